@@ -1,0 +1,31 @@
+/** A timer that was set. */
+export interface Timer {
+  /** Stops it; nothing happens when it has fired. */
+  cancel(): void;
+}
+
+/** Time, injected so that a test can run years in a second and a seed can replay a failure. */
+export interface Clock {
+  /** Wall clock: milliseconds since 1970. May jump either way. */
+  now(): number;
+  /** Milliseconds from some start, never backwards: use it for durations and deadlines. */
+  monotonic(): number;
+  /** Calls back once after a delay in milliseconds. Does not keep the process alive. */
+  setTimer(delayMs: number, callback: () => void): Timer;
+}
+
+/** The process's own clock. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  setTimer(delayMs, callback) {
+    const timer = setTimeout(callback, delayMs);
+    timer.unref();
+    return { cancel: () => clearTimeout(timer) };
+  },
+};
+
+/** Writes an instant as RFC 3339 in UTC with milliseconds, the form of every timestamp at a boundary. */
+export function toTimestamp(atMs: number): string {
+  return new Date(atMs).toISOString();
+}

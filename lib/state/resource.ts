@@ -1,0 +1,40 @@
+/** A resource as it travels to an agent: resolved, so that the agent evaluates nothing. */
+import { z } from "zod";
+
+export const retrySchema = z.strictObject({
+  attempts: z.number().int().min(1).max(100),
+  delay_seconds: z.number().min(0).max(3600),
+});
+
+/** A resource with every template and condition resolved. */
+export const resolvedResourceSchema = z.strictObject({
+  /** Unique within its module. */
+  resource_id: z.string().min(1).max(300),
+  module: z.string().min(1).max(64),
+  type: z.string().min(1).max(64),
+  /** What it is about on the machine; two resources with one type and identity are the same thing. */
+  identity: z.string().min(1).max(4096),
+  /** The properties of its type, validated by the type's own schema on both sides. */
+  spec: z.record(z.string().max(100), z.json()),
+  /** Resources of the same module that must have succeeded before. */
+  requires: z.array(z.string().max(300)).max(2000),
+  /** Resources of the same module whose change makes this one run; implies order. */
+  run_on: z.array(z.string().max(300)).max(2000),
+  timeout_seconds: z.number().positive().max(86_400).optional(),
+  retry: retrySchema.optional(),
+  /** Whether a failure ends the run for what comes after ("stop") or only for what depends on it ("continue"). */
+  on_failure: z.enum(["stop", "continue"]),
+  /** Properties whose difference a drift check leaves out. */
+  ignore_drift: z.array(z.string().max(100)).max(100),
+  /** Whether its values are hidden in every result, log and error. */
+  sensitive: z.boolean(),
+  /** Why it is skipped without being looked at: its condition does not hold on this agent. */
+  skip: z.literal("condition").optional(),
+});
+
+export type ResolvedResource = z.infer<typeof resolvedResourceSchema>;
+
+/** Names one resource among all modules of a run. */
+export function resourceKey(resource: { module: string; resource_id: string }): string {
+  return `${resource.module}/${resource.resource_id}`;
+}

@@ -1,0 +1,68 @@
+/** What happened, or would happen, to one resource: the same shape for a plan, an apply and a drift check. */
+import { z } from "zod";
+
+/** One property that differs. `before` and `after` are "(sensitive)" where the value is a secret. */
+export const changeSchema = z.strictObject({
+  property: z.string().max(200),
+  before: z.json(),
+  after: z.json(),
+  /** Unified diff of a text property, cut at 16 KiB. */
+  diff: z.string().max(20_000).optional(),
+  sensitive: z.boolean().optional(),
+});
+
+export const outcomeSchema = z.enum(["unchanged", "changed", "would_change", "failed", "skipped"]);
+export const actionSchema = z.enum(["none", "create", "update", "remove", "reload", "restart", "run"]);
+export const skipReasonSchema = z.enum(["dependency", "condition", "cancelled", "unsupported"]);
+
+export const resourceResultSchema = z.strictObject({
+  resource_id: z.string().max(300),
+  module: z.string().max(64),
+  type: z.string().max(64),
+  /** What the resource is about on the machine, e.g. its path. */
+  identity: z.string().max(4096),
+  outcome: outcomeSchema,
+  /** What was done or would be done. */
+  action: actionSchema,
+  changes: z.array(changeSchema).max(1000),
+  /** Ids of the resources of the same module whose change fired this one. */
+  caused_by: z.array(z.string().max(300)).max(2000),
+  skipped_because: skipReasonSchema.optional(),
+  /** Error code of a failure. */
+  code: z.string().max(64).optional(),
+  message: z.string().max(4096).optional(),
+  exit_code: z.number().int().optional(),
+  /** How often it was tried; 0 where nothing was tried. */
+  attempts: z.number().int().min(0).max(100),
+  duration_ms: z.number().min(0),
+});
+
+export const countsSchema = z.strictObject({
+  total: z.number().int().min(0),
+  unchanged: z.number().int().min(0),
+  changed: z.number().int().min(0),
+  would_change: z.number().int().min(0),
+  /** Those of `changed` and `would_change` whose action is "remove". */
+  removed: z.number().int().min(0),
+  failed: z.number().int().min(0),
+  skipped: z.number().int().min(0),
+});
+
+export type Change = z.infer<typeof changeSchema>;
+export type Outcome = z.infer<typeof outcomeSchema>;
+export type Action = z.infer<typeof actionSchema>;
+export type SkipReason = z.infer<typeof skipReasonSchema>;
+export type ResourceResult = z.infer<typeof resourceResultSchema>;
+export type Counts = z.infer<typeof countsSchema>;
+
+/** Counts the outcomes of a run. */
+export function countOutcomes(results: Iterable<ResourceResult>): Counts {
+  const counts: Counts = { total: 0, unchanged: 0, changed: 0, would_change: 0, removed: 0, failed: 0, skipped: 0 };
+  for (const result of results) {
+    counts.total += 1;
+    counts[result.outcome] += 1;
+    const removes = result.action === "remove" && (result.outcome === "changed" || result.outcome === "would_change");
+    if (removes) counts.removed += 1;
+  }
+  return counts;
+}

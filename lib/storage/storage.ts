@@ -1,0 +1,242 @@
+/**
+ * PORT: where the orchestrator keeps what must outlive the process.
+ *
+ * What every storage promises (each number is a case name of the conformance suite in `fleetwright/testing`):
+ *
+ *  1. A resolved `commit` survives kill -9 and power loss; it is all there or not at all, documents and log entries together.
+ *  2. A rejected `commit` changes nothing, in memory or on disk.
+ *  3. Of several commits that expect the same revision of a document, exactly one wins; the others get `REVISION_CONFLICT`.
+ *  4. A read sees only what is durable, and every commit that resolved before the read began.
+ *  5. `list` answers in index order, then by key; pages never skip or repeat a document that is not changed meanwhile.
+ *  6. Log sequences start at 1, rise by 1 and are never used again, also after a trim.
+ *  7. Entries of a chained log carry `SHA-256(previous hash || canonical JSON of { sequence, at, value })`; see {@link LogEntry.hash}.
+ *  8. `trimLog` removes a prefix only, and the rest still verifies.
+ *  9. A blob is read back as it was appended, in order; a resolved `appendBlob` is durable.
+ * 10. At most one holder has a lease at any moment of the given clock; an expired lease can be taken by another.
+ * 11. After `close` every call is refused with `STORAGE_CLOSED`; `close` may be called twice.
+ * 12. Values come back as the JSON that was given, and a caller that changes its own object afterwards changes nothing here.
+ * 13. Keys may hold any character; values up to 1 MiB are kept whole.
+ * 14. Out of space gives `STORAGE_FULL`, reads go on, and writing works again when there is space.
+ */
+import type { Json, JsonObject } from "../internal/json.ts";
+
+/** What is kept in one collection of documents, declared once at `open`. */
+export interface CollectionDefinition {
+  /**
+   * Orders in which the collection can be listed: index name -> dotted field paths, compared from left to right.
+   * A document that lacks a field is ordered before those that have it.
+   */
+  indexes: Record<string, readonly string[]>;
+}
+
+/** One append-only log, declared once at `open`. */
+export interface LogDefinition {
+  /** Whether each entry carries a hash over itself and all before it. */
+  chained: boolean;
+}
+
+/** Everything that will be kept, declared once at `open`. */
+export interface StorageSchema {
+  /** Version of the shape of the documents; a store of a newer one is refused with `STORAGE_VERSION_UNSUPPORTED`. */
+  version: number;
+  collections: Record<string, CollectionDefinition>;
+  logs: Record<string, LogDefinition>;
+}
+
+/** A document as it is stored. Frozen: to change it, commit a new value. */
+export interface StoredDocument<T = JsonObject> {
+  key: string;
+  /** 1 for a new document, one more with each put. */
+  revision: number;
+  value: Readonly<T>;
+}
+
+/** One change of a commit. */
+export type Write =
+  | {
+      kind: "put";
+      collection: string;
+      key: string;
+      value: JsonObject;
+      /** The revision the document must have now; 0 = it must not exist; absent = any. */
+      expected?: number;
+    }
+  | { kind: "delete"; collection: string; key: string; expected?: number }
+  | {
+      kind: "append";
+      log: string;
+      /** Milliseconds since 1970, by the writer's clock. May go backwards; the sequence never does. */
+      at: number;
+      value: JsonObject;
+    };
+
+/** What a commit wrote. */
+export interface CommitResult {
+  /** Revisions of the puts, in the order of the writes; 0 for a delete or append. */
+  revisions: number[];
+  /** Sequences of the appends, in the order of the writes; 0 for a put or delete. */
+  sequences: number[];
+}
+
+/** A page of a collection to read. */
+export interface ListQuery {
+  /** Index to order by; absent = by key. */
+  index?: string;
+  /** Values that the first fields of the index must have. */
+  equals?: readonly Json[];
+  /** Bounds of the field after those in `equals`: `from` inclusive, `to` exclusive. */
+  from?: Json;
+  to?: Json;
+  /** Default "asc". */
+  order?: "asc" | "desc";
+  /** 1-1000, default 50. */
+  limit?: number;
+  /** Where the page before ended: its `next`. */
+  after?: string;
+}
+
+/** A page of documents. */
+export interface DocumentPage<T = JsonObject> {
+  items: StoredDocument<T>[];
+  /** Pass as `after` to go on; null at the end. */
+  next: string | null;
+}
+
+/** An entry of a log. */
+export interface LogEntry<T = JsonObject> {
+  sequence: number;
+  /** Milliseconds since 1970, by the writer's clock. */
+  at: number;
+  value: Readonly<T>;
+  /** Hex SHA-256 over the previous entry's hash (64 zeros before the first) and this entry; null in a log that is not chained. */
+  hash: string | null;
+}
+
+/** A stretch of a log to read. */
+export interface LogQuery {
+  /** First sequence of the stretch, inclusive. Default: the oldest. */
+  from?: number;
+  /** Last sequence of the stretch, inclusive. Default: the newest. */
+  to?: number;
+  /** Newest first. Default false. */
+  reverse?: boolean;
+  /** Fields (dotted paths) that the value must have with exactly these values. */
+  where?: Record<string, Json>;
+  /** 1-1000, default 50. */
+  limit?: number;
+}
+
+/** A stretch of a log. */
+export interface LogPage<T = JsonObject> {
+  entries: LogEntry<T>[];
+  /** The sequence to go on from in the same direction (as `from`, or as `to` when reversed); null at the end. */
+  next: number | null;
+  /** Sequence and hash of the newest entry of the log; 0 and zeros when there never was one. */
+  head: { sequence: number; hash: string | null };
+}
+
+/** A lease that is held. */
+export interface Lease {
+  /** Extends it by its time to live from now; false when it was lost, and then it must not be relied on. */
+  renew(): Promise<boolean>;
+  /** Gives it up. Does nothing when it was lost. */
+  release(): Promise<void>;
+}
+
+/** A change made by another process on the same data. */
+export interface ForeignChange {
+  collection: string;
+  key: string;
+}
+
+/** Samples of one agent at one time. */
+export interface SampleRow {
+  /** Milliseconds since 1970. */
+  at: number;
+  /** Series name -> value. */
+  values: Record<string, number>;
+}
+
+/** A stretch of time series to read. */
+export interface SampleQuery {
+  /** Milliseconds since 1970, inclusive. */
+  from: number;
+  /** Milliseconds since 1970, exclusive. */
+  to: number;
+  /** Width of one point; absent = as sampled. */
+  stepMs?: number;
+  /** Series names; absent = all of the owner. */
+  series?: readonly string[];
+}
+
+/** One point of a series. `min` and `max` equal `mean` where the point is one sample. */
+export interface SamplePoint {
+  at: number;
+  mean: number;
+  min: number;
+  max: number;
+}
+
+/** Time series, kept apart from documents because they may lose their last second and must cost under a byte a sample. */
+export interface SeriesStorage {
+  /** Takes samples in; durable within a second. */
+  append(owner: string, rows: readonly SampleRow[]): Promise<void>;
+  query(owner: string, query: SampleQuery): Promise<Record<string, SamplePoint[]>>;
+  /** Forgets an owner's samples before a time (milliseconds since 1970), or all of them. */
+  trim(owner: string, before?: number): Promise<void>;
+}
+
+/** What a storage can do beyond the promises above. */
+export interface StorageCapabilities {
+  /** Whether what is kept outlives the process. */
+  durable: boolean;
+  /** Whether several processes may open the same data at once. */
+  shared: boolean;
+}
+
+/** Where the orchestrator keeps what must outlive the process. The promises are at the head of this file. */
+export interface Storage {
+  readonly capabilities: StorageCapabilities;
+  /** Time series, where this storage keeps them; else null. */
+  readonly series: SeriesStorage | null;
+
+  /**
+   * Makes the storage ready. Called once, before anything else.
+   *
+   * @throws {OrchestratorError} `STORAGE_LOCKED`, `STORAGE_CORRUPT` (with file and offset), `STORAGE_VERSION_UNSUPPORTED`.
+   */
+  open(schema: StorageSchema): Promise<void>;
+  /** Waits for writes under way, then lets go of everything. */
+  close(): Promise<void>;
+
+  /** Reads one document; null when there is none. */
+  get<T = JsonObject>(collection: string, key: string): Promise<StoredDocument<T> | null>;
+  /** Reads a page of a collection. */
+  list<T = JsonObject>(collection: string, query?: ListQuery): Promise<DocumentPage<T>>;
+  /**
+   * Writes documents and log entries as one atomic, durable step.
+   *
+   * @throws {OrchestratorError} `REVISION_CONFLICT` with `details { collection, key, expected, actual }`; `STORAGE_FULL`; `STORAGE_FAILED`.
+   */
+  commit(writes: readonly Write[]): Promise<CommitResult>;
+
+  /** Reads a stretch of a log. */
+  readLog<T = JsonObject>(log: string, query?: LogQuery): Promise<LogPage<T>>;
+  /** Removes every entry before a sequence. Resolves with how many were removed. */
+  trimLog(log: string, beforeSequence: number): Promise<number>;
+
+  /**
+   * Adds bytes to the end of a blob, making it if it is new. `expectedSize`, where given, is the size it must have now
+   * (`REVISION_CONFLICT` otherwise). Resolves with the new size in bytes.
+   */
+  appendBlob(id: string, bytes: Uint8Array, expectedSize?: number): Promise<number>;
+  /** Reads a range (`from` inclusive, `to` exclusive, in bytes) of a blob; null when there is none. */
+  readBlob(id: string, range?: { from?: number; to?: number }): Promise<Uint8Array | null>;
+  /** Removes a blob; nothing happens when there is none. */
+  deleteBlob(id: string): Promise<void>;
+
+  /** Takes a lease for `ttlMs` (1-3,600,000 ms) if nobody holds it; null otherwise. */
+  lease(name: string, ttlMs: number): Promise<Lease | null>;
+  /** Tells of changes that other processes made; never of our own. Ends when the signal aborts. */
+  watch(signal: AbortSignal): AsyncIterable<ForeignChange>;
+}

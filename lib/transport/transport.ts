@@ -1,0 +1,82 @@
+/**
+ * PORT: how the orchestrator talks to agents.
+ *
+ * A transport accepts connections, proves both sides (`lib/wire` has the handshake) and from then on carries messages
+ * addressed by `node_id`. What every transport promises (each number is a case name of the conformance suite):
+ *
+ *  1. `connected` is called only after the handshake, with the identity that the agent proved.
+ *  2. Messages of one agent arrive in the order they were sent, none before `connected` returned, none after `disconnected`.
+ *  3. The next message of an agent is handed over only after the handler of the one before has resolved.
+ *  4. `send` rejects with `AGENT_OFFLINE` at once when no connection is there, and never waits for the agent.
+ *  5. A second connection with the same key is refused while the first lives, and `refused` says so.
+ *  6. A message that breaks the protocol ends the connection with a reason, is reported to `refused` and reaches no handler.
+ *  7. A peer that does not read never fills memory: past the send limit its connection is closed.
+ *  8. `disconnect` and `stop` end connections and call `disconnected` once each; both may be called twice.
+ *  9. A rejecting handler ends that one connection, nothing else.
+ * 10. An agent that is silent longer than the protocol allows is disconnected.
+ */
+import type { AgentMessage, OrchestratorMessage } from "../wire/messages.ts";
+import type { Clock } from "../clock.ts";
+import type { Crypto, Signer } from "../crypto/crypto.ts";
+import type { ErrorCode } from "../errors.ts";
+import type { Logger } from "../logger.ts";
+
+/** What an agent has proved and said of itself during the handshake. */
+export interface AgentIntroduction {
+  node_id: string;
+  /** Ed25519, 32 bytes, lower-case hex. */
+  public_key: string;
+  /** X25519, 32 bytes, lower-case hex: secrets for this agent are sealed to it. */
+  box_public_key: string;
+  agent_version: string;
+  hostname: string;
+  platform: string;
+  /** The address that the connection came from; null where there is none. */
+  remote_address: string | null;
+}
+
+/** What the orchestrator answers to an introduction. */
+export interface Admission {
+  status: "pending" | "approved" | "rejected";
+}
+
+/** What the orchestrator does with agents that come, speak and go. */
+export interface TransportHandlers {
+  /** Decides about an agent that proved its key. Rejecting (an error) refuses the connection with that error's code. */
+  admit(introduction: AgentIntroduction): Promise<Admission>;
+  /** The agent is there and may be sent messages. */
+  connected(introduction: AgentIntroduction, admission: Admission): Promise<void>;
+  /** An approved agent said something; it is valid in form but not to be trusted. */
+  message(nodeId: string, message: AgentMessage): Promise<void>;
+  /** The connection is gone. Called once for each `connected`. */
+  disconnected(nodeId: string, reason: string): void;
+  /** A connection was refused or ended for breaking the protocol. `node_id` is null where nothing was proved yet. */
+  refused(refusal: { node_id: string | null; remote_address: string | null; code: ErrorCode; message: string }): void;
+}
+
+/** What a transport is given to work with. */
+export interface TransportContext {
+  clock: Clock;
+  crypto: Crypto;
+  logger: Logger;
+  /** Signs as the orchestrator: the handshake, and every command. */
+  signer: Signer;
+}
+
+/** How the orchestrator talks to agents. The promises are at the head of this file. */
+export interface Transport {
+  /** Begins to accept agents. */
+  start(context: TransportContext, handlers: TransportHandlers): Promise<void>;
+  /** Ends every connection and accepts none any more. */
+  stop(): Promise<void>;
+  /**
+   * Hands a message over for an agent. Resolved means sent, not received.
+   *
+   * @throws {OrchestratorError} `AGENT_OFFLINE` when no connection is there.
+   */
+  send(nodeId: string, message: OrchestratorMessage): Promise<void>;
+  /** Whether the agent has a connection now. */
+  isConnected(nodeId: string): boolean;
+  /** Ends the agent's connection, if there is one. */
+  disconnect(nodeId: string, reason: string): Promise<void>;
+}

@@ -1,0 +1,21 @@
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vitest/config";
+
+const source = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+
+// Tests import the package by its public name and run the sources, so that a stale build can't pass for a fresh one.
+export default defineConfig({
+  resolve: {
+    alias: [
+      { find: /^fleetwright$/, replacement: source("lib/index.ts") },
+      { find: /^fleetwright\/agent$/, replacement: source("lib/agent/index.ts") },
+      { find: /^fleetwright\/testing$/, replacement: source("lib/testing/index.ts") },
+    ],
+  },
+  test: {
+    include: ["test/**/*.test.ts"],
+    setupFiles: ["test/support/setup.ts"],
+    testTimeout: 20_000,
+    hookTimeout: 30_000,
+  },
+});
