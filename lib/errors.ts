@@ -39,7 +39,10 @@ export const errorTable = {
   NO_MATCH: { message: "The selector matches no agent.", retryable: false },
   NO_BASELINE: { message: "The agent has no successful apply to compare with.", retryable: false },
   RESOURCE_CONFLICT: { message: "Two modules describe the same thing differently.", retryable: false },
-  EMPTY_DESIRED_STATE: { message: "Nothing is desired any more, but something is applied.", retryable: false },
+  EMPTY_DESIRED_STATE: {
+    message: "Nothing is desired any more, but something is applied.",
+    retryable: false,
+  },
   PLAN_STALE: { message: "The plan no longer describes what an apply would do.", retryable: false },
   // Agents
   AGENT_NOT_APPROVED: { message: "The agent is not approved.", retryable: false },
@@ -49,23 +52,33 @@ export const errorTable = {
   PROTOCOL_ERROR: { message: "The peer broke the agent protocol.", retryable: false },
   VERSION_UNSUPPORTED: { message: "No protocol version is spoken by both sides.", retryable: false },
   ORCHESTRATOR_KEY_CHANGED: { message: "The orchestrator's key is not the pinned one.", retryable: false },
+  COMMAND_UNSUPPORTED: { message: "The agent can't do this.", retryable: false },
   COMMAND_EXPIRED: { message: "The command came after its time.", retryable: false },
   PEER_ERROR: { message: "The peer reported an error this version does not know.", retryable: false },
   // On the machine
   NOT_CONVERGED: { message: "The resource still differs after it was applied.", retryable: false },
   HOST_ERROR: { message: "The machine refused.", retryable: false },
-  PATH_OUTSIDE_ROOT: { message: "The path leaves the folder that the agent is confined to.", retryable: false },
+  PATH_OUTSIDE_ROOT: {
+    message: "The path leaves the folder that the agent is confined to.",
+    retryable: false,
+  },
   COMMAND_FAILED: { message: "The command ended with an error.", retryable: false },
   RESOURCE_TIMEOUT: { message: "The resource took longer than it may.", retryable: false },
   UNKNOWN_RESOURCE_TYPE: { message: "The agent does not know this type of resource.", retryable: false },
   CANCELLED: { message: "It was cancelled.", retryable: false },
   // Storage
   STORAGE_FULL: { message: "There is no space to write.", retryable: true },
-  STORAGE_FAILED: { message: "The storage can't be written any more; the process must be restarted.", retryable: false },
+  STORAGE_FAILED: {
+    message: "The storage can't be written any more; the process must be restarted.",
+    retryable: false,
+  },
   STORAGE_CLOSED: { message: "The storage is closed.", retryable: false },
   STORAGE_LOCKED: { message: "Another process uses the data folder.", retryable: false },
   STORAGE_CORRUPT: { message: "The stored data is damaged.", retryable: false },
-  STORAGE_VERSION_UNSUPPORTED: { message: "The stored data was written by a newer version.", retryable: false },
+  STORAGE_VERSION_UNSUPPORTED: {
+    message: "The stored data was written by a newer version.",
+    retryable: false,
+  },
   // The process
   ADDRESS_IN_USE: { message: "The address is in use.", retryable: false },
   CONFIGURATION_INVALID: { message: "The configuration is not valid.", retryable: false },
@@ -114,7 +127,10 @@ export class OrchestratorError extends Error {
   readonly retryable: boolean;
 
   constructor(code: ErrorCode, options: ErrorOptions = {}) {
-    super(options.message ?? errorTable[code].message, options.cause === undefined ? {} : { cause: options.cause });
+    super(
+      options.message ?? errorTable[code].message,
+      options.cause === undefined ? {} : { cause: options.cause },
+    );
     this.name = "OrchestratorError";
     this.code = code;
     this.details = options.details ?? {};
@@ -130,5 +146,5 @@ export class OrchestratorError extends Error {
  */
 export function isOrchestratorError(error: unknown, code?: ErrorCode): error is OrchestratorError {
   if (typeof error !== "object" || error === null || !(brand in error)) return false;
-  return code === undefined || (error as OrchestratorError).code === code;
+  return code === undefined || (error as object as OrchestratorError).code === code;
 }

@@ -1,4 +1,99 @@
 /**
  * PORT: what a resource may do to a machine. Everything that the state engine does goes through here.
+ *
+ * File calls are synchronous: on a running agent they cost a tenth of their promise twins, and the engine runs them in
+ * short slices. Paths are absolute; a host that is confined to a root folder resolves them inside it and refuses what
+ * leaves it with `PATH_OUTSIDE_ROOT`. Every other refusal of the machine is `HOST_ERROR` with `details { path, errno }`.
  */
-export {};
+
+/** What stands at a path; links are not followed. */
+export interface FileStat {
+  kind: "file" | "directory" | "symlink" | "other";
+  /** Permission bits, e.g. 0o644. */
+  mode: number;
+  uid: number;
+  gid: number;
+  sizeBytes: number;
+}
+
+/** How a file is to be after it is written. What is absent stays as it was, or gets the process's default for a new file. */
+export interface FileAttributes {
+  mode?: number;
+  uid?: number;
+  gid?: number;
+}
+
+/** A program to run: never a line for a shell to take apart. */
+export interface HostCommand {
+  argv: readonly [string, ...string[]];
+  cwd?: string;
+  /** The whole environment of the program beside PATH, HOME and LANG, which the host gives. */
+  environment?: Readonly<Record<string, string>>;
+  /** Name of the user to run as; absent = the agent's own. */
+  user?: string;
+  stdin?: string;
+  timeoutMs: number;
+  /** Called with each piece of output as it comes. */
+  onOutput?: (stream: "stdout" | "stderr", bytes: Uint8Array) => void;
+}
+
+/** How a program ended. Output beyond 256 KiB a stream is dropped and marked. */
+export interface HostCommandResult {
+  /** Null where a signal ended it. */
+  exitCode: number | null;
+  signal: string | null;
+  timedOut: boolean;
+  stdout: string;
+  stderr: string;
+  truncated: { stdout: boolean; stderr: boolean };
+}
+
+/** Files and folders of a machine. */
+export interface HostFiles {
+  /** Null where nothing stands. */
+  stat(path: string): FileStat | null;
+  readFile(path: string): Uint8Array;
+  /** SHA-256 of a file's content, hex, and its size, in one pass. */
+  hashFile(path: string): { sha256: string; sizeBytes: number };
+  readLink(path: string): string;
+  /** Names in a folder, sorted. */
+  list(path: string): string[];
+  /** Writes atomically: a temporary file in the same folder, then rename. Owner and mode of a file that stood there are kept where not given. */
+  writeFile(path: string, content: Uint8Array, attributes: FileAttributes): void;
+  makeDirectory(path: string, attributes: FileAttributes): void;
+  /** Makes or replaces a link, atomically. */
+  makeSymlink(path: string, target: string): void;
+  setAttributes(path: string, attributes: FileAttributes): void;
+  removeFile(path: string): void;
+  /** Removes an empty folder. */
+  removeDirectory(path: string): void;
+}
+
+/** Users and groups by name; null where there is none. */
+export interface HostUsers {
+  userId(name: string): number | null;
+  groupId(name: string): number | null;
+  userName(uid: number): string | null;
+  groupName(gid: number): string | null;
+}
+
+/** Copies of what stood before us, kept by content until nothing refers to them. */
+export interface HostBackups {
+  /** Keeps bytes and returns their SHA-256, hex. */
+  save(content: Uint8Array): string;
+  /** Null where it is not kept. */
+  read(sha256: string): Uint8Array | null;
+}
+
+/** What a resource may do to a machine. */
+export interface Host {
+  /** As Node names it: "linux", "darwin", ... */
+  readonly platform: string;
+  readonly files: HostFiles;
+  readonly users: HostUsers;
+  readonly backups: HostBackups;
+  /** Runs a program to its end; aborting the signal ends it and everything it started. Rejects only where it could not be started (`HOST_ERROR`). */
+  run(command: HostCommand, signal: AbortSignal): Promise<HostCommandResult>;
+  /** Resolves when every change made so far survives a power loss: one barrier for a whole run. */
+  barrier(): Promise<void>;
+}

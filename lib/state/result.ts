@@ -57,11 +57,20 @@ export type Counts = z.infer<typeof countsSchema>;
 
 /** Counts the outcomes of a run. */
 export function countOutcomes(results: Iterable<ResourceResult>): Counts {
-  const counts: Counts = { total: 0, unchanged: 0, changed: 0, would_change: 0, removed: 0, failed: 0, skipped: 0 };
+  const counts: Counts = {
+    total: 0,
+    unchanged: 0,
+    changed: 0,
+    would_change: 0,
+    removed: 0,
+    failed: 0,
+    skipped: 0,
+  };
   for (const result of results) {
     counts.total += 1;
     counts[result.outcome] += 1;
-    const removes = result.action === "remove" && (result.outcome === "changed" || result.outcome === "would_change");
+    const removes =
+      result.action === "remove" && (result.outcome === "changed" || result.outcome === "would_change");
     if (removes) counts.removed += 1;
   }
   return counts;

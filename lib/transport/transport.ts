@@ -51,7 +51,12 @@ export interface TransportHandlers {
   /** The connection is gone. Called once for each `connected`. */
   disconnected(nodeId: string, reason: string): void;
   /** A connection was refused or ended for breaking the protocol. `node_id` is null where nothing was proved yet. */
-  refused(refusal: { node_id: string | null; remote_address: string | null; code: ErrorCode; message: string }): void;
+  refused(refusal: {
+    node_id: string | null;
+    remote_address: string | null;
+    code: ErrorCode;
+    message: string;
+  }): void;
 }
 
 /** What a transport is given to work with. */

@@ -1,0 +1,136 @@
+/**
+ * The messages of the agent protocol after both sides are proved. Every string is bounded: an approved agent is still
+ * hostile input. Unknown types and unknown fields break the protocol.
+ */
+import { z } from "zod";
+import { resolvedResourceSchema } from "../state/resource.ts";
+import { resourceResultSchema } from "../state/result.ts";
+
+const uuid = z.uuid();
+const timestamp = z.iso.datetime();
+const errorCode = z.string().regex(/^[A-Z][A-Z0-9_]{1,63}$/);
+
+export const peerErrorSchema = z.strictObject({
+  code: errorCode,
+  message: z.string().max(4096),
+  details: z.record(z.string().max(100), z.json()).optional(),
+});
+
+/** Captured output of one stream of one resource. */
+export const outputSchema = z.strictObject({
+  module: z.string().max(64),
+  resource_id: z.string().max(300),
+  stream: z.enum(["stdout", "stderr"]),
+  text: z.string().max(300_000),
+  truncated: z.boolean(),
+});
+
+/** Attribute values are flat: dotted key -> scalar. */
+export const attributesSchema = z.record(
+  z.string().regex(/^[a-z][A-Za-z0-9_.-]{0,99}$/),
+  z.union([z.string().max(1024), z.number(), z.boolean()]),
+);
+
+// Orchestrator to agent. Each is signed by the orchestrator for one agent; see signed-command.ts.
+const command = { id: uuid, not_after: timestamp };
+const run = {
+  ...command,
+  operation_id: uuid,
+  resources: z.array(resolvedResourceSchema).max(10_000),
+  timeout_seconds: z.number().positive().max(86_400),
+};
+
+export const orchestratorMessageSchema = z.discriminatedUnion("type", [
+  /** Makes the machine match `resources`, and takes away what was applied before and is not among them. */
+  z.strictObject({ type: z.literal("apply"), ...run, allow_empty: z.boolean() }),
+  /** Tells what an apply of the same would do. */
+  z.strictObject({ type: z.literal("plan"), ...run }),
+  /** Compares the machine with `resources`; nothing is removed or planned to be. */
+  z.strictObject({ type: z.literal("check"), ...run }),
+  /** Stops an operation after the change in progress. */
+  z.strictObject({ type: z.literal("cancel"), ...command, operation_id: uuid }),
+  /** The result of an operation is on disk here; the agent may forget it. */
+  z.strictObject({ type: z.literal("ack"), ...command, operation_id: uuid }),
+  z.strictObject({ type: z.literal("attributes.refresh"), ...command }),
+  z.strictObject({
+    type: z.literal("config"),
+    ...command,
+    metrics_interval_seconds: z.number().int().min(1).max(3600),
+  }),
+  z.strictObject({
+    type: z.literal("terminal.open"),
+    ...command,
+    session_id: uuid,
+    cols: z.number().int().min(1).max(1000),
+    rows: z.number().int().min(1).max(1000),
+    shell: z.string().max(4096).optional(),
+    operator: z.string().max(64),
+  }),
+  z.strictObject({
+    type: z.literal("terminal.resize"),
+    ...command,
+    session_id: uuid,
+    cols: z.number().int().min(1).max(1000),
+    rows: z.number().int().min(1).max(1000),
+  }),
+  z.strictObject({ type: z.literal("terminal.close"), ...command, session_id: uuid }),
+]);
+
+// Agent to orchestrator. Identity is the connection's: no message carries a node_id.
+export const agentMessageSchema = z.discriminatedUnion("type", [
+  /** The answer to one command: taken, or refused with an error. */
+  z.strictObject({ type: z.literal("reply"), id: uuid, error: peerErrorSchema.optional() }),
+  /** Resources that are done, while the operation runs; may be lost. */
+  z.strictObject({
+    type: z.literal("progress"),
+    operation_id: uuid,
+    results: z.array(resourceResultSchema).max(1000),
+  }),
+  /** Output as it comes, while the operation runs; may be lost. */
+  z.strictObject({ type: z.literal("output"), operation_id: uuid, output: z.array(outputSchema).max(100) }),
+  /** How an operation ended. Sent again until it is acknowledged. */
+  z.strictObject({
+    type: z.literal("result"),
+    operation_id: uuid,
+    status: z.enum(["succeeded", "failed", "partial", "cancelled", "timed_out", "interrupted"]),
+    results: z.array(resourceResultSchema).max(20_000),
+    output: z.array(outputSchema).max(4000),
+    started_at: timestamp,
+    finished_at: timestamp,
+    duration_ms: z.number().min(0),
+    error: peerErrorSchema.optional(),
+  }),
+  z.strictObject({ type: z.literal("attributes"), attributes: attributesSchema, collected_at: timestamp }),
+  z.strictObject({
+    type: z.literal("metrics"),
+    samples: z
+      .array(
+        z.strictObject({
+          at: timestamp,
+          values: z.record(z.string().max(200), z.number()),
+        }),
+      )
+      .max(1000),
+    /** Samples before these were dropped for want of space. */
+    gap: z.boolean(),
+  }),
+  z.strictObject({
+    type: z.literal("terminal.closed"),
+    session_id: uuid,
+    reason: z.string().max(200),
+    exit_code: z.number().int().optional(),
+  }),
+  z.strictObject({
+    type: z.literal("log"),
+    level: z.enum(["info", "warn", "error"]),
+    message: z.string().max(4096),
+  }),
+]);
+
+export type OrchestratorMessage = z.infer<typeof orchestratorMessageSchema>;
+export type AgentMessage = z.infer<typeof agentMessageSchema>;
+export type PeerError = z.infer<typeof peerErrorSchema>;
+export type OperationOutput = z.infer<typeof outputSchema>;
+export type Attributes = z.infer<typeof attributesSchema>;
+/** The part of a message of one type. */
+export type MessageOf<Message, Type> = Extract<Message, { type: Type }>;
