@@ -1,6 +1,6 @@
 import { OrchestratorError } from "../errors.ts";
 import type { Crypto } from "./crypto.ts";
-import { decodeBytes, nodeIdOf, toHex } from "./encoding.ts";
+import { fromBase64, fromHex, nodeIdOf, toHex } from "./encoding.ts";
 
 /** A public key that was checked. */
 export interface CheckedPublicKey {
@@ -24,6 +24,12 @@ export function parsePublicKey(text: string, crypto: Crypto): CheckedPublicKey {
     throw refused("is not a usable Ed25519 key");
   }
   return { hex: toHex(bytes), id: nodeIdOf(bytes, crypto) };
+}
+
+/** Reads bytes that people may write as hex or base64; null where it is neither, or not of that length. */
+export function decodeBytes(text: string, length: number): Uint8Array | null {
+  const bytes = text.length === length * 2 ? fromHex(text.toLowerCase()) : fromBase64(text);
+  return bytes?.length === length ? bytes : null;
 }
 
 function refused(message: string): OrchestratorError {
