@@ -51,6 +51,17 @@ export class YamlText {
     return this.#placeOf(offset);
   }
 
+  /** Whether nothing is written at a path. */
+  lacks(path: Issue["path"]): boolean {
+    if (path.length === 0) return this.value === null;
+    let holder: unknown = this.value;
+    for (const key of path) {
+      if (!this.#offsets.get(holder as object)?.has(key)) return true;
+      holder = (holder as Record<string | number, unknown>)[key];
+    }
+    return false;
+  }
+
   #placeOf(offset: number): { line: number; column: number } {
     const { line, col } = this.#lines.linePos(offset);
     return { line, column: col };
@@ -60,7 +71,8 @@ export class YamlText {
   static read(text: string, limits: YamlLimits): YamlText {
     const result = new YamlText();
     result.#lines.addNewLine(0);
-    for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) result.#lines.addNewLine(at + 1);
+    for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1))
+      result.#lines.addNewLine(at + 1);
     const tokens = result.#tokens(text, limits);
     if (tokens) result.#compose(tokens, text.length, limits);
     result.broken ||= tokens === null;
@@ -93,7 +105,12 @@ export class YamlText {
   }
 
   #compose(tokens: CST.Token[], length: number, limits: YamlLimits): void {
-    const composer = new Composer({ uniqueKeys: false, prettyErrors: false, version: "1.2", logLevel: "silent" });
+    const composer = new Composer({
+      uniqueKeys: false,
+      prettyErrors: false,
+      version: "1.2",
+      logLevel: "silent",
+    });
     const [document, second] = composer.compose(tokens, true, length);
     if (!document) return;
     for (const error of document.errors) {
@@ -171,11 +188,15 @@ export class YamlText {
     const { key } = pair;
     // An own property of this name can't be made by assignment.
     if (isScalar(key) && typeof key.value === "string" && key.value !== "__proto__") {
-      if (key.anchor !== undefined) this.fault(path, `Anchors are not allowed: &${key.anchor}.`, key.range[0]);
-      if (key.tag !== undefined) this.fault(path, "Tags are not allowed; quote what is to be text.", key.range[0]);
+      if (key.anchor !== undefined)
+        this.fault(path, `Anchors are not allowed: &${key.anchor}.`, key.range[0]);
+      if (key.tag !== undefined)
+        this.fault(path, "Tags are not allowed; quote what is to be text.", key.range[0]);
       return key.value;
     }
-    const message = isAlias(key) ? `Aliases are not allowed: *${key.source}.` : "A key must be text; quote it.";
+    const message = isAlias(key)
+      ? `Aliases are not allowed: *${key.source}.`
+      : "A key must be text; quote it.";
     this.fault(path, message, key.range[0]);
     return null;
   }
