@@ -3,7 +3,13 @@ import type { Permission } from "./access/permissions.ts";
 import type { Clock } from "./clock.ts";
 import { toTimestamp } from "./clock.ts";
 import type { Crypto, Signer } from "./crypto/crypto.ts";
-import { eventTable, type EventListener, type EventSubject, type EventType, type OrchestratorEvent } from "./events.ts";
+import {
+  eventTable,
+  type EventListener,
+  type EventSubject,
+  type EventType,
+  type OrchestratorEvent,
+} from "./events.ts";
 import { createIds, type Ids } from "./ids.ts";
 import type { JsonObject } from "./internal/json.ts";
 import type { Logger } from "./logger.ts";
@@ -68,7 +74,9 @@ export class Context {
   /** Commits documents together with the events that tell of them, as one durable step, and then publishes the events. */
   async commit(caller: Caller, writes: readonly Write[], ...inputs: EventInput[]): Promise<CommitResult> {
     const events = inputs.map((input) => this.#toEvent(caller, input));
-    const audited = events.filter((event) => eventTable[event.event_type].audited).map((event) => this.#toEntry(event));
+    const audited = events
+      .filter((event) => eventTable[event.event_type].audited)
+      .map((event) => this.#toEntry(event));
     const result = await this.storage.commit([...writes, ...audited]);
     for (const event of events) this.#publish(event);
     return result;
@@ -110,6 +118,11 @@ export class Context {
   }
 
   #toEntry(event: OrchestratorEvent): Write {
-    return { kind: "append", log: auditLog, at: this.clock.now(), value: { ...event } as unknown as JsonObject };
+    return {
+      kind: "append",
+      log: auditLog,
+      at: this.clock.now(),
+      value: { ...event } as unknown as JsonObject,
+    };
   }
 }

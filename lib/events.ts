@@ -55,7 +55,17 @@ export type EventType = keyof typeof eventTable;
 
 /** Who did it, or what it was done to. */
 export interface EventSubject {
-  type: "operator" | "agent" | "module" | "assignment" | "rollout" | "operation" | "drift" | "system" | "anonymous" | "audit";
+  type:
+    | "operator"
+    | "agent"
+    | "module"
+    | "assignment"
+    | "rollout"
+    | "operation"
+    | "drift"
+    | "system"
+    | "anonymous"
+    | "audit";
   id: string;
   /** What people call it. */
   name: string;

@@ -11,13 +11,7 @@ import { Operators } from "./operators.ts";
 import { permissionTable, type Permission } from "./permissions.ts";
 import { RateLimiter } from "./rate-limiter.ts";
 import { isAtLeast } from "./roles.ts";
-import {
-  challengeInput,
-  verifyInput,
-  type Challenge,
-  type Operator,
-  type Session,
-} from "./schemas.ts";
+import { challengeInput, verifyInput, type Challenge, type Operator, type Session } from "./schemas.ts";
 import { Sessions } from "./sessions.ts";
 
 /** Who may do what: signing in, sessions and permissions. */
@@ -130,12 +124,22 @@ export class Access {
   async #startSession(caller: Caller, operator: Operator): Promise<Session> {
     const { token, expiresAtMs, writes } = await this.#sessions.create(operator.operator_id);
     const { operator_id, username, role } = operator;
-    const signedIn: Caller = { kind: "operator", operator_id, username, role, session_id: this.#sessions.idOf(token) };
+    const signedIn: Caller = {
+      kind: "operator",
+      operator_id,
+      username,
+      role,
+      session_id: this.#sessions.idOf(token),
+    };
     const seen = await this.operators.touch(operator_id);
-    await this.#context.commit({ ...signedIn, ...(caller.origin && { origin: caller.origin }) }, [...writes, seen], {
-      type: "operator.signedIn",
-      summary: `Operator ${username} signed in`,
-    });
+    await this.#context.commit(
+      { ...signedIn, ...(caller.origin && { origin: caller.origin }) },
+      [...writes, seen],
+      {
+        type: "operator.signedIn",
+        summary: `Operator ${username} signed in`,
+      },
+    );
     return { token, expires_at: toTimestamp(expiresAtMs), operator };
   }
 

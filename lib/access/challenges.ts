@@ -60,7 +60,8 @@ export class Challenges {
     const claims = this.#read(challengeId);
     await this.#consume(claims);
     const message = toUtf8(this.#message(claims));
-    const valid = signature !== null && this.#context.crypto.verify(fromHex(claims.public_key)!, message, signature);
+    const valid =
+      signature !== null && this.#context.crypto.verify(fromHex(claims.public_key)!, message, signature);
     if (!valid) throw new OrchestratorError("SIGNATURE_INVALID");
     return claims.public_key;
   }
@@ -68,7 +69,8 @@ export class Challenges {
   #read(challengeId: string): ChallengeClaims {
     const [body = "", mac = ""] = challengeId.split(".");
     const given = fromBase64Url(mac);
-    if (!given || !this.#context.crypto.equal(given, this.#mac(body))) throw new OrchestratorError("CHALLENGE_INVALID");
+    if (!given || !this.#context.crypto.equal(given, this.#mac(body)))
+      throw new OrchestratorError("CHALLENGE_INVALID");
     const claims = JSON.parse(new TextDecoder().decode(fromBase64Url(body)!)) as ChallengeClaims;
     if (claims.expires_at <= this.#context.clock.now()) throw new OrchestratorError("CHALLENGE_INVALID");
     return claims;
@@ -81,7 +83,11 @@ export class Challenges {
       to: clock.now() - keepUsedMs,
       limit: forgetAtOnce,
     });
-    const forget = expired.items.map((item): Write => ({ kind: "delete", collection: "used_nonces", key: item.key }));
+    const forget = expired.items.map((item): Write => ({
+      kind: "delete",
+      collection: "used_nonces",
+      key: item.key,
+    }));
     const value = { expires_at: claims.expires_at };
     try {
       await storage.commit([

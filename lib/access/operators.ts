@@ -9,7 +9,13 @@ import { parseInput } from "../internal/parse-input.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import { toSubject, type Caller } from "./caller.ts";
 import type { AdminsDocument, OperatorDocument } from "./documents.ts";
-import { addOperatorInput, listOperatorsInput, operatorIdInput, setRoleInput, type Operator } from "./schemas.ts";
+import {
+  addOperatorInput,
+  listOperatorsInput,
+  operatorIdInput,
+  setRoleInput,
+  type Operator,
+} from "./schemas.ts";
 import type { Sessions } from "./sessions.ts";
 
 /** The people and programs who may sign in. */
@@ -66,15 +72,24 @@ export class Operators {
     };
     const writes: Write[] = [
       { kind: "put", collection: "operators", key: key.id, value: { ...operator }, expected: 0 },
-      { kind: "put", collection: "operator_names", key: username.toLowerCase(), value: { operator_id: key.id }, expected: 0 },
+      {
+        kind: "put",
+        collection: "operator_names",
+        key: username.toLowerCase(),
+        value: { operator_id: key.id },
+        expected: 0,
+      },
     ];
-    await this.#changeAdmins((ids) => (role === "Admin" ? [...ids, key.id] : ids), writes, (all) =>
-      this.#context.commit(caller, all, {
-        type: "operator.added",
-        target: asSubject(operator),
-        summary: `Operator ${username} was added as ${role}`,
-        metadata: { role, public_key: key.hex },
-      }),
+    await this.#changeAdmins(
+      (ids) => (role === "Admin" ? [...ids, key.id] : ids),
+      writes,
+      (all) =>
+        this.#context.commit(caller, all, {
+          type: "operator.added",
+          target: asSubject(operator),
+          summary: `Operator ${username} was added as ${role}`,
+          metadata: { role, public_key: key.hex },
+        }),
     );
     return operator;
   }
@@ -91,17 +106,26 @@ export class Operators {
     if (stored.value.role === role) return stored.value;
     const operator = { ...stored.value, role };
     const writes: Write[] = [
-      { kind: "put", collection: "operators", key: operator_id, value: { ...operator }, expected: stored.revision },
+      {
+        kind: "put",
+        collection: "operators",
+        key: operator_id,
+        value: { ...operator },
+        expected: stored.revision,
+      },
       ...(await this.#sessions.endAllOf(operator_id)),
     ];
     const others = (ids: string[]): string[] => ids.filter((id) => id !== operator_id);
-    await this.#changeAdmins((ids) => (role === "Admin" ? [...others(ids), operator_id] : others(ids)), writes, (all) =>
-      this.#context.commit(caller, all, {
-        type: "operator.roleChanged",
-        target: asSubject(operator),
-        summary: `Operator ${operator.username} is now ${role}`,
-        metadata: { before: stored.value.role, after: role },
-      }),
+    await this.#changeAdmins(
+      (ids) => (role === "Admin" ? [...others(ids), operator_id] : others(ids)),
+      writes,
+      (all) =>
+        this.#context.commit(caller, all, {
+          type: "operator.roleChanged",
+          target: asSubject(operator),
+          summary: `Operator ${operator.username} is now ${role}`,
+          metadata: { before: stored.value.role, after: role },
+        }),
     );
     return operator;
   }
@@ -120,12 +144,15 @@ export class Operators {
       { kind: "delete", collection: "operator_names", key: stored.value.username.toLowerCase() },
       ...(await this.#sessions.endAllOf(operator_id)),
     ];
-    await this.#changeAdmins((ids) => ids.filter((id) => id !== operator_id), writes, (all) =>
-      this.#context.commit(caller, all, {
-        type: "operator.removed",
-        target: asSubject(stored.value),
-        summary: `Operator ${stored.value.username} was removed`,
-      }),
+    await this.#changeAdmins(
+      (ids) => ids.filter((id) => id !== operator_id),
+      writes,
+      (all) =>
+        this.#context.commit(caller, all, {
+          type: "operator.removed",
+          target: asSubject(stored.value),
+          summary: `Operator ${stored.value.username} was removed`,
+        }),
     );
   }
 
@@ -197,7 +224,10 @@ export class Operators {
 function asDuplicate(error: unknown): unknown {
   if (!isOrchestratorError(error, "REVISION_CONFLICT") || error.details["expected"] !== 0) return error;
   const what = error.details["collection"] === "operator_names" ? "username" : "public key";
-  return new OrchestratorError("ALREADY_EXISTS", { message: `An operator with this ${what} exists.`, cause: error });
+  return new OrchestratorError("ALREADY_EXISTS", {
+    message: `An operator with this ${what} exists.`,
+    cause: error,
+  });
 }
 
 function asSubject(operator: OperatorDocument): EventSubject {

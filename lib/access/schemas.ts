@@ -39,7 +39,11 @@ export const challengeSchema = z.object({
 });
 export const verifyInput = z.strictObject({
   challenge_id: z.string().min(1).max(1000),
-  signature: z.string().min(1).max(200).describe("Ed25519 signature of `message`, 64 bytes, as hex or base64."),
+  signature: z
+    .string()
+    .min(1)
+    .max(200)
+    .describe("Ed25519 signature of `message`, 64 bytes, as hex or base64."),
 });
 export const sessionSchema = z.object({
   token: z.string().describe("Secret. Send it as `Authorization: Bearer`; it is shown once."),

@@ -2,7 +2,7 @@ import type { Context } from "../context.ts";
 import { toHex, toUtf8 } from "../crypto/encoding.ts";
 import { toBase64Url } from "../internal/base64url.ts";
 import { OrchestratorError } from "../errors.ts";
-import type { StoredDocument, Write } from "../storage/storage.ts";
+import type { DocumentPage, StoredDocument, Write } from "../storage/storage.ts";
 import type { SessionDocument } from "./documents.ts";
 
 /** How often the time of last use is written: often enough for the idle limit, seldom enough to cost nothing. */
@@ -51,8 +51,13 @@ export class Sessions {
     const writes: Write[] = [];
     let after: string | null = null;
     do {
-      const query = { index: "by_operator", equals: [operatorId], limit: 1000, ...(after !== null && { after }) };
-      const page: Awaited<ReturnType<typeof this.#context.storage.list>> = await this.#context.storage.list("sessions", query);
+      const query = {
+        index: "by_operator",
+        equals: [operatorId],
+        limit: 1000,
+        ...(after !== null && { after }),
+      };
+      const page: DocumentPage = await this.#context.storage.list("sessions", query);
       writes.push(...page.items.map((item) => toDelete(item.key)));
       after = page.next;
     } while (after !== null);
@@ -78,7 +83,13 @@ export class Sessions {
     const { key, revision, value } = session;
     try {
       await this.#context.storage.commit([
-        { kind: "put", collection: "sessions", key, value: { ...value, last_used_at: now }, expected: revision },
+        {
+          kind: "put",
+          collection: "sessions",
+          key,
+          value: { ...value, last_used_at: now },
+          expected: revision,
+        },
       ]);
     } catch (error) {
       // Another call touched or ended it, or nothing can be written now: signing in and reading must go on.

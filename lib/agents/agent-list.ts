@@ -12,7 +12,11 @@ import type { listAgentsInput } from "./schemas.ts";
 type Query = z.output<typeof listAgentsInput>;
 type Document = Readonly<AgentDocument>;
 
-export async function listAgents(context: Context, registry: AgentRegistry, query: Query): Promise<Page<Document>> {
+export async function listAgents(
+  context: Context,
+  registry: AgentRegistry,
+  query: Query,
+): Promise<Page<Document>> {
   const { limit = 50, cursor, ...filter } = query;
   const position = JSON.parse(JSON.stringify(filter)) as JsonObject;
   const after = cursor === undefined ? "" : String(decodeCursor("agents", position, cursor));
@@ -23,7 +27,8 @@ export async function listAgents(context: Context, registry: AgentRegistry, quer
   const items: Document[] = [];
   for await (const agent of candidates) {
     if (!passes(context, agent, filter)) continue;
-    if (items.length === limit) return { items, next_cursor: encodeCursor("agents", position, items.at(-1)!.node_id) };
+    if (items.length === limit)
+      return { items, next_cursor: encodeCursor("agents", position, items.at(-1)!.node_id) };
     items.push(agent);
   }
   return { items, next_cursor: null };
@@ -38,7 +43,11 @@ function passes(context: Context, agent: Document, filter: Omit<Query, "limit" |
   return [agent.name, agent.hostname].some((text) => text?.toLowerCase().includes(wanted) ?? false);
 }
 
-async function* storedAgents(context: Context, status: string | undefined, start: string): AsyncGenerator<Document> {
+async function* storedAgents(
+  context: Context,
+  status: string | undefined,
+  start: string,
+): AsyncGenerator<Document> {
   let last = start;
   for (;;) {
     const page = await context.storage.list<AgentDocument>("agents", {
@@ -53,7 +62,11 @@ async function* storedAgents(context: Context, status: string | undefined, start
   }
 }
 
-async function* selectedAgents(registry: AgentRegistry, selector: string, after: string): AsyncGenerator<Document> {
+async function* selectedAgents(
+  registry: AgentRegistry,
+  selector: string,
+  after: string,
+): AsyncGenerator<Document> {
   for (const nodeId of registry.index.match(parseSelector(selector))) {
     if (nodeId <= after) continue;
     const agent = await registry.find(nodeId);

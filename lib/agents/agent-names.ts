@@ -25,7 +25,13 @@ export async function findFreeName(storage: Storage, wanted: string): Promise<st
 
 /** The write that takes a name; its commit fails where somebody has it. */
 export function takeName(name: string, nodeId: string): Write {
-  return { kind: "put", collection: "agent_names", key: name.toLowerCase(), value: { node_id: nodeId }, expected: 0 };
+  return {
+    kind: "put",
+    collection: "agent_names",
+    key: name.toLowerCase(),
+    value: { node_id: nodeId },
+    expected: 0,
+  };
 }
 
 /** The write that gives a name back. */
@@ -35,6 +41,10 @@ export function releaseName(name: string): Write {
 
 /** Says "the name is taken" of a conflict on {@link takeName}; leaves every other error as it is. */
 export function asNameTaken(error: unknown, name: string): unknown {
-  if (!isOrchestratorError(error, "REVISION_CONFLICT") || error.details["collection"] !== "agent_names") return error;
-  return new OrchestratorError("ALREADY_EXISTS", { message: `Another agent is named ${name}.`, cause: error });
+  if (!isOrchestratorError(error, "REVISION_CONFLICT") || error.details["collection"] !== "agent_names")
+    return error;
+  return new OrchestratorError("ALREADY_EXISTS", {
+    message: `Another agent is named ${name}.`,
+    cause: error,
+  });
 }

@@ -12,15 +12,23 @@ import { listAgents } from "./agent-list.ts";
 import type { AgentDocument } from "./documents.ts";
 import { Enrolment } from "./enrolment.ts";
 import { AgentRegistry, agentSubject, toTarget } from "./registry.ts";
-import { agentIdInput, listAgentsInput, setStatusInput, type Agent, type AgentAttributes } from "./schemas.ts";
+import {
+  agentIdInput,
+  listAgentsInput,
+  setStatusInput,
+  type Agent,
+  type AgentAttributes,
+} from "./schemas.ts";
 import { TagVerbs } from "./tag-verbs.ts";
 
-/** Hears that an agent may be given work, or no longer. */
+/** Hears of agents that may be given work, or no longer, or are forgotten. */
 export interface AgentWatcher {
   /** An approved agent has a connection. */
   available(nodeId: string): void;
   /** An agent was rejected or removed: what it was to do is over. */
   dismissed(nodeId: string): Promise<void>;
+  /** What else to delete in the step that forgets an agent. */
+  forget(nodeId: string): Write[];
 }
 
 /** The machines of the fleet, each known by its agent. */
@@ -90,7 +98,10 @@ export class Agents {
     if (before.value.status === status) {
       throw new OrchestratorError("INVALID_TRANSITION", { message: `The agent is ${status} already.` });
     }
-    const { after, writes } = await this.#decide(caller, before.value, { status, ...(name !== undefined && { name }) });
+    const { after, writes } = await this.#decide(caller, before.value, {
+      status,
+      ...(name !== undefined && { name }),
+    });
     const event = {
       type: status === "approved" ? "agent.approved" : "agent.rejected",
       target: agentSubject(after),
@@ -117,9 +128,12 @@ export class Agents {
       throw new OrchestratorError("INVALID_TRANSITION", { message: "Only a rejected agent can be removed." });
     }
     await this.#registry.remove(caller, agent, {
-      type: "agent.removed",
-      target: agentSubject(agent.value),
-      summary: `Agent ${agent.value.name ?? agent.value.hostname} was removed`,
+      writes: this.#watchers.flatMap((watcher) => watcher.forget(node_id)),
+      event: {
+        type: "agent.removed",
+        target: agentSubject(agent.value),
+        summary: `Agent ${agent.value.name ?? agent.value.hostname} was removed`,
+      },
     });
   }
 
@@ -167,7 +181,9 @@ export class Agents {
     decision: { status: "approved" | "rejected"; name?: string },
   ): Promise<{ after: AgentDocument; writes: Write[] }> {
     if (decision.name !== undefined && before.name !== undefined && decision.name !== before.name) {
-      throw new OrchestratorError("INVALID_TRANSITION", { message: `The agent is named ${before.name}; a name stays.` });
+      throw new OrchestratorError("INVALID_TRANSITION", {
+        message: `The agent is named ${before.name}; a name stays.`,
+      });
     }
     if (decision.status === "rejected") return { after: { ...before, status: "rejected" }, writes: [] };
     const approval = { approved_at: this.#context.timestamp(), approved_by: toSubject(caller).name };

@@ -107,10 +107,14 @@ export class Enrolment {
   }
 }
 
-type Facts = Pick<AgentDocument, "hostname" | "platform" | "agent_version" | "box_public_key" | "remote_address">;
+type Facts = Pick<
+  AgentDocument,
+  "hostname" | "platform" | "agent_version" | "box_public_key" | "remote_address"
+>;
 
 function toFacts(introduction: AgentIntroduction): Facts {
   const { hostname, platform, agent_version, box_public_key, remote_address } = introduction;
-  if (hostname === "") throw new OrchestratorError("PROTOCOL_ERROR", { message: "An agent must name its host." });
+  if (hostname === "")
+    throw new OrchestratorError("PROTOCOL_ERROR", { message: "An agent must name its host." });
   return { hostname, platform, agent_version, box_public_key, remote_address };
 }

@@ -25,7 +25,10 @@ export class AgentRegistry {
     const { storage } = this.#context;
     let after: string | undefined;
     do {
-      const page = await storage.list<AgentDocument>("agents", { limit: 1000, ...(after !== undefined && { after }) });
+      const page = await storage.list<AgentDocument>("agents", {
+        limit: 1000,
+        ...(after !== undefined && { after }),
+      });
       for (const { value } of page.items) {
         this.#setIndex(value, await this.attributes(value.node_id));
       }
@@ -72,16 +75,22 @@ export class AgentRegistry {
   }
 
   /** Forgets an agent. */
-  async remove(caller: Caller, agent: StoredDocument<AgentDocument>, event: EventInput): Promise<void> {
+  async remove(
+    caller: Caller,
+    agent: StoredDocument<AgentDocument>,
+    also: { writes: Write[]; event: EventInput },
+  ): Promise<void> {
     const { node_id, public_key, name } = agent.value;
     const tombstone = { node_id, public_key, removed_at: this.#context.timestamp() };
     const writes: Write[] = [
       { kind: "delete", collection: "agents", key: node_id, expected: agent.revision },
       { kind: "delete", collection: "agent_attributes", key: node_id },
       { kind: "put", collection: "removed_agents", key: node_id, value: tombstone },
+      ...also.writes,
     ];
-    if (name !== undefined) writes.push({ kind: "delete", collection: "agent_names", key: name.toLowerCase() });
-    await this.#context.commit(caller, writes, event);
+    if (name !== undefined)
+      writes.push({ kind: "delete", collection: "agent_names", key: name.toLowerCase() });
+    await this.#context.commit(caller, writes, also.event);
     await this.#reindex(node_id);
   }
 

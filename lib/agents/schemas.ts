@@ -5,7 +5,10 @@ export const approvalStatusSchema = z.enum(["pending", "approved", "rejected"]);
 
 export const tagKeySchema = z
   .string()
-  .regex(/^[A-Za-z_][A-Za-z0-9_./-]{0,62}$/, "1-63 of letters, digits, '_', '.', '/', '-', starting with a letter or '_'");
+  .regex(
+    /^[A-Za-z_][A-Za-z0-9_./-]{0,62}$/,
+    "1-63 of letters, digits, '_', '.', '/', '-', starting with a letter or '_'",
+  );
 
 export const tagValueSchema = z
   .string()
@@ -34,7 +37,10 @@ export const agentSchema = z
     approved_at: z.string().optional(),
     approved_by: z.string().optional(),
     tags: z.record(z.string(), z.string()),
-    attributes: z.record(z.string(), attributeValueSchema).optional().describe("Only where one agent is read."),
+    attributes: z
+      .record(z.string(), attributeValueSchema)
+      .optional()
+      .describe("Only where one agent is read."),
   })
   .meta({ id: "Agent" });
 
@@ -44,13 +50,20 @@ export const listAgentsInput = z.strictObject({
   status: approvalStatusSchema.optional(),
   connected: z.boolean().optional(),
   selector: z.string().optional().describe("Only agents that it matches."),
-  search: z.string().min(1).max(100).optional().describe("Part of the name or hostname, without regard to case."),
+  search: z
+    .string()
+    .min(1)
+    .max(100)
+    .optional()
+    .describe("Part of the name or hostname, without regard to case."),
   ...pageInput,
 });
 export const setStatusInput = z.strictObject({
   node_id: keyIdSchema,
   status: z.enum(["approved", "rejected"]),
-  name: personNameSchema.optional().describe("Default the hostname, made valid and unique. Once set it stays."),
+  name: personNameSchema
+    .optional()
+    .describe("Default the hostname, made valid and unique. Once set it stays."),
 });
 export const agentAttributesSchema = z.object({
   node_id: keyIdSchema,

@@ -21,18 +21,26 @@ export class TagVerbs {
   /** Lists every distinct key with its values, and how many agents have each. */
   async list(caller: Caller): Promise<TagList> {
     await this.#context.authorize(caller, "tags.list");
-    return { items: this.#registry.index.tagSummary() };
+    const items = this.#registry.index.tagSummary().map(({ key, values }) => ({
+      key,
+      values: values.map(({ value, count }) => ({ value, agents: count })),
+    }));
+    return { items };
   }
 
   /** Gives an agent exactly these tags. */
   async replace(caller: Caller, input: z.input<typeof replaceTagsInput>): Promise<{ tags: Tags }> {
-    const { node_id, tags } = await this.#begin(caller, "tags.replace", () => parseInput(replaceTagsInput, input));
+    const { node_id, tags } = await this.#begin(caller, "tags.replace", () =>
+      parseInput(replaceTagsInput, input),
+    );
     return { tags: await this.#change(caller, node_id, () => tags) };
   }
 
   /** Sets one tag of an agent. */
   async set(caller: Caller, input: z.input<typeof setTagInput>): Promise<{ tags: Tags }> {
-    const { node_id, key, value } = await this.#begin(caller, "tags.set", () => parseInput(setTagInput, input));
+    const { node_id, key, value } = await this.#begin(caller, "tags.set", () =>
+      parseInput(setTagInput, input),
+    );
     return { tags: await this.#change(caller, node_id, (tags) => ({ ...tags, [key]: value })) };
   }
 
@@ -42,9 +50,12 @@ export class TagVerbs {
    * @throws {OrchestratorError} `NOT_FOUND` where it has no such tag.
    */
   async remove(caller: Caller, input: z.input<typeof removeTagInput>): Promise<void> {
-    const { node_id, key } = await this.#begin(caller, "tags.remove", () => parseInput(removeTagInput, input));
+    const { node_id, key } = await this.#begin(caller, "tags.remove", () =>
+      parseInput(removeTagInput, input),
+    );
     await this.#change(caller, node_id, (tags) => {
-      if (!Object.hasOwn(tags, key)) throw new OrchestratorError("NOT_FOUND", { message: `The agent has no tag ${key}.` });
+      if (!Object.hasOwn(tags, key))
+        throw new OrchestratorError("NOT_FOUND", { message: `The agent has no tag ${key}.` });
       return Object.fromEntries(Object.entries(tags).filter(([name]) => name !== key));
     });
   }

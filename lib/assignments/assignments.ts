@@ -89,7 +89,10 @@ export class Assignments {
     await this.#modules.requireCompatible(document.modules);
     await this.#write(caller, document, 0).catch((error: unknown) => {
       if (!isOrchestratorError(error, "REVISION_CONFLICT")) throw error;
-      throw new OrchestratorError("ALREADY_EXISTS", { message: `An assignment ${document.name} exists.`, cause: error });
+      throw new OrchestratorError("ALREADY_EXISTS", {
+        message: `An assignment ${document.name} exists.`,
+        cause: error,
+      });
     });
     return this.#toAssignment(document);
   }

@@ -1,7 +1,11 @@
 import { z } from "zod";
 import { nameSchema, pageInput, pageOf } from "../internal/common-schemas.ts";
 
-const selectorInput = z.string().min(1).max(4096).describe("Which agents. `*` is every agent and must be written.");
+const selectorInput = z
+  .string()
+  .min(1)
+  .max(4096)
+  .describe("Which agents. `*` is every agent and must be written.");
 const modulesInput = z.array(nameSchema).min(1).max(100).describe("Names of modules.");
 
 export const assignmentSchema = z

@@ -9,7 +9,7 @@ import type { Page } from "../internal/common-schemas.ts";
 import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
 import type { JsonObject } from "../internal/json.ts";
 import { parseInput } from "../internal/parse-input.ts";
-import type { LogEntry } from "../storage/storage.ts";
+import type { LogEntry, LogPage } from "../storage/storage.ts";
 import {
   listAuditInput,
   pruneAuditInput,
@@ -48,7 +48,8 @@ export class Audit {
       });
       for (const entry of page.entries) {
         if (!passes(entry.value, filter)) continue;
-        if (items.length === limit) return { items, next_cursor: encodeCursor("audit", bound, entry.sequence) };
+        if (items.length === limit)
+          return { items, next_cursor: encodeCursor("audit", bound, entry.sequence) };
         items.push(toAuditEvent(entry));
       }
       if (page.next === null) return { items, next_cursor: null };
@@ -101,8 +102,7 @@ export class Audit {
     const first = expected;
     let from: number | null = 1;
     while (from !== null) {
-      const page: Awaited<ReturnType<typeof this.#context.storage.readLog>> =
-        await this.#context.storage.readLog(auditLog, { from, limit: 1000 });
+      const page: LogPage = await this.#context.storage.readLog(auditLog, { from, limit: 1000 });
       for (const entry of page.entries) {
         const fits = entry.sequence === expected && entry.hash === this.#hash(previous, entry);
         if (!fits) return toVerification(first, expected, previous, entry.sequence);
@@ -142,12 +142,24 @@ export class Audit {
     const signature = toHex(this.#context.identity.sign(anchorText(last.sequence, hash)));
     await this.#context.commit(
       caller,
-      [{ kind: "put", collection: "settings", key: "audit_anchor", value: { sequence: last.sequence, hash, signature } }],
+      [
+        {
+          kind: "put",
+          collection: "settings",
+          key: "audit_anchor",
+          value: { sequence: last.sequence, hash, signature },
+        },
+      ],
       {
         type: "audit.pruned",
         target: { type: "audit", id: "log", name: "audit log" },
         summary: `Audit events up to ${last.sequence} were removed`,
-        metadata: { through_sequence: last.sequence, through_hash: hash, signature, before: new Date(beforeMs).toISOString() },
+        metadata: {
+          through_sequence: last.sequence,
+          through_hash: hash,
+          signature,
+          before: new Date(beforeMs).toISOString(),
+        },
       },
     );
     return this.#context.storage.trimLog(auditLog, last.sequence + 1);
@@ -157,8 +169,7 @@ export class Audit {
     let last: LogEntry | null = null;
     let from: number | null = 1;
     while (from !== null) {
-      const page: Awaited<ReturnType<typeof this.#context.storage.readLog>> =
-        await this.#context.storage.readLog(auditLog, { from, limit: 1000 });
+      const page: LogPage = await this.#context.storage.readLog(auditLog, { from, limit: 1000 });
       for (const entry of page.entries) {
         if (entry.at >= beforeMs) return last;
         last = entry;
@@ -170,7 +181,11 @@ export class Audit {
 
   #isSigned({ sequence, hash, signature }: Anchor): boolean {
     const { crypto, identity } = this.#context;
-    return crypto.verify(identity.publicKey, anchorText(sequence, hash), fromHex(signature) ?? new Uint8Array(0));
+    return crypto.verify(
+      identity.publicKey,
+      anchorText(sequence, hash),
+      fromHex(signature) ?? new Uint8Array(0),
+    );
   }
 
   #hash(previous: string, { sequence, at, value }: LogEntry): string {

@@ -26,7 +26,12 @@ export const pageInput = {
 
 /** How long a call waits for an operation to end before it answers with what is there. */
 export const waitInput = {
-  wait_seconds: z.number().min(0).max(300).optional().describe("How long to wait for the end, 0-300. Default 30."),
+  wait_seconds: z
+    .number()
+    .min(0)
+    .max(300)
+    .optional()
+    .describe("How long to wait for the end, 0-300. Default 30."),
 };
 
 /** A page of a list. */

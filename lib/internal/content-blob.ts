@@ -33,5 +33,7 @@ export async function readContent(
 ): Promise<Uint8Array> {
   const content = await storage.readBlob(`${kind}-${hash}`);
   if (content && toHex(crypto.sha256(content)) === hash) return content;
-  throw new OrchestratorError("STORAGE_CORRUPT", { details: { blob: `${kind}-${hash}`, missing: content === null } });
+  throw new OrchestratorError("STORAGE_CORRUPT", {
+    details: { blob: `${kind}-${hash}`, missing: content === null },
+  });
 }

@@ -16,14 +16,18 @@ export function decodeCursor(list: string, filter: JsonObject, cursor: string): 
   const position: unknown = parts?.[2];
   const fits = parts?.[0] === list && parts[1] === fingerprint(filter);
   if (!fits || (typeof position !== "string" && typeof position !== "number")) {
-    throw new OrchestratorError("CURSOR_INVALID", { issues: [{ path: ["cursor"], message: "belongs to another list or filter" }] });
+    throw new OrchestratorError("CURSOR_INVALID", {
+      issues: [{ path: ["cursor"], message: "belongs to another list or filter" }],
+    });
   }
   return position;
 }
 
 function readCursor(cursor: string): unknown[] | null {
   try {
-    const parts: unknown = JSON.parse(decodeURIComponent(atob(cursor.replaceAll("-", "+").replaceAll("_", "/"))));
+    const parts: unknown = JSON.parse(
+      decodeURIComponent(atob(cursor.replaceAll("-", "+").replaceAll("_", "/"))),
+    );
     return Array.isArray(parts) ? parts : null;
   } catch {
     return null;

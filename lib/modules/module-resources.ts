@@ -16,7 +16,10 @@ export function resolveResources(
   skipped: readonly boolean[] = [],
 ): ResolvedResource[] {
   return content.resources.map((definition, at) => {
-    const resolution = resolveResource(definition, { module, ...(skipped[at] === true && { skip: "condition" as const }) });
+    const resolution = resolveResource(definition, {
+      module,
+      ...(skipped[at] === true && { skip: "condition" as const }),
+    });
     if (resolution.ok) return resolution.resource;
     throw new OrchestratorError("MODULE_INVALID", {
       message: `Module ${module} is not valid any more.`,

@@ -64,7 +64,9 @@ export class Modules {
     await this.#context.authorize(caller, "modules.get");
     const { name, revision } = parseInput(getModuleInput, input);
     const document = await this.#read(name, revision);
-    const content = new TextDecoder().decode(await readContent(this.#context, "module", document.content_hash));
+    const content = new TextDecoder().decode(
+      await readContent(this.#context, "module", document.content_hash),
+    );
     const resources = resolveResources(name, this.#parse(document.content_hash, content));
     return {
       ...(await this.#toModule(document)),
@@ -79,7 +81,10 @@ export class Modules {
    * @returns The module, and whether a revision was made.
    * @throws {OrchestratorError} `MODULE_INVALID` with line and column of every fault; nothing is stored then.
    */
-  async upload(caller: Caller, input: z.input<typeof uploadModuleInput>): Promise<{ created: boolean; module: Module }> {
+  async upload(
+    caller: Caller,
+    input: z.input<typeof uploadModuleInput>,
+  ): Promise<{ created: boolean; module: Module }> {
     await this.#context.authorize(caller, "modules.upload");
     const { content, name } = parseInput(uploadModuleInput, input);
     const parsed = parseModule(content);
@@ -92,9 +97,11 @@ export class Modules {
     const hash = await saveContent(this.#context, "module", bytes);
     for (;;) {
       const newest = await this.#context.storage.get<ModuleDocument>("modules", parsed.name);
-      if (newest?.value.content_hash === hash) return { created: false, module: await this.#toModule(newest.value) };
+      if (newest?.value.content_hash === hash)
+        return { created: false, module: await this.#toModule(newest.value) };
       const document = this.#toDocument(caller, parsed, { hash, size: bytes.length, before: newest });
-      if (await this.#store(caller, document, newest)) return { created: true, module: await this.#toModule(document) };
+      if (await this.#store(caller, document, newest))
+        return { created: true, module: await this.#toModule(document) };
     }
   }
 
@@ -178,7 +185,11 @@ export class Modules {
   }
 
   /** False where somebody else uploaded in the meantime. */
-  async #store(caller: Caller, document: ModuleDocument, newest: StoredDocument<ModuleDocument> | null): Promise<boolean> {
+  async #store(
+    caller: Caller,
+    document: ModuleDocument,
+    newest: StoredDocument<ModuleDocument> | null,
+  ): Promise<boolean> {
     const { name, revision } = document;
     const value = { ...document } as unknown as JsonObject;
     try {

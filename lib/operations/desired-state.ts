@@ -55,10 +55,15 @@ export class DesiredStates {
         return typeof when === "string" && !matchesSelector(parseSelector(when), target);
       }),
     );
-    const key = JSON.stringify([modules.map(({ name, revision, content_hash }) => [name, revision, content_hash]), skipped.map(indexesOf)]);
+    const key = JSON.stringify([
+      modules.map(({ name, revision, content_hash }) => [name, revision, content_hash]),
+      skipped.map(indexesOf),
+    ]);
     const known = this.#resolved.get(key);
     if (known) return known;
-    const resources = modules.flatMap(({ name, content }, at) => resolveResources(name, content, skipped[at]));
+    const resources = modules.flatMap(({ name, content }, at) =>
+      resolveResources(name, content, skipped[at]),
+    );
     requireAgreement(resources);
     if (this.#resolved.size >= keptInMemory) this.#resolved.clear();
     this.#resolved.set(key, resources);

@@ -47,7 +47,12 @@ export interface AgentStateDocument {
 /** What the operations feature keeps. */
 export const operationCollections = {
   operations: {
-    indexes: { by_node: ["node_id"], by_status: ["status"], by_rollout: ["rollout_id"], by_assignment: ["assignment"] },
+    indexes: {
+      by_node: ["node_id"],
+      by_status: ["status"],
+      by_rollout: ["rollout_id"],
+      by_assignment: ["assignment"],
+    },
   },
   agent_states: { indexes: {} },
 } as const satisfies Record<string, CollectionDefinition>;

@@ -6,14 +6,15 @@ import type { Context } from "../context.ts";
 import { canonicalJson } from "../internal/canonical-json.ts";
 import type { Json, JsonObject } from "../internal/json.ts";
 import type { ResourceResult } from "../state/result.ts";
-import type { Write } from "../storage/storage.ts";
+import type { LogPage, Write } from "../storage/storage.ts";
 import type { OperationOutput } from "../wire/messages.ts";
 import { resultsLog, type OperationDocument } from "./documents.ts";
 
 /** Largest part of one entry, characters of JSON; well below what a storage keeps whole. */
 const partSize = 256_000;
 
-type Part = { operation_id: string; results: ResourceResult[] } | { operation_id: string; output: OperationOutput[] };
+type Part =
+  { operation_id: string; results: ResourceResult[] } | { operation_id: string; output: OperationOutput[] };
 
 /** What an agent tells of an operation beyond how it ended. */
 export interface OperationReport {
@@ -33,7 +34,12 @@ export async function saveReport(
   ];
   if (parts.length === 0) return undefined;
   const at = context.clock.now();
-  const writes = parts.map((value): Write => ({ kind: "append", log: resultsLog, at, value: value as unknown as JsonObject }));
+  const writes = parts.map((value): Write => ({
+    kind: "append",
+    log: resultsLog,
+    at,
+    value: value as unknown as JsonObject,
+  }));
   const { sequences } = await context.storage.commit(writes);
   return { from: sequences[0]!, to: sequences.at(-1)! };
 }
@@ -46,7 +52,7 @@ export async function loadReport(
   const report: { results: ResourceResult[]; output: OperationOutput[] } = { results: [], output: [] };
   let from: number | null = place?.from ?? null;
   while (from !== null && place) {
-    const page: Awaited<ReturnType<typeof context.storage.readLog<Part>>> = await context.storage.readLog<Part>(resultsLog, {
+    const page: LogPage<Part> = await context.storage.readLog<Part>(resultsLog, {
       from,
       to: place.to,
       limit: 100,

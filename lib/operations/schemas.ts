@@ -1,5 +1,13 @@
 import { z } from "zod";
-import { idSchema, keyIdSchema, nameSchema, pageInput, pageOf, timestampSchema, waitInput } from "../internal/common-schemas.ts";
+import {
+  idSchema,
+  keyIdSchema,
+  nameSchema,
+  pageInput,
+  pageOf,
+  timestampSchema,
+  waitInput,
+} from "../internal/common-schemas.ts";
 import { countsSchema, resourceResultSchema } from "../state/result.ts";
 
 export const operationKindSchema = z.enum(["apply", "plan"]);
@@ -59,15 +67,30 @@ export const listAgentOperationsInput = z.strictObject({ node_id: keyIdSchema, .
 const runInput = {
   node_id: keyIdSchema,
   modules: z.array(nameSchema).max(100).optional().describe("Modules beside those that assignments bring."),
-  timeout_seconds: z.number().int().min(1).max(86_400).optional().describe("How long it may run. Default 300."),
+  timeout_seconds: z
+    .number()
+    .int()
+    .min(1)
+    .max(86_400)
+    .optional()
+    .describe("How long it may run. Default 300."),
   when_offline: z.enum(["fail", "queue"]).optional().describe("Default fail."),
-  expires_in_seconds: z.number().int().min(1).max(2_592_000).optional().describe("How long it stays queued. Default 3,600."),
+  expires_in_seconds: z
+    .number()
+    .int()
+    .min(1)
+    .max(2_592_000)
+    .optional()
+    .describe("How long it stays queued. Default 3,600."),
   ...waitInput,
 };
 export const planInput = z.strictObject(runInput);
 export const applyInput = z.strictObject({
   ...runInput,
-  allow_empty: z.boolean().optional().describe("Whether everything that was applied may be removed. Default false."),
+  allow_empty: z
+    .boolean()
+    .optional()
+    .describe("Whether everything that was applied may be removed. Default false."),
 });
 
 export const outputListSchema = z.object({
@@ -96,7 +119,9 @@ export const believedStateSchema = z
     as_of: z.string().nullable().describe("When the newest apply ended; null where there was none."),
     operation_id: z.string().optional(),
     applied: z.array(believedResourceSchema),
-    pending_removals: z.array(believedResourceSchema).describe("Applied, but no longer desired: the next apply removes them."),
+    pending_removals: z
+      .array(believedResourceSchema)
+      .describe("Applied, but no longer desired: the next apply removes them."),
     unapplied: z.array(believedResourceSchema).describe("Desired, but not applied."),
   })
   .meta({ id: "BelievedState" });

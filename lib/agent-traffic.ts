@@ -1,0 +1,69 @@
+/** What the transport hears, brought to the feature that it concerns. */
+import { systemCaller } from "./access/caller.ts";
+import { RateLimiter } from "./access/rate-limiter.ts";
+import type { Agents } from "./agents/agents.ts";
+import type { Context } from "./context.ts";
+import type { Operations } from "./operations/operations.ts";
+import type { TransportHandlers } from "./transport/transport.ts";
+import type { AgentMessage } from "./wire/messages.ts";
+
+/** Refusals of one address a minute that are audited; the rest is only logged, so that a flood does not fill the disk. */
+const auditedRefusalsPerMinute = 10;
+
+export function createAgentTraffic(
+  context: Context,
+  features: { agents: Agents; operations: Operations },
+): TransportHandlers {
+  const { agents, operations } = features;
+  const refusals = new RateLimiter(context.clock, auditedRefusalsPerMinute);
+
+  async function hear(nodeId: string, message: AgentMessage): Promise<void> {
+    switch (message.type) {
+      case "reply":
+        return operations.dispatcher.reply(nodeId, message);
+      case "result":
+        return operations.dispatcher.result(nodeId, message);
+      case "attributes":
+        return agents.enrolment.attributes(nodeId, message);
+      case "log":
+        return context.logger.info("An agent reports.", { node_id: nodeId, level: message.level, text: message.message });
+      case "progress":
+      case "output":
+      case "metrics":
+      case "terminal.closed":
+        // Nobody here asked for these: they are of features that this version does not have.
+        return;
+    }
+  }
+
+  return {
+    admit: (introduction) => agents.enrolment.admit(introduction),
+    connected(introduction, admission) {
+      agents.enrolment.connected(introduction);
+      if (admission.status === "approved") agents.announce(introduction.node_id);
+      return Promise.resolve();
+    },
+    message: hear,
+    disconnected(nodeId, reason) {
+      agents.enrolment.disconnected(nodeId, reason).catch((error: unknown) => {
+        context.logger.warn("An agent's leaving was not written.", { error, node_id: nodeId });
+      });
+    },
+    refused(refusal) {
+      const { node_id, remote_address, code, message } = refusal;
+      context.logger.warn("An agent was refused.", { ...refusal });
+      try {
+        refusals.take(remote_address ?? "");
+      } catch {
+        return;
+      }
+      const written = context.commit(systemCaller, [], {
+        type: "agent.refused",
+        ...(node_id !== null && { target: { type: "agent", id: node_id, name: node_id } }),
+        summary: `A connection of an agent was refused: ${code}`,
+        metadata: { code, message, remote_address },
+      });
+      written.catch((error: unknown) => context.logger.warn("A refusal was not written.", { error }));
+    },
+  };
+}

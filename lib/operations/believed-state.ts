@@ -1,0 +1,41 @@
+/** What is believed of one machine: what the newest apply left, against what is desired now. */
+import type { Context } from "../context.ts";
+import { resourceKey, type ResolvedResource } from "../state/resource.ts";
+import type { ResourceResult } from "../state/result.ts";
+import type { AgentStateDocument } from "./documents.ts";
+import { loadReport } from "./operation-results.ts";
+import type { OperationStore } from "./operation-store.ts";
+import type { BelievedResource, BelievedState } from "./schemas.ts";
+
+export async function believe(
+  parts: { context: Context; store: OperationStore },
+  nodeId: string,
+  desired: readonly ResolvedResource[],
+): Promise<BelievedState> {
+  const state = await parts.context.storage.get<AgentStateDocument>("agent_states", nodeId);
+  const lastApply = state?.value.last_apply;
+  const operation = lastApply ? await parts.store.find(lastApply.operation_id) : null;
+  const results = operation ? (await loadReport(parts.context, operation)).results : [];
+  const applied = results.filter(isInPlace);
+  const appliedKeys = new Set(applied.map(resourceKey));
+  const desiredKeys = new Set(desired.map(resourceKey));
+  return {
+    node_id: nodeId,
+    as_of: lastApply?.at ?? null,
+    ...(lastApply && { operation_id: lastApply.operation_id }),
+    applied: applied.map(toBelieved),
+    pending_removals: applied.filter((result) => !desiredKeys.has(resourceKey(result))).map(toBelieved),
+    unapplied: desired
+      .filter((resource) => resource.skip === undefined && !appliedKeys.has(resourceKey(resource)))
+      .map(toBelieved),
+  };
+}
+
+/** In place after an apply: as desired, and not something that the apply took away. */
+function isInPlace({ outcome, action }: ResourceResult): boolean {
+  return (outcome === "unchanged" || outcome === "changed") && action !== "remove";
+}
+
+function toBelieved({ module, resource_id, type, identity }: BelievedResource): BelievedResource {
+  return { module, resource_id, type, identity };
+}

@@ -1,0 +1,289 @@
+/**
+ * Brings operations to agents, one at a time for each agent, and waits for how they end.
+ *
+ *   queued ──sent──▶ running ──result──▶ succeeded | failed | partial | cancelled | timed_out | interrupted
+ *     │                 │
+ *     │                 └─nothing heard by the deadline─▶ unknown ──result after all──▶ (as above)
+ *     └─cancelled, expired, or refused by the agent─▶ cancelled | failed
+ *
+ * An operation is `running` on disk before it is sent. Whatever happens in between, sending it again is safe: the agent
+ * runs one id once and answers a second time with the result it kept. So after a restart of either side every running
+ * operation is simply sent again when its agent is there, until its deadline (seconds allowed plus grace).
+ */
+import { systemCaller } from "../access/caller.ts";
+import type { Timer } from "../clock.ts";
+import { toTimestamp } from "../clock.ts";
+import type { Context } from "../context.ts";
+import { OrchestratorError } from "../errors.ts";
+import type { AgentMessage, MessageOf, OrchestratorMessage, PeerError } from "../wire/messages.ts";
+import type { OperationDocument } from "./documents.ts";
+import { isOpen, type OperationStore } from "./operation-store.ts";
+import type { Outcome, OutcomeRecorder } from "./outcomes.ts";
+import type { Snapshots } from "./snapshots.ts";
+
+type Operation = Readonly<OperationDocument>;
+
+/** The work of one agent. */
+interface Lane {
+  /** Ids that wait, oldest first. */
+  queue: string[];
+  running: { operationId: string; commandId: string | null; deadline: Timer } | null;
+  /** Whether the next is being taken right now. */
+  taking: boolean;
+}
+
+export class Dispatcher {
+  readonly #context: Context;
+  readonly #store: OperationStore;
+  readonly #snapshots: Snapshots;
+  readonly #outcomes: OutcomeRecorder;
+  readonly #lanes = new Map<string, Lane>();
+  readonly #expiries = new Map<string, Timer>();
+  readonly #work = new Set<Promise<void>>();
+  #stopped = false;
+
+  constructor(
+    context: Context,
+    parts: { store: OperationStore; snapshots: Snapshots; outcomes: OutcomeRecorder },
+  ) {
+    this.#context = context;
+    this.#store = parts.store;
+    this.#snapshots = parts.snapshots;
+    this.#outcomes = parts.outcomes;
+  }
+
+  /** Takes up what was open when the process ended. */
+  async recover(): Promise<void> {
+    for await (const operation of this.#store.open()) {
+      if (operation.status === "running") this.#await(operation);
+      else this.enqueue(operation);
+    }
+  }
+
+  /** Stops sending and waits for what is being written. Open operations are taken up at the next start. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    for (const lane of this.#lanes.values()) lane.running?.deadline.cancel();
+    for (const timer of this.#expiries.values()) timer.cancel();
+    await Promise.all(this.#work);
+  }
+
+  /** Puts a stored operation in line for its agent. */
+  enqueue(operation: Operation): void {
+    const { operation_id, node_id, queue_until } = operation;
+    this.#lane(node_id).queue.push(operation_id);
+    if (queue_until !== undefined) {
+      const expire = (): void => this.#do(this.#expire(operation_id));
+      this.#expiries.set(operation_id, this.#setTimer(queue_until - this.#context.clock.now(), expire));
+    }
+    this.#do(this.#takeNext(node_id));
+  }
+
+  /** An agent may be given work: what is running is sent again, then the next in line. */
+  available(nodeId: string): void {
+    this.#do(this.#resume(nodeId));
+  }
+
+  /** An agent may not be given work any more: what waits for it ends. */
+  async dismissed(nodeId: string): Promise<void> {
+    const lane = this.#lane(nodeId);
+    for (const operationId of lane.queue.splice(0)) {
+      await this.#end(operationId, {
+        status: "cancelled",
+        error: errorOf("AGENT_NOT_APPROVED", "The agent was rejected."),
+      });
+    }
+  }
+
+  /** Ends what waits, and asks the agent to stop what runs. */
+  async cancel(operation: Operation): Promise<void> {
+    const lane = this.#lane(operation.node_id);
+    if (operation.status === "queued" && lane.running?.operationId !== operation.operation_id) {
+      lane.queue = lane.queue.filter((id) => id !== operation.operation_id);
+      await this.#end(operation.operation_id, { status: "cancelled" });
+      return;
+    }
+    const notAfter = this.#context.clock.now() + 60_000;
+    await this.#send(operation.node_id, {
+      type: "cancel",
+      id: this.#context.ids.next(),
+      operation_id: operation.operation_id,
+      not_after: toTimestamp(notAfter),
+    });
+  }
+
+  /** An agent took a command or refused it. */
+  async reply(nodeId: string, message: MessageOf<AgentMessage, "reply">): Promise<void> {
+    const running = this.#lane(nodeId).running;
+    if (!message.error || !running || running.commandId !== message.id) return;
+    await this.#end(running.operationId, { status: "failed", error: message.error });
+  }
+
+  /**
+   * An agent tells how an operation ended. It is on disk before it is acknowledged, and kept once however often it comes.
+   *
+   * @throws {OrchestratorError} `PROTOCOL_ERROR` where the operation is not one of this agent.
+   */
+  async result(nodeId: string, message: MessageOf<AgentMessage, "result">): Promise<void> {
+    const operation = await this.#store.find(message.operation_id);
+    if (!operation || operation.node_id !== nodeId || operation.status === "queued") {
+      throw new OrchestratorError("PROTOCOL_ERROR", {
+        message: "The agent sent a result of an operation that is not its own.",
+      });
+    }
+    if (isOpen(operation) || operation.status === "unknown") await this.#end(message.operation_id, message);
+    await this.#send(nodeId, {
+      type: "ack",
+      id: this.#context.ids.next(),
+      operation_id: message.operation_id,
+      not_after: toTimestamp(this.#context.clock.now() + 60_000),
+    });
+  }
+
+  async #resume(nodeId: string): Promise<void> {
+    const { running } = this.#lane(nodeId);
+    const operation = running && (await this.#store.find(running.operationId));
+    if (operation?.status === "running") await this.#command(operation);
+    await this.#takeNext(nodeId);
+  }
+
+  async #takeNext(nodeId: string): Promise<void> {
+    const lane = this.#lane(nodeId);
+    if (lane.taking || lane.running || lane.queue.length === 0 || this.#stopped) return;
+    lane.taking = true;
+    try {
+      const operation = await this.#store.find(lane.queue[0]!);
+      const connected = this.#context.transport.isConnected(nodeId);
+      if (operation?.status === "queued" && connected) await this.#begin(operation);
+      else if (operation?.status === "queued" && operation.queue_until !== undefined) return;
+      else if (operation?.status === "queued") await this.#end(operation.operation_id, offline);
+      lane.queue.shift();
+    } finally {
+      lane.taking = false;
+    }
+    if (!lane.running) await this.#takeNext(nodeId);
+  }
+
+  /** Marks an operation as running on disk, then sends it. */
+  async #begin(operation: Operation): Promise<void> {
+    const now = this.#context.clock.now();
+    const deadlineAt =
+      now + operation.timeout_seconds * 1000 + this.#context.options.operationGraceSeconds * 1000;
+    const { operation: begun, changed } = await this.#store.update(
+      systemCaller,
+      operation.operation_id,
+      (before) =>
+        before.status === "queued"
+          ? {
+              operation: {
+                ...before,
+                status: "running",
+                started_at: toTimestamp(now),
+                deadline_at: deadlineAt,
+              },
+            }
+          : null,
+    );
+    this.#forgetExpiry(operation.operation_id);
+    if (!changed) return;
+    this.#await(begun);
+    await this.#command(begun);
+  }
+
+  /** Takes the agent's lane for an operation that is running, until it ends or its deadline passes. */
+  #await(operation: Operation): void {
+    const { operation_id, node_id, deadline_at = 0 } = operation;
+    const waitMs = deadline_at - this.#context.clock.now();
+    const deadline = this.#setTimer(waitMs, () => this.#do(this.#end(operation_id, unheard)));
+    this.#lane(node_id).running = { operationId: operation_id, commandId: null, deadline };
+  }
+
+  async #command(operation: Operation): Promise<void> {
+    const { running } = this.#lane(operation.node_id);
+    const { kind, operation_id, timeout_seconds, allow_empty, deadline_at = 0 } = operation;
+    const command = {
+      id: this.#context.ids.next(),
+      operation_id,
+      timeout_seconds,
+      resources: [...(await this.#snapshots.load(operation.snapshot))],
+      not_after: toTimestamp(deadline_at),
+    };
+    if (running?.operationId === operation_id) running.commandId = command.id;
+    await this.#send(
+      operation.node_id,
+      kind === "apply" ? { type: kind, ...command, allow_empty } : { type: kind, ...command },
+    );
+  }
+
+  /** Writes how an operation ended and gives its lane to the next. */
+  async #end(operationId: string, outcome: Outcome): Promise<void> {
+    this.#forgetExpiry(operationId);
+    const operation = await this.#outcomes.record(operationId, outcome);
+    const lane = this.#lane(operation.node_id);
+    if (lane.running?.operationId === operationId) {
+      lane.running.deadline.cancel();
+      lane.running = null;
+    }
+    this.#do(this.#takeNext(operation.node_id));
+  }
+
+  async #expire(operationId: string): Promise<void> {
+    const operation = await this.#store.find(operationId);
+    if (operation?.status !== "queued") return;
+    const lane = this.#lane(operation.node_id);
+    lane.queue = lane.queue.filter((id) => id !== operationId);
+    await this.#end(operationId, offline);
+  }
+
+  /** Sends; an agent that has just gone is no fault here: it gets the message when it is back. */
+  async #send(nodeId: string, message: OrchestratorMessage): Promise<void> {
+    try {
+      await this.#context.transport.send(nodeId, message);
+    } catch (error) {
+      this.#context.logger.debug("A message could not be sent.", {
+        error,
+        node_id: nodeId,
+        type: message.type,
+      });
+    }
+  }
+
+  /** Does something that nobody waits for, so that its failure is heard of and `stop` can wait for it. */
+  #do(work: Promise<void>): void {
+    const done = work
+      .catch((error: unknown) => this.#context.logger.error("An operation could not be moved on.", { error }))
+      .finally(() => this.#work.delete(done));
+    this.#work.add(done);
+  }
+
+  #setTimer(delayMs: number, callback: () => void): Timer {
+    // Timers hold at most 24.8 days; an operation lives at most 30 and is looked at again at the next start.
+    return this.#context.clock.setTimer(Math.min(Math.max(0, delayMs), 2_147_483_647), callback);
+  }
+
+  #forgetExpiry(operationId: string): void {
+    this.#expiries.get(operationId)?.cancel();
+    this.#expiries.delete(operationId);
+  }
+
+  #lane(nodeId: string): Lane {
+    const known = this.#lanes.get(nodeId);
+    if (known) return known;
+    const lane: Lane = { queue: [], running: null, taking: false };
+    this.#lanes.set(nodeId, lane);
+    return lane;
+  }
+}
+
+const offline: Outcome = {
+  status: "failed",
+  error: errorOf("AGENT_OFFLINE", "The agent was not connected in time."),
+};
+const unheard: Outcome = {
+  status: "unknown",
+  error: errorOf("AGENT_TIMEOUT", "Nothing was heard by the deadline."),
+};
+
+function errorOf(code: "AGENT_OFFLINE" | "AGENT_TIMEOUT" | "AGENT_NOT_APPROVED", message: string): PeerError {
+  return { code, message };
+}

@@ -1,0 +1,112 @@
+/** Operations as they are kept: every change of one goes through here. */
+import type { Caller } from "../access/caller.ts";
+import type { Context, EventInput } from "../context.ts";
+import { isOrchestratorError, OrchestratorError } from "../errors.ts";
+import type { JsonObject } from "../internal/json.ts";
+import type { Write } from "../storage/storage.ts";
+import type { OperationDocument } from "./documents.ts";
+import type { OperationStatus } from "./schemas.ts";
+
+/** Statuses of an operation that may still do something. */
+const openStatuses = ["queued", "running"] as const satisfies OperationStatus[];
+
+export function isOpen(operation: Readonly<OperationDocument>): boolean {
+  return openStatuses.some((status) => status === operation.status);
+}
+
+/** The operation as events name it. */
+export function operationSubject({
+  operation_id,
+  kind,
+  agent_name,
+}: Readonly<OperationDocument>): EventInput["target"] {
+  return { type: "operation", id: operation_id, name: `${kind} on ${agent_name}` };
+}
+
+/** What a change of an operation writes beside it. */
+export interface OperationChange {
+  writes?: readonly Write[];
+  events?: readonly EventInput[];
+}
+
+export class OperationStore {
+  readonly #context: Context;
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  async find(operationId: string): Promise<Readonly<OperationDocument> | null> {
+    return (await this.#context.storage.get<OperationDocument>("operations", operationId))?.value ?? null;
+  }
+
+  /** Reads an operation; `NOT_FOUND` where there is none. */
+  async read(operationId: string): Promise<Readonly<OperationDocument>> {
+    const operation = await this.find(operationId);
+    if (!operation)
+      throw new OrchestratorError("NOT_FOUND", { message: `There is no operation ${operationId}.` });
+    return operation;
+  }
+
+  /** Writes a new operation. */
+  async create(
+    caller: Caller,
+    operation: OperationDocument,
+    { writes = [], events = [] }: OperationChange,
+  ): Promise<void> {
+    await this.#context.commit(caller, [toPut(operation, 0), ...writes], ...events);
+  }
+
+  /**
+   * Changes an operation from what is stored now, again where somebody else changed it at the same time.
+   *
+   * @param change - Given the operation, returns it changed with what else to write; null to leave it.
+   * @returns The operation as it is then, and whether it was changed.
+   */
+  async update(
+    caller: Caller,
+    operationId: string,
+    change: (operation: Readonly<OperationDocument>) => Changed | null | Promise<Changed | null>,
+  ): Promise<{ operation: Readonly<OperationDocument>; changed: boolean }> {
+    for (let attempt = 1; ; attempt += 1) {
+      const stored = await this.#context.storage.get<OperationDocument>("operations", operationId);
+      if (!stored)
+        throw new OrchestratorError("NOT_FOUND", { message: `There is no operation ${operationId}.` });
+      const changed = await change(stored.value);
+      if (!changed) return { operation: stored.value, changed: false };
+      const { operation, writes = [], events = [] } = changed;
+      try {
+        await this.#context.commit(caller, [toPut(operation, stored.revision), ...writes], ...events);
+        return { operation, changed: true };
+      } catch (error) {
+        if (!isOrchestratorError(error, "REVISION_CONFLICT") || attempt === 5) throw error;
+      }
+    }
+  }
+
+  /** Every operation that may still do something, oldest first. */
+  async *open(): AsyncGenerator<Readonly<OperationDocument>> {
+    for (const status of openStatuses) {
+      let after: string | undefined;
+      do {
+        const query = {
+          index: "by_status",
+          equals: [status],
+          limit: 1000,
+          ...(after !== undefined && { after }),
+        };
+        const page = await this.#context.storage.list<OperationDocument>("operations", query);
+        for (const item of page.items) yield item.value;
+        after = page.next ?? undefined;
+      } while (after !== undefined);
+    }
+  }
+}
+
+/** An operation after a change, with what else is written in the same step. */
+export type Changed = OperationChange & { operation: OperationDocument };
+
+function toPut(operation: OperationDocument, expected: number): Write {
+  const value = { ...operation } as unknown as JsonObject;
+  return { kind: "put", collection: "operations", key: operation.operation_id, value, expected };
+}

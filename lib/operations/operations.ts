@@ -1,0 +1,316 @@
+import type { z } from "zod";
+import { toSubject, type Caller } from "../access/caller.ts";
+import type { Permission } from "../access/permissions.ts";
+import type { Agents } from "../agents/agents.ts";
+import type { Assignments } from "../assignments/assignments.ts";
+import type { Context } from "../context.ts";
+import { OrchestratorError } from "../errors.ts";
+import type { Page } from "../internal/common-schemas.ts";
+import { parseInput } from "../internal/parse-input.ts";
+import type { Modules } from "../modules/modules.ts";
+import type { ResolvedResource } from "../state/resource.ts";
+import { countOutcomes } from "../state/result.ts";
+import { believe } from "./believed-state.ts";
+import { DesiredStates, type DesiredState } from "./desired-state.ts";
+import { Dispatcher } from "./dispatcher.ts";
+import type { AgentStateDocument, OperationDocument } from "./documents.ts";
+import { listOperations } from "./operation-list.ts";
+import { loadReport } from "./operation-results.ts";
+import { isOpen, operationSubject, OperationStore, type OperationChange } from "./operation-store.ts";
+import { OutcomeRecorder, type Completion } from "./outcomes.ts";
+import {
+  applyInput,
+  listAgentOperationsInput,
+  listOperationsInput,
+  operationIdInput,
+  operationOfAgentInput,
+  planInput,
+  type BelievedState,
+  type Operation,
+  type OperationDetail,
+  type OperationOutputList,
+} from "./schemas.ts";
+import { agentIdInput } from "../agents/schemas.ts";
+import { Snapshots } from "./snapshots.ts";
+
+const defaultWaitSeconds = 30;
+const defaultQueueSeconds = 3600;
+
+/** What makes an operation. */
+export interface OperationRequest {
+  kind: OperationDocument["kind"];
+  nodeId: string;
+  agentName: string;
+  desired: { modules: OperationDocument["modules"]; resources: readonly ResolvedResource[] };
+  timeoutSeconds?: number | undefined;
+  allowEmpty?: boolean | undefined;
+  /** Waits this long for an agent that is not connected; absent = it fails. */
+  queueSeconds?: number | undefined;
+  assignment?: string;
+  rolloutId?: string;
+  /** What else is written in the step that makes it. */
+  change?: (operationId: string) => OperationChange;
+}
+
+/** Plans and applies of single machines: what was asked, what happened, what is believed since. */
+export class Operations {
+  readonly #context: Context;
+  readonly #agents: Agents;
+  readonly #desired: DesiredStates;
+  readonly #store: OperationStore;
+  readonly #snapshots: Snapshots;
+  readonly #outcomes: OutcomeRecorder;
+  readonly #dispatcher: Dispatcher;
+
+  constructor(context: Context, features: { agents: Agents; assignments: Assignments; modules: Modules }) {
+    this.#context = context;
+    this.#agents = features.agents;
+    this.#desired = new DesiredStates(features);
+    this.#store = new OperationStore(context);
+    this.#snapshots = new Snapshots(context);
+    this.#outcomes = new OutcomeRecorder(context, this.#store);
+    this.#dispatcher = new Dispatcher(context, {
+      store: this.#store,
+      snapshots: this.#snapshots,
+      outcomes: this.#outcomes,
+    });
+    features.agents.watch({
+      available: (nodeId) => this.#dispatcher.available(nodeId),
+      dismissed: (nodeId) => this.#dispatcher.dismissed(nodeId),
+      forget: (nodeId) => [{ kind: "delete", collection: "agent_states", key: nodeId }],
+    });
+  }
+
+  /** What agents say about operations; the orchestrator hands it what the transport hears. */
+  get dispatcher(): Dispatcher {
+    return this.#dispatcher;
+  }
+
+  /**
+   * Makes a machine match what is desired of it: the modules of every assignment that matches, and those named.
+   *
+   * @returns The operation, ended, or still open after `wait_seconds`.
+   * @throws {OrchestratorError} `NOT_FOUND`; `AGENT_NOT_APPROVED`; `AGENT_OFFLINE`; `AGENT_UNSUPPORTED`;
+   * `RESOURCE_CONFLICT`; `EMPTY_DESIRED_STATE`.
+   */
+  async apply(caller: Caller, input: z.input<typeof applyInput>): Promise<Operation> {
+    await this.#context.authorize(caller, "state.apply");
+    return this.#run(caller, "apply", parseInput(applyInput, input));
+  }
+
+  /** Tells what {@link apply} with the same input would do. Changes nothing on the machine. */
+  async plan(caller: Caller, input: z.input<typeof planInput>): Promise<Operation> {
+    await this.#context.authorize(caller, "state.plan");
+    return this.#run(caller, "plan", parseInput(planInput, input));
+  }
+
+  /** Lists operations of all agents, newest first. */
+  async list(caller: Caller, input: z.input<typeof listOperationsInput> = {}): Promise<Page<Operation>> {
+    return this.#list(caller, "operations.list", parseInput(listOperationsInput, input));
+  }
+
+  /** Lists operations of one agent, newest first. */
+  async listForAgent(
+    caller: Caller,
+    input: z.input<typeof listAgentOperationsInput>,
+  ): Promise<Page<Operation>> {
+    return this.#list(caller, "operations.listForAgent", parseInput(listAgentOperationsInput, input));
+  }
+
+  /**
+   * Reads an operation with the result of each resource.
+   *
+   * @throws {OrchestratorError} `NOT_FOUND`.
+   */
+  async get(caller: Caller, input: z.input<typeof operationIdInput>): Promise<OperationDetail> {
+    await this.#context.authorize(caller, "operations.get");
+    const operation = await this.#readListed(parseInput(operationIdInput, input).operation_id);
+    return { ...toOperation(operation), resources: (await loadReport(this.#context, operation)).results };
+  }
+
+  /**
+   * Reads what the scripts of an operation printed.
+   *
+   * @throws {OrchestratorError} `NOT_FOUND`, also where the operation is another agent's.
+   */
+  async output(caller: Caller, input: z.input<typeof operationOfAgentInput>): Promise<OperationOutputList> {
+    await this.#context.authorize(caller, "operations.output");
+    const { node_id, operation_id } = parseInput(operationOfAgentInput, input);
+    const operation = await this.#readListed(operation_id);
+    if (operation.node_id !== node_id) throw notFound(operation_id);
+    const { output } = await loadReport(this.#context, operation);
+    return { operation_id, truncated: output.some((part) => part.truncated), output };
+  }
+
+  /** Tells what is believed of a machine: what the newest apply left, against what is desired now. */
+  async believed(caller: Caller, input: z.input<typeof agentIdInput>): Promise<BelievedState> {
+    await this.#context.authorize(caller, "state.believed");
+    const { node_id } = parseInput(agentIdInput, input);
+    const { resources } = await this.#desired.of(node_id);
+    return believe({ context: this.#context, store: this.#store }, node_id, resources);
+  }
+
+  /**
+   * Stops an operation: what waits ends at once, what runs ends after the change in progress.
+   *
+   * @throws {OrchestratorError} `NOT_FOUND`; `INVALID_TRANSITION` where it has ended.
+   */
+  async cancel(caller: Caller, input: z.input<typeof operationIdInput>): Promise<Operation> {
+    await this.#context.authorize(caller, "operations.cancel");
+    const { operation_id } = parseInput(operationIdInput, input);
+    await this.#readListed(operation_id);
+    const { operation } = await this.#store.update(caller, operation_id, (before) => {
+      if (!isOpen(before))
+        throw new OrchestratorError("INVALID_TRANSITION", { message: "The operation has ended." });
+      const subject = operationSubject(before)!;
+      return {
+        operation: { ...before, cancel_requested: true },
+        events: [
+          {
+            type: "operation.cancelRequested",
+            target: subject,
+            summary: `Cancelling ${subject.name} was requested`,
+          },
+        ],
+      };
+    });
+    await this.#dispatcher.cancel(operation);
+    return toOperation(await this.#outcomes.wait(operation_id, 0));
+  }
+
+  /** Makes an operation and puts it in line for its agent. */
+  async request(caller: Caller, request: OperationRequest): Promise<Readonly<OperationDocument>> {
+    const operation = await this.#toDocument(caller, request);
+    const change = request.change?.(operation.operation_id) ?? {};
+    const subject = operationSubject(operation)!;
+    await this.#store.create(caller, operation, {
+      writes: change.writes ?? [],
+      events: change.events ?? [
+        {
+          type: "operation.requested",
+          target: subject,
+          summary: `${subject.name} was requested`,
+          metadata: { node_id: operation.node_id, modules: operation.modules },
+        },
+      ],
+    });
+    this.#dispatcher.enqueue(operation);
+    return operation;
+  }
+
+  /** Works out what a machine is to be. */
+  desiredOf(nodeId: string, modules: readonly string[] = []): Promise<DesiredState> {
+    return this.#desired.of(nodeId, modules);
+  }
+
+  /** Waits until an operation has ended, or for a time, and returns it as it is then. */
+  async wait(operationId: string, waitSeconds: number = defaultWaitSeconds): Promise<Operation> {
+    return toOperation(await this.#outcomes.wait(operationId, waitSeconds * 1000));
+  }
+
+  /** What is known of a machine since its newest applies; null where there was none. */
+  async stateOf(nodeId: string): Promise<Readonly<AgentStateDocument> | null> {
+    return (await this.#context.storage.get<AgentStateDocument>("agent_states", nodeId))?.value ?? null;
+  }
+
+  /** The resources that a snapshot holds. */
+  snapshot(hash: string): Promise<readonly ResolvedResource[]> {
+    return this.#snapshots.load(hash);
+  }
+
+  /** The results of an operation, also of a drift check. */
+  async resultsOf(operationId: string): ReturnType<typeof loadReport> {
+    return loadReport(this.#context, await this.#store.read(operationId));
+  }
+
+  /** Has a feature add to the end of the operations of its kind. */
+  onEnd(kind: OperationDocument["kind"], completion: Completion): void {
+    this.#outcomes.onEnd(kind, completion);
+  }
+
+  /** Takes up what was open when the process ended. */
+  start(): Promise<void> {
+    return this.#dispatcher.recover();
+  }
+
+  async stop(): Promise<void> {
+    this.#outcomes.release();
+    await this.#dispatcher.stop();
+  }
+
+  async #run(caller: Caller, kind: "apply" | "plan", input: z.output<typeof applyInput>): Promise<Operation> {
+    const agent = await this.#agents.requireApproved(input.node_id);
+    const queue = input.when_offline === "queue";
+    if (!queue && !this.#context.transport.isConnected(input.node_id))
+      throw new OrchestratorError("AGENT_OFFLINE");
+    const desired = await this.#desired.of(input.node_id, input.modules);
+    if (kind === "apply") await this.#requireSomething(input, desired);
+    const { operation_id } = await this.request(caller, {
+      kind,
+      nodeId: agent.node_id,
+      agentName: agent.name ?? agent.hostname,
+      desired,
+      timeoutSeconds: input.timeout_seconds,
+      allowEmpty: input.allow_empty,
+      queueSeconds: queue ? (input.expires_in_seconds ?? defaultQueueSeconds) : undefined,
+    });
+    return this.wait(operation_id, input.wait_seconds);
+  }
+
+  /** An apply that would take away all there is must be asked for in so many words. */
+  async #requireSomething(input: z.output<typeof applyInput>, desired: DesiredState): Promise<void> {
+    if (desired.resources.length > 0 || input.allow_empty === true) return;
+    const state = await this.stateOf(input.node_id);
+    if ((state?.last_apply.resource_count ?? 0) > 0) throw new OrchestratorError("EMPTY_DESIRED_STATE");
+  }
+
+  async #list(
+    caller: Caller,
+    permission: Permission,
+    query: z.output<typeof listOperationsInput>,
+  ): Promise<Page<Operation>> {
+    await this.#context.authorize(caller, permission);
+    const page = await listOperations(this.#context, query);
+    return { ...page, items: page.items.map(toOperation) };
+  }
+
+  async #readListed(operationId: string): Promise<Readonly<OperationDocument>> {
+    const operation = await this.#store.read(operationId);
+    if (operation.kind === "check") throw notFound(operationId);
+    return operation;
+  }
+
+  async #toDocument(caller: Caller, request: OperationRequest): Promise<OperationDocument> {
+    const now = this.#context.clock.now();
+    const { desired, queueSeconds, assignment, rolloutId } = request;
+    return {
+      operation_id: this.#context.ids.next(),
+      kind: request.kind,
+      node_id: request.nodeId,
+      agent_name: request.agentName,
+      status: "queued",
+      ...(rolloutId !== undefined && { rollout_id: rolloutId }),
+      ...(assignment !== undefined && { assignment }),
+      modules: desired.modules,
+      counts: countOutcomes([]),
+      requested_by: toSubject(caller).name,
+      created_at: this.#context.timestamp(),
+      snapshot: await this.#snapshots.save(desired.resources),
+      resource_count: desired.resources.length,
+      timeout_seconds: request.timeoutSeconds ?? this.#context.options.operationTimeoutSeconds,
+      allow_empty: request.allowEmpty ?? false,
+      ...(queueSeconds !== undefined && { queue_until: now + queueSeconds * 1000 }),
+    };
+  }
+}
+
+function notFound(operationId: string): OrchestratorError {
+  return new OrchestratorError("NOT_FOUND", { message: `There is no operation ${operationId}.` });
+}
+
+/** The operation as callers see it. */
+export function toOperation(operation: Readonly<OperationDocument>): Operation {
+  const { snapshot: _1, resource_count: _2, timeout_seconds: _3, allow_empty: _4, ...rest } = operation;
+  const { queue_until: _5, deadline_at: _6, cancel_requested: _7, results: _8, kind, ...shown } = rest;
+  return { ...shown, kind: kind === "check" ? "plan" : kind, modules: [...operation.modules] };
+}

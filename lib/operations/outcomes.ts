@@ -1,0 +1,146 @@
+/** How operations end: written once, with what follows from it, and told to whoever waits. */
+import { systemCaller } from "../access/caller.ts";
+import { toTimestamp } from "../clock.ts";
+import type { Context, EventInput } from "../context.ts";
+import type { JsonObject } from "../internal/json.ts";
+import { countOutcomes, type ResourceResult } from "../state/result.ts";
+import type { Write } from "../storage/storage.ts";
+import type { OperationOutput, PeerError } from "../wire/messages.ts";
+import type { AgentStateDocument, OperationDocument } from "./documents.ts";
+import { saveReport } from "./operation-results.ts";
+import {
+  isOpen,
+  operationSubject,
+  type Changed,
+  type OperationChange,
+  type OperationStore,
+} from "./operation-store.ts";
+import type { OperationStatus } from "./schemas.ts";
+
+/** How an operation ended, as an agent tells it or as it was concluded here. */
+export interface Outcome {
+  status: Exclude<OperationStatus, "queued" | "running">;
+  results?: readonly ResourceResult[];
+  output?: readonly OperationOutput[];
+  duration_ms?: number;
+  error?: PeerError | undefined;
+}
+
+/** Adds what another feature writes when an operation of its kind ends. */
+export type Completion = (
+  operation: Readonly<OperationDocument>,
+  results: readonly ResourceResult[],
+) => Promise<OperationChange>;
+
+export class OutcomeRecorder {
+  readonly #context: Context;
+  readonly #store: OperationStore;
+  readonly #completions = new Map<OperationDocument["kind"], Completion>();
+  readonly #waiters = new Map<string, Set<() => void>>();
+
+  constructor(context: Context, store: OperationStore) {
+    this.#context = context;
+    this.#store = store;
+    this.#completions.set("apply", (operation) => this.#rememberApply(operation));
+  }
+
+  /** Has a feature add to the end of the operations of its kind. */
+  onEnd(kind: OperationDocument["kind"], completion: Completion): void {
+    this.#completions.set(kind, completion);
+  }
+
+  /** Writes how an operation ended. An operation that has ended is left as it is, unless it was `unknown`. */
+  async record(operationId: string, outcome: Outcome): Promise<Readonly<OperationDocument>> {
+    const results = outcome.results ?? [];
+    const report = await saveReport(this.#context, operationId, { results, output: outcome.output ?? [] });
+    const { operation } = await this.#store.update(
+      systemCaller,
+      operationId,
+      async (before): Promise<Changed | null> => {
+        if (!isOpen(before) && before.status !== "unknown") return null;
+        const ended = { ...this.#ended(before, outcome), ...(report && { results: report }) };
+        const added = (await this.#completions.get(ended.kind)?.(ended, results)) ?? {};
+        return {
+          operation: ended,
+          writes: added.writes ?? [],
+          events: [...(ended.kind === "check" ? [] : [finishedEvent(ended)]), ...(added.events ?? [])],
+        };
+      },
+    );
+    for (const wake of this.#waiters.get(operationId) ?? []) wake();
+    return operation;
+  }
+
+  /** Resolves when an operation has ended, or after a time. */
+  async wait(operationId: string, waitMs: number): Promise<Readonly<OperationDocument>> {
+    const waiters = this.#waiters.get(operationId) ?? new Set();
+    this.#waiters.set(operationId, waiters);
+    let wake = (): void => {};
+    // The waiter is there before the operation is read: an end in between is not missed.
+    const woken = new Promise<void>((resolve) => (wake = resolve));
+    waiters.add(wake);
+    const timer = this.#context.clock.setTimer(waitMs, wake);
+    try {
+      const operation = await this.#store.read(operationId);
+      if (!isOpen(operation) || waitMs === 0) return operation;
+      await woken;
+      return await this.#store.read(operationId);
+    } finally {
+      timer.cancel();
+      waiters.delete(wake);
+      if (waiters.size === 0) this.#waiters.delete(operationId);
+    }
+  }
+
+  /** Lets everybody go who waits: the process ends. */
+  release(): void {
+    for (const waiters of this.#waiters.values()) for (const wake of waiters) wake();
+  }
+
+  #ended(before: Readonly<OperationDocument>, outcome: Outcome): OperationDocument {
+    const now = this.#context.clock.now();
+    const startedMs = before.started_at === undefined ? now : Date.parse(before.started_at);
+    return {
+      ...before,
+      status: outcome.status,
+      counts: countOutcomes(outcome.results ?? []),
+      finished_at: toTimestamp(now),
+      duration_ms: outcome.duration_ms ?? Math.max(0, now - startedMs),
+      ...(outcome.error && { error: { code: outcome.error.code, message: outcome.error.message } }),
+    };
+  }
+
+  /** What an apply leaves is what is believed of the machine, whether or not all of it succeeded. */
+  async #rememberApply(operation: Readonly<OperationDocument>): Promise<{ writes: Write[] }> {
+    const didSomething = operation.status === "succeeded" || operation.results !== undefined;
+    if (operation.status === "unknown" || !didSomething) return { writes: [] };
+    const {
+      node_id,
+      operation_id,
+      snapshot,
+      resource_count,
+      finished_at: at = operation.created_at,
+    } = operation;
+    const before = await this.#context.storage.get<AgentStateDocument>("agent_states", node_id);
+    const succeeded = operation.status === "succeeded";
+    const state: AgentStateDocument = {
+      ...before?.value,
+      node_id,
+      last_apply: { operation_id, snapshot, at, resource_count },
+      ...(succeeded && { baseline: { operation_id, snapshot, at } }),
+    };
+    const value = state as unknown as JsonObject;
+    return { writes: [{ kind: "put", collection: "agent_states", key: node_id, value }] };
+  }
+}
+
+function finishedEvent(operation: Readonly<OperationDocument>): EventInput {
+  const { kind, agent_name, status, operation_id, counts } = operation;
+  const good = status === "succeeded" || status === "cancelled";
+  return {
+    type: good ? "operation.finished" : "operation.failed",
+    target: operationSubject(operation)!,
+    summary: `${kind === "apply" ? "Apply" : "Plan"} on ${agent_name} ended: ${status}`,
+    metadata: { operation_id, status, counts: { ...counts } },
+  };
+}

@@ -1,0 +1,152 @@
+import { Access } from "./access/access.ts";
+import { systemCaller } from "./access/caller.ts";
+import { accessCollections } from "./access/documents.ts";
+import type { Operators } from "./access/operators.ts";
+import { createAgentTraffic } from "./agent-traffic.ts";
+import { Agents } from "./agents/agents.ts";
+import { agentCollections } from "./agents/documents.ts";
+import { Assignments } from "./assignments/assignments.ts";
+import { assignmentCollections } from "./assignments/documents.ts";
+import { Audit } from "./audit/audit.ts";
+import { auditCollections, auditLogs } from "./audit/documents.ts";
+import { Context } from "./context.ts";
+import { Drift } from "./drift/drift.ts";
+import { driftCollections } from "./drift/documents.ts";
+import type { EventListener } from "./events.ts";
+import { loadIdentity } from "./identity.ts";
+import { moduleCollections } from "./modules/documents.ts";
+import { Modules } from "./modules/modules.ts";
+import { operationCollections, operationLogs } from "./operations/documents.ts";
+import { Operations } from "./operations/operations.ts";
+import { resolveOptions, type OrchestratorOptions } from "./options.ts";
+import { Rollouts } from "./rollouts/rollouts.ts";
+import { StatusReport } from "./status/status.ts";
+import type { StorageSchema } from "./storage/storage.ts";
+
+const storageSchema: StorageSchema = {
+  version: 1,
+  collections: {
+    ...accessCollections,
+    ...agentCollections,
+    ...assignmentCollections,
+    ...auditCollections,
+    ...driftCollections,
+    ...moduleCollections,
+    ...operationCollections,
+  },
+  logs: { ...auditLogs, ...operationLogs },
+};
+
+/**
+ * Orchestrates a fleet of machines, each run by an agent: the whole product as one object to embed.
+ *
+ * Each feature is a property; each of its verbs takes the caller first and refuses what the caller's role does not allow.
+ * What a verb resolves with is on disk, together with its audit event.
+ *
+ * @example Embed it
+ * ```ts
+ * import { MemoryStorage, MemoryTransport, Orchestrator, systemCaller } from "fleetwright";
+ *
+ * await using orchestrator = new Orchestrator({ storage: new MemoryStorage(), transport: new MemoryTransport() });
+ * await orchestrator.start();
+ * console.log(await orchestrator.status.get(systemCaller));
+ * ```
+ */
+export class Orchestrator {
+  /** Signing in, sessions and permissions. */
+  readonly access: Access;
+  /** Who may sign in. */
+  readonly operators: Operators;
+  /** The machines of the fleet, and their tags. */
+  readonly agents: Agents;
+  /** Declared state, uploaded as YAML. */
+  readonly modules: Modules;
+  /** Which modules go to which agents. */
+  readonly assignments: Assignments;
+  /** Plans and applies of single machines. */
+  readonly operations: Operations;
+  /** Plans and applies of assignments. */
+  readonly rollouts: Rollouts;
+  /** Whether machines are still as they were applied. */
+  readonly drift: Drift;
+  /** What was done, by whom and when. */
+  readonly audit: Audit;
+  /** Whether the orchestrator works. */
+  readonly status: StatusReport;
+  readonly #context: Context;
+  #ends: (() => Promise<void> | void)[] = [];
+  #stopping: Promise<void> | null = null;
+
+  constructor(options: OrchestratorOptions) {
+    const context = new Context(resolveOptions(options));
+    this.#context = context;
+    this.access = new Access(context);
+    this.operators = this.access.operators;
+    this.agents = new Agents(context);
+    this.modules = new Modules(context);
+    this.assignments = new Assignments(context, this.agents, this.modules);
+    this.operations = new Operations(context, this);
+    this.rollouts = new Rollouts(context, this);
+    this.drift = new Drift(context, this);
+    this.audit = new Audit(context);
+    this.status = new StatusReport(context);
+  }
+
+  /**
+   * Opens the storage, takes up what was open when the process ended, and begins to accept agents. Called once.
+   *
+   * @throws {OrchestratorError} What {@link Storage.open} throws; `KEY_REFUSED` for an unusable key in `adminPublicKeys`.
+   */
+  async start(): Promise<void> {
+    const { storage, transport, clock, crypto, logger, options } = this.#context;
+    await storage.open(storageSchema);
+    this.#ends.push(() => storage.close());
+    try {
+      const identity = await loadIdentity(storage, crypto);
+      this.#context.identity = identity.signer;
+      this.access.start(identity.secret);
+      await this.operators.ensureAdmins(systemCaller, options.adminPublicKeys);
+      await this.agents.load();
+      await this.operations.start();
+      this.#ends.push(() => this.operations.stop());
+      this.#ends.push(this.audit.keepRetention());
+      const handlers = createAgentTraffic(this.#context, this);
+      await transport.start({ clock, crypto, logger, signer: identity.signer }, handlers);
+      this.#ends.push(() => transport.stop());
+    } catch (error) {
+      await this.stop();
+      throw error;
+    }
+  }
+
+  /** Lets agents go, waits for what is being written, and closes the storage. May be called twice; always settles. */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop();
+    return this.#stopping;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  /** Hears of every event from now on, each after it is on disk; the function returned ends it. */
+  listen(listener: EventListener): () => void {
+    return this.#context.listen(listener);
+  }
+
+  /** The orchestrator's Ed25519 public key, 32 bytes: what agents pin. There from `start` on. */
+  get publicKey(): Uint8Array {
+    return this.#context.identity.publicKey;
+  }
+
+  async #stop(): Promise<void> {
+    for (const end of this.#ends.reverse()) {
+      try {
+        await end();
+      } catch (error) {
+        this.#context.logger.error("A part did not stop well.", { error });
+      }
+    }
+    this.#ends = [];
+  }
+}

@@ -1,0 +1,17 @@
+import { z } from "zod";
+
+export const statusSchema = z
+  .object({
+    status: z.enum(["ok", "degraded"]),
+    protocol_version: z.number().int().describe("Newest agent protocol that is spoken."),
+    protocol_min_version: z.number().int(),
+    version: z.string(),
+    public_key: z.string().describe("The orchestrator's Ed25519 key, hex: what agents pin."),
+    checks: z
+      .array(z.object({ name: z.string(), status: z.enum(["ok", "failed"]), detail: z.string().optional() }))
+      .optional()
+      .describe("Only for those who signed in."),
+  })
+  .meta({ id: "Status" });
+
+export type Status = z.infer<typeof statusSchema>;

@@ -1,0 +1,41 @@
+import type { Caller } from "../access/caller.ts";
+import type { Context } from "../context.ts";
+import { toHex } from "../crypto/encoding.ts";
+import { isOrchestratorError } from "../errors.ts";
+import { version } from "../version.ts";
+import { supportedVersions } from "../wire/limits.ts";
+import type { Status } from "./schemas.ts";
+
+/** Whether the orchestrator works, and what it speaks. */
+export class StatusReport {
+  readonly #context: Context;
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  /** Reads the present status. The single checks are told only to those who signed in. */
+  async get(caller: Caller): Promise<Status> {
+    await this.#context.authorize(caller, "status.get");
+    const checks = [await this.#checkStorage()];
+    return {
+      status: checks.every((check) => check.status === "ok") ? "ok" : "degraded",
+      protocol_version: Math.max(...supportedVersions),
+      protocol_min_version: Math.min(...supportedVersions),
+      version,
+      public_key: toHex(this.#context.identity.publicKey),
+      ...(caller.kind !== "anonymous" && { checks }),
+    };
+  }
+
+  /** An empty commit: refused where nothing could be written. */
+  async #checkStorage(): Promise<NonNullable<Status["checks"]>[number]> {
+    try {
+      await this.#context.storage.commit([]);
+      return { name: "storage", status: "ok" };
+    } catch (error) {
+      const detail = isOrchestratorError(error) ? `${error.code}: ${error.message}` : "failed";
+      return { name: "storage", status: "failed", detail };
+    }
+  }
+}
