@@ -114,10 +114,13 @@ function* entriesOf(index: Index, query: ListQuery): Generator<IndexEntry> {
   if (cursor !== undefined && cursor.length !== index.paths.length + 1) {
     throw new OrchestratorError("CURSOR_INVALID");
   }
+  const isPast = (entry: IndexEntry): boolean => {
+    const order = compareWithBound(entry, upper.values);
+    return upper.inclusive ? order > 0 : order >= 0;
+  };
   if (query.order === "desc") {
     const isBeyond = (entry: IndexEntry): boolean =>
-      compareWithBound(entry, upper.values) >= (upper.inclusive ? 1 : 0) ||
-      (cursor !== undefined && compareWithBound(entry, cursor) >= 0);
+      isPast(entry) || (cursor !== undefined && compareWithBound(entry, cursor) >= 0);
     for (const entry of index.entries.downwards(isBeyond)) {
       if (compareWithBound(entry, lower) < 0) return;
       yield entry;
@@ -127,7 +130,7 @@ function* entriesOf(index: Index, query: ListQuery): Generator<IndexEntry> {
   const isReached = (entry: IndexEntry): boolean =>
     compareWithBound(entry, lower) >= 0 && (cursor === undefined || compareWithBound(entry, cursor) > 0);
   for (const entry of index.entries.upwards(isReached)) {
-    if (compareWithBound(entry, upper.values) > (upper.inclusive ? 0 : -1)) return;
+    if (isPast(entry)) return;
     yield entry;
   }
 }
