@@ -24,7 +24,8 @@ import type { Json, JsonObject } from "../internal/json.ts";
 export interface CollectionDefinition {
   /**
    * Orders in which the collection can be listed: index name -> dotted field paths, compared from left to right.
-   * A document that lacks a field is ordered before those that have it.
+   * A document that lacks a field is ordered before those that have it; then null, false, true, numbers, texts (by code
+   * point), lists, objects. The key is the last field of every index.
    */
   indexes: Record<string, readonly string[]>;
 }
@@ -84,7 +85,10 @@ export interface ListQuery {
   index?: string;
   /** Values that the first fields of the index must have. */
   equals?: readonly Json[];
-  /** Bounds of the field after those in `equals`: `from` inclusive, `to` exclusive. */
+  /**
+   * Bounds of the field after those in `equals`: `from` inclusive, `to` exclusive. Only values of the same JSON type are
+   * in the range, so that `to: 5` finds no document whose field is missing or null.
+   */
   from?: Json;
   to?: Json;
   /** Default "asc". */
@@ -108,7 +112,10 @@ export interface LogEntry<T = JsonObject> {
   /** Milliseconds since 1970, by the writer's clock. */
   at: number;
   value: Readonly<T>;
-  /** Hex SHA-256 over the previous entry's hash (64 zeros before the first) and this entry; null in a log that is not chained. */
+  /**
+   * Hex SHA-256 over the previous entry's hash as hex text (64 zeros before the first) followed by the canonical JSON of
+   * `{ sequence, at, value }`; null in a log that is not chained.
+   */
   hash: string | null;
 }
 
@@ -126,13 +133,23 @@ export interface LogQuery {
   limit?: number;
 }
 
+/** A place in a log. */
+export interface LogPlace {
+  /** 0 before the first entry. */
+  sequence: number;
+  /** Null in a log that is not chained. */
+  hash: string | null;
+}
+
 /** A stretch of a log. */
 export interface LogPage<T = JsonObject> {
   entries: LogEntry<T>[];
   /** The sequence to go on from in the same direction (as `from`, or as `to` when reversed); null at the end. */
   next: number | null;
   /** Sequence and hash of the newest entry of the log; 0 and zeros when there never was one. */
-  head: { sequence: number; hash: string | null };
+  head: LogPlace;
+  /** Sequence and hash of the entry before the oldest that is kept: what the rest verifies against. 0 and zeros when never trimmed. */
+  base: LogPlace;
 }
 
 /** A lease that is held. */
@@ -216,7 +233,8 @@ export interface Storage {
   /**
    * Writes documents and log entries as one atomic, durable step.
    *
-   * @throws {OrchestratorError} `REVISION_CONFLICT` with `details { collection, key, expected, actual }`; `STORAGE_FULL`; `STORAGE_FAILED`.
+   * @throws {OrchestratorError} `REVISION_CONFLICT` with `details { collection, key, expected, actual }`; `STORAGE_FULL`; `STORAGE_FAILED`;
+   *   `VALIDATION_FAILED` for a collection or log that was not declared or a value that is not JSON.
    */
   commit(writes: readonly Write[]): Promise<CommitResult>;
 

@@ -1,0 +1,184 @@
+import type { Clock } from "../clock.ts";
+import { OrchestratorError } from "../errors.ts";
+import type { JsonObject } from "../internal/json.ts";
+import { Database, type DatabaseView } from "./database.ts";
+import { ProcessLeases } from "./leases.ts";
+import { Lifetime } from "./lifetime.ts";
+import { readLogPage } from "./log-reader.ts";
+import { MemorySeries } from "./memory-series.ts";
+import { Staging } from "./staging.ts";
+import type {
+  CommitResult,
+  DocumentPage,
+  ForeignChange,
+  Lease,
+  ListQuery,
+  LogEntry,
+  LogPage,
+  LogQuery,
+  SampleRow,
+  SeriesStorage,
+  Storage,
+  StorageSchema,
+  StoredDocument,
+  Write,
+} from "./storage.ts";
+import { prepareWrites } from "./writes.ts";
+
+/** What a {@link MemoryStorage} leaves behind when it is closed: give it to the next one, as a restart would. */
+export class MemoryData {
+  /**
+   * Bytes of JSON text and blobs that may be added before `STORAGE_FULL`, as free space on a disk. Default: no bound.
+   * What a delete frees is not given back: set it anew.
+   */
+  freeBytes = Infinity;
+  /** @internal */
+  schemaVersion = 0;
+  /** @internal */
+  inUse = false;
+  /** @internal */
+  view: DatabaseView = { collections: {}, logs: {} };
+  /** @internal */
+  readonly logs = new Map<string, LogEntry[]>();
+  /** @internal */
+  readonly blobs = new Map<string, Uint8Array>();
+  /** @internal */
+  readonly series = new Map<string, SampleRow[]>();
+}
+
+/** What a {@link MemoryStorage} is made of. */
+export interface MemoryStorageOptions {
+  /** Runs the leases. */
+  clock: Clock;
+  /** Left behind by another, closed memory storage. Default: nothing stored. */
+  data?: MemoryData;
+}
+
+/** Makes a {@link Storage} in the memory of the process: for tests, trials and what need not outlive the process. */
+export function createMemoryStorage(options: MemoryStorageOptions): Storage {
+  return new MemoryStorage(options);
+}
+
+/** A {@link Storage} in the memory of the process. Keeps every promise of the port but the outliving of the process. */
+export class MemoryStorage implements Storage {
+  readonly capabilities = { durable: false, shared: false };
+  readonly series: SeriesStorage;
+  readonly #data: MemoryData;
+  readonly #leases: ProcessLeases;
+  readonly #lifetime = new Lifetime();
+  #schema: StorageSchema = { version: 0, collections: {}, logs: {} };
+  #database = new Database(this.#schema, { collections: {}, logs: {} });
+
+  constructor({ clock, data = new MemoryData() }: MemoryStorageOptions) {
+    this.#data = data;
+    this.#leases = new ProcessLeases(clock);
+    this.series = new MemorySeries(data.series, () => this.#lifetime.check());
+  }
+
+  async open(schema: StorageSchema): Promise<void> {
+    this.#lifetime.checkNew();
+    if (this.#data.inUse) throw new OrchestratorError("STORAGE_LOCKED", { message: "The data is in use." });
+    if (this.#data.schemaVersion > schema.version) throw new OrchestratorError("STORAGE_VERSION_UNSUPPORTED");
+    this.#data.inUse = true;
+    this.#data.schemaVersion = schema.version;
+    this.#schema = schema;
+    this.#database = new Database(schema, this.#data.view);
+    this.#lifetime.begin();
+  }
+
+  async close(): Promise<void> {
+    if (!this.#lifetime.end()) return;
+    this.#leases.clear();
+    this.#data.view = this.#database.view();
+    this.#data.inUse = false;
+  }
+
+  async get<T = JsonObject>(collection: string, key: string): Promise<StoredDocument<T> | null> {
+    this.#lifetime.check();
+    return this.#database.collection(collection).get(key) as StoredDocument<T> | null;
+  }
+
+  async list<T = JsonObject>(collection: string, query: ListQuery = {}): Promise<DocumentPage<T>> {
+    this.#lifetime.check();
+    return this.#database.collection(collection).list(query) as DocumentPage<T>;
+  }
+
+  async commit(writes: readonly Write[]): Promise<CommitResult> {
+    this.#lifetime.check();
+    const staging = new Staging(this.#database);
+    const result = staging.commit(prepareWrites(this.#schema, writes));
+    this.#takeSpace(
+      staging.effects.reduce((sum, effect) => sum + ("text" in effect ? effect.text.length : 0), 0),
+    );
+    for (const effect of staging.effects) {
+      this.#database.apply(effect);
+      if (effect.kind === "append") this.#entries(effect.log).push(effect.entry);
+    }
+    return result;
+  }
+
+  async readLog<T = JsonObject>(log: string, query: LogQuery = {}): Promise<LogPage<T>> {
+    this.#lifetime.check();
+    const state = this.#database.log(log);
+    const page = await readLogPage(state, { blockAt: async () => this.#entries(log) }, query);
+    return page as LogPage<T>;
+  }
+
+  async trimLog(log: string, beforeSequence: number): Promise<number> {
+    this.#lifetime.check();
+    const { base } = this.#database.log(log);
+    const entries = this.#entries(log);
+    const removed = entries.splice(0, Math.max(0, beforeSequence - 1 - base.sequence));
+    const last = removed.at(-1);
+    if (last !== undefined) {
+      this.#database.apply({ kind: "trim", log, base: { sequence: last.sequence, hash: last.hash } });
+    }
+    return removed.length;
+  }
+
+  async appendBlob(id: string, bytes: Uint8Array, expectedSize?: number): Promise<number> {
+    this.#lifetime.check();
+    const blob = this.#data.blobs.get(id) ?? new Uint8Array();
+    if (expectedSize !== undefined && expectedSize !== blob.length) {
+      const details = { blob: id, expected: expectedSize, actual: blob.length };
+      throw new OrchestratorError("REVISION_CONFLICT", { details });
+    }
+    this.#takeSpace(bytes.length);
+    const longer = new Uint8Array(blob.length + bytes.length);
+    longer.set(blob);
+    longer.set(bytes, blob.length);
+    this.#data.blobs.set(id, longer);
+    return longer.length;
+  }
+
+  async readBlob(id: string, range: { from?: number; to?: number } = {}): Promise<Uint8Array | null> {
+    this.#lifetime.check();
+    const { from = 0, to = Infinity } = range;
+    return this.#data.blobs.get(id)?.slice(Math.max(0, from), Math.max(0, to)) ?? null;
+  }
+
+  async deleteBlob(id: string): Promise<void> {
+    this.#lifetime.check();
+    this.#data.blobs.delete(id);
+  }
+
+  async lease(name: string, ttlMs: number): Promise<Lease | null> {
+    this.#lifetime.check();
+    return this.#leases.take(name, ttlMs);
+  }
+
+  watch(signal: AbortSignal): AsyncIterable<ForeignChange> {
+    return this.#lifetime.watchNothing(signal);
+  }
+
+  #entries(log: string): LogEntry[] {
+    let entries = this.#data.logs.get(log);
+    if (entries === undefined) this.#data.logs.set(log, (entries = []));
+    return entries;
+  }
+
+  #takeSpace(bytes: number): void {
+    if (bytes > this.#data.freeBytes) throw new OrchestratorError("STORAGE_FULL");
+    this.#data.freeBytes -= bytes;
+  }
+}

@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { assertRefused, type StorageCase } from "./subject.ts";
+
+/** Promise 10: leases. */
+export const leaseCases: StorageCase[] = [
+  {
+    name: "one of many takers gets a lease, and release gives it to the next",
+    promise: 10,
+    async run({ storage }) {
+      const taken = await Promise.all(Array.from({ length: 10 }, () => storage.lease("scheduler", 1_000)));
+      const held = taken.filter((lease) => lease !== null);
+      assert.equal(held.length, 1);
+      assert.ok(await storage.lease("other", 1_000));
+      await held[0]?.release();
+      assert.ok(await storage.lease("scheduler", 1_000));
+    },
+  },
+  {
+    name: "an expired lease can be taken, and the one who lost it can't renew or release it",
+    promise: 10,
+    async run({ storage, clock }) {
+      const first = await storage.lease("scheduler", 1_000);
+      assert.ok(first);
+      await clock.advance(999);
+      assert.equal(await storage.lease("scheduler", 1_000), null);
+      await clock.advance(1);
+      assert.equal(await first.renew(), false);
+      const second = await storage.lease("scheduler", 1_000);
+      assert.ok(second);
+      await first.release();
+      assert.equal(await storage.lease("scheduler", 1_000), null);
+      assert.equal(await second.renew(), true);
+    },
+  },
+  {
+    name: "a renewed lease lasts its time from the renewal",
+    promise: 10,
+    async run({ storage, clock }) {
+      const lease = await storage.lease("scheduler", 1_000);
+      await clock.advance(900);
+      assert.equal(await lease?.renew(), true);
+      await clock.advance(900);
+      assert.equal(await storage.lease("scheduler", 1_000), null);
+      await clock.advance(100);
+      assert.ok(await storage.lease("scheduler", 1_000));
+    },
+  },
+  {
+    name: "a time to live out of range is refused",
+    promise: 10,
+    async run({ storage }) {
+      for (const ttlMs of [0, -1, 3_600_001, NaN]) {
+        await assertRefused(storage.lease("scheduler", ttlMs), "VALIDATION_FAILED");
+      }
+    },
+  },
+];

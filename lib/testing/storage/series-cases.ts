@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import type { SeriesStorage } from "../../storage/storage.ts";
+import { beforeAndAfterRestart, type StorageCase, type StorageSubject } from "./subject.ts";
+
+function seriesOf({ storage }: Pick<StorageSubject, "storage">): SeriesStorage {
+  assert.ok(storage.series, "The storage keeps no series.");
+  return storage.series;
+}
+
+const all = { from: 0, to: 1_000_000 };
+const sample = (at: number, value: number): object => ({ at, mean: value, min: value, max: value });
+
+/** Time series, for storages that keep them. */
+export const seriesCases: StorageCase[] = [
+  {
+    name: "samples are read back by owner, series and time, also after a restart",
+    promise: 12,
+    needs: "series",
+    async run(subject) {
+      const series = seriesOf(subject);
+      await series.append("a", [
+        { at: 1_000, values: { cpu: 0.5, memory: 7 } },
+        { at: 2_000, values: { cpu: 0.25 } },
+      ]);
+      await series.append("b", [{ at: 1_000, values: { cpu: 9 } }]);
+      const cpu = [sample(1_000, 0.5), sample(2_000, 0.25)];
+      for await (const storage of beforeAndAfterRestart(subject)) {
+        const reader = seriesOf({ storage });
+        assert.deepEqual(await reader.query("a", all), { cpu, memory: [sample(1_000, 7)] });
+        assert.deepEqual(await reader.query("a", { from: 1_001, to: 2_001, series: ["cpu"] }), {
+          cpu: cpu.slice(1),
+        });
+        assert.deepEqual(await reader.query("a", { from: 0, to: 1_000 }), {});
+        assert.deepEqual(await reader.query("nobody", all), {});
+      }
+    },
+  },
+  {
+    name: "a step gives the mean, least and greatest of its samples",
+    promise: 12,
+    needs: "series",
+    async run(subject) {
+      const series = seriesOf(subject);
+      const rows = [1, 2, 6, 10, 20].map((value, index) => ({
+        at: 100 + index * 10,
+        values: { cpu: value },
+      }));
+      await series.append("a", rows);
+      assert.deepEqual(await series.query("a", { from: 100, to: 200, stepMs: 30 }), {
+        cpu: [
+          { at: 100, mean: 3, min: 1, max: 6 },
+          { at: 130, mean: 15, min: 10, max: 20 },
+        ],
+      });
+    },
+  },
+  {
+    name: "trim forgets what is before a time, or an owner whole",
+    promise: 12,
+    needs: "series",
+    async run(subject) {
+      const series = seriesOf(subject);
+      const rows = [1, 2, 3].map((at) => ({ at, values: { cpu: at } }));
+      await series.append("a", rows);
+      await series.append("b", rows);
+      await series.trim("a", 2);
+      await series.trim("b");
+      assert.deepEqual(await series.query("a", all), { cpu: [sample(2, 2), sample(3, 3)] });
+      assert.deepEqual(await series.query("b", all), {});
+    },
+  },
+];

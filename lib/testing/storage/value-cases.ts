@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import type { JsonObject } from "../../internal/json.ts";
+import { beforeAndAfterRestart, assertRefused, putAgent, reopen, type StorageCase } from "./subject.ts";
+
+const oddKeys = [
+  "",
+  " ",
+  "a/b",
+  "../x",
+  "\u0000",
+  "\n",
+  "__proto__",
+  "constructor",
+  "ü",
+  "u\u0308",
+  "😀",
+  "\ud800",
+  '"',
+  "x".repeat(10_000),
+];
+
+/** Promises 12 and 13: keys and values. */
+export const valueCases: StorageCase[] = [
+  {
+    name: "a caller that changes its object afterwards changes nothing",
+    promise: 12,
+    async run({ storage }) {
+      const value: JsonObject = { list: [1, 2], inner: { a: 1 } };
+      const event: JsonObject = { n: 1 };
+      const commit = storage.commit([
+        putAgent("a", value),
+        { kind: "append", log: "events", at: 1, value: event },
+      ]);
+      (value["list"] as number[]).push(3);
+      event["n"] = 2;
+      await commit;
+      value["inner"] = null;
+      assert.deepEqual((await storage.get("agents", "a"))?.value, { list: [1, 2], inner: { a: 1 } });
+      assert.deepEqual((await storage.readLog("events")).entries[0]?.value, { n: 1 });
+    },
+  },
+  {
+    name: "what was read can't be changed",
+    promise: 12,
+    async run(subject) {
+      const value = { list: [1], inner: { a: 1 } };
+      await subject.storage.commit([putAgent("a", value), { kind: "append", log: "events", at: 1, value }]);
+      for await (const storage of beforeAndAfterRestart(subject)) {
+        const document = await storage.get<typeof value>("agents", "a");
+        const entry = (await storage.readLog<typeof value>("events")).entries[0];
+        assert.ok(document && entry);
+        for (const read of [document, entry]) {
+          assert.throws(() => (read.value.list[0] = 2), TypeError);
+          assert.throws(() => (read.value.inner.a = 2), TypeError);
+          assert.throws(() => Object.assign(read, { value: {} }), TypeError);
+        }
+        assert.deepEqual((await storage.get("agents", "a"))?.value, value);
+      }
+    },
+  },
+  {
+    name: "every kind of JSON value comes back as it was",
+    promise: 12,
+    async run(subject) {
+      const value: JsonObject = {
+        numbers: [0, -1, 1.5, 1e300, 5e-324, Number.MAX_SAFE_INTEGER],
+        texts: ["", "\u0000", "\u2028", "\ud800", "😀", "\ufeff"],
+        nested: [[[{}]], { a: { b: { c: [null, true, false] } } }],
+        "": "empty name",
+      };
+      Object.defineProperty(value, "__proto__", { value: { own: 1 }, enumerable: true });
+      await subject.storage.commit([putAgent("a", value)]);
+      for await (const storage of beforeAndAfterRestart(subject)) {
+        assert.equal(JSON.stringify((await storage.get("agents", "a"))?.value), JSON.stringify(value));
+      }
+    },
+  },
+  {
+    name: "a value that is not a JSON object is refused",
+    promise: 12,
+    async run({ storage }) {
+      const circular: JsonObject = {};
+      circular["self"] = circular;
+      for (const value of [circular, { n: 1n }, [], null, "text", undefined]) {
+        await assertRefused(
+          storage.commit([putAgent("a", value as unknown as JsonObject)]),
+          "VALIDATION_FAILED",
+        );
+      }
+      assert.equal(await storage.get("agents", "a"), null);
+    },
+  },
+  {
+    name: "keys may hold any character",
+    promise: 13,
+    async run(subject) {
+      await subject.storage.commit(oddKeys.map((key, index) => putAgent(key, { index, key })));
+      for await (const storage of beforeAndAfterRestart(subject)) {
+        for (const [index, key] of oddKeys.entries()) {
+          assert.deepEqual(await storage.get("agents", key), { key, revision: 1, value: { index, key } });
+        }
+        const { items } = await storage.list("agents", { limit: 1_000 });
+        assert.deepEqual(new Set(items.map((item) => item.key)), new Set(oddKeys));
+      }
+    },
+  },
+  {
+    name: "a value of 1 MiB is kept whole",
+    promise: 13,
+    async run(subject) {
+      const text = "aé😀\n".repeat(100_000);
+      const value = { text, rest: "x".repeat(1_024 * 1_024 - text.length) };
+      await subject.storage.commit([putAgent("big", value), { kind: "append", log: "audit", at: 1, value }]);
+      await subject.storage.commit([putAgent("small", {})]);
+      for await (const storage of beforeAndAfterRestart(subject)) {
+        assert.deepEqual((await storage.get("agents", "big"))?.value, value);
+        assert.deepEqual((await storage.readLog("audit")).entries[0]?.value, value);
+        assert.ok(await storage.get("agents", "small"));
+      }
+    },
+  },
+];
