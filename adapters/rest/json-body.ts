@@ -57,7 +57,8 @@ function checkTree(root: object): void {
     const below: object[] = [];
     for (const node of level) {
       if (Object.hasOwn(node, "__proto__")) throw refused('The key "__proto__" is not allowed.');
-      for (const child of Object.values(node)) if (typeof child === "object" && child !== null) below.push(child);
+      for (const child of Object.values(node))
+        if (typeof child === "object" && child !== null) below.push(child);
     }
     level = below;
   }

@@ -86,7 +86,9 @@ export function parsePathParameter(encoded: string, name: string, plan: Paramete
 
 /** Refuses one field of the input. */
 export function invalid(name: string, message: string): OrchestratorError {
-  return new OrchestratorError("VALIDATION_FAILED", { issues: [{ path: name === "" ? [] : [name], message }] });
+  return new OrchestratorError("VALIDATION_FAILED", {
+    issues: [{ path: name === "" ? [] : [name], message }],
+  });
 }
 
 const numberPattern = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/;
@@ -121,7 +123,8 @@ const wrappers = new Set(["optional", "nullable", "default", "prefault", "readon
 
 function unwrap(schema: Schema): SchemaDefinition {
   const definition = schema._zod.def;
-  if (wrappers.has(definition.type) && definition.innerType !== undefined) return unwrap(definition.innerType);
+  if (wrappers.has(definition.type) && definition.innerType !== undefined)
+    return unwrap(definition.innerType);
   if (definition.type === "pipe" && definition.in !== undefined) return unwrap(definition.in);
   return definition;
 }

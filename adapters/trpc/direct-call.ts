@@ -57,7 +57,10 @@ export function chainCall(router: AnyRouter, path: string, procedure: AnyProcedu
 }
 
 /** A call without the chain, or null where the chain holds a link of its own. */
-function directCall(internals: Partial<ProcedureInternals>, facts: { path: string; type: string }): ProcedureCall | null {
+function directCall(
+  internals: Partial<ProcedureInternals>,
+  facts: { path: string; type: string },
+): ProcedureCall | null {
   const { middlewares, inputs, output, resolver } = internals;
   if (middlewares === undefined || inputs === undefined || resolver === undefined) return null;
   // The last link is tRPC's own around the resolver.
@@ -66,7 +69,8 @@ function directCall(internals: Partial<ProcedureInternals>, facts: { path: strin
     .every((link) => link._type === "input" || link._type === "output" || transparentLinks.has(link));
   if (!plain || inputs.length > 1) return null;
   const [schema] = inputs;
-  if ((schema !== undefined && !isStandard(schema)) || (output !== undefined && !isStandard(output))) return null;
+  if ((schema !== undefined && !isStandard(schema)) || (output !== undefined && !isStandard(output)))
+    return null;
   return async (ctx, rawInput) => {
     const input = schema === undefined ? undefined : await validate(schema, rawInput, "BAD_REQUEST");
     const answer = await resolver({ ...facts, ctx, input, signal: undefined, batchIndex: 0 });
@@ -78,7 +82,11 @@ function isStandard(schema: object): boolean {
   return "~standard" in schema;
 }
 
-function validate(schema: StandardSchema, value: unknown, code: "BAD_REQUEST" | "INTERNAL_SERVER_ERROR"): unknown {
+function validate(
+  schema: StandardSchema,
+  value: unknown,
+  code: "BAD_REQUEST" | "INTERNAL_SERVER_ERROR",
+): unknown {
   const result = schema["~standard"].validate(value);
   return result instanceof Promise ? result.then((later) => accept(later, code)) : accept(result, code);
 }

@@ -21,6 +21,8 @@ export interface RestMeta {
   location?: (output: never) => string;
   /** Version of the output, without quotes. Makes a GET conditional (`If-None-Match`). */
   etag?: (output: never) => string;
+  /** Media type of what the procedure answers as a `Response` of its own, for the OpenAPI description. */
+  produces?: string;
   /** Whether the procedure honours `request.if_match`. A request with `If-Match` to one that does not is refused. */
   conditional?: boolean;
 }

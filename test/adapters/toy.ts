@@ -29,7 +29,9 @@ export class Toy {
   }
 }
 
-const machineSchema = z.strictObject({ name: z.string(), level: z.number(), revision: z.number() }).meta({ id: "Machine" });
+const machineSchema = z
+  .strictObject({ name: z.string(), level: z.number(), revision: z.number() })
+  .meta({ id: "Machine" });
 type Machine = z.infer<typeof machineSchema>;
 const jobSchema = z.strictObject({ job_id: z.string(), status: z.enum(["running", "done"]) });
 type Job = z.infer<typeof jobSchema>;
@@ -63,7 +65,10 @@ export const toyRouter = t.router({
       .output(z.strictObject({ query: querySchema }))
       .query(({ input }) => ({ query: input })),
     get: procedure
-      .meta({ ...route("GET", "/machines/{name}"), rest: { etag: (machine: Machine) => String(machine.revision) } })
+      .meta({
+        ...route("GET", "/machines/{name}"),
+        rest: { etag: (machine: Machine) => String(machine.revision) },
+      })
       .input(z.strictObject({ name }))
       .output(machineSchema)
       .query(({ ctx, input }) => ctx.orchestrator.get(input.name)),
@@ -74,7 +79,10 @@ export const toyRouter = t.router({
     create: procedure
       .meta({
         ...route("POST", "/machines"),
-        rest: { status: 201, location: (machine: Machine) => `/machines/${encodeURIComponent(machine.name)}` },
+        rest: {
+          status: 201,
+          location: (machine: Machine) => `/machines/${encodeURIComponent(machine.name)}`,
+        },
       })
       .input(
         z.strictObject({
@@ -129,7 +137,10 @@ export const toyRouter = t.router({
       })
       .input(z.strictObject({ name, wait: z.boolean().optional() }))
       .output(jobSchema)
-      .mutation(({ input }) => ({ job_id: "7", status: input.wait === true ? ("done" as const) : ("running" as const) })),
+      .mutation(({ input }) => ({
+        job_id: "7",
+        status: input.wait === true ? ("done" as const) : ("running" as const),
+      })),
     ping: procedure
       .meta(route("POST", "/machines/{name}/ping"))
       .input(z.strictObject({ name }))
@@ -143,7 +154,9 @@ export const toyRouter = t.router({
   }),
   me: procedure
     .meta(route("GET", "/me"))
-    .output(z.strictObject({ name: z.string(), source_address: z.string().nullable(), request_id: z.string() }))
+    .output(
+      z.strictObject({ name: z.string(), source_address: z.string().nullable(), request_id: z.string() }),
+    )
     .query(async ({ ctx }) => ({
       name: (await ctx.caller()).name,
       source_address: ctx.request.source_address,
