@@ -139,14 +139,21 @@ function html(text: string): Response {
   return new Response(text, { headers: { "content-type": "text/html; charset=utf-8" } });
 }
 
+const securityHeaders = [
+  ["cache-control", "no-store"],
+  ["x-content-type-options", "nosniff"],
+  ["referrer-policy", "no-referrer"],
+  ["x-frame-options", "DENY"],
+  ["content-security-policy", "default-src 'none'; frame-ancestors 'none'"],
+] as const;
+
 /** For everything that h3 answers. REST writes its own, fewer: its answers are never rendered. */
 function addSecurityHeaders(event: H3Event): void {
-  const { headers } = event.res;
-  headers.set("cache-control", "no-store");
-  headers.set("x-content-type-options", "nosniff");
-  headers.set("referrer-policy", "no-referrer");
-  headers.set("x-frame-options", "DENY");
-  headers.set("content-security-policy", "default-src 'none'; frame-ancestors 'none'");
+  const { headers, errHeaders } = event.res;
+  for (const [name, value] of securityHeaders) {
+    headers.set(name, value);
+    errHeaders.set(name, value);
+  }
 }
 
 /** What h3 itself refuses, by status. */

@@ -81,7 +81,10 @@ interface StartOptions {
   upgrade: App["sockets"]["upgrade"];
 }
 
-async function start(listener: RequestListener, { port, host, tls, isPublic, upgrade }: StartOptions): Promise<Listener> {
+async function start(
+  listener: RequestListener,
+  { port, host, tls, isPublic, upgrade }: StartOptions,
+): Promise<Listener> {
   const inUse = (cause?: unknown): OrchestratorError =>
     new OrchestratorError("ADDRESS_IN_USE", { message: `Can't listen at ${host}:${port}.`, cause });
   let started: Listener;
