@@ -1,0 +1,118 @@
+/** Listens with an app, and stops in the right order. */
+import type { RequestListener, Server } from "node:http";
+import { OrchestratorError } from "fleetwright";
+import { listen } from "listhen";
+import type { Listener } from "listhen";
+import type { App } from "./app.ts";
+
+/** Where and how to listen. */
+export interface ListenAppOptions {
+  /** Port; 0 takes a free one. A busy one is an error, never another port. */
+  port: number;
+  /** Address or name to listen at; default `127.0.0.1`. Any but a loopback one needs `tls`. */
+  host?: string;
+  /** Certificate and private key, as PEM text. */
+  tls?: { cert: string; key: string };
+  /** Listens without TLS where others can listen, too: for use behind a proxy that ends TLS. Default false. */
+  allowInsecure?: boolean;
+  /** Milliseconds that requests in progress get when it closes; default 10_000. What is left then is cut. */
+  graceMs?: number;
+}
+
+/** An app that listens. */
+export interface ListeningApp extends AsyncDisposable {
+  /** Where it is reached, without a slash at the end, e.g. `https://127.0.0.1:4100`. */
+  readonly url: string;
+  readonly port: number;
+  /** Closes the WebSockets, lets requests in progress finish, and stops. May be called twice. */
+  close(): Promise<void>;
+}
+
+// Reading a request must not take for ever; writing an answer may (a stream, an apply that is waited for).
+const timeouts = { headersTimeout: 20_000, requestTimeout: 60_000, keepAliveTimeout: 65_000 } as const;
+
+/**
+ * Listens.
+ *
+ * @throws {OrchestratorError} `ADDRESS_IN_USE` when the port is taken or may not be used.
+ * @throws {OrchestratorError} `CONFIGURATION_INVALID` for a host that is not loopback, without `tls` and `allowInsecure`.
+ */
+export async function listenApp(app: App, options: ListenAppOptions): Promise<ListeningApp> {
+  const { port, host = "127.0.0.1", tls, allowInsecure = false, graceMs = 10_000 } = options;
+  const isLoopback = isLoopbackHost(host);
+  if (!isLoopback && tls === undefined && !allowInsecure) {
+    throw new OrchestratorError("CONFIGURATION_INVALID", {
+      message: `Listening at ${host} needs TLS, or allowInsecure where a proxy in front has it.`,
+    });
+  }
+  const listener = await start(app.listener, {
+    port,
+    host,
+    tls,
+    isPublic: !isLoopback,
+    upgrade: app.sockets.upgrade,
+  });
+  const server = listener.server as Server;
+  Object.assign(server, timeouts);
+  let closing: Promise<void> | undefined;
+  const close = async (): Promise<void> => {
+    // Sockets first: listhen would cut them, and peers would see a broken connection in place of "going away".
+    app.sockets.closeAll();
+    const cut = setTimeout(() => server.closeAllConnections(), graceMs);
+    await listener.close();
+    clearTimeout(cut);
+  };
+  const stop = (): Promise<void> => (closing ??= close());
+  const { port: takenPort } = listener.address;
+  const shownHost = host.includes(":") ? `[${host}]` : host;
+  return {
+    url: `${tls === undefined ? "http" : "https"}://${shownHost}:${takenPort}`,
+    port: takenPort,
+    close: stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}
+
+interface StartOptions {
+  port: number;
+  host: string;
+  tls: { cert: string; key: string } | undefined;
+  isPublic: boolean;
+  upgrade: App["sockets"]["upgrade"];
+}
+
+async function start(
+  listener: RequestListener,
+  { port, host, tls, isPublic, upgrade }: StartOptions,
+): Promise<Listener> {
+  const inUse = (cause?: unknown): OrchestratorError =>
+    new OrchestratorError("ADDRESS_IN_USE", { message: `Can't listen at ${host}:${port}.`, cause });
+  let started: Listener;
+  try {
+    started = await listen(listener, {
+      hostname: host,
+      // This port or none: by default listhen takes another one where it is busy. A range that ends before it begins is empty.
+      port: { port, ports: [], alternativePortRange: [1, 0], random: false },
+      public: isPublic,
+      https: tls ?? false,
+      ws: upgrade as never,
+      // As in its own tests, listhen writes nothing to the console.
+      isTest: true,
+      showURL: false,
+      qr: false,
+      autoClose: false,
+      open: false,
+      clipboard: false,
+    });
+  } catch (cause) {
+    throw inUse(cause);
+  }
+  // listhen also takes another port in place of one that browsers refuse to talk to.
+  if (port === 0 || started.address.port === port) return started;
+  await started.close();
+  throw inUse();
+}
+
+function isLoopbackHost(host: string): boolean {
+  return host === "localhost" || host === "::1" || /^127(?:\.\d{1,3}){3}$/.test(host);
+}

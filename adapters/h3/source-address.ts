@@ -1,0 +1,50 @@
+/** Finds the address that a request really came from when proxies stand in between. */
+import { BlockList, isIP } from "node:net";
+import { OrchestratorError } from "fleetwright";
+
+/** Tells the client's address from the other end of the connection and the `X-Forwarded-For` header. */
+export type SourceAddress = (remoteAddress: string | null, forwardedFor: string | undefined) => string | null;
+
+/**
+ * Believes `X-Forwarded-For` as far as trusted proxies wrote it: from the right, up to the first address that is not one of
+ * theirs. Anyone can send that header, so without a trusted proxy it is ignored.
+ *
+ * @param trustedProxies - Addresses and networks (`10.0.0.0/8`, `::1`).
+ * @throws {OrchestratorError} `CONFIGURATION_INVALID` where one of them can't be read.
+ */
+export function createSourceAddress(trustedProxies: readonly string[] = []): SourceAddress {
+  if (trustedProxies.length === 0) return (remoteAddress) => plainAddress(remoteAddress);
+  const trusted = new BlockList();
+  for (const proxy of trustedProxies) addNetwork(trusted, proxy);
+  return (remoteAddress, forwardedFor) => {
+    let address = plainAddress(remoteAddress);
+    const hops = (forwardedFor ?? "").split(",").map((hop) => hop.trim());
+    while (address !== null && trusted.check(address, familyOf(address))) {
+      const before = plainAddress(hops.pop() ?? null);
+      if (before === null || isIP(before) === 0) break;
+      address = before;
+    }
+    return address;
+  };
+}
+
+function addNetwork(trusted: BlockList, proxy: string): void {
+  const [address = "", bits] = proxy.split("/");
+  const longest = isIP(address) === 6 ? 128 : 32;
+  const length = bits === undefined ? longest : Number(bits);
+  if (isIP(address) === 0 || !Number.isInteger(length) || length < 0 || length > longest) {
+    throw new OrchestratorError("CONFIGURATION_INVALID", {
+      message: `The trusted proxy ${JSON.stringify(proxy)} is neither an address nor a network.`,
+    });
+  }
+  trusted.addSubnet(address, length, familyOf(address));
+}
+
+function familyOf(address: string): "ipv4" | "ipv6" {
+  return isIP(address) === 6 ? "ipv6" : "ipv4";
+}
+
+/** A dual-stack socket shows IPv4 peers as `::ffff:192.0.2.1`; they are written as what they are. */
+function plainAddress(address: string | null): string | null {
+  return address?.startsWith("::ffff:") && address.includes(".") ? address.slice(7) : address;
+}

@@ -1,0 +1,42 @@
+/** Reads a body up to a limit, whether or not its length was announced. */
+import { OrchestratorError } from "fleetwright";
+
+/** Size limit of a request body where the options name none: 1 MiB. */
+export const defaultBodyLimitBytes = 1 << 20;
+
+/**
+ * How much more than the limit is still read and dropped, as a multiple: a client that sends a little too much is still
+ * listening to its own upload, and would see a reset connection instead of the answer if it were cut at once.
+ */
+const drainFactor = 4;
+
+/**
+ * Collects the pieces of a body. Beyond the limit nothing is kept.
+ *
+ * @throws {OrchestratorError} `PAYLOAD_TOO_LARGE` past the limit.
+ */
+export async function readLimited(body: AsyncIterable<Uint8Array>, limitBytes: number): Promise<Uint8Array> {
+  let pieces: Uint8Array[] = [];
+  let length = 0;
+  for await (const piece of body) {
+    length += piece.byteLength;
+    if (length <= limitBytes) pieces.push(piece);
+    else pieces = [];
+    if (length > limitBytes * drainFactor) break;
+  }
+  if (length > limitBytes) throw tooLarge(limitBytes);
+  return pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces, length);
+}
+
+/** Whether an announced length is so far over the limit that not even a courtesy read is due. */
+export function refusesAtOnce(contentLength: string | undefined, limitBytes: number): boolean {
+  return contentLength !== undefined && Number(contentLength) > limitBytes * drainFactor;
+}
+
+/** The error for a body over the limit. */
+export function tooLarge(limitBytes: number): OrchestratorError {
+  return new OrchestratorError("PAYLOAD_TOO_LARGE", {
+    message: `The request body is larger than ${limitBytes} bytes.`,
+    details: { limit_bytes: limitBytes },
+  });
+}

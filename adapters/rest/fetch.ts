@@ -1,0 +1,61 @@
+/** Carries REST over the Fetch API, for servers other than Node's and for calls within the process. */
+import { OrchestratorError } from "fleetwright";
+import { readLimited, refusesAtOnce, tooLarge } from "./body-limit.ts";
+import type { RestHandler, RestRequest } from "./message.ts";
+
+/** Serves a REST surface as a function from `Request` to `Response`. */
+export function createRestFetch(
+  handler: RestHandler,
+  remoteAddress: (request: Request) => string | null = () => null,
+): (request: Request) => Promise<Response> {
+  return async (request) => {
+    const reply = await handler(new FetchRestRequest(request, remoteAddress(request)));
+    if (reply instanceof Response) {
+      return request.method === "HEAD" ? new Response(null, reply) : reply;
+    }
+    const headers = new Headers();
+    for (let index = 0; index < reply.headers.length; index += 2) {
+      headers.append(reply.headers[index] ?? "", reply.headers[index + 1] ?? "");
+    }
+    if (reply.body !== null) headers.set("content-length", String(Buffer.byteLength(reply.body)));
+    const body = request.method === "HEAD" ? null : reply.body;
+    return new Response(body, { status: reply.status, headers });
+  };
+}
+
+class FetchRestRequest implements RestRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  readonly remoteAddress: string | null;
+  readonly #request: Request;
+
+  constructor(request: Request, remoteAddress: string | null) {
+    const url = new URL(request.url);
+    this.#request = request;
+    this.method = request.method;
+    this.path = url.pathname;
+    this.query = url.search.slice(1);
+    this.remoteAddress = remoteAddress;
+  }
+
+  header(name: string): string | undefined {
+    return this.#request.headers.get(name) ?? undefined;
+  }
+
+  hasBody(): boolean {
+    return this.#request.body !== null;
+  }
+
+  async readBody(limitBytes: number): Promise<Uint8Array> {
+    const { body } = this.#request;
+    if (body === null) return new Uint8Array();
+    if (refusesAtOnce(this.header("content-length"), limitBytes)) throw tooLarge(limitBytes);
+    try {
+      return await readLimited(body as AsyncIterable<Uint8Array>, limitBytes);
+    } catch (error) {
+      if (error instanceof OrchestratorError) throw error;
+      throw new OrchestratorError("VALIDATION_FAILED", { message: "The body broke off.", cause: error });
+    }
+  }
+}

@@ -1,0 +1,69 @@
+/** Reads a JSON body strictly: an object, in UTF-8, of bounded depth, without a key that could reach a prototype. */
+import { OrchestratorError } from "fleetwright";
+
+/** How deep a body may nest. Nothing that the API takes comes near; a deeper one only costs whoever walks it. */
+export const maxBodyDepth = 64;
+
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+/**
+ * Parses a body.
+ *
+ * @throws {OrchestratorError} `VALIDATION_FAILED` when it is not such an object.
+ */
+export function parseJsonBody(bytes: Uint8Array): Record<string, unknown> {
+  const value = parse(bytes);
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw refused("The body must be a JSON object.");
+  }
+  checkTree(value);
+  return value as Record<string, unknown>;
+}
+
+/**
+ * Checks the media type of a request that has a body: JSON (`application/json`, or a type that ends in `+json`) in UTF-8.
+ *
+ * @throws {OrchestratorError} `UNSUPPORTED_MEDIA_TYPE` when it is another, or missing.
+ */
+export function checkMediaType(contentType: string | undefined): void {
+  // The one that nearly every client sends.
+  if (contentType === "application/json") return;
+  const [type = "", ...parameters] = (contentType ?? "").toLowerCase().split(";");
+  const isJson = /^application\/(?:[a-z0-9!#$&^_.+-]+\+)?json$/.test(type.trim());
+  const charset = parameters.map((part) => part.trim()).find((part) => part.startsWith("charset="));
+  const isUtf8 = charset === undefined || /^charset="?utf-8"?$/.test(charset);
+  if (!isJson || !isUtf8) throw new OrchestratorError("UNSUPPORTED_MEDIA_TYPE");
+}
+
+function parse(bytes: Uint8Array): unknown {
+  let text: string;
+  try {
+    text = utf8.decode(bytes);
+  } catch (cause) {
+    throw refused("The body is not UTF-8.", cause);
+  }
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw refused("The body is not JSON.", cause);
+  }
+}
+
+/** Walks without recursion, so that depth costs no stack. */
+function checkTree(root: object): void {
+  let level: object[] = [root];
+  for (let depth = 1; level.length > 0; depth += 1) {
+    if (depth > maxBodyDepth) throw refused(`The body nests deeper than ${maxBodyDepth} levels.`);
+    const below: object[] = [];
+    for (const node of level) {
+      if (Object.hasOwn(node, "__proto__")) throw refused('The key "__proto__" is not allowed.');
+      for (const child of Object.values(node))
+        if (typeof child === "object" && child !== null) below.push(child);
+    }
+    level = below;
+  }
+}
+
+function refused(message: string, cause?: unknown): OrchestratorError {
+  return new OrchestratorError("VALIDATION_FAILED", { message, cause });
+}

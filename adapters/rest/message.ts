@@ -1,0 +1,35 @@
+/** A REST request and its answer, apart from how they travel: node.ts and fetch.ts carry them. */
+
+/** One request. Nothing of it is trusted or decoded yet. */
+export interface RestRequest {
+  /** As sent; methods are case-sensitive. */
+  readonly method: string;
+  /** The whole path, percent-encoded, without the query. */
+  readonly path: string;
+  /** What stands after the question mark; empty where nothing does. */
+  readonly query: string;
+  /** The address at the other end of the connection; null where there is none. */
+  readonly remoteAddress: string | null;
+  /** The value of a header by its lower-case name. */
+  header(name: string): string | undefined;
+  /** Whether a body was announced. */
+  hasBody(): boolean;
+  /**
+   * Reads the body, once.
+   *
+   * @throws {OrchestratorError} `PAYLOAD_TOO_LARGE` past the limit; `VALIDATION_FAILED` when it broke off.
+   */
+  readBody(limitBytes: number): Promise<Uint8Array>;
+}
+
+/** An answer that is one piece of text. */
+export interface RestReply {
+  readonly status: number;
+  /** Names and values in turn; without `content-length`. */
+  readonly headers: readonly string[];
+  /** Null where the answer has no body. */
+  readonly body: string | null;
+}
+
+/** Answers every request, errors included: it never rejects. A `Response` is what a procedure made itself, e.g. a stream. */
+export type RestHandler = (request: RestRequest) => Promise<RestReply | Response>;

@@ -1,0 +1,95 @@
+/** Carries REST over `node:http` as directly as can be: no `Request`, `Response` or stream adapters on the way. */
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { OrchestratorError } from "fleetwright";
+import type { Logger } from "fleetwright";
+import { readLimited, refusesAtOnce, tooLarge } from "./body-limit.ts";
+import type { RestHandler, RestReply, RestRequest } from "./message.ts";
+
+/** Serves a REST surface as a listener of a `node:http` server. */
+export function createRestListener(handler: RestHandler, logger: Logger): RequestListener {
+  return (request, response) => {
+    const carried = new NodeRestRequest(request);
+    const send = async (): Promise<void> => {
+      const reply = await handler(carried);
+      if (carried.isCutOff) response.shouldKeepAlive = false;
+      if (reply instanceof Response) await sendStream(response, reply);
+      else sendReply(response, reply);
+    };
+    send().catch((error: unknown) => {
+      // The client went away, or its stream broke: too late for an answer.
+      logger.debug("An answer could not be sent", { path: carried.path, error });
+      response.destroy();
+    });
+  };
+}
+
+class NodeRestRequest implements RestRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  /** Whether the rest of the body is not going to be read: the connection can't be used again. */
+  isCutOff = false;
+  readonly #request: IncomingMessage;
+
+  constructor(request: IncomingMessage) {
+    const { method = "GET", url = "/" } = request;
+    const cut = url.indexOf("?");
+    this.#request = request;
+    this.method = method;
+    this.path = cut === -1 ? url : url.slice(0, cut);
+    this.query = cut === -1 ? "" : url.slice(cut + 1);
+  }
+
+  get remoteAddress(): string | null {
+    return this.#request.socket.remoteAddress ?? null;
+  }
+
+  header(name: string): string | undefined {
+    const value = this.#request.headers[name];
+    return Array.isArray(value) ? value.join(", ") : value;
+  }
+
+  hasBody(): boolean {
+    const { headers } = this.#request;
+    return headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";
+  }
+
+  async readBody(limitBytes: number): Promise<Uint8Array> {
+    const request = this.#request;
+    if (refusesAtOnce(request.headers["content-length"], limitBytes)) {
+      this.isCutOff = true;
+      throw tooLarge(limitBytes);
+    }
+    try {
+      return await readLimited(
+        request.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>,
+        limitBytes,
+      );
+    } catch (error) {
+      this.isCutOff = !request.complete;
+      if (error instanceof OrchestratorError) throw error;
+      throw new OrchestratorError("VALIDATION_FAILED", { message: "The body broke off.", cause: error });
+    }
+  }
+}
+
+function sendReply(response: ServerResponse, { status, headers, body }: RestReply): void {
+  if (body === null) {
+    response.writeHead(status, headers as string[]).end();
+    return;
+  }
+  // Node leaves the body out for HEAD and keeps the length.
+  response.writeHead(status, [...headers, "content-length", String(Buffer.byteLength(body))]).end(body);
+}
+
+async function sendStream(response: ServerResponse, reply: Response): Promise<void> {
+  response.writeHead(reply.status, [...reply.headers].flat());
+  if (reply.body === null || response.req.method === "HEAD") {
+    await reply.body?.cancel();
+    response.end();
+    return;
+  }
+  await pipeline(Readable.fromWeb(reply.body), response);
+}

@@ -1,0 +1,74 @@
+/** Errors as RFC 9457 problem details: the one shape that REST and tRPC answer with. */
+import { errorTable } from "fleetwright";
+import type { ErrorCode, Issue, OrchestratorError } from "fleetwright";
+import { httpStatusOf } from "../trpc/error-map.ts";
+
+/** The media type of a {@link Problem}. */
+export const problemMediaType = "application/problem+json";
+
+/** A fault of the input: where it is, as a JSON Pointer (RFC 6901), and what is wrong. */
+export interface ProblemFault {
+  pointer: string;
+  message: string;
+  line?: number;
+  column?: number;
+}
+
+/** The body of every answer that is not a success. */
+export interface Problem {
+  /** Path of the page that explains the code. */
+  type: string;
+  title: string;
+  status: number;
+  detail: string;
+  /** Stable: programs decide by this. */
+  code: ErrorCode;
+  request_id: string;
+  errors?: ProblemFault[];
+  /** Facts for programs. */
+  details?: OrchestratorError["details"];
+}
+
+/** The last part of the path of the page about a code: `AGENT_OFFLINE` -> `agent-offline`. */
+export function problemSlug(code: ErrorCode): string {
+  return code.toLowerCase().replaceAll("_", "-");
+}
+
+/** Describes an error to the caller of the request with this id. */
+export function toProblem(error: OrchestratorError, requestId: string): Problem {
+  const problem: Problem = {
+    type: `/problems/${problemSlug(error.code)}`,
+    title: errorTable[error.code].message,
+    status: httpStatusOf[error.code],
+    detail: error.message,
+    code: error.code,
+    request_id: requestId,
+  };
+  if (error.issues.length > 0) problem.errors = error.issues.map(toFault);
+  if (Object.keys(error.details).length > 0) problem.details = error.details;
+  return problem;
+}
+
+/** Seconds after which a caller may try again, where that makes sense. */
+const defaultRetrySeconds: Partial<Record<number, number>> = { 429: 1, 503: 5 };
+
+/** The headers that an error asks for beside its problem: names and values in turn. */
+export function problemHeaders(error: OrchestratorError): string[] {
+  const status = httpStatusOf[error.code];
+  if (status === 401) return ["www-authenticate", "Bearer"];
+  const fallback = defaultRetrySeconds[status];
+  if (fallback === undefined) return [];
+  const seconds = error.details["retry_after_seconds"];
+  return ["retry-after", String(typeof seconds === "number" ? Math.max(1, Math.ceil(seconds)) : fallback)];
+}
+
+function toFault(issue: Issue): ProblemFault {
+  const fault: ProblemFault = { pointer: toPointer(issue.path), message: issue.message };
+  if (issue.line !== undefined) fault.line = issue.line;
+  if (issue.column !== undefined) fault.column = issue.column;
+  return fault;
+}
+
+function toPointer(path: readonly (string | number)[]): string {
+  return path.map((step) => `/${String(step).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+}

@@ -1,0 +1,98 @@
+/** Writes answers. Everything that does not differ between two answers is built once. */
+import { OrchestratorError } from "fleetwright";
+import { httpStatusOf } from "../trpc/error-map.ts";
+import type { RestReply } from "./message.ts";
+import { problemHeaders, problemMediaType, toProblem } from "./problem.ts";
+import type { RestRoute } from "./routes.ts";
+
+/** A success to be written. */
+export interface Success {
+  route: RestRoute;
+  output: unknown;
+  requestId: string;
+  /** The request's `If-None-Match`. */
+  ifNoneMatch: string | undefined;
+}
+
+/** The answers of one surface. */
+export interface Replies {
+  success(success: Success): RestReply | Response;
+  failure(error: OrchestratorError, requestId: string): RestReply;
+  /** A text that is JSON already. */
+  document(text: string, requestId: string): RestReply;
+  /** To a method that has no route at a path where these have. */
+  otherMethod(method: string, allowed: string[], requestId: string): RestReply;
+}
+
+const common = ["cache-control", "no-store", "x-content-type-options", "nosniff"] as const;
+const json = ["content-type", "application/json", ...common] as const;
+const problem = ["content-type", problemMediaType, ...common] as const;
+
+/** Prepares the answers of the surface below a path. */
+export function createReplies(basePath: string): Replies {
+  function failure(error: OrchestratorError, requestId: string): RestReply {
+    return {
+      status: httpStatusOf[error.code],
+      headers: [...problem, "x-request-id", requestId, ...problemHeaders(error)],
+      body: JSON.stringify(toProblem(error, requestId)),
+    };
+  }
+
+  function success({ route, output, requestId, ifNoneMatch }: Success): RestReply | Response {
+    if (output instanceof Response) return withCommonHeaders(output, requestId);
+    const status = successStatus(route, output);
+    if (status === 204) return { status, headers: [...common, "x-request-id", requestId], body: null };
+    const headers = [...json, "x-request-id", requestId];
+    if (route.location !== null && status !== 200)
+      headers.push("location", basePath + route.location(output));
+    if (route.etag === null) return { status, headers, body: JSON.stringify(output) };
+    const etag = `"${route.etag(output)}"`;
+    headers.push("etag", etag);
+    if (route.method === "GET" && namesEtag(ifNoneMatch, etag))
+      return { status: 304, headers: headers.slice(2), body: null };
+    return { status, headers, body: JSON.stringify(output) };
+  }
+
+  function otherMethod(method: string, allowed: string[], requestId: string): RestReply {
+    const methods = new Set([...allowed, ...(allowed.includes("GET") ? ["HEAD"] : []), "OPTIONS"]);
+    const allow = ["allow", [...methods].sort().join(", ")];
+    if (method === "OPTIONS") {
+      return { status: 204, headers: [...common, "x-request-id", requestId, ...allow], body: null };
+    }
+    const refusal = failure(new OrchestratorError("METHOD_NOT_ALLOWED"), requestId);
+    return { ...refusal, headers: [...refusal.headers, ...allow] };
+  }
+
+  return {
+    success,
+    failure,
+    otherMethod,
+    document: (text, requestId) => ({
+      status: 200,
+      headers: [...json, "x-request-id", requestId],
+      body: text,
+    }),
+  };
+}
+
+function successStatus(route: RestRoute, output: unknown): number {
+  if (typeof route.status === "function") return route.status(output);
+  return route.status ?? (output === undefined ? 204 : 200);
+}
+
+/** Whether `If-None-Match` names this version; weak and strong forms are the same there (RFC 9110, 13.1.2). */
+function namesEtag(header: string | undefined, etag: string): boolean {
+  if (header === undefined) return false;
+  const named = header.split(",").map((tag) => tag.trim().replace(/^W\//, ""));
+  return named.includes(etag) || named.includes("*");
+}
+
+function withCommonHeaders(response: Response, requestId: string): Response {
+  const headers = new Headers(response.headers);
+  for (let index = 0; index < common.length; index += 2) {
+    const [name, value] = [common[index], common[index + 1]];
+    if (name !== undefined && value !== undefined && !headers.has(name)) headers.set(name, value);
+  }
+  headers.set("x-request-id", requestId);
+  return new Response(response.body, { status: response.status, headers });
+}

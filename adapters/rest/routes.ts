@@ -1,0 +1,85 @@
+/** The routes of a router: everything about a procedure that can be worked out once, at start. */
+import type { AnyProcedure, AnyRouter } from "@trpc/server";
+import { createProcedureCall } from "../trpc/direct-call.ts";
+import type { ProcedureCall } from "../trpc/direct-call.ts";
+import type { ProcedureMeta, SuccessStatus } from "../trpc/trpc.ts";
+import { inputFields, planParameter } from "./parameters.ts";
+import type { InputPlan, ParameterPlan } from "./parameters.ts";
+import { RouteTable } from "./route-table.ts";
+
+/** One procedure as REST shows it. */
+export interface RestRoute {
+  /** Name in the router, for the log. */
+  name: string;
+  method: string;
+  call: ProcedureCall;
+  /** Whether a caller must have signed in. */
+  isProtected: boolean;
+  /** Whether the input comes as a JSON body; else it comes as a query. */
+  takesBody: boolean;
+  /** The path's parameters, in order. */
+  pathParameters: readonly { name: string; plan: ParameterPlan }[];
+  /** The query's parameters; empty where the input comes as a body. */
+  query: InputPlan;
+  /** Whether the procedure has no input schema at all. */
+  isWithoutInput: boolean;
+  isConditional: boolean;
+  status: SuccessStatus | ((output: unknown) => SuccessStatus) | null;
+  location: ((output: unknown) => string) | null;
+  etag: ((output: unknown) => string) | null;
+}
+
+/** Routes every procedure that has a REST route. Throws where a procedure's description contradicts itself. */
+export function createRouteTable(router: AnyRouter): RouteTable<RestRoute> {
+  const table = new RouteTable<RestRoute>();
+  for (const [name, procedure] of restProcedures(router)) {
+    const { openapi } = procedure._def.meta as Required<ProcedureMeta>;
+    try {
+      table.add(openapi.path, openapi.method, toRoute(router, name, procedure));
+    } catch (cause) {
+      throw new Error(`The procedure ${name} can't be a REST route.`, { cause });
+    }
+  }
+  return table;
+}
+
+/** The procedures that have a REST route, by name. */
+export function restProcedures(router: AnyRouter): [name: string, procedure: AnyProcedure][] {
+  const procedures = Object.entries(router._def.procedures as Record<string, AnyProcedure>);
+  return procedures.filter(([, { _def }]) => {
+    const meta = _def.meta as ProcedureMeta | undefined;
+    return meta?.openapi !== undefined && meta.openapi.enabled !== false && _def.type !== "subscription";
+  });
+}
+
+const bodyMethods = new Set(["POST", "PUT", "PATCH"]);
+
+function toRoute(router: AnyRouter, name: string, procedure: AnyProcedure): RestRoute {
+  const { openapi, rest = {} } = procedure._def.meta as ProcedureMeta &
+    Required<Pick<ProcedureMeta, "openapi">>;
+  const takesBody = bodyMethods.has(openapi.method);
+  const [schema] = (procedure._def as unknown as { inputs: readonly unknown[] }).inputs;
+  const fields = schema === undefined ? new Map<string, unknown>() : inputFields(schema);
+  const names = [...openapi.path.matchAll(/\{([^}]+)\}/g)].map((match) => match[1] ?? "");
+  const missing = names.find((parameter) => !fields.has(parameter));
+  if (missing !== undefined) throw new Error(`The input has no field ${missing}.`);
+  const query = takesBody ? [] : [...fields].filter(([field]) => !names.includes(field));
+  return {
+    name,
+    method: openapi.method,
+    call: createProcedureCall(router, name, procedure),
+    isProtected: openapi.protect !== false,
+    takesBody,
+    pathParameters: names.map((parameter) => ({
+      name: parameter,
+      plan: planParameter(fields.get(parameter)),
+    })),
+    query: new Map(query.map(([field, type]) => [field, planParameter(type)])),
+    isWithoutInput: schema === undefined,
+    isConditional: rest.conditional === true,
+    // What a procedure says about its output is true of the output that it gets.
+    status: (rest.status ?? null) as RestRoute["status"],
+    location: (rest.location ?? null) as RestRoute["location"],
+    etag: (rest.etag ?? null) as RestRoute["etag"],
+  };
+}

@@ -1,0 +1,108 @@
+/**
+ * Calls a procedure of a router by itself, for surfaces other than tRPC's own.
+ *
+ * tRPC runs every call through a chain that copies its options twice a link; four links cost more than everything else in
+ * a small request (test/bench/rest.ts prints both). A chain of nothing but input, output, resolver and links that are
+ * marked transparent is therefore taken apart once, at start, and called directly. Any other chain runs as tRPC runs it.
+ * The two ways give the same results; a test holds them together.
+ */
+import { callTRPCProcedure, TRPCError } from "@trpc/server";
+import type { AnyRouter, AnyProcedure } from "@trpc/server";
+
+/** Validates, runs and validates again; rejects with what was thrown, or with a `TRPCError`. */
+export type ProcedureCall = (context: object, input: unknown) => Promise<unknown>;
+
+type Middleware = ((options: unknown) => unknown) & { _type?: string };
+
+/** The Standard Schema interface, which zod has; only what is used here. */
+interface StandardSchema {
+  "~standard": { validate(value: unknown): ValidationResult | Promise<ValidationResult> };
+}
+type ValidationResult = { issues?: undefined; value: unknown } | { issues: readonly unknown[] };
+
+/** What tRPC keeps of a procedure and does not show in its types. */
+interface ProcedureInternals {
+  middlewares: readonly Middleware[];
+  inputs: readonly StandardSchema[];
+  output?: StandardSchema;
+  resolver?: (options: object) => unknown;
+}
+
+const transparentLinks = new WeakSet<object>();
+
+/** Says that a middleware adds nothing where errors are read with `toOrchestratorError`, so that a direct call may leave it out. */
+export function markTransparent(middleware: object): void {
+  transparentLinks.add(middleware);
+}
+
+/** Prepares calls of the procedure at this path (`agents.list`) of a router. */
+export function createProcedureCall(router: AnyRouter, path: string, procedure: AnyProcedure): ProcedureCall {
+  const internals = procedure._def as unknown as Partial<ProcedureInternals>;
+  return directCall(internals, { path, type: procedure._def.type }) ?? chainCall(router, path, procedure);
+}
+
+/** Calls through tRPC's own chain. */
+export function chainCall(router: AnyRouter, path: string, procedure: AnyProcedure): ProcedureCall {
+  const { type } = procedure._def;
+  return (ctx, input) =>
+    callTRPCProcedure({
+      router,
+      path,
+      ctx,
+      type,
+      getRawInput: async () => input,
+      signal: undefined,
+      batchIndex: 0,
+    });
+}
+
+/** A call without the chain, or null where the chain holds a link of its own. */
+function directCall(
+  internals: Partial<ProcedureInternals>,
+  facts: { path: string; type: string },
+): ProcedureCall | null {
+  const { middlewares, inputs, output, resolver } = internals;
+  if (middlewares === undefined || inputs === undefined || resolver === undefined) return null;
+  // The last link is tRPC's own around the resolver.
+  const plain = middlewares
+    .slice(0, -1)
+    .every((link) => link._type === "input" || link._type === "output" || transparentLinks.has(link));
+  if (!plain || inputs.length > 1) return null;
+  const [schema] = inputs;
+  if ((schema !== undefined && !isStandard(schema)) || (output !== undefined && !isStandard(output)))
+    return null;
+  return async (ctx, rawInput) => {
+    const input = schema === undefined ? undefined : await validate(schema, rawInput, "BAD_REQUEST");
+    const answer = await resolver({ ...facts, ctx, input, signal: undefined, batchIndex: 0 });
+    return output === undefined ? answer : validate(output, answer, "INTERNAL_SERVER_ERROR");
+  };
+}
+
+function isStandard(schema: object): boolean {
+  return "~standard" in schema;
+}
+
+function validate(
+  schema: StandardSchema,
+  value: unknown,
+  code: "BAD_REQUEST" | "INTERNAL_SERVER_ERROR",
+): unknown {
+  const result = schema["~standard"].validate(value);
+  return result instanceof Promise ? result.then((later) => accept(later, code)) : accept(result, code);
+}
+
+function accept(result: ValidationResult, code: "BAD_REQUEST" | "INTERNAL_SERVER_ERROR"): unknown {
+  if (result.issues === undefined) return result.value;
+  throw new TRPCError({ code, message: "Validation failed", cause: new SchemaFaults(result.issues) });
+}
+
+/** Carries what a schema found, as zod's own error does. */
+class SchemaFaults extends Error {
+  readonly issues: readonly unknown[];
+
+  constructor(issues: readonly unknown[]) {
+    super("Validation failed");
+    this.name = "SchemaFaults";
+    this.issues = issues;
+  }
+}

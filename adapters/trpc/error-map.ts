@@ -1,0 +1,140 @@
+/** What each error code is over HTTP and over tRPC. A code that is added to the package does not compile until it is here. */
+import { TRPCError } from "@trpc/server";
+import type { TRPC_ERROR_CODE_KEY } from "@trpc/server/rpc";
+import { isOrchestratorError, OrchestratorError } from "fleetwright";
+import type { ErrorCode, Issue } from "fleetwright";
+
+/** The HTTP status of each error code. An agent that fails us is an upstream: 502 and 504. */
+export const httpStatusOf = {
+  VALIDATION_FAILED: 400,
+  MODULE_INVALID: 400,
+  SELECTOR_INVALID: 400,
+  CURSOR_INVALID: 400,
+  KEY_REFUSED: 400,
+  PAYLOAD_TOO_LARGE: 413,
+  UNSUPPORTED_MEDIA_TYPE: 415,
+  METHOD_NOT_ALLOWED: 405,
+  UNAUTHENTICATED: 401,
+  CHALLENGE_INVALID: 401,
+  SIGNATURE_INVALID: 401,
+  FORBIDDEN: 403,
+  RATE_LIMITED: 429,
+  NOT_FOUND: 404,
+  ALREADY_EXISTS: 409,
+  REVISION_CONFLICT: 409,
+  PRECONDITION_FAILED: 412,
+  IN_USE: 409,
+  LAST_ADMIN: 409,
+  INVALID_TRANSITION: 409,
+  NO_MATCH: 409,
+  NO_BASELINE: 409,
+  RESOURCE_CONFLICT: 409,
+  EMPTY_DESIRED_STATE: 409,
+  PLAN_STALE: 409,
+  AGENT_NOT_APPROVED: 409,
+  AGENT_OFFLINE: 409,
+  AGENT_TIMEOUT: 504,
+  AGENT_ALREADY_CONNECTED: 409,
+  PROTOCOL_ERROR: 502,
+  VERSION_UNSUPPORTED: 502,
+  ORCHESTRATOR_KEY_CHANGED: 502,
+  COMMAND_UNSUPPORTED: 409,
+  COMMAND_EXPIRED: 409,
+  PEER_ERROR: 502,
+  NOT_CONVERGED: 502,
+  HOST_ERROR: 502,
+  PATH_OUTSIDE_ROOT: 502,
+  COMMAND_FAILED: 502,
+  RESOURCE_TIMEOUT: 504,
+  UNKNOWN_RESOURCE_TYPE: 409,
+  CANCELLED: 409,
+  STORAGE_FULL: 503,
+  STORAGE_FAILED: 503,
+  STORAGE_CLOSED: 503,
+  STORAGE_LOCKED: 503,
+  STORAGE_CORRUPT: 500,
+  STORAGE_VERSION_UNSUPPORTED: 500,
+  ADDRESS_IN_USE: 500,
+  CONFIGURATION_INVALID: 500,
+  UNAVAILABLE: 503,
+  INTERNAL: 500,
+} as const satisfies Record<ErrorCode, number>;
+
+/** An HTTP status that an error may have. */
+export type ErrorStatus = (typeof httpStatusOf)[ErrorCode];
+
+const trpcCodeOfStatus = {
+  400: "BAD_REQUEST",
+  401: "UNAUTHORIZED",
+  403: "FORBIDDEN",
+  404: "NOT_FOUND",
+  405: "METHOD_NOT_SUPPORTED",
+  409: "CONFLICT",
+  412: "PRECONDITION_FAILED",
+  413: "PAYLOAD_TOO_LARGE",
+  415: "UNSUPPORTED_MEDIA_TYPE",
+  429: "TOO_MANY_REQUESTS",
+  500: "INTERNAL_SERVER_ERROR",
+  502: "BAD_GATEWAY",
+  503: "SERVICE_UNAVAILABLE",
+  504: "GATEWAY_TIMEOUT",
+} as const satisfies Record<ErrorStatus, TRPC_ERROR_CODE_KEY>;
+
+/** The tRPC code of an error code: the one that tRPC itself answers with the same HTTP status. */
+export function trpcCodeOf(code: ErrorCode): TRPC_ERROR_CODE_KEY {
+  return trpcCodeOfStatus[httpStatusOf[code]];
+}
+
+/** What tRPC itself throws before a procedure is reached. Its own texts are kept: they are about the request only. */
+const codeOfTrpc: Partial<Record<TRPC_ERROR_CODE_KEY, ErrorCode>> = {
+  BAD_REQUEST: "VALIDATION_FAILED",
+  PARSE_ERROR: "VALIDATION_FAILED",
+  UNAUTHORIZED: "UNAUTHENTICATED",
+  FORBIDDEN: "FORBIDDEN",
+  NOT_FOUND: "NOT_FOUND",
+  METHOD_NOT_SUPPORTED: "METHOD_NOT_ALLOWED",
+  PAYLOAD_TOO_LARGE: "PAYLOAD_TOO_LARGE",
+  UNSUPPORTED_MEDIA_TYPE: "UNSUPPORTED_MEDIA_TYPE",
+  TOO_MANY_REQUESTS: "RATE_LIMITED",
+  SERVICE_UNAVAILABLE: "UNAVAILABLE",
+};
+
+/**
+ * Turns whatever was thrown into an {@link OrchestratorError}. Faults that a schema found in the input become the issues of
+ * a `VALIDATION_FAILED`; what nobody expected becomes `INTERNAL`, says nothing of itself and keeps the original as `cause`.
+ */
+export function toOrchestratorError(error: unknown): OrchestratorError {
+  if (isOrchestratorError(error)) return error;
+  if (!(error instanceof TRPCError)) return new OrchestratorError("INTERNAL", { cause: error });
+  if (isOrchestratorError(error.cause)) return error.cause;
+  const code = codeOfTrpc[error.code];
+  if (code === undefined) return new OrchestratorError("INTERNAL", { cause: error.cause ?? error });
+  const faults = schemaFaults(error.cause);
+  if (faults !== null) return new OrchestratorError(code, { issues: faults, cause: error });
+  return new OrchestratorError(code, { message: error.message, cause: error });
+}
+
+/** Turns whatever was thrown into the error that tRPC expects, with the matching code. */
+export function toTrpcError(error: unknown): TRPCError {
+  if (error instanceof TRPCError && !isOrchestratorError(error.cause)) return error;
+  const cause = toOrchestratorError(error);
+  return new TRPCError({ code: trpcCodeOf(cause.code), message: cause.message, cause });
+}
+
+/** One fault as a schema reports it; only what is used here. */
+interface SchemaFault {
+  path: readonly PropertyKey[];
+  message: string;
+  keys?: readonly string[];
+}
+
+/** The faults that a schema found, or null where the error is not a schema's. An unknown field gets a pointer of its own. */
+function schemaFaults(error: unknown): Issue[] | null {
+  if (typeof error !== "object" || error === null || !("issues" in error)) return null;
+  if (!Array.isArray(error.issues)) return null;
+  return (error.issues as SchemaFault[]).flatMap(({ path, message, keys }) => {
+    const steps = path.map((step) => (typeof step === "number" ? step : String(step)));
+    if (keys === undefined || keys.length === 0) return [{ path: steps, message }];
+    return keys.map((key) => ({ path: [...steps, key], message: "There is no such field." }));
+  });
+}

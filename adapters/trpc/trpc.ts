@@ -1,0 +1,69 @@
+/** What the tRPC builder is given, and what a procedure says of itself. */
+import type { TRPCError, TRPCDefaultErrorShape as DefaultErrorShape } from "@trpc/server";
+import { TRPC_ERROR_CODES_BY_KEY } from "@trpc/server/rpc";
+import type { OpenApiMeta } from "trpc-to-openapi";
+import { toProblem } from "../rest/problem.ts";
+import type { Problem } from "../rest/problem.ts";
+import type { RequestContext } from "./context.ts";
+import { toOrchestratorError, toTrpcError, trpcCodeOf } from "./error-map.ts";
+import { markTransparent } from "./direct-call.ts";
+
+/**
+ * How a procedure answers over REST beside its output. The functions get the procedure's output: write its type at the
+ * parameter, `location: (operation: Operation) => ...`.
+ */
+export interface RestMeta {
+  /** Status of a success; default 200, or 204 where the procedure returns nothing. A function decides by the output. */
+  status?: SuccessStatus | ((output: never) => SuccessStatus);
+  /** Every status that a function in `status` may give, for the OpenAPI description. */
+  statuses?: readonly SuccessStatus[];
+  /** Path of what was made or started, below the base path, e.g. `/operators/1f0c`. Only for 201 and 202. */
+  location?: (output: never) => string;
+  /** Version of the output, without quotes. Makes a GET conditional (`If-None-Match`). */
+  etag?: (output: never) => string;
+  /** Media type of what the procedure answers as a `Response` of its own, for the OpenAPI description. */
+  produces?: string;
+  /** Whether the procedure honours `request.if_match`. A request with `If-Match` to one that does not is refused. */
+  conditional?: boolean;
+}
+
+/** A status that a success may have. */
+export type SuccessStatus = 200 | 201 | 202 | 204;
+
+/** What a procedure says of itself: its REST route and description, and how it answers there. */
+export type ProcedureMeta = OpenApiMeta<{ rest?: RestMeta }>;
+
+/**
+ * The options of the builder, for `initTRPC.context<...>().meta<ProcedureMeta>().create(trpcOptions)`: every error carries
+ * the problem that REST would answer with in `data.problem`.
+ */
+export const trpcOptions = {
+  isDev: false,
+  errorFormatter({ shape, error, ctx }: FormatterInput) {
+    const known = toOrchestratorError(error);
+    const problem: Problem = toProblem(known, ctx?.request.request_id ?? "");
+    const data = { ...shape.data, code: trpcCodeOf(known.code), httpStatus: problem.status, problem };
+    return { ...shape, code: TRPC_ERROR_CODES_BY_KEY[data.code], message: problem.detail, data };
+  },
+};
+
+interface FormatterInput {
+  shape: DefaultErrorShape;
+  error: TRPCError;
+  ctx: RequestContext | undefined;
+}
+
+/**
+ * The first link of every procedure, `t.procedure.use(errorLink)`: a caller within the process, too, gets a `TRPCError` with
+ * the code of the {@link OrchestratorError} that is its cause.
+ */
+export async function errorLink<Result extends { ok: boolean }>({
+  next,
+}: {
+  next: () => Promise<Result>;
+}): Promise<Result> {
+  const result = await next();
+  if (!result.ok && "error" in result) throw toTrpcError(result.error);
+  return result;
+}
+markTransparent(errorLink);

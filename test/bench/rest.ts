@@ -1,0 +1,119 @@
+/**
+ * CPU time per REST request, beside plain node:http with the same answer in the same run.
+ *
+ *   npm run build && node --import tsx test/bench/rest.ts [module of another server ...]
+ *
+ * Each server runs in a process of its own; the figure is its user and system time, which moves less with the load of the
+ * machine than the wall clock does. The ratio to node:http is the result; the microseconds are for scale.
+ */
+import { fork } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { connect } from "node:net";
+import type { Socket } from "node:net";
+import { basename } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Ready } from "./server-process.ts";
+
+const rounds = Number(process.env["BENCH_ROUNDS"] ?? 7);
+const requestsPerRound = Number(process.env["BENCH_REQUESTS"] ?? 20_000);
+const connections = 16;
+
+interface Variant {
+  name: string;
+  child: ChildProcess;
+  ready: Ready;
+  request: Buffer;
+  microseconds: number[];
+}
+
+const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+const builtIn = ["node-http", "rest", "rest-chain", "rest-h3", "trpc"].map((name) =>
+  here(`servers/${name}.ts`),
+);
+
+async function start(module: string): Promise<Variant> {
+  const child = fork(here("server-process.ts"), [module], {
+    execArgv: ["--import", "tsx"],
+    env: { ...process.env, NODE_ENV: "production" },
+  });
+  const [ready] = (await once(child, "message")) as [Ready];
+  const headers = Object.entries({ host: `127.0.0.1:${ready.port}`, ...ready.headers });
+  const lines = [
+    `GET ${ready.path} HTTP/1.1`,
+    ...headers.map(([name, value]) => `${name}: ${value}`),
+    "",
+    "",
+  ];
+  return {
+    name: basename(module, ".ts"),
+    child,
+    ready,
+    request: Buffer.from(lines.join("\r\n")),
+    microseconds: [],
+  };
+}
+
+async function cpuTime({ child }: Variant): Promise<number> {
+  child.send("cpu");
+  const [microseconds] = (await once(child, "message")) as [number];
+  return microseconds;
+}
+
+/** Sends one request after the other on one connection. */
+async function load(socket: Socket, request: Buffer, count: number): Promise<void> {
+  for (let sent = 0; sent < count; sent += 1) {
+    socket.write(request);
+    await readAnswer(socket);
+  }
+}
+
+function readAnswer(socket: Socket): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let text = "";
+    const onData = (piece: Buffer): void => {
+      text += piece.toString("latin1");
+      const headEnd = text.indexOf("\r\n\r\n");
+      if (headEnd === -1) return;
+      const length = /content-length: (\d+)/i.exec(text)?.[1];
+      const isWhole =
+        length === undefined ? text.endsWith("\r\n0\r\n\r\n") : text.length >= headEnd + 4 + Number(length);
+      if (!isWhole) return;
+      socket.off("data", onData);
+      if (text.startsWith("HTTP/1.1 200")) resolve();
+      else reject(new Error(text));
+    };
+    socket.on("data", onData);
+  });
+}
+
+async function round(variant: Variant, count: number): Promise<number> {
+  const sockets = Array.from({ length: connections }, () => connect(variant.ready.port, "127.0.0.1"));
+  await Promise.all(sockets.map((socket) => once(socket, "connect")));
+  for (const socket of sockets) socket.setNoDelay(true);
+  const before = await cpuTime(variant);
+  const each = Math.ceil(count / connections);
+  await Promise.all(sockets.map((socket) => load(socket, variant.request, each)));
+  const after = await cpuTime(variant);
+  for (const socket of sockets) socket.destroy();
+  return (after - before) / (each * connections);
+}
+
+function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+}
+
+const variants: Variant[] = [];
+for (const module of [...builtIn, ...process.argv.slice(2)]) variants.push(await start(module));
+for (const variant of variants) await round(variant, requestsPerRound);
+for (let index = 0; index < rounds; index += 1) {
+  for (const variant of variants) variant.microseconds.push(await round(variant, requestsPerRound));
+}
+const plain = median(variants[0]?.microseconds ?? []);
+for (const { name, microseconds, child } of variants) {
+  const figure = median(microseconds);
+  console.log(
+    `${name.padEnd(12)} ${figure.toFixed(1).padStart(7)} µs/request  ${(figure / plain).toFixed(2)}x`,
+  );
+  child.disconnect();
+}
