@@ -1,0 +1,164 @@
+import type { z } from "zod";
+import { toTimestamp } from "../clock.ts";
+import type { Context } from "../context.ts";
+import { decodeBytes, nodeIdOf, fromHex } from "../crypto/encoding.ts";
+import { parsePublicKey } from "../crypto/public-key.ts";
+import { isOrchestratorError, OrchestratorError } from "../errors.ts";
+import { parseInput } from "../internal/parse-input.ts";
+import type { AnonymousCaller, Caller, CallOrigin, OperatorCaller } from "./caller.ts";
+import { Challenges } from "./challenges.ts";
+import { Operators } from "./operators.ts";
+import { permissionTable, type Permission } from "./permissions.ts";
+import { RateLimiter } from "./rate-limiter.ts";
+import { isAtLeast } from "./roles.ts";
+import {
+  challengeInput,
+  verifyInput,
+  type Challenge,
+  type Operator,
+  type Session,
+} from "./schemas.ts";
+import { Sessions } from "./sessions.ts";
+
+/** Who may do what: signing in, sessions and permissions. */
+export class Access {
+  /** The people and programs who may sign in. */
+  readonly operators: Operators;
+  readonly #context: Context;
+  readonly #sessions: Sessions;
+  readonly #limiter: RateLimiter;
+  #challenges: Challenges | null = null;
+
+  constructor(context: Context) {
+    this.#context = context;
+    this.#sessions = new Sessions(context);
+    this.operators = new Operators(context, this.#sessions);
+    this.#limiter = new RateLimiter(context.clock, context.options.signInsPerMinute);
+    context.authorize = (caller, permission) => this.authorize(caller, permission);
+  }
+
+  /** Makes ready to sign people in. `secret` is the orchestrator's own, 32 bytes. */
+  start(secret: Uint8Array): void {
+    const key = this.#context.crypto.deriveKey(secret, new Uint8Array(0), "fleetwright/1 challenge", 32);
+    this.#challenges = new Challenges(this.#context, key);
+  }
+
+  /**
+   * Begins a sign-in: the text to sign. An unknown key gets one too, so that nobody learns which keys are known.
+   *
+   * @throws {OrchestratorError} `KEY_REFUSED`; `RATE_LIMITED`.
+   */
+  async challenge(caller: Caller, input: z.input<typeof challengeInput>): Promise<Challenge> {
+    const key = parsePublicKey(parseInput(challengeInput, input).public_key, this.#context.crypto);
+    this.#limit(caller, key.hex);
+    return this.#ready().issue(key.hex);
+  }
+
+  /**
+   * Ends a sign-in: checks the signed text and starts a session.
+   *
+   * @throws {OrchestratorError} `CHALLENGE_INVALID` where it is unknown, expired or used; `SIGNATURE_INVALID`, also for an
+   * unknown key; `RATE_LIMITED`.
+   */
+  async verify(caller: Caller, input: z.input<typeof verifyInput>): Promise<Session> {
+    const { challenge_id, signature } = parseInput(verifyInput, input);
+    this.#limit(caller);
+    try {
+      const publicKey = await this.#ready().redeem(challenge_id, decodeBytes(signature, 64));
+      const operator = await this.operators.find(nodeIdOf(fromHex(publicKey)!, this.#context.crypto));
+      if (!operator) throw new OrchestratorError("SIGNATURE_INVALID");
+      return await this.#startSession(caller, operator);
+    } catch (error) {
+      if (isOrchestratorError(error)) await this.#recordRefusal(caller, error);
+      throw error;
+    }
+  }
+
+  /** Tells who the caller is and when the session ends. */
+  async session(caller: Caller): Promise<{ expires_at: string; operator: Operator }> {
+    await this.authorize(caller, "auth.session");
+    const signedIn = requireOperator(caller);
+    const session = await this.#context.storage.get<{ expires_at: number }>("sessions", signedIn.session_id);
+    const operator = await this.operators.find(signedIn.operator_id);
+    if (!session || !operator) throw new OrchestratorError("UNAUTHENTICATED");
+    return { expires_at: toTimestamp(session.value.expires_at), operator };
+  }
+
+  /** Ends the caller's session. */
+  async signOut(caller: Caller): Promise<void> {
+    await this.authorize(caller, "auth.signOut");
+    const signedIn = requireOperator(caller);
+    await this.#context.commit(caller, this.#sessions.end(signedIn.session_id), {
+      type: "operator.signedOut",
+      summary: `Operator ${signedIn.username} signed out`,
+    });
+  }
+
+  /**
+   * Turns a session token into a caller. Role and existence are read anew, so a change counts from the next call on.
+   *
+   * @throws {OrchestratorError} `UNAUTHENTICATED`.
+   */
+  async authenticate(token: string | null, origin?: CallOrigin): Promise<OperatorCaller | AnonymousCaller> {
+    const from = origin && { origin };
+    if (token === null) return { kind: "anonymous", ...from };
+    const session = await this.#sessions.find(token);
+    const operator = await this.operators.find(session.value.operator_id);
+    if (!operator) throw new OrchestratorError("UNAUTHENTICATED");
+    const { operator_id, username, role } = operator;
+    return { kind: "operator", operator_id, username, role, session_id: session.key, ...from };
+  }
+
+  /**
+   * Refuses a caller who may not use a verb, and records the refusal.
+   *
+   * @throws {OrchestratorError} `UNAUTHENTICATED`; `FORBIDDEN`.
+   */
+  async authorize(caller: Caller, permission: Permission): Promise<void> {
+    const needed = permissionTable[permission];
+    if (caller.kind === "system" || needed === "anyone") return;
+    if (caller.kind === "anonymous") throw new OrchestratorError("UNAUTHENTICATED");
+    if (isAtLeast(caller.role, needed)) return;
+    await this.#context.commit(caller, [], {
+      type: "access.denied",
+      summary: `${caller.username} (${caller.role}) may not use ${permission}`,
+      metadata: { permission, needed },
+    });
+    throw new OrchestratorError("FORBIDDEN", { details: { permission, needed } });
+  }
+
+  async #startSession(caller: Caller, operator: Operator): Promise<Session> {
+    const { token, expiresAtMs, writes } = await this.#sessions.create(operator.operator_id);
+    const { operator_id, username, role } = operator;
+    const signedIn: Caller = { kind: "operator", operator_id, username, role, session_id: this.#sessions.idOf(token) };
+    await this.#context.commit({ ...signedIn, ...(caller.origin && { origin: caller.origin }) }, writes, {
+      type: "operator.signedIn",
+      summary: `Operator ${username} signed in`,
+    });
+    return { token, expires_at: toTimestamp(expiresAtMs), operator };
+  }
+
+  #recordRefusal(caller: Caller, error: OrchestratorError): Promise<unknown> {
+    return this.#context.commit(caller, [], {
+      type: "operator.signInRefused",
+      summary: `A sign-in was refused: ${error.code}`,
+      metadata: { code: error.code },
+    });
+  }
+
+  #limit(caller: Caller, publicKey?: string): void {
+    const address = caller.origin?.source_address;
+    if (address !== undefined) this.#limiter.take(`address ${address}`);
+    if (publicKey !== undefined) this.#limiter.take(`key ${publicKey}`);
+  }
+
+  #ready(): Challenges {
+    if (!this.#challenges) throw new OrchestratorError("UNAVAILABLE");
+    return this.#challenges;
+  }
+}
+
+function requireOperator(caller: Caller): OperatorCaller {
+  if (caller.kind === "operator") return caller;
+  throw new OrchestratorError("UNAUTHENTICATED", { message: "Only an operator has a session." });
+}

@@ -1,0 +1,193 @@
+import type { z } from "zod";
+import type { Context } from "../context.ts";
+import type { EventSubject } from "../events.ts";
+import { parsePublicKey } from "../crypto/public-key.ts";
+import { isOrchestratorError, OrchestratorError } from "../errors.ts";
+import type { Page } from "../internal/common-schemas.ts";
+import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
+import { parseInput } from "../internal/parse-input.ts";
+import type { StoredDocument, Write } from "../storage/storage.ts";
+import { toSubject, type Caller } from "./caller.ts";
+import type { AdminsDocument, OperatorDocument } from "./documents.ts";
+import { addOperatorInput, listOperatorsInput, operatorIdInput, setRoleInput, type Operator } from "./schemas.ts";
+import type { Sessions } from "./sessions.ts";
+
+/** The people and programs who may sign in. */
+export class Operators {
+  readonly #context: Context;
+  readonly #sessions: Sessions;
+
+  constructor(context: Context, sessions: Sessions) {
+    this.#context = context;
+    this.#sessions = sessions;
+  }
+
+  /** Lists operators by username. */
+  async list(caller: Caller, input: z.input<typeof listOperatorsInput> = {}): Promise<Page<Operator>> {
+    await this.#context.authorize(caller, "operators.list");
+    const { limit, cursor } = parseInput(listOperatorsInput, input);
+    const page = await this.#context.storage.list<OperatorDocument>("operators", {
+      index: "by_username",
+      limit: limit ?? 50,
+      ...(cursor !== undefined && { after: String(decodeCursor("operators", {}, cursor)) }),
+    });
+    return {
+      items: page.items.map((item) => item.value),
+      next_cursor: page.next === null ? null : encodeCursor("operators", {}, page.next),
+    };
+  }
+
+  /**
+   * Reads one operator.
+   *
+   * @throws {OrchestratorError} `NOT_FOUND`.
+   */
+  async get(caller: Caller, input: z.input<typeof operatorIdInput>): Promise<Operator> {
+    await this.#context.authorize(caller, "operators.get");
+    return (await this.#read(parseInput(operatorIdInput, input).operator_id)).value;
+  }
+
+  /**
+   * Lets somebody sign in with a key from now on. The operator's id is derived from the key.
+   *
+   * @throws {OrchestratorError} `KEY_REFUSED` for a weak key; `ALREADY_EXISTS` for a known key or username.
+   */
+  async add(caller: Caller, input: z.input<typeof addOperatorInput>): Promise<Operator> {
+    await this.#context.authorize(caller, "operators.add");
+    const { username, public_key, role = "Operator" } = parseInput(addOperatorInput, input);
+    const key = parsePublicKey(public_key, this.#context.crypto);
+    const operator: OperatorDocument = {
+      operator_id: key.id,
+      username,
+      role,
+      public_key: key.hex,
+      added_at: this.#context.timestamp(),
+      added_by: toSubject(caller).name,
+    };
+    const writes: Write[] = [
+      { kind: "put", collection: "operators", key: key.id, value: { ...operator }, expected: 0 },
+      { kind: "put", collection: "operator_names", key: username.toLowerCase(), value: { operator_id: key.id }, expected: 0 },
+    ];
+    await this.#changeAdmins((ids) => (role === "Admin" ? [...ids, key.id] : ids), writes, (all) =>
+      this.#context.commit(caller, all, {
+        type: "operator.added",
+        target: asSubject(operator),
+        summary: `Operator ${username} was added as ${role}`,
+        metadata: { role, public_key: key.hex },
+      }),
+    );
+    return operator;
+  }
+
+  /**
+   * Gives an operator another role and ends their sessions.
+   *
+   * @throws {OrchestratorError} `NOT_FOUND`; `LAST_ADMIN`.
+   */
+  async setRole(caller: Caller, input: z.input<typeof setRoleInput>): Promise<Operator> {
+    await this.#context.authorize(caller, "operators.setRole");
+    const { operator_id, role } = parseInput(setRoleInput, input);
+    const stored = await this.#read(operator_id);
+    if (stored.value.role === role) return stored.value;
+    const operator = { ...stored.value, role };
+    const writes: Write[] = [
+      { kind: "put", collection: "operators", key: operator_id, value: { ...operator }, expected: stored.revision },
+      ...(await this.#sessions.endAllOf(operator_id)),
+    ];
+    const others = (ids: string[]): string[] => ids.filter((id) => id !== operator_id);
+    await this.#changeAdmins((ids) => (role === "Admin" ? [...others(ids), operator_id] : others(ids)), writes, (all) =>
+      this.#context.commit(caller, all, {
+        type: "operator.roleChanged",
+        target: asSubject(operator),
+        summary: `Operator ${operator.username} is now ${role}`,
+        metadata: { before: stored.value.role, after: role },
+      }),
+    );
+    return operator;
+  }
+
+  /**
+   * Removes an operator and ends their sessions.
+   *
+   * @throws {OrchestratorError} `NOT_FOUND`; `LAST_ADMIN`.
+   */
+  async remove(caller: Caller, input: z.input<typeof operatorIdInput>): Promise<void> {
+    await this.#context.authorize(caller, "operators.remove");
+    const { operator_id } = parseInput(operatorIdInput, input);
+    const stored = await this.#read(operator_id);
+    const writes: Write[] = [
+      { kind: "delete", collection: "operators", key: operator_id, expected: stored.revision },
+      { kind: "delete", collection: "operator_names", key: stored.value.username.toLowerCase() },
+      ...(await this.#sessions.endAllOf(operator_id)),
+    ];
+    await this.#changeAdmins((ids) => ids.filter((id) => id !== operator_id), writes, (all) =>
+      this.#context.commit(caller, all, {
+        type: "operator.removed",
+        target: asSubject(stored.value),
+        summary: `Operator ${stored.value.username} was removed`,
+      }),
+    );
+  }
+
+  /** Makes the given keys Admin where they are not known yet: how the first Admin comes to be. */
+  async ensureAdmins(caller: Caller, publicKeys: readonly string[]): Promise<void> {
+    for (const text of publicKeys) {
+      const key = parsePublicKey(text, this.#context.crypto);
+      if (await this.find(key.id)) continue;
+      const username = `admin-${key.id.slice(0, 8)}`;
+      await this.add(caller, { username, public_key: key.hex, role: "Admin" });
+    }
+  }
+
+  /** Whether anybody is Admin. */
+  async hasAdmin(): Promise<boolean> {
+    const admins = await this.#context.storage.get<AdminsDocument>("admins", "all");
+    return (admins?.value.operator_ids.length ?? 0) > 0;
+  }
+
+  /** Finds an operator by id; null where there is none. */
+  async find(operatorId: string): Promise<Operator | null> {
+    return (await this.#context.storage.get<OperatorDocument>("operators", operatorId))?.value ?? null;
+  }
+
+  async #read(operatorId: string): Promise<StoredDocument<OperatorDocument>> {
+    const stored = await this.#context.storage.get<OperatorDocument>("operators", operatorId);
+    if (!stored) throw new OrchestratorError("NOT_FOUND", { message: `There is no operator ${operatorId}.` });
+    return stored;
+  }
+
+  /** Commits a change together with the list of Admins it leaves, refusing an empty one; two changes at once can't both win. */
+  async #changeAdmins(
+    change: (ids: string[]) => string[],
+    writes: Write[],
+    commit: (writes: Write[]) => Promise<unknown>,
+  ): Promise<void> {
+    const stored = await this.#context.storage.get<AdminsDocument>("admins", "all");
+    const before = stored?.value.operator_ids ?? [];
+    const after = change(before);
+    if (before.length > 0 && after.length === 0) throw new OrchestratorError("LAST_ADMIN");
+    const guard: Write = {
+      kind: "put",
+      collection: "admins",
+      key: "all",
+      value: { operator_ids: after },
+      expected: stored?.revision ?? 0,
+    };
+    try {
+      await commit([...writes, guard]);
+    } catch (error) {
+      throw asDuplicate(error);
+    }
+  }
+}
+
+/** A conflict on a document that had to be new means that somebody has that key or name. */
+function asDuplicate(error: unknown): unknown {
+  if (!isOrchestratorError(error, "REVISION_CONFLICT") || error.details["expected"] !== 0) return error;
+  const what = error.details["collection"] === "operator_names" ? "username" : "public key";
+  return new OrchestratorError("ALREADY_EXISTS", { message: `An operator with this ${what} exists.`, cause: error });
+}
+
+function asSubject(operator: OperatorDocument): EventSubject {
+  return { type: "operator", id: operator.operator_id, name: operator.username };
+}

@@ -1,0 +1,60 @@
+import type { Role } from "./roles.ts";
+
+/**
+ * Who may call what: the least role for each verb, or "anyone" where no session is needed.
+ *
+ * Feature methods enforce it, so that no adapter can forget; adapters use the same names for their procedures and refuse
+ * to build one that is not here.
+ */
+export const permissionTable = {
+  "status.get": "anyone",
+  "auth.challenge": "anyone",
+  "auth.verify": "anyone",
+  "auth.session": "Viewer",
+  "auth.signOut": "Viewer",
+  "operators.list": "Viewer",
+  "operators.get": "Viewer",
+  "operators.add": "Admin",
+  "operators.remove": "Admin",
+  "operators.setRole": "Admin",
+  "agents.list": "Viewer",
+  "agents.get": "Viewer",
+  "agents.attributes": "Viewer",
+  "agents.setStatus": "Operator",
+  "agents.remove": "Operator",
+  "tags.list": "Viewer",
+  "tags.replace": "Operator",
+  "tags.set": "Operator",
+  "tags.remove": "Operator",
+  "modules.list": "Viewer",
+  "modules.get": "Viewer",
+  "modules.upload": "Operator",
+  "modules.remove": "Operator",
+  "assignments.list": "Viewer",
+  "assignments.get": "Viewer",
+  "assignments.create": "Operator",
+  "assignments.update": "Operator",
+  "assignments.remove": "Operator",
+  "assignments.apply": "Operator",
+  "assignments.plan": "Operator",
+  "state.apply": "Operator",
+  "state.plan": "Operator",
+  "state.believed": "Viewer",
+  "operations.list": "Viewer",
+  "operations.listForAgent": "Viewer",
+  "operations.get": "Viewer",
+  "operations.output": "Operator",
+  "operations.cancel": "Operator",
+  "drift.check": "Operator",
+  "drift.list": "Viewer",
+  "drift.latest": "Viewer",
+  "drift.get": "Viewer",
+  "audit.list": "Viewer",
+  "audit.verify": "Viewer",
+  "audit.prune": "Admin",
+  "audit.getRetention": "Viewer",
+  "audit.setRetention": "Admin",
+} as const satisfies Record<string, Role | "anyone">;
+
+/** The name of one verb of one feature. */
+export type Permission = keyof typeof permissionTable;

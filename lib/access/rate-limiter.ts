@@ -1,0 +1,44 @@
+import type { Clock } from "../clock.ts";
+import { OrchestratorError } from "../errors.ts";
+
+/** Most keys remembered: past it the one not seen for longest is forgotten, so that a flood of keys can't fill memory. */
+const maxKeys = 10_000;
+
+interface Bucket {
+  tokens: number;
+  atMs: number;
+}
+
+/** Allows each key a number of calls a minute, with a burst of as many (a token bucket). */
+export class RateLimiter {
+  readonly #clock: Clock;
+  readonly #perMinute: number;
+  readonly #buckets = new Map<string, Bucket>();
+
+  constructor(clock: Clock, perMinute: number) {
+    this.#clock = clock;
+    this.#perMinute = perMinute;
+  }
+
+  /** Takes one call of a key; `RATE_LIMITED` with `details.retry_after_seconds` where none is left. */
+  take(key: string): void {
+    const now = this.#clock.monotonic();
+    const known = this.#buckets.get(key) ?? { tokens: this.#perMinute, atMs: now };
+    const tokens = Math.min(this.#perMinute, known.tokens + ((now - known.atMs) * this.#perMinute) / 60_000);
+    // Deleting first moves the key to the end: the map's order is then the order of last use.
+    this.#buckets.delete(key);
+    this.#buckets.set(key, { tokens: tokens >= 1 ? tokens - 1 : tokens, atMs: now });
+    this.#forgetOldest();
+    if (tokens >= 1) return;
+    const waitSeconds = Math.ceil(((1 - tokens) * 60) / this.#perMinute);
+    throw new OrchestratorError("RATE_LIMITED", { details: { retry_after_seconds: waitSeconds } });
+  }
+
+  #forgetOldest(): void {
+    if (this.#buckets.size <= maxKeys) return;
+    for (const oldest of this.#buckets.keys()) {
+      this.#buckets.delete(oldest);
+      return;
+    }
+  }
+}

@@ -1,0 +1,17 @@
+import { z } from "zod";
+
+/** Roles in rising order: each may do all that those before it may. */
+export const roles = ["Viewer", "Operator", "Admin"] as const;
+
+export type Role = (typeof roles)[number];
+
+/** Takes a role without regard to case. */
+export const roleSchema = z
+  .string()
+  .transform((text) => roles.find((role) => role.toLowerCase() === text.toLowerCase()) ?? text)
+  .pipe(z.enum(roles));
+
+/** Whether a role is at least another. */
+export function isAtLeast(role: Role, needed: Role): boolean {
+  return roles.indexOf(role) >= roles.indexOf(needed);
+}

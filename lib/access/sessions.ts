@@ -1,0 +1,91 @@
+import type { Context } from "../context.ts";
+import { toBase64Url, toHex } from "../crypto/encoding.ts";
+import { OrchestratorError } from "../errors.ts";
+import type { StoredDocument, Write } from "../storage/storage.ts";
+import type { SessionDocument } from "./documents.ts";
+
+/** How often the time of last use is written: often enough for the idle limit, seldom enough to cost nothing. */
+const touchEveryMs = 60_000;
+
+/** How many ended sessions are forgotten with each new one. */
+const forgetAtOnce = 8;
+
+/** Sessions of operators. A token is random and stored only as its hash: who reads the storage can't sign in. */
+export class Sessions {
+  readonly #context: Context;
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  /** Makes a token and the writes that start its session. */
+  async create(operatorId: string): Promise<{ token: string; expiresAtMs: number; writes: Write[] }> {
+    const { crypto, clock, options, storage } = this.#context;
+    const token = `fw_${toBase64Url(crypto.randomBytes(32))}`;
+    const now = clock.now();
+    const expiresAtMs = now + options.sessionMaxSeconds * 1000;
+    const value = { operator_id: operatorId, created_at: now, last_used_at: now, expires_at: expiresAtMs };
+    const ended = await storage.list("sessions", { index: "by_expiry", to: now, limit: forgetAtOnce });
+    return {
+      token,
+      expiresAtMs,
+      writes: [
+        { kind: "put", collection: "sessions", key: this.idOf(token), value, expected: 0 },
+        ...ended.items.map((item) => toDelete(item.key)),
+      ],
+    };
+  }
+
+  /** Finds the live session of a token; `UNAUTHENTICATED` where there is none. */
+  async find(token: string): Promise<StoredDocument<SessionDocument>> {
+    const session = await this.#context.storage.get<SessionDocument>("sessions", this.idOf(token));
+    const now = this.#context.clock.now();
+    if (!session || this.#hasEnded(session.value, now)) throw new OrchestratorError("UNAUTHENTICATED");
+    if (now - session.value.last_used_at >= touchEveryMs) await this.#touch(session, now);
+    return session;
+  }
+
+  /** The writes that end every session of an operator. */
+  async endAllOf(operatorId: string): Promise<Write[]> {
+    const writes: Write[] = [];
+    let after: string | null = null;
+    do {
+      const query = { index: "by_operator", equals: [operatorId], limit: 1000, ...(after !== null && { after }) };
+      const page: Awaited<ReturnType<typeof this.#context.storage.list>> = await this.#context.storage.list("sessions", query);
+      writes.push(...page.items.map((item) => toDelete(item.key)));
+      after = page.next;
+    } while (after !== null);
+    return writes;
+  }
+
+  /** The writes that end one session. */
+  end(sessionId: string): Write[] {
+    return [toDelete(sessionId)];
+  }
+
+  /** The name under which a token's session is kept. */
+  idOf(token: string): string {
+    return toHex(this.#context.crypto.sha256(new TextEncoder().encode(token)));
+  }
+
+  #hasEnded(session: Readonly<SessionDocument>, now: number): boolean {
+    const idleMs = this.#context.options.sessionIdleSeconds * 1000;
+    return session.expires_at <= now || session.last_used_at + idleMs <= now;
+  }
+
+  async #touch(session: StoredDocument<SessionDocument>, now: number): Promise<void> {
+    const { key, revision, value } = session;
+    try {
+      await this.#context.storage.commit([
+        { kind: "put", collection: "sessions", key, value: { ...value, last_used_at: now }, expected: revision },
+      ]);
+    } catch (error) {
+      // Another call touched or ended it, or nothing can be written now: signing in and reading must go on.
+      this.#context.logger.debug("A session's last use was not written.", { error });
+    }
+  }
+}
+
+function toDelete(key: string): Write {
+  return { kind: "delete", collection: "sessions", key };
+}

@@ -1,0 +1,115 @@
+import { toSubject, type Caller } from "./access/caller.ts";
+import type { Permission } from "./access/permissions.ts";
+import type { Clock } from "./clock.ts";
+import { toTimestamp } from "./clock.ts";
+import type { Crypto, Signer } from "./crypto/crypto.ts";
+import { eventTable, type EventListener, type EventSubject, type EventType, type OrchestratorEvent } from "./events.ts";
+import { createIds, type Ids } from "./ids.ts";
+import type { JsonObject } from "./internal/json.ts";
+import type { Logger } from "./logger.ts";
+import type { ResolvedOptions } from "./options.ts";
+import { References } from "./references.ts";
+import type { CommitResult, Storage, Write } from "./storage/storage.ts";
+import type { Transport } from "./transport/transport.ts";
+
+/** The log that audited events are appended to. */
+export const auditLog = "audit";
+
+/** What a feature says of something that happened; the rest of the event is filled in. */
+export interface EventInput {
+  type: EventType;
+  summary: string;
+  target?: EventSubject;
+  metadata?: JsonObject;
+}
+
+/** What every feature is given. */
+export class Context {
+  readonly storage: Storage;
+  readonly transport: Transport;
+  readonly clock: Clock;
+  readonly crypto: Crypto;
+  readonly ids: Ids;
+  readonly logger: Logger;
+  readonly options: ResolvedOptions;
+  readonly references = new References();
+  /** Refuses a caller who lacks a permission; set by the access feature. */
+  authorize: (caller: Caller, permission: Permission) => Promise<void> = () => {
+    throw new Error("The access feature must be built first.");
+  };
+  readonly #listeners = new Set<EventListener>();
+  #identity: Signer | null = null;
+
+  constructor(options: ResolvedOptions) {
+    this.storage = options.storage;
+    this.transport = options.transport;
+    this.clock = options.clock;
+    this.crypto = options.crypto;
+    this.ids = createIds(options.clock, options.crypto);
+    this.logger = options.logger;
+    this.options = options;
+  }
+
+  /** The orchestrator's own key; there from `start` on. */
+  get identity(): Signer {
+    if (!this.#identity) throw new Error("The orchestrator is not started.");
+    return this.#identity;
+  }
+
+  set identity(signer: Signer) {
+    this.#identity = signer;
+  }
+
+  /** The present instant, as every boundary writes it. */
+  timestamp(): string {
+    return toTimestamp(this.clock.now());
+  }
+
+  /** Commits documents together with the events that tell of them, as one durable step, and then publishes the events. */
+  async commit(caller: Caller, writes: readonly Write[], ...inputs: EventInput[]): Promise<CommitResult> {
+    const events = inputs.map((input) => this.#toEvent(caller, input));
+    const audited = events.filter((event) => eventTable[event.event_type].audited).map((event) => this.#toEntry(event));
+    const result = await this.storage.commit([...writes, ...audited]);
+    for (const event of events) this.#publish(event);
+    return result;
+  }
+
+  /** Tells listeners of something that needs no record. */
+  publish(caller: Caller, input: EventInput): void {
+    this.#publish(this.#toEvent(caller, input));
+  }
+
+  /** Hears of every event from now on; the function returned ends it. */
+  listen(listener: EventListener): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  #publish(event: OrchestratorEvent): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener(event);
+      } catch (error) {
+        this.logger.error("A listener failed.", { error, event_type: event.event_type });
+      }
+    }
+  }
+
+  #toEvent(caller: Caller, input: EventInput): OrchestratorEvent {
+    return {
+      id: this.ids.next(),
+      timestamp: this.timestamp(),
+      event_type: input.type,
+      severity: eventTable[input.type].severity,
+      actor: toSubject(caller),
+      ...(input.target && { target: input.target }),
+      summary: input.summary,
+      metadata: input.metadata ?? {},
+      ...caller.origin,
+    };
+  }
+
+  #toEntry(event: OrchestratorEvent): Write {
+    return { kind: "append", log: auditLog, at: this.clock.now(), value: { ...event } as unknown as JsonObject };
+  }
+}

@@ -1,0 +1,83 @@
+import type { JsonObject } from "./internal/json.ts";
+
+/** How much an event deserves attention. */
+export type Severity = "info" | "warning" | "critical";
+
+/** The part of the product that an event belongs to; audit can be filtered by it. */
+export type EventCategory = "access" | "agent" | "module" | "assignment" | "operation" | "drift" | "audit";
+
+interface EventDefinition {
+  category: EventCategory;
+  severity: Severity;
+  /** Whether it is written to the audit log, in the same commit as what it tells. */
+  audited: boolean;
+}
+
+/**
+ * Every event of the package, once. Audit, notifications and live streams all use these names, which are stable for ever.
+ * `docs/events.md` explains each.
+ */
+export const eventTable = {
+  "operator.added": { category: "access", severity: "info", audited: true },
+  "operator.removed": { category: "access", severity: "warning", audited: true },
+  "operator.roleChanged": { category: "access", severity: "warning", audited: true },
+  "operator.signedIn": { category: "access", severity: "info", audited: true },
+  "operator.signInRefused": { category: "access", severity: "warning", audited: true },
+  "operator.signedOut": { category: "access", severity: "info", audited: true },
+  "access.denied": { category: "access", severity: "warning", audited: true },
+  "agent.enrolled": { category: "agent", severity: "info", audited: true },
+  "agent.approved": { category: "agent", severity: "info", audited: true },
+  "agent.rejected": { category: "agent", severity: "warning", audited: true },
+  "agent.removed": { category: "agent", severity: "warning", audited: true },
+  "agent.tagsChanged": { category: "agent", severity: "info", audited: true },
+  "agent.refused": { category: "agent", severity: "warning", audited: true },
+  "agent.connected": { category: "agent", severity: "info", audited: false },
+  "agent.disconnected": { category: "agent", severity: "info", audited: false },
+  "module.uploaded": { category: "module", severity: "info", audited: true },
+  "module.removed": { category: "module", severity: "info", audited: true },
+  "assignment.created": { category: "assignment", severity: "info", audited: true },
+  "assignment.updated": { category: "assignment", severity: "info", audited: true },
+  "assignment.removed": { category: "assignment", severity: "info", audited: true },
+  "rollout.started": { category: "assignment", severity: "info", audited: true },
+  "operation.requested": { category: "operation", severity: "info", audited: true },
+  "operation.finished": { category: "operation", severity: "info", audited: true },
+  "operation.failed": { category: "operation", severity: "warning", audited: true },
+  "operation.cancelRequested": { category: "operation", severity: "info", audited: true },
+  "drift.checkRequested": { category: "drift", severity: "info", audited: true },
+  "drift.detected": { category: "drift", severity: "warning", audited: true },
+  "drift.resolved": { category: "drift", severity: "info", audited: true },
+  "audit.pruned": { category: "audit", severity: "warning", audited: true },
+  "audit.retentionChanged": { category: "audit", severity: "warning", audited: true },
+} as const satisfies Record<string, EventDefinition>;
+
+/** A stable name of something that happened. */
+export type EventType = keyof typeof eventTable;
+
+/** Who did it, or what it was done to. */
+export interface EventSubject {
+  type: "operator" | "agent" | "module" | "assignment" | "rollout" | "operation" | "drift" | "system" | "anonymous" | "audit";
+  id: string;
+  /** What people call it. */
+  name: string;
+}
+
+/** Something that happened, as it is given to the audit log and to listeners. */
+export interface OrchestratorEvent {
+  /** UUIDv7. */
+  id: string;
+  /** RFC 3339, UTC. */
+  timestamp: string;
+  event_type: EventType;
+  severity: Severity;
+  actor: EventSubject;
+  target?: EventSubject;
+  /** One sentence for people. */
+  summary: string;
+  /** Facts for programs; never a secret. */
+  metadata: JsonObject;
+  request_id?: string;
+  source_address?: string;
+}
+
+/** Hears of events after they are on disk. Must not throw; what it does is its own. */
+export type EventListener = (event: OrchestratorEvent) => void;

@@ -1,0 +1,37 @@
+import type { Clock } from "./clock.ts";
+import type { Crypto } from "./crypto/crypto.ts";
+
+/** Makes identifiers. */
+export interface Ids {
+  /** A UUIDv7 (RFC 9562): sorts by the time of its making, strictly rising within one process. */
+  next(): string;
+}
+
+/** Makes identifiers from a clock and a source of randomness, so that a seeded run repeats. */
+export function createIds(clock: Clock, crypto: Crypto): Ids {
+  let lastMs = 0;
+  let counter = 0;
+  return {
+    next() {
+      const now = clock.now();
+      if (now > lastMs) {
+        lastMs = now;
+        counter = 0;
+      } else if (++counter > 0xfff) {
+        // 4,096 ids in one millisecond, or a clock that went back: borrow from the next millisecond to keep rising.
+        lastMs += 1;
+        counter = 0;
+      }
+      return formatUuid(lastMs, counter, crypto.randomBytes(8));
+    },
+  };
+}
+
+function formatUuid(atMs: number, counter: number, random: Uint8Array): string {
+  const time = atMs.toString(16).padStart(12, "0");
+  const sequence = (0x7000 | counter).toString(16);
+  const tail = Array.from(random, (byte, index) => (index === 0 ? (byte & 0x3f) | 0x80 : byte))
+    .map((byte) => byte.toString(16).padStart(2, "0"))
+    .join("");
+  return `${time.slice(0, 8)}-${time.slice(8)}-${sequence}-${tail.slice(0, 4)}-${tail.slice(4)}`;
+}

@@ -1,0 +1,58 @@
+import { systemClock, type Clock } from "./clock.ts";
+import type { Crypto } from "./crypto/crypto.ts";
+import { nodeCrypto } from "./crypto/node-crypto.ts";
+import { silentLogger, type Logger } from "./logger.ts";
+import type { Storage } from "./storage/storage.ts";
+import type { Transport } from "./transport/transport.ts";
+
+/** What an {@link Orchestrator} is made of, and how it behaves. */
+export interface OrchestratorOptions {
+  /** Where everything is kept: `FileStorage` for one process, `MemoryStorage` for trials and tests. */
+  storage: Storage;
+  /** How agents are reached. */
+  transport: Transport;
+  /** Name that operators see in the text they sign. Default "fleetwright". */
+  serviceName?: string;
+  /** Ed25519 public keys (hex or base64) that are made Admin at every start if they are not known. Default none. */
+  adminPublicKeys?: readonly string[];
+  /** Seconds without a call after which a session ends, 60-86,400. Default 3,600. */
+  sessionIdleSeconds?: number;
+  /** Seconds after which a session ends in any case, 60-604,800. Default 43,200. */
+  sessionMaxSeconds?: number;
+  /** Seconds in which a sign-in challenge must be answered, 5-600. Default 60. */
+  challengeSeconds?: number;
+  /** Sign-in attempts a minute from one address or for one key before `RATE_LIMITED`. Default 30. */
+  signInsPerMinute?: number;
+  /** Seconds an operation may run where the caller names none, 1-86,400. Default 300. */
+  operationTimeoutSeconds?: number;
+  /** Seconds past an operation's time in which its result is still awaited before it is `unknown`. Default 30. */
+  operationGraceSeconds?: number;
+  /** Time, injected by tests. Default the process's clock. */
+  clock?: Clock;
+  /** Cryptography. Default Node's. */
+  crypto?: Crypto;
+  /** Where the orchestrator reports what goes on inside. Default nowhere. */
+  logger?: Logger;
+}
+
+/** Options with every default applied. */
+export type ResolvedOptions = Required<OrchestratorOptions>;
+
+/** Applies the defaults: the only place that does. */
+export function resolveOptions(options: OrchestratorOptions): ResolvedOptions {
+  return {
+    storage: options.storage,
+    transport: options.transport,
+    serviceName: options.serviceName ?? "fleetwright",
+    adminPublicKeys: options.adminPublicKeys ?? [],
+    sessionIdleSeconds: options.sessionIdleSeconds ?? 3_600,
+    sessionMaxSeconds: options.sessionMaxSeconds ?? 43_200,
+    challengeSeconds: options.challengeSeconds ?? 60,
+    signInsPerMinute: options.signInsPerMinute ?? 30,
+    operationTimeoutSeconds: options.operationTimeoutSeconds ?? 300,
+    operationGraceSeconds: options.operationGraceSeconds ?? 30,
+    clock: options.clock ?? systemClock,
+    crypto: options.crypto ?? nodeCrypto,
+    logger: options.logger ?? silentLogger,
+  };
+}
