@@ -33,7 +33,6 @@ const pureVendors = [
     where: "state/",
     comment: "Results carry unified diffs, and results are made by the engine.",
   },
-  { name: "canonicalize", where: "internal/", comment: "Signing and hash chains share one canonical JSON." },
   {
     name: "uuidv7",
     where: "options\\.ts",
