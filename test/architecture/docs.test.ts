@@ -18,6 +18,21 @@ describe("the documentation agrees with the code", () => {
     expect(sections("docs/events.md").toSorted()).toEqual(Object.keys(table).toSorted());
   });
 
+  it("on events: each section says the category, the severity and whether it is audited", async () => {
+    const events = await load("lib/events.ts");
+    const table = (events["eventTable"] ?? {}) as Record<string, EventDefinition>;
+    for (const [name, { category, severity, audited }] of Object.entries(table)) {
+      const says = `Category ${category}, severity ${severity}, ${audited ? "audited" : "not audited"}.`;
+      expect(sectionText("docs/events.md", name)).toContain(says);
+    }
+  });
+
+  it("on errors: each section says whether it is retryable", () => {
+    for (const [code, { retryable }] of Object.entries(errorTable)) {
+      expect(sectionText("docs/errors.md", code).includes("_Retryable._"), code).toBe(retryable);
+    }
+  });
+
   it("on resource types: each file has one section in docs/resources.md", () => {
     const types = listFiles("lib/state/resources")
       .map((path) => basename(path, ".ts"))
@@ -67,6 +82,18 @@ describe("the public names", () => {
     await expect(`${names.join("\n")}\n`).toMatchFileSnapshot("public-names.txt");
   });
 });
+
+interface EventDefinition {
+  category: string;
+  severity: string;
+  audited: boolean;
+}
+
+/** What stands below one title of the second level; empty where there is no such section. */
+function sectionText(path: string, title: string): string {
+  const all = (readText(path) ?? "").split(/^## /m);
+  return all.find((section) => section.startsWith(`${title}\n`)) ?? "";
+}
 
 /** Titles of the second level of a guide; none where there is no such guide. */
 function sections(path: string): string[] {
