@@ -46,6 +46,7 @@ export const errorTable = {
   PLAN_STALE: { message: "The plan no longer describes what an apply would do.", retryable: false },
   // Agents
   AGENT_NOT_APPROVED: { message: "The agent is not approved.", retryable: false },
+  AGENT_UNSUPPORTED: { message: "A module does not support this agent.", retryable: false },
   AGENT_OFFLINE: { message: "The agent is not connected.", retryable: true },
   AGENT_TIMEOUT: { message: "The agent did not answer in time.", retryable: true },
   AGENT_ALREADY_CONNECTED: { message: "An agent with this key is connected already.", retryable: true },

@@ -1,8 +1,8 @@
 import type { z } from "zod";
 import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
-import { decodeBytes, nodeIdOf, fromHex } from "../crypto/encoding.ts";
-import { parsePublicKey } from "../crypto/public-key.ts";
+import { fromHex, nodeIdOf } from "../crypto/encoding.ts";
+import { decodeBytes, parsePublicKey } from "../crypto/parse-public-key.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import type { AnonymousCaller, Caller, CallOrigin, OperatorCaller } from "./caller.ts";
@@ -131,7 +131,8 @@ export class Access {
     const { token, expiresAtMs, writes } = await this.#sessions.create(operator.operator_id);
     const { operator_id, username, role } = operator;
     const signedIn: Caller = { kind: "operator", operator_id, username, role, session_id: this.#sessions.idOf(token) };
-    await this.#context.commit({ ...signedIn, ...(caller.origin && { origin: caller.origin }) }, writes, {
+    const seen = await this.operators.touch(operator_id);
+    await this.#context.commit({ ...signedIn, ...(caller.origin && { origin: caller.origin }) }, [...writes, seen], {
       type: "operator.signedIn",
       summary: `Operator ${username} signed in`,
     });

@@ -4,7 +4,8 @@
  * one is remembered, until it would have expired.
  */
 import type { Context } from "../context.ts";
-import { fromBase64Url, fromHex, toBase64Url, toHex } from "../crypto/encoding.ts";
+import { fromHex, toHex, toUtf8 } from "../crypto/encoding.ts";
+import { fromBase64Url, toBase64Url } from "../internal/base64url.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import { toTimestamp } from "../clock.ts";
 import type { Write } from "../storage/storage.ts";
@@ -40,7 +41,7 @@ export class Challenges {
       nonce: toHex(crypto.randomBytes(32)),
       expires_at: clock.now() + options.challengeSeconds * 1000,
     };
-    const body = toBase64Url(new TextEncoder().encode(JSON.stringify(claims)));
+    const body = toBase64Url(toUtf8(JSON.stringify(claims)));
     return {
       challenge_id: `${body}.${toBase64Url(this.#mac(body))}`,
       nonce: claims.nonce,
@@ -58,7 +59,7 @@ export class Challenges {
   async redeem(challengeId: string, signature: Uint8Array | null): Promise<string> {
     const claims = this.#read(challengeId);
     await this.#consume(claims);
-    const message = new TextEncoder().encode(this.#message(claims));
+    const message = toUtf8(this.#message(claims));
     const valid = signature !== null && this.#context.crypto.verify(fromHex(claims.public_key)!, message, signature);
     if (!valid) throw new OrchestratorError("SIGNATURE_INVALID");
     return claims.public_key;
@@ -94,7 +95,7 @@ export class Challenges {
   }
 
   #mac(body: string): Uint8Array {
-    return this.#context.crypto.hmac(this.#key, new TextEncoder().encode(body));
+    return this.#context.crypto.hmac(this.#key, toUtf8(body));
   }
 
   /** The text that is signed. Its first line keeps a signature made here from meaning anything elsewhere. */

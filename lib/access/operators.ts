@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import type { Context } from "../context.ts";
 import type { EventSubject } from "../events.ts";
-import { parsePublicKey } from "../crypto/public-key.ts";
+import { parsePublicKey } from "../crypto/parse-public-key.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import type { Page } from "../internal/common-schemas.ts";
 import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
@@ -148,6 +148,18 @@ export class Operators {
   /** Finds an operator by id; null where there is none. */
   async find(operatorId: string): Promise<Operator | null> {
     return (await this.#context.storage.get<OperatorDocument>("operators", operatorId))?.value ?? null;
+  }
+
+  /** The write that says an operator was here just now. */
+  async touch(operatorId: string): Promise<Write> {
+    const { value, revision } = await this.#read(operatorId);
+    return {
+      kind: "put",
+      collection: "operators",
+      key: operatorId,
+      value: { ...value, last_seen_at: this.#context.timestamp() },
+      expected: revision,
+    };
   }
 
   async #read(operatorId: string): Promise<StoredDocument<OperatorDocument>> {

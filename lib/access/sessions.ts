@@ -1,5 +1,6 @@
 import type { Context } from "../context.ts";
-import { toBase64Url, toHex } from "../crypto/encoding.ts";
+import { toHex, toUtf8 } from "../crypto/encoding.ts";
+import { toBase64Url } from "../internal/base64url.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import type { SessionDocument } from "./documents.ts";
@@ -65,7 +66,7 @@ export class Sessions {
 
   /** The name under which a token's session is kept. */
   idOf(token: string): string {
-    return toHex(this.#context.crypto.sha256(new TextEncoder().encode(token)));
+    return toHex(this.#context.crypto.sha256(toUtf8(token)));
   }
 
   #hasEnded(session: Readonly<SessionDocument>, now: number): boolean {

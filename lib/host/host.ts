@@ -23,6 +23,21 @@ export interface FileAttributes {
   gid?: number;
 }
 
+/** The content of a file in short. */
+export interface FileDigest {
+  /** Hex. */
+  sha256: string;
+  sizeBytes: number;
+}
+
+/** A file beside the content that it should have. */
+export interface FileComparison {
+  /** Null where nothing stands. */
+  stat: FileStat | null;
+  /** False for anything but a file. */
+  same: boolean;
+}
+
 /** A program to run: never a line for a shell to take apart. */
 export interface HostCommand {
   argv: readonly [string, ...string[]];
@@ -32,7 +47,8 @@ export interface HostCommand {
   /** Name of the user to run as; absent = the agent's own. */
   user?: string;
   stdin?: string;
-  timeoutMs: number;
+  /** Ends the program after this time. Absent = it may run until the signal ends it. */
+  timeoutMs?: number;
   /** Called with each piece of output as it comes. */
   onOutput?: (stream: "stdout" | "stderr", bytes: Uint8Array) => void;
 }
@@ -54,7 +70,9 @@ export interface HostFiles {
   stat(path: string): FileStat | null;
   readFile(path: string): Uint8Array;
   /** SHA-256 of a file's content, hex, and its size, in one pass. */
-  hashFile(path: string): { sha256: string; sizeBytes: number };
+  hashFile(path: string): FileDigest;
+  /** What stands at a path, and whether it is a file with exactly this content: one open, and no read where the size tells. */
+  compareFile(path: string, content: Uint8Array): FileComparison;
   readLink(path: string): string;
   /** Names in a folder, sorted. */
   list(path: string): string[];
@@ -77,12 +95,16 @@ export interface HostUsers {
   groupName(gid: number): string | null;
 }
 
-/** Copies of what stood before us, kept by content until nothing refers to them. */
+/** Copies of files that stood before us, kept by content until nothing refers to them. They are secret: nobody else may read them. */
 export interface HostBackups {
-  /** Keeps bytes and returns their SHA-256, hex. */
-  save(content: Uint8Array): string;
+  /** Keeps a copy of a file, of any size. */
+  save(path: string): FileDigest;
   /** Null where it is not kept. */
-  read(sha256: string): Uint8Array | null;
+  sizeBytes(sha256: string): number | null;
+  /** Writes a kept copy to a path, as {@link HostFiles.writeFile} does. `HOST_ERROR` where it is not kept. */
+  restore(sha256: string, path: string, attributes: FileAttributes): void;
+  /** Forgets every copy but these. */
+  prune(keep: ReadonlySet<string>): void;
 }
 
 /** What a resource may do to a machine. */
@@ -92,6 +114,8 @@ export interface Host {
   readonly files: HostFiles;
   readonly users: HostUsers;
   readonly backups: HostBackups;
+  /** SHA-256 of bytes, hex. */
+  sha256(content: Uint8Array): string;
   /** Runs a program to its end; aborting the signal ends it and everything it started. Rejects only where it could not be started (`HOST_ERROR`). */
   run(command: HostCommand, signal: AbortSignal): Promise<HostCommandResult>;
   /** Resolves when every change made so far survives a power loss: one barrier for a whole run. */

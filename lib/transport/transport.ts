@@ -82,6 +82,8 @@ export interface Transport {
   send(nodeId: string, message: OrchestratorMessage): Promise<void>;
   /** Whether the agent has a connection now. */
   isConnected(nodeId: string): boolean;
+  /** Tells a connected agent that its approval changed, and lets it speak from now on, or no longer. */
+  setStatus(nodeId: string, status: Admission["status"]): Promise<void>;
   /** Ends the agent's connection, if there is one. */
   disconnect(nodeId: string, reason: string): Promise<void>;
 }

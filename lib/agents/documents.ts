@@ -1,0 +1,43 @@
+import type { CollectionDefinition } from "../storage/storage.ts";
+import type { Attributes } from "../wire/messages.ts";
+
+/** Whether an agent may do anything. */
+export type ApprovalStatus = "pending" | "approved" | "rejected";
+
+/** Key/value pairs that operators attach to an agent. */
+export type Tags = Record<string, string>;
+
+/** An agent as stored, under its node_id. */
+export interface AgentDocument {
+  node_id: string;
+  name?: string;
+  status: ApprovalStatus;
+  hostname: string;
+  platform: string;
+  agent_version: string;
+  public_key: string;
+  box_public_key: string;
+  remote_address: string | null;
+  first_seen_at: string;
+  last_seen_at: string;
+  approved_at?: string;
+  approved_by?: string;
+  tags: Tags;
+}
+
+/** What an agent tells of its machine, under its node_id. */
+export interface AttributesDocument {
+  node_id: string;
+  attributes: Attributes;
+  collected_at: string;
+}
+
+/** What the agents feature keeps. */
+export const agentCollections = {
+  agents: { indexes: { by_status: ["status"] } },
+  /** Guards names: key = lower-case name. */
+  agent_names: { indexes: {} },
+  agent_attributes: { indexes: {} },
+  /** Keys of removed agents: when one comes back, its enrolment says so, and nothing is inherited. */
+  removed_agents: { indexes: {} },
+} as const satisfies Record<string, CollectionDefinition>;

@@ -1,0 +1,116 @@
+/**
+ * Agents that come and go.
+ *
+ *   unknown key ──connect──▶ pending ──approve──▶ approved ◀──▶ rejected ──remove──▶ unknown (a tombstone stays)
+ *
+ * A connection never changes a status; only an operator does.
+ */
+import { systemCaller } from "../access/caller.ts";
+import type { Context } from "../context.ts";
+import type { Admission, AgentIntroduction } from "../transport/transport.ts";
+import type { AgentMessage, MessageOf } from "../wire/messages.ts";
+import { isOrchestratorError, OrchestratorError } from "../errors.ts";
+import type { AgentDocument } from "./documents.ts";
+import { agentSubject, type AgentRegistry } from "./registry.ts";
+
+export class Enrolment {
+  readonly #context: Context;
+  readonly #registry: AgentRegistry;
+
+  constructor(context: Context, registry: AgentRegistry) {
+    this.#context = context;
+    this.#registry = registry;
+  }
+
+  /** Decides about an agent that proved its key, making a record for a new one. */
+  async admit(introduction: AgentIntroduction): Promise<Admission> {
+    const known = await this.#registry.find(introduction.node_id);
+    if (!known) return this.#enrol(introduction);
+    await this.#refresh(introduction);
+    return { status: known.value.status };
+  }
+
+  /** An admitted agent has a connection. */
+  connected(introduction: AgentIntroduction): void {
+    this.#context.publish(systemCaller, {
+      type: "agent.connected",
+      target: { type: "agent", id: introduction.node_id, name: introduction.hostname },
+      summary: `Agent ${introduction.hostname} connected`,
+    });
+  }
+
+  /** An agent's connection is gone. */
+  async disconnected(nodeId: string, reason: string): Promise<void> {
+    const agent = await this.#registry.find(nodeId);
+    if (!agent) return;
+    await this.#update(nodeId, (before) => ({ ...before, last_seen_at: this.#context.timestamp() }));
+    this.#context.publish(systemCaller, {
+      type: "agent.disconnected",
+      target: agentSubject(agent.value),
+      summary: `Agent ${agent.value.name ?? agent.value.hostname} disconnected: ${reason}`,
+      metadata: { reason },
+    });
+  }
+
+  /** An agent tells of its machine. */
+  async attributes(nodeId: string, message: MessageOf<AgentMessage, "attributes">): Promise<void> {
+    const agent = await this.#registry.read(nodeId);
+    await this.#registry.writeAttributes(agent.value, message.attributes, message.collected_at);
+  }
+
+  async #enrol(introduction: AgentIntroduction): Promise<Admission> {
+    const now = this.#context.timestamp();
+    const agent: AgentDocument = {
+      ...toFacts(introduction),
+      node_id: introduction.node_id,
+      public_key: introduction.public_key,
+      status: "pending",
+      first_seen_at: now,
+      last_seen_at: now,
+      tags: {},
+    };
+    const tombstone = await this.#context.storage.get("removed_agents", introduction.node_id);
+    await this.#registry.write(systemCaller, {
+      before: null,
+      after: agent,
+      event: {
+        type: "agent.enrolled",
+        target: agentSubject(agent),
+        summary: `Agent ${agent.hostname} asks to be approved`,
+        metadata: { public_key: agent.public_key, removed_before: tombstone !== null },
+      },
+    });
+    return { status: "pending" };
+  }
+
+  /** Writes what an agent says of itself where it says something new; reconnecting alone writes nothing. */
+  async #refresh(introduction: AgentIntroduction): Promise<void> {
+    const facts = toFacts(introduction);
+    await this.#update(introduction.node_id, (before) => {
+      const same = Object.entries(facts).every(([key, value]) => before[key as keyof typeof facts] === value);
+      return same ? null : { ...before, ...facts };
+    });
+  }
+
+  /** Changes an agent's document, again where somebody else changed it at the same time. */
+  async #update(nodeId: string, change: (before: AgentDocument) => AgentDocument | null): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      const before = await this.#registry.find(nodeId);
+      const after = before && change(before.value);
+      if (!after) return;
+      try {
+        return await this.#registry.write(systemCaller, { before, after });
+      } catch (error) {
+        if (!isOrchestratorError(error, "REVISION_CONFLICT") || attempt === 5) throw error;
+      }
+    }
+  }
+}
+
+type Facts = Pick<AgentDocument, "hostname" | "platform" | "agent_version" | "box_public_key" | "remote_address">;
+
+function toFacts(introduction: AgentIntroduction): Facts {
+  const { hostname, platform, agent_version, box_public_key, remote_address } = introduction;
+  if (hostname === "") throw new OrchestratorError("PROTOCOL_ERROR", { message: "An agent must name its host." });
+  return { hostname, platform, agent_version, box_public_key, remote_address };
+}

@@ -1,0 +1,135 @@
+/** The agents that are known, and the index that answers selectors. The only writer of agent documents. */
+import type { Caller } from "../access/caller.ts";
+import type { Context, EventInput } from "../context.ts";
+import { OrchestratorError } from "../errors.ts";
+import type { EventSubject } from "../events.ts";
+import type { Selector, SelectorTarget } from "../selectors/selector.ts";
+import { SelectorIndex } from "../selectors/selector-index.ts";
+import type { JsonObject } from "../internal/json.ts";
+import type { StoredDocument, Write } from "../storage/storage.ts";
+import type { Attributes } from "../wire/messages.ts";
+import type { AgentDocument, AttributesDocument } from "./documents.ts";
+
+export class AgentRegistry {
+  readonly index: SelectorIndex = new SelectorIndex();
+  readonly #context: Context;
+  readonly #approved = new Set<string>();
+  readonly #indexing = new Map<string, Promise<void>>();
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  /** Reads every agent once, at the start, to build the index. */
+  async load(): Promise<void> {
+    const { storage } = this.#context;
+    let after: string | undefined;
+    do {
+      const page = await storage.list<AgentDocument>("agents", { limit: 1000, ...(after !== undefined && { after }) });
+      for (const { value } of page.items) {
+        this.#setIndex(value, await this.attributes(value.node_id));
+      }
+      after = page.next ?? undefined;
+    } while (after !== undefined);
+  }
+
+  find(nodeId: string): Promise<StoredDocument<AgentDocument> | null> {
+    return this.#context.storage.get<AgentDocument>("agents", nodeId);
+  }
+
+  /** Reads an agent; `NOT_FOUND` where there is none. */
+  async read(nodeId: string): Promise<StoredDocument<AgentDocument>> {
+    const agent = await this.find(nodeId);
+    if (!agent) throw new OrchestratorError("NOT_FOUND", { message: `There is no agent ${nodeId}.` });
+    return agent;
+  }
+
+  async attributes(nodeId: string): Promise<AttributesDocument | null> {
+    return (await this.#context.storage.get<AttributesDocument>("agent_attributes", nodeId))?.value ?? null;
+  }
+
+  /** Writes an agent as it is from now on; `before` is what was read, null for a new one. */
+  async write(caller: Caller, change: AgentChange): Promise<void> {
+    const { before, after, writes = [], event } = change;
+    const put: Write = {
+      kind: "put",
+      collection: "agents",
+      key: after.node_id,
+      value: { ...after } as unknown as JsonObject,
+      expected: before?.revision ?? 0,
+    };
+    await this.#context.commit(caller, [put, ...writes], ...(event ? [event] : []));
+    await this.#reindex(after.node_id);
+  }
+
+  /** Writes what an agent tells of its machine. */
+  async writeAttributes(agent: AgentDocument, attributes: Attributes, collectedAt: string): Promise<void> {
+    const document: AttributesDocument = { node_id: agent.node_id, attributes, collected_at: collectedAt };
+    await this.#context.storage.commit([
+      { kind: "put", collection: "agent_attributes", key: agent.node_id, value: { ...document } },
+    ]);
+    await this.#reindex(agent.node_id);
+  }
+
+  /** Forgets an agent. */
+  async remove(caller: Caller, agent: StoredDocument<AgentDocument>, event: EventInput): Promise<void> {
+    const { node_id, public_key, name } = agent.value;
+    const tombstone = { node_id, public_key, removed_at: this.#context.timestamp() };
+    const writes: Write[] = [
+      { kind: "delete", collection: "agents", key: node_id, expected: agent.revision },
+      { kind: "delete", collection: "agent_attributes", key: node_id },
+      { kind: "put", collection: "removed_agents", key: node_id, value: tombstone },
+    ];
+    if (name !== undefined) writes.push({ kind: "delete", collection: "agent_names", key: name.toLowerCase() });
+    await this.#context.commit(caller, writes, event);
+    await this.#reindex(node_id);
+  }
+
+  /** The approved agents that a selector matches now, by node_id. */
+  matching(selector: Selector): string[] {
+    return this.index.match(selector).filter((nodeId) => this.#approved.has(nodeId));
+  }
+
+  /** Brings the index up to what is stored, one after another for each agent, so that an older state never follows a newer. */
+  #reindex(nodeId: string): Promise<void> {
+    const turn = (this.#indexing.get(nodeId) ?? Promise.resolve()).then(() => this.#indexStored(nodeId));
+    this.#indexing.set(nodeId, turn);
+    return turn.finally(() => {
+      if (this.#indexing.get(nodeId) === turn) this.#indexing.delete(nodeId);
+    });
+  }
+
+  async #indexStored(nodeId: string): Promise<void> {
+    const [agent, attributes] = await Promise.all([this.find(nodeId), this.attributes(nodeId)]);
+    if (agent) this.#setIndex(agent.value, attributes);
+    else {
+      this.#approved.delete(nodeId);
+      this.index.delete(nodeId);
+    }
+  }
+
+  #setIndex(agent: Readonly<AgentDocument>, attributes: AttributesDocument | null): void {
+    this.index.set(toTarget(agent, attributes?.attributes ?? {}));
+    if (agent.status === "approved") this.#approved.add(agent.node_id);
+    else this.#approved.delete(agent.node_id);
+  }
+}
+
+/** A change of one agent. */
+export interface AgentChange {
+  before: StoredDocument<AgentDocument> | null;
+  after: AgentDocument;
+  /** What else is written in the same step. */
+  writes?: Write[];
+  event?: EventInput;
+}
+
+/** The agent as selectors see it. */
+export function toTarget(agent: Readonly<AgentDocument>, attributes: Attributes): SelectorTarget {
+  return { node_id: agent.node_id, name: agent.name ?? null, tags: agent.tags, attributes };
+}
+
+/** The agent as events name it. */
+export function agentSubject(agent: Readonly<AgentDocument>): EventSubject {
+  return { type: "agent", id: agent.node_id, name: agent.name ?? agent.hostname };
+}

@@ -1,0 +1,79 @@
+import type { z } from "zod";
+import type { Caller } from "../access/caller.ts";
+import type { Context } from "../context.ts";
+import { isOrchestratorError, OrchestratorError } from "../errors.ts";
+import type { Permission } from "../access/permissions.ts";
+import { parseInput } from "../internal/parse-input.ts";
+import type { Tags } from "./documents.ts";
+import { agentSubject, type AgentRegistry } from "./registry.ts";
+import { removeTagInput, replaceTagsInput, setTagInput, tagsSchema, type TagList } from "./schemas.ts";
+
+/** Key/value pairs that operators attach to agents, for selectors to match. */
+export class TagVerbs {
+  readonly #context: Context;
+  readonly #registry: AgentRegistry;
+
+  constructor(context: Context, registry: AgentRegistry) {
+    this.#context = context;
+    this.#registry = registry;
+  }
+
+  /** Lists every distinct key with its values, and how many agents have each. */
+  async list(caller: Caller): Promise<TagList> {
+    await this.#context.authorize(caller, "tags.list");
+    return { items: this.#registry.index.tagSummary() };
+  }
+
+  /** Gives an agent exactly these tags. */
+  async replace(caller: Caller, input: z.input<typeof replaceTagsInput>): Promise<{ tags: Tags }> {
+    const { node_id, tags } = await this.#begin(caller, "tags.replace", () => parseInput(replaceTagsInput, input));
+    return { tags: await this.#change(caller, node_id, () => tags) };
+  }
+
+  /** Sets one tag of an agent. */
+  async set(caller: Caller, input: z.input<typeof setTagInput>): Promise<{ tags: Tags }> {
+    const { node_id, key, value } = await this.#begin(caller, "tags.set", () => parseInput(setTagInput, input));
+    return { tags: await this.#change(caller, node_id, (tags) => ({ ...tags, [key]: value })) };
+  }
+
+  /**
+   * Takes one tag from an agent.
+   *
+   * @throws {OrchestratorError} `NOT_FOUND` where it has no such tag.
+   */
+  async remove(caller: Caller, input: z.input<typeof removeTagInput>): Promise<void> {
+    const { node_id, key } = await this.#begin(caller, "tags.remove", () => parseInput(removeTagInput, input));
+    await this.#change(caller, node_id, (tags) => {
+      if (!Object.hasOwn(tags, key)) throw new OrchestratorError("NOT_FOUND", { message: `The agent has no tag ${key}.` });
+      return Object.fromEntries(Object.entries(tags).filter(([name]) => name !== key));
+    });
+  }
+
+  async #begin<Input>(caller: Caller, permission: Permission, parse: () => Input): Promise<Input> {
+    await this.#context.authorize(caller, permission);
+    return parse();
+  }
+
+  /** Changes the tags, again where somebody else changed the agent at the same time. */
+  async #change(caller: Caller, nodeId: string, change: (tags: Tags) => Tags): Promise<Tags> {
+    for (let attempt = 1; ; attempt += 1) {
+      const before = await this.#registry.read(nodeId);
+      const tags = parseInput(tagsSchema, change({ ...before.value.tags }));
+      try {
+        await this.#registry.write(caller, {
+          before,
+          after: { ...before.value, tags },
+          event: {
+            type: "agent.tagsChanged",
+            target: agentSubject(before.value),
+            summary: `The tags of ${before.value.name ?? before.value.hostname} changed`,
+            metadata: { before: before.value.tags, after: tags },
+          },
+        });
+        return tags;
+      } catch (error) {
+        if (!isOrchestratorError(error, "REVISION_CONFLICT") || attempt === 5) throw error;
+      }
+    }
+  }
+}

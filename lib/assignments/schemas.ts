@@ -1,0 +1,40 @@
+import { z } from "zod";
+import { nameSchema, pageInput, pageOf } from "../internal/common-schemas.ts";
+
+const selectorInput = z.string().min(1).max(4096).describe("Which agents. `*` is every agent and must be written.");
+const modulesInput = z.array(nameSchema).min(1).max(100).describe("Names of modules.");
+
+export const assignmentSchema = z
+  .object({
+    name: nameSchema,
+    description: z.string().optional(),
+    selector: z.string(),
+    modules: z.array(z.string()),
+    created_at: z.string(),
+    created_by: z.string(),
+    matches: z.number().int().describe("How many approved agents the selector matches now."),
+  })
+  .meta({ id: "Assignment" });
+
+export const assignmentDetailSchema = assignmentSchema
+  .extend({ matched_agents: z.array(z.object({ node_id: z.string(), name: z.string() })) })
+  .meta({ id: "AssignmentDetail" });
+
+export const assignmentPageSchema = pageOf(assignmentSchema);
+export const listAssignmentsInput = z.strictObject(pageInput);
+export const assignmentNameInput = z.strictObject({ name: nameSchema });
+export const createAssignmentInput = z.strictObject({
+  name: nameSchema,
+  description: z.string().max(1000).optional(),
+  selector: selectorInput,
+  modules: modulesInput,
+});
+export const updateAssignmentInput = z.strictObject({
+  name: nameSchema,
+  description: z.string().max(1000).optional(),
+  selector: selectorInput.optional(),
+  modules: modulesInput.optional(),
+});
+
+export type Assignment = z.infer<typeof assignmentSchema>;
+export type AssignmentDetail = z.infer<typeof assignmentDetailSchema>;

@@ -1,0 +1,213 @@
+import type { z } from "zod";
+import { systemCaller, type Caller } from "../access/caller.ts";
+import type { Context } from "../context.ts";
+import { auditLog } from "../context.ts";
+import { fromHex, toHex, toUtf8 } from "../crypto/encoding.ts";
+import { eventTable, type OrchestratorEvent } from "../events.ts";
+import { canonicalJson } from "../internal/canonical-json.ts";
+import type { Page } from "../internal/common-schemas.ts";
+import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
+import type { JsonObject } from "../internal/json.ts";
+import { parseInput } from "../internal/parse-input.ts";
+import type { LogEntry } from "../storage/storage.ts";
+import {
+  listAuditInput,
+  pruneAuditInput,
+  setRetentionInput,
+  type AuditEvent,
+  type AuditRetention,
+  type AuditVerification,
+} from "./schemas.ts";
+
+const defaultRetentionDays = 90;
+const dayMs = 86_400_000;
+const pruneEveryMs = 3_600_000;
+const noHash = "0".repeat(64);
+
+/** What was done, by whom and when: events in a chain of hashes, written in the same commit as what they tell. */
+export class Audit {
+  readonly #context: Context;
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  /** Lists events, newest first. */
+  async list(caller: Caller, input: z.input<typeof listAuditInput> = {}): Promise<Page<AuditEvent>> {
+    await this.#context.authorize(caller, "audit.list");
+    const { limit = 50, cursor, ...filter } = parseInput(listAuditInput, input);
+    const bound = JSON.parse(JSON.stringify(filter)) as JsonObject;
+    let to = cursor === undefined ? undefined : Number(decodeCursor("audit", bound, cursor));
+    const items: AuditEvent[] = [];
+    for (;;) {
+      const page = await this.#context.storage.readLog<OrchestratorEvent>(auditLog, {
+        reverse: true,
+        limit: 200,
+        ...(to !== undefined && { to }),
+        ...(filter.event_type !== undefined && { where: { event_type: filter.event_type } }),
+      });
+      for (const entry of page.entries) {
+        if (!passes(entry.value, filter)) continue;
+        if (items.length === limit) return { items, next_cursor: encodeCursor("audit", bound, entry.sequence) };
+        items.push(toAuditEvent(entry));
+      }
+      if (page.next === null) return { items, next_cursor: null };
+      to = page.next;
+    }
+  }
+
+  /**
+   * Removes the events before an instant. Only the oldest go, so what stays still verifies; the removal is an event itself.
+   *
+   * @returns How many were removed.
+   */
+  async prune(caller: Caller, input: z.input<typeof pruneAuditInput>): Promise<{ deleted: number }> {
+    await this.#context.authorize(caller, "audit.prune");
+    const { before } = parseInput(pruneAuditInput, input);
+    return { deleted: await this.#prune(caller, Date.parse(before)) };
+  }
+
+  /** Reads for how long events are kept. */
+  async getRetention(caller: Caller): Promise<AuditRetention> {
+    await this.#context.authorize(caller, "audit.getRetention");
+    return { retention_days: await this.#retentionDays() };
+  }
+
+  /** Sets for how long events are kept, in days; null keeps them for ever. */
+  async setRetention(caller: Caller, input: z.input<typeof setRetentionInput>): Promise<AuditRetention> {
+    await this.#context.authorize(caller, "audit.setRetention");
+    const { retention_days } = parseInput(setRetentionInput, input);
+    const before = await this.#retentionDays();
+    await this.#context.commit(
+      caller,
+      [{ kind: "put", collection: "settings", key: "audit_retention", value: { retention_days } }],
+      {
+        type: "audit.retentionChanged",
+        target: { type: "audit", id: "retention", name: "audit retention" },
+        summary: `Audit events are now kept for ${retention_days === null ? "ever" : `${retention_days} days`}`,
+        metadata: { before, after: retention_days },
+      },
+    );
+    return { retention_days };
+  }
+
+  /** Recomputes the whole chain and names the first event that does not fit. Costs a read of every event. */
+  async verify(caller: Caller): Promise<AuditVerification> {
+    await this.#context.authorize(caller, "audit.verify");
+    const anchor = await this.#context.storage.get<Anchor>("settings", "audit_anchor");
+    if (anchor && !this.#isSigned(anchor.value)) return toVerification(1, 1, noHash, 1);
+    let previous = anchor?.value.hash ?? noHash;
+    let expected = (anchor?.value.sequence ?? 0) + 1;
+    const first = expected;
+    let from: number | null = 1;
+    while (from !== null) {
+      const page: Awaited<ReturnType<typeof this.#context.storage.readLog>> =
+        await this.#context.storage.readLog(auditLog, { from, limit: 1000 });
+      for (const entry of page.entries) {
+        const fits = entry.sequence === expected && entry.hash === this.#hash(previous, entry);
+        if (!fits) return toVerification(first, expected, previous, entry.sequence);
+        previous = entry.hash!;
+        expected += 1;
+      }
+      from = page.next;
+    }
+    return toVerification(first, expected, previous);
+  }
+
+  /** Removes, now and every hour, what is older than the retention. The function returned ends it. */
+  keepRetention(): () => void {
+    let timer = this.#context.clock.setTimer(0, tick);
+    const run = async (): Promise<void> => {
+      const days = await this.#retentionDays();
+      if (days !== null) await this.#prune(systemCaller, this.#context.clock.now() - days * dayMs);
+    };
+    const context = this.#context;
+    function tick(): void {
+      run().catch((error: unknown) => context.logger.error("Old audit events were not removed.", { error }));
+      timer = context.clock.setTimer(pruneEveryMs, tick);
+    }
+    return () => timer.cancel();
+  }
+
+  async #retentionDays(): Promise<number | null> {
+    const stored = await this.#context.storage.get<AuditRetention>("settings", "audit_retention");
+    return stored ? stored.value.retention_days : defaultRetentionDays;
+  }
+
+  /** The anchor (sequence and hash of the last event removed) and the event are on disk before anything is removed. */
+  async #prune(caller: Caller, beforeMs: number): Promise<number> {
+    const last = await this.#lastBefore(beforeMs);
+    if (!last) return 0;
+    const hash = last.hash ?? noHash;
+    const signature = toHex(this.#context.identity.sign(anchorText(last.sequence, hash)));
+    await this.#context.commit(
+      caller,
+      [{ kind: "put", collection: "settings", key: "audit_anchor", value: { sequence: last.sequence, hash, signature } }],
+      {
+        type: "audit.pruned",
+        target: { type: "audit", id: "log", name: "audit log" },
+        summary: `Audit events up to ${last.sequence} were removed`,
+        metadata: { through_sequence: last.sequence, through_hash: hash, signature, before: new Date(beforeMs).toISOString() },
+      },
+    );
+    return this.#context.storage.trimLog(auditLog, last.sequence + 1);
+  }
+
+  async #lastBefore(beforeMs: number): Promise<LogEntry | null> {
+    let last: LogEntry | null = null;
+    let from: number | null = 1;
+    while (from !== null) {
+      const page: Awaited<ReturnType<typeof this.#context.storage.readLog>> =
+        await this.#context.storage.readLog(auditLog, { from, limit: 1000 });
+      for (const entry of page.entries) {
+        if (entry.at >= beforeMs) return last;
+        last = entry;
+      }
+      from = page.next;
+    }
+    return last;
+  }
+
+  #isSigned({ sequence, hash, signature }: Anchor): boolean {
+    const { crypto, identity } = this.#context;
+    return crypto.verify(identity.publicKey, anchorText(sequence, hash), fromHex(signature) ?? new Uint8Array(0));
+  }
+
+  #hash(previous: string, { sequence, at, value }: LogEntry): string {
+    const body = canonicalJson({ sequence, at, value: value as JsonObject });
+    return toHex(this.#context.crypto.sha256(toUtf8(previous + body)));
+  }
+}
+
+/** The last event that was removed: what the chain of the rest hangs on, signed by the orchestrator. */
+interface Anchor {
+  sequence: number;
+  hash: string;
+  signature: string;
+}
+
+function anchorText(sequence: number, hash: string): Uint8Array {
+  return toUtf8(`fleetwright/1 audit anchor\n${sequence}\n${hash}`);
+}
+
+type Filter = Omit<z.output<typeof listAuditInput>, "limit" | "cursor">;
+
+function passes(event: Readonly<OrchestratorEvent>, filter: Filter): boolean {
+  const { category, actor, target, from, to, search } = filter;
+  if (category !== undefined && eventTable[event.event_type]?.category !== category) return false;
+  if (actor !== undefined && event.actor.id !== actor && event.actor.name !== actor) return false;
+  if (target !== undefined && event.target?.id !== target && event.target?.name !== target) return false;
+  const at = Date.parse(event.timestamp);
+  if (from !== undefined && at < Date.parse(from)) return false;
+  if (to !== undefined && at >= Date.parse(to)) return false;
+  return search === undefined || event.summary.toLowerCase().includes(search.toLowerCase());
+}
+
+function toAuditEvent({ value, sequence, hash }: LogEntry<OrchestratorEvent>): AuditEvent {
+  return { ...value, sequence, hash: hash! };
+}
+
+function toVerification(first: number, expected: number, headHash: string, bad?: number): AuditVerification {
+  const range = { from_sequence: first, to_sequence: expected - 1, head_hash: headHash };
+  return bad === undefined ? { valid: true, ...range } : { valid: false, ...range, first_bad_sequence: bad };
+}

@@ -1,0 +1,54 @@
+import { z } from "zod";
+import { pageInput, pageOf, timestampSchema } from "../internal/common-schemas.ts";
+
+const subjectSchema = z.object({ type: z.string(), id: z.string(), name: z.string() });
+
+export const auditEventSchema = z
+  .object({
+    id: z.string(),
+    sequence: z.number().int(),
+    timestamp: z.string(),
+    event_type: z.string(),
+    severity: z.enum(["info", "warning", "critical"]),
+    actor: subjectSchema,
+    target: subjectSchema.optional(),
+    summary: z.string(),
+    metadata: z.record(z.string(), z.json()),
+    request_id: z.string().optional(),
+    source_address: z.string().optional(),
+    hash: z.string().describe("SHA-256 over the hash of the event before and this event; hex."),
+  })
+  .meta({ id: "AuditEvent" });
+
+export const auditPageSchema = pageOf(auditEventSchema);
+
+export const listAuditInput = z.strictObject({
+  event_type: z.string().max(100).optional(),
+  category: z.enum(["access", "agent", "module", "assignment", "operation", "drift", "audit"]).optional(),
+  actor: z.string().max(100).optional().describe("Id or name of who did it."),
+  target: z.string().max(100).optional().describe("Id or name of what it was done to."),
+  from: timestampSchema.optional(),
+  to: timestampSchema.optional(),
+  search: z.string().min(1).max(100).optional().describe("Part of the summary, without regard to case."),
+  ...pageInput,
+});
+
+export const pruneAuditInput = z.strictObject({ before: timestampSchema });
+export const pruneResultSchema = z.object({ deleted: z.number().int() });
+
+export const retentionSchema = z.object({
+  retention_days: z.number().int().min(1).max(3650).nullable().describe("Null keeps every event."),
+});
+export const setRetentionInput = z.strictObject(retentionSchema.shape);
+
+export const verifyAuditSchema = z.object({
+  valid: z.boolean(),
+  from_sequence: z.number().int(),
+  to_sequence: z.number().int(),
+  first_bad_sequence: z.number().int().optional(),
+  head_hash: z.string(),
+});
+
+export type AuditEvent = z.infer<typeof auditEventSchema>;
+export type AuditRetention = z.infer<typeof retentionSchema>;
+export type AuditVerification = z.infer<typeof verifyAuditSchema>;

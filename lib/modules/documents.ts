@@ -1,0 +1,25 @@
+import type { CollectionDefinition } from "../storage/storage.ts";
+
+/** One revision of a module as stored; the content lies in a blob named after its hash. */
+export interface ModuleDocument {
+  name: string;
+  description?: string;
+  revision: number;
+  content_hash: string;
+  size: number;
+  resource_count: number;
+  uploaded_at: string;
+  uploaded_by: string;
+}
+
+/** What the modules feature keeps. */
+export const moduleCollections = {
+  /** The newest revision of each, under its name. */
+  modules: { indexes: {} },
+  /** Every revision, under `name@revision`. */
+  module_revisions: { indexes: { by_name: ["name", "revision"] } },
+} as const satisfies Record<string, CollectionDefinition>;
+
+export function revisionKey(name: string, revision: number): string {
+  return `${name}@${revision}`;
+}

@@ -1,0 +1,230 @@
+import type { z } from "zod";
+import { toSubject, type Caller } from "../access/caller.ts";
+import type { Context } from "../context.ts";
+import { toUtf8 } from "../crypto/encoding.ts";
+import { isOrchestratorError, OrchestratorError } from "../errors.ts";
+import type { Page } from "../internal/common-schemas.ts";
+import { readContent, saveContent } from "../internal/content-blob.ts";
+import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
+import type { JsonObject } from "../internal/json.ts";
+import { parseInput } from "../internal/parse-input.ts";
+import type { StoredDocument, Write } from "../storage/storage.ts";
+import { revisionKey, type ModuleDocument } from "./documents.ts";
+import { parseModule, type ParsedModule } from "./module-document.ts";
+import { requireAgreement, resolveResources } from "./module-resources.ts";
+import {
+  getModuleInput,
+  listModulesInput,
+  moduleNameInput,
+  uploadModuleInput,
+  type Module,
+  type ModuleDetail,
+} from "./schemas.ts";
+
+/** How many parsed revisions are kept in memory: parsing is slow and a fleet applies the same few. */
+const keptInMemory = 200;
+
+/** A module in the revision that an operation uses. */
+export interface ModuleRevision {
+  name: string;
+  revision: number;
+  content_hash: string;
+  content: ParsedModule;
+}
+
+/** Declared state, uploaded as YAML. Every upload of other content is a new revision; old ones stay readable. */
+export class Modules {
+  readonly #context: Context;
+  readonly #parsed = new Map<string, ParsedModule>();
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  /** Lists modules by name, each in its newest revision. */
+  async list(caller: Caller, input: z.input<typeof listModulesInput> = {}): Promise<Page<Module>> {
+    await this.#context.authorize(caller, "modules.list");
+    const { limit = 50, cursor } = parseInput(listModulesInput, input);
+    const page = await this.#context.storage.list<ModuleDocument>("modules", {
+      limit,
+      ...(cursor !== undefined && { after: String(decodeCursor("modules", {}, cursor)) }),
+    });
+    return {
+      items: await Promise.all(page.items.map((item) => this.#toModule(item.value))),
+      next_cursor: page.next === null ? null : encodeCursor("modules", {}, page.next),
+    };
+  }
+
+  /**
+   * Reads a module with its content, in its newest or an older revision.
+   *
+   * @throws {OrchestratorError} `NOT_FOUND`.
+   */
+  async get(caller: Caller, input: z.input<typeof getModuleInput>): Promise<ModuleDetail> {
+    await this.#context.authorize(caller, "modules.get");
+    const { name, revision } = parseInput(getModuleInput, input);
+    const document = await this.#read(name, revision);
+    const content = new TextDecoder().decode(await readContent(this.#context, "module", document.content_hash));
+    const resources = resolveResources(name, this.#parse(document.content_hash, content));
+    return {
+      ...(await this.#toModule(document)),
+      content,
+      resources: resources.map(({ resource_id, type, identity }) => ({ id: resource_id, type, identity })),
+    };
+  }
+
+  /**
+   * Takes a module in. Content that equals the newest revision's changes nothing.
+   *
+   * @returns The module, and whether a revision was made.
+   * @throws {OrchestratorError} `MODULE_INVALID` with line and column of every fault; nothing is stored then.
+   */
+  async upload(caller: Caller, input: z.input<typeof uploadModuleInput>): Promise<{ created: boolean; module: Module }> {
+    await this.#context.authorize(caller, "modules.upload");
+    const { content, name } = parseInput(uploadModuleInput, input);
+    const parsed = parseModule(content);
+    if (name !== undefined && name !== parsed.name) {
+      throw new OrchestratorError("MODULE_INVALID", {
+        issues: [{ path: ["name"], message: `the content is named ${parsed.name}, not ${name}` }],
+      });
+    }
+    const bytes = toUtf8(content);
+    const hash = await saveContent(this.#context, "module", bytes);
+    for (;;) {
+      const newest = await this.#context.storage.get<ModuleDocument>("modules", parsed.name);
+      if (newest?.value.content_hash === hash) return { created: false, module: await this.#toModule(newest.value) };
+      const document = this.#toDocument(caller, parsed, { hash, size: bytes.length, before: newest });
+      if (await this.#store(caller, document, newest)) return { created: true, module: await this.#toModule(document) };
+    }
+  }
+
+  /**
+   * Removes a module with all its revisions. What it applied stays on the machines until their next apply.
+   *
+   * @throws {OrchestratorError} `NOT_FOUND`; `IN_USE` with `details.used_by`.
+   */
+  async remove(caller: Caller, input: z.input<typeof moduleNameInput>): Promise<void> {
+    await this.#context.authorize(caller, "modules.remove");
+    const { name } = parseInput(moduleNameInput, input);
+    const module = await this.#context.storage.get<ModuleDocument>("modules", name);
+    if (!module) throw notFound(name);
+    const usedBy = await this.#context.references.usersOf("module", name);
+    if (usedBy.length > 0) {
+      throw new OrchestratorError("IN_USE", {
+        message: `Module ${name} is used by ${usedBy.join(", ")}.`,
+        details: { used_by: usedBy },
+      });
+    }
+    const writes: Write[] = [{ kind: "delete", collection: "modules", key: name, expected: module.revision }];
+    for (let revision = 1; revision <= module.value.revision; revision += 1) {
+      writes.push({ kind: "delete", collection: "module_revisions", key: revisionKey(name, revision) });
+    }
+    await this.#context.commit(caller, writes, {
+      type: "module.removed",
+      target: { type: "module", id: name, name },
+      summary: `Module ${name} was removed`,
+    });
+  }
+
+  /**
+   * Reads modules in their newest revision, for an operation.
+   *
+   * @throws {OrchestratorError} `NOT_FOUND` naming the first that is missing.
+   */
+  async resolve(names: readonly string[]): Promise<ModuleRevision[]> {
+    return Promise.all(
+      names.map(async (name) => {
+        const document = await this.#read(name);
+        const { revision, content_hash } = document;
+        return { name, revision, content_hash, content: await this.#load(content_hash) };
+      }),
+    );
+  }
+
+  /**
+   * Refuses modules that can't stand beside each other on one machine.
+   *
+   * @throws {OrchestratorError} `NOT_FOUND`; `RESOURCE_CONFLICT` naming both sides of each contradiction.
+   */
+  async requireCompatible(names: readonly string[]): Promise<void> {
+    const modules = await this.resolve([...new Set(names)]);
+    requireAgreement(modules.flatMap(({ name, content }) => resolveResources(name, content)));
+  }
+
+  async #load(hash: string): Promise<ParsedModule> {
+    const known = this.#parsed.get(hash);
+    if (known) return known;
+    return this.#parse(hash, new TextDecoder().decode(await readContent(this.#context, "module", hash)));
+  }
+
+  #parse(hash: string, content: string): ParsedModule {
+    const parsed = this.#parsed.get(hash) ?? parseModule(content);
+    // Deleting first moves it to the end: the map's order is the order of last use.
+    this.#parsed.delete(hash);
+    this.#parsed.set(hash, parsed);
+    const [oldest] = this.#parsed.keys();
+    if (this.#parsed.size > keptInMemory && oldest !== undefined) this.#parsed.delete(oldest);
+    return parsed;
+  }
+
+  async #read(name: string, revision?: number): Promise<Readonly<ModuleDocument>> {
+    const { storage } = this.#context;
+    const stored =
+      revision === undefined
+        ? await storage.get<ModuleDocument>("modules", name)
+        : await storage.get<ModuleDocument>("module_revisions", revisionKey(name, revision));
+    if (!stored) throw notFound(name, revision);
+    return stored.value;
+  }
+
+  /** False where somebody else uploaded in the meantime. */
+  async #store(caller: Caller, document: ModuleDocument, newest: StoredDocument<ModuleDocument> | null): Promise<boolean> {
+    const { name, revision } = document;
+    const value = { ...document } as unknown as JsonObject;
+    try {
+      await this.#context.commit(
+        caller,
+        [
+          { kind: "put", collection: "modules", key: name, value, expected: newest?.revision ?? 0 },
+          { kind: "put", collection: "module_revisions", key: revisionKey(name, revision), value },
+        ],
+        {
+          type: "module.uploaded",
+          target: { type: "module", id: name, name },
+          summary: `Module ${name} was uploaded as revision ${revision}`,
+          metadata: { revision, content_hash: document.content_hash },
+        },
+      );
+      return true;
+    } catch (error) {
+      if (isOrchestratorError(error, "REVISION_CONFLICT")) return false;
+      throw error;
+    }
+  }
+
+  #toDocument(
+    caller: Caller,
+    parsed: ParsedModule,
+    content: { hash: string; size: number; before: StoredDocument<ModuleDocument> | null },
+  ): ModuleDocument {
+    return {
+      name: parsed.name,
+      ...(parsed.description !== null && { description: parsed.description }),
+      revision: (content.before?.value.revision ?? 0) + 1,
+      content_hash: content.hash,
+      size: content.size,
+      resource_count: parsed.resources.length,
+      uploaded_at: this.#context.timestamp(),
+      uploaded_by: toSubject(caller).name,
+    };
+  }
+
+  async #toModule(document: Readonly<ModuleDocument>): Promise<Module> {
+    return { ...document, used_by: await this.#context.references.usersOf("module", document.name) };
+  }
+}
+
+function notFound(name: string, revision?: number): OrchestratorError {
+  const which = revision === undefined ? name : `${name} in revision ${revision}`;
+  return new OrchestratorError("NOT_FOUND", { message: `There is no module ${which}.` });
+}

@@ -1,0 +1,211 @@
+/**
+ * Reads one YAML document from hostile text as plain JSON, with the place of every value.
+ *
+ * The yaml package reads; what it would let through or spend long on is refused here: aliases and anchors (they make
+ * small texts large), tags, directives, several documents, keys that are no text, numbers that JSON can't carry. Duplicate
+ * keys are found here too, because the package compares every key with every other.
+ */
+import type { Alias, CST, Pair, ParsedNode, Scalar, YAMLMap, YAMLSeq } from "yaml";
+import { Composer, Lexer, LineCounter, Parser, isAlias, isMap, isScalar, isSeq } from "yaml";
+import type { Issue } from "../errors.ts";
+import type { Json } from "../internal/json.ts";
+
+/** Limits of a text, past which it is refused before it costs much. */
+export interface YamlLimits {
+  /** Bytes of UTF-8. */
+  bytes: number;
+  /** Lists and maps within each other. */
+  depth: number;
+  /** Words, signs, blanks and line ends. */
+  lexemes: number;
+}
+
+/** A text that was read, and what is wrong with it. */
+export class YamlText {
+  /** The document; only of use where {@link broken} is false. */
+  value: Json = null;
+  /** Whether the text is no YAML or over a limit, so that its value means nothing. */
+  broken = false;
+  /** What is wrong, in no order. */
+  readonly issues: Issue[] = [];
+  readonly #lines = new LineCounter();
+  /** Offsets of keys and values by the list or map that holds them. */
+  readonly #offsets = new Map<object, Map<string | number, { key: number; value: number }>>();
+  #rootOffset = 0;
+
+  /** Notes a fault at an offset of the text. */
+  fault(path: Issue["path"], message: string, offset: number): void {
+    this.issues.push({ path, message, ...this.#placeOf(offset) });
+  }
+
+  /** The line and column of a value, of its key, or of the nearest value around it that is there. */
+  place(path: Issue["path"], part: "key" | "value" = "value"): { line: number; column: number } {
+    let holder: unknown = this.value;
+    let offset = this.#rootOffset;
+    for (const [at, key] of path.entries()) {
+      const found = this.#offsets.get(holder as object)?.get(key);
+      if (!found) break;
+      offset = part === "key" && at === path.length - 1 ? found.key : found.value;
+      holder = (holder as Record<string | number, unknown>)[key];
+    }
+    return this.#placeOf(offset);
+  }
+
+  /** Whether nothing is written at a path. */
+  lacks(path: Issue["path"]): boolean {
+    if (path.length === 0) return this.value === null;
+    let holder: unknown = this.value;
+    for (const key of path) {
+      if (!this.#offsets.get(holder as object)?.has(key)) return true;
+      holder = (holder as Record<string | number, unknown>)[key];
+    }
+    return false;
+  }
+
+  #placeOf(offset: number): { line: number; column: number } {
+    const { line, col } = this.#lines.linePos(offset);
+    return { line, column: col };
+  }
+
+  /** Reads a text. Never throws for what is in it. */
+  static read(text: string, limits: YamlLimits): YamlText {
+    const result = new YamlText();
+    result.#lines.addNewLine(0);
+    for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1))
+      result.#lines.addNewLine(at + 1);
+    const tokens = result.#tokens(text, limits);
+    if (tokens) result.#compose(tokens, text.length, limits);
+    result.broken ||= tokens === null;
+    return result;
+  }
+
+  /** Takes the text apart; null where it is over a limit. */
+  #tokens(text: string, limits: YamlLimits): CST.Token[] | null {
+    if (text.length > limits.bytes || new TextEncoder().encode(text).byteLength > limits.bytes) {
+      this.fault([], `The text is larger than ${limits.bytes / 1024} KiB.`, 0);
+      return null;
+    }
+    const parser = new Parser();
+    const tokens: CST.Token[] = [];
+    let lexemes = 0;
+    let depth = 0;
+    for (const lexeme of new Lexer().lex(text)) {
+      lexemes += 1;
+      if (lexeme === "[" || lexeme === "{") depth += 1;
+      else if (lexeme === "]" || lexeme === "}") depth -= 1;
+      if (lexemes > limits.lexemes || depth > limits.depth) {
+        const message = depth > limits.depth ? tooDeep(limits) : "The text has too many parts.";
+        this.fault([], message, parser.offset);
+        return null;
+      }
+      for (const token of parser.next(lexeme)) tokens.push(token);
+    }
+    for (const token of parser.end()) tokens.push(token);
+    return tokens;
+  }
+
+  #compose(tokens: CST.Token[], length: number, limits: YamlLimits): void {
+    const composer = new Composer({
+      uniqueKeys: false,
+      prettyErrors: false,
+      version: "1.2",
+      logLevel: "silent",
+    });
+    const [document, second] = composer.compose(tokens, true, length);
+    if (!document) return;
+    for (const error of document.errors) {
+      this.broken = true;
+      const message = error.code === "RESOURCE_EXHAUSTION" ? tooDeep(limits) : sentence(error.message);
+      this.fault([], message, error.pos[0]);
+    }
+    if (second) {
+      this.broken = true;
+      this.fault([], "There must be one document, not several.", second.range[0]);
+    }
+    if (document.directives.yaml.explicit === true) this.fault([], "Directives are not allowed.", 0);
+    if (this.broken || document.contents === null) return;
+    this.#rootOffset = document.contents.range[0];
+    this.value = this.#convert(document.contents, [], limits);
+  }
+
+  #convert(node: ParsedNode, path: Issue["path"], limits: YamlLimits): Json {
+    const offset = node.range[0];
+    if (isAlias(node)) {
+      this.fault(path, `Aliases are not allowed: *${(node as Alias).source}.`, offset);
+      return null;
+    }
+    if (node.anchor !== undefined) this.fault(path, `Anchors are not allowed: &${node.anchor}.`, offset);
+    if (node.tag !== undefined) this.fault(path, "Tags are not allowed; quote what is to be text.", offset);
+    if (isScalar(node)) return this.#scalar(node, path);
+    if (path.length >= limits.depth) {
+      this.fault(path, tooDeep(limits), offset);
+      return null;
+    }
+    return isSeq(node) ? this.#list(node, path, limits) : this.#map(node as YAMLMap.Parsed, path, limits);
+  }
+
+  #scalar(node: Scalar, path: Issue["path"]): Json {
+    const { value } = node;
+    const offset = node.range?.[0] ?? 0;
+    if (typeof value === "number") {
+      const exact = Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value);
+      if (!exact) this.fault(path, "This number can't be kept exactly; quote it.", offset);
+      return exact ? value : 0;
+    }
+    return typeof value === "string" || typeof value === "boolean" ? value : null;
+  }
+
+  #list(node: YAMLSeq<ParsedNode>, path: Issue["path"], limits: YamlLimits): Json {
+    const list: Json[] = [];
+    const offsets = new Map<number, { key: number; value: number }>();
+    this.#offsets.set(list, offsets);
+    for (const [at, item] of node.items.entries()) {
+      offsets.set(at, { key: item.range[0], value: item.range[0] });
+      list.push(this.#convert(item, [...path, at], limits));
+    }
+    return list;
+  }
+
+  #map(node: YAMLMap.Parsed, path: Issue["path"], limits: YamlLimits): Json {
+    const map: { [key: string]: Json } = {};
+    const offsets = new Map<string, { key: number; value: number }>();
+    this.#offsets.set(map, offsets);
+    for (const pair of node.items) {
+      const key = this.#key(pair, path);
+      if (key === null) continue;
+      const at = pair.key.range[0];
+      if (offsets.has(key)) {
+        this.fault([...path, key], `"${key}" is written twice.`, at);
+        continue;
+      }
+      offsets.set(key, { key: at, value: pair.value?.range[0] ?? at });
+      map[key] = pair.value ? this.#convert(pair.value, [...path, key], limits) : null;
+    }
+    return map;
+  }
+
+  #key(pair: Pair<ParsedNode, ParsedNode | null>, path: Issue["path"]): string | null {
+    const { key } = pair;
+    // An own property of this name can't be made by assignment.
+    if (isScalar(key) && typeof key.value === "string" && key.value !== "__proto__") {
+      if (key.anchor !== undefined)
+        this.fault(path, `Anchors are not allowed: &${key.anchor}.`, key.range[0]);
+      if (key.tag !== undefined)
+        this.fault(path, "Tags are not allowed; quote what is to be text.", key.range[0]);
+      return key.value;
+    }
+    const message = isAlias(key)
+      ? `Aliases are not allowed: *${key.source}.`
+      : "A key must be text; quote it.";
+    this.fault(path, message, key.range[0]);
+    return null;
+  }
+}
+
+function tooDeep(limits: YamlLimits): string {
+  return `The text is nested deeper than ${limits.depth}.`;
+}
+
+function sentence(message: string): string {
+  return message.endsWith(".") ? message : `${message}.`;
+}

@@ -1,0 +1,59 @@
+import type { CollectionDefinition, LogDefinition } from "../storage/storage.ts";
+import type { Counts } from "../state/result.ts";
+import type { OperationKind, OperationStatus } from "./schemas.ts";
+
+/** An operation as stored, under its id (a UUIDv7, so that keys are in order of time). */
+export interface OperationDocument {
+  operation_id: string;
+  /** "check" is the work of a drift check; it is not listed as an operation. */
+  kind: OperationKind | "check";
+  node_id: string;
+  agent_name: string;
+  status: OperationStatus;
+  rollout_id?: string;
+  assignment?: string;
+  modules: { name: string; revision: number }[];
+  counts: Counts;
+  requested_by: string;
+  created_at: string;
+  started_at?: string;
+  finished_at?: string;
+  duration_ms?: number;
+  error?: { code: string; message: string };
+  /** SHA-256 of the resolved resources; the content lies in a blob. */
+  snapshot: string;
+  /** How many resources the snapshot holds. */
+  resource_count: number;
+  timeout_seconds: number;
+  allow_empty: boolean;
+  /** Whether it waits for an agent that is not connected, and until when (milliseconds since 1970). */
+  queue_until?: number;
+  /** When its result is no longer awaited, milliseconds since 1970; set when it starts. */
+  deadline_at?: number;
+  cancel_requested?: boolean;
+  /** First and last sequence of its results and output in the log `operation_results`. */
+  results?: { from: number; to: number };
+}
+
+/** What is believed of one machine, under its node_id. */
+export interface AgentStateDocument {
+  node_id: string;
+  /** The newest apply that ended on the machine, however it ended. */
+  last_apply: { operation_id: string; snapshot: string; at: string; resource_count: number };
+  /** The newest apply that succeeded: what drift is measured against. */
+  baseline?: { operation_id: string; snapshot: string; at: string };
+}
+
+/** What the operations feature keeps. */
+export const operationCollections = {
+  operations: {
+    indexes: { by_node: ["node_id"], by_status: ["status"], by_rollout: ["rollout_id"], by_assignment: ["assignment"] },
+  },
+  agent_states: { indexes: {} },
+} as const satisfies Record<string, CollectionDefinition>;
+
+export const resultsLog = "operation_results";
+
+export const operationLogs = {
+  [resultsLog]: { chained: false },
+} as const satisfies Record<string, LogDefinition>;

@@ -1,0 +1,110 @@
+import { z } from "zod";
+import { idSchema, keyIdSchema, nameSchema, pageInput, pageOf, timestampSchema, waitInput } from "../internal/common-schemas.ts";
+import { countsSchema, resourceResultSchema } from "../state/result.ts";
+
+export const operationKindSchema = z.enum(["apply", "plan"]);
+
+export const operationStatusSchema = z.enum([
+  "queued",
+  "running",
+  "succeeded",
+  "failed",
+  "partial",
+  "cancelled",
+  "timed_out",
+  "interrupted",
+  "unknown",
+]);
+
+export const operationSchema = z
+  .object({
+    operation_id: idSchema,
+    kind: operationKindSchema,
+    node_id: keyIdSchema,
+    agent_name: z.string(),
+    status: operationStatusSchema,
+    rollout_id: z.string().optional(),
+    assignment: z.string().optional(),
+    modules: z.array(z.object({ name: z.string(), revision: z.number().int() })),
+    counts: countsSchema,
+    requested_by: z.string(),
+    created_at: z.string(),
+    started_at: z.string().optional(),
+    finished_at: z.string().optional(),
+    duration_ms: z.number().optional(),
+    error: z.object({ code: z.string(), message: z.string() }).optional(),
+  })
+  .meta({ id: "Operation" });
+
+export const operationDetailSchema = operationSchema
+  .extend({ resources: z.array(resourceResultSchema.meta({ id: "ResourceResult" })) })
+  .meta({ id: "OperationDetail" });
+
+export const operationPageSchema = pageOf(operationSchema);
+export const operationIdInput = z.strictObject({ operation_id: idSchema });
+export const operationOfAgentInput = z.strictObject({ node_id: keyIdSchema, operation_id: idSchema });
+
+const operationFilters = {
+  kind: operationKindSchema.optional(),
+  status: operationStatusSchema.optional(),
+  assignment: nameSchema.optional(),
+  rollout_id: idSchema.optional(),
+  from: timestampSchema.optional().describe("Created at or after."),
+  to: timestampSchema.optional().describe("Created before."),
+  ...pageInput,
+};
+export const listOperationsInput = z.strictObject({ node_id: keyIdSchema.optional(), ...operationFilters });
+export const listAgentOperationsInput = z.strictObject({ node_id: keyIdSchema, ...operationFilters });
+
+const runInput = {
+  node_id: keyIdSchema,
+  modules: z.array(nameSchema).max(100).optional().describe("Modules beside those that assignments bring."),
+  timeout_seconds: z.number().int().min(1).max(86_400).optional().describe("How long it may run. Default 300."),
+  when_offline: z.enum(["fail", "queue"]).optional().describe("Default fail."),
+  expires_in_seconds: z.number().int().min(1).max(2_592_000).optional().describe("How long it stays queued. Default 3,600."),
+  ...waitInput,
+};
+export const planInput = z.strictObject(runInput);
+export const applyInput = z.strictObject({
+  ...runInput,
+  allow_empty: z.boolean().optional().describe("Whether everything that was applied may be removed. Default false."),
+});
+
+export const outputListSchema = z.object({
+  operation_id: idSchema,
+  truncated: z.boolean(),
+  output: z.array(
+    z.object({
+      module: z.string(),
+      resource_id: z.string(),
+      stream: z.enum(["stdout", "stderr"]),
+      text: z.string(),
+      truncated: z.boolean(),
+    }),
+  ),
+});
+
+const believedResourceSchema = z.object({
+  module: z.string(),
+  resource_id: z.string(),
+  type: z.string(),
+  identity: z.string(),
+});
+export const believedStateSchema = z
+  .object({
+    node_id: keyIdSchema,
+    as_of: z.string().nullable().describe("When the newest apply ended; null where there was none."),
+    operation_id: z.string().optional(),
+    applied: z.array(believedResourceSchema),
+    pending_removals: z.array(believedResourceSchema).describe("Applied, but no longer desired: the next apply removes them."),
+    unapplied: z.array(believedResourceSchema).describe("Desired, but not applied."),
+  })
+  .meta({ id: "BelievedState" });
+
+export type OperationKind = z.infer<typeof operationKindSchema>;
+export type OperationStatus = z.infer<typeof operationStatusSchema>;
+export type Operation = z.infer<typeof operationSchema>;
+export type OperationDetail = z.infer<typeof operationDetailSchema>;
+export type OperationOutputList = z.infer<typeof outputListSchema>;
+export type BelievedState = z.infer<typeof believedStateSchema>;
+export type BelievedResource = z.infer<typeof believedResourceSchema>;

@@ -1,0 +1,46 @@
+import type { Context } from "../context.ts";
+import { toUtf8 } from "../crypto/encoding.ts";
+import { canonicalJson } from "../internal/canonical-json.ts";
+import { readContent, saveContent } from "../internal/content-blob.ts";
+import type { Json } from "../internal/json.ts";
+import type { ResolvedResource } from "../state/resource.ts";
+
+/** How many are kept in memory: agents with the same desired state share one. */
+const keptInMemory = 100;
+
+/** Sets of resolved resources, kept by content and never changed: what an operation was asked to make true. */
+export class Snapshots {
+  readonly #context: Context;
+  readonly #known = new Map<string, readonly ResolvedResource[]>();
+  readonly #hashes = new WeakMap<readonly ResolvedResource[], string>();
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  /** Keeps resources, durable when resolved, and returns the hash that names them. */
+  async save(resources: readonly ResolvedResource[]): Promise<string> {
+    const known = this.#hashes.get(resources);
+    if (known !== undefined) return known;
+    const content = toUtf8(canonicalJson(resources as unknown as Json));
+    const hash = await saveContent(this.#context, "snapshot", content);
+    this.#remember(hash, resources);
+    return hash;
+  }
+
+  async load(hash: string): Promise<readonly ResolvedResource[]> {
+    const known = this.#known.get(hash);
+    if (known) return known;
+    const content = await readContent(this.#context, "snapshot", hash);
+    const resources = JSON.parse(new TextDecoder().decode(content)) as ResolvedResource[];
+    this.#remember(hash, resources);
+    return resources;
+  }
+
+  #remember(hash: string, resources: readonly ResolvedResource[]): void {
+    this.#known.set(hash, resources);
+    this.#hashes.set(resources, hash);
+    const [oldest] = this.#known.keys();
+    if (this.#known.size > keptInMemory && oldest !== undefined) this.#known.delete(oldest);
+  }
+}

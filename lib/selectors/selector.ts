@@ -1,0 +1,107 @@
+/**
+ * Selectors: one grammar that says which agents are meant, used wherever agents are chosen.
+ *
+ * ```
+ * selector = and { "or" and }
+ * and      = unary { ("," | "and") unary }          a comma and `and` are the same
+ * unary    = ("!" | "not") unary | "(" selector ")" | "*" | term
+ * term     = key                                     the agent has the key
+ *          | key ("=" | "==" | "!=") value           compared as text
+ *          | key (">" | ">=" | "<" | "<=") number    a value that is no number never matches
+ *          | key "=~" glob                           `*` any run of characters, `?` any one; the whole value
+ *          | key ("in" | "notin") "(" value { "," value } ")"
+ * ```
+ *
+ * A key is a tag key, `attr.` and an attribute, `name` or `node_id`. A quoted key is always a tag key, also where it
+ * spells one of those or a word of the grammar. Values are words, or text in single or double quotes, where a
+ * backslash stands before a quote or a backslash. `and` binds tighter than `or`.
+ *
+ * `!=` and `notin` also match an agent that lacks the key, as `!` of the positive term does. Every other term is
+ * false for an agent that lacks the key.
+ */
+
+/** What a term looks at. */
+export interface SelectorKey {
+  /** Where the value is found. */
+  source: "tag" | "attribute" | "name" | "node_id";
+  /** Tag key or attribute; for `name` and `node_id` the same word again. */
+  name: string;
+}
+
+/** A parsed selector: plain JSON. */
+export type Selector =
+  /** Every agent. */
+  | { kind: "all" }
+  /** Agents that have the key. */
+  | { kind: "exists"; key: SelectorKey }
+  /** Agents whose value, as text, is (or is not) this. */
+  | { kind: "equals"; key: SelectorKey; value: string; negated: boolean }
+  /** Agents whose value, as text, is (or is not) one of these. */
+  | { kind: "in"; key: SelectorKey; values: string[]; negated: boolean }
+  /** Agents whose value is a number that compares so. */
+  | { kind: "compare"; key: SelectorKey; operator: CompareOperator; value: number }
+  /** Agents whose value, as text, has this form. */
+  | { kind: "glob"; key: SelectorKey; pattern: string }
+  /** Agents that the operand does not match. */
+  | { kind: "not"; operand: Selector }
+  /** Agents that every (or any) of two or more operands matches. */
+  | { kind: "and" | "or"; operands: Selector[] };
+
+/** How numbers are compared. */
+export type CompareOperator = ">" | ">=" | "<" | "<=";
+
+/** What of an agent a selector can see. */
+export interface SelectorTarget {
+  node_id: string;
+  /** Null where the agent was given none. */
+  name: string | null;
+  tags: Readonly<Record<string, string>>;
+  /** What the agent says of itself: dotted key -> scalar. */
+  attributes: Readonly<Record<string, string | number | boolean>>;
+}
+
+/** Limits of a selector's text; past them it is refused with `SELECTOR_INVALID`. */
+export const selectorLimits = {
+  /** Characters of the whole text. */
+  length: 4096,
+  /** Parentheses and negations within each other. */
+  depth: 100,
+  /** Terms, and values of `in` and `notin`, together. */
+  terms: 500,
+} as const;
+
+/** Which kinds of keys a selector looks at. */
+export interface SelectorUse {
+  /** Tags, which operators set. */
+  tags: boolean;
+  /** Attributes, which an agent says of itself and may therefore forge. */
+  attributes: boolean;
+  /** The name or the node id. */
+  identity: boolean;
+}
+
+/** Tells which kinds of keys a selector looks at, so that a feature can refuse what an agent can forge. */
+export function selectorUses(selector: Selector): SelectorUse {
+  const use: SelectorUse = { tags: false, attributes: false, identity: false };
+  const visit = (part: Selector): void => {
+    switch (part.kind) {
+      case "all":
+        return;
+      case "not":
+        return visit(part.operand);
+      case "and":
+      case "or":
+        return part.operands.forEach(visit);
+      default:
+        return noteUse(part.key, use);
+    }
+  };
+  visit(selector);
+  return use;
+}
+
+function noteUse(key: SelectorKey, use: SelectorUse): void {
+  if (key.source === "tag") use.tags = true;
+  else if (key.source === "attribute") use.attributes = true;
+  else use.identity = true;
+}

@@ -1,0 +1,123 @@
+/** From a resource as a module writes it to one as an agent gets it. Pure: templates are evaluated before. */
+import { z } from "zod";
+import type { Issue } from "../errors.ts";
+import type { JsonObject } from "../internal/json.ts";
+import { type ResourceTypes, identityKey } from "./resource-type.ts";
+import { type ResolvedResource, retrySchema } from "./resource.ts";
+import { resourceTypes } from "./resources/index.ts";
+
+const resourceIdSchema = z
+  .string()
+  .min(1)
+  .max(300)
+  // eslint-disable-next-line no-control-regex -- ids are printed
+  .regex(/^[^\u0000-\u001f\u007f]+$/, "must not hold control characters");
+
+/** Properties that every resource has, whatever its type. The rest of a definition belongs to the type. */
+export const commonPropertiesSchema = z.object({
+  /** Unique within its module. Default: `type:identity`. */
+  id: resourceIdSchema.optional(),
+  type: z.string().min(1).max(64),
+  /** Selector over attributes and tags; where it does not hold the resource is skipped. */
+  when: z.string().min(1).max(4096).optional(),
+  /** Ids of the same module that must have succeeded before. */
+  requires: z.array(resourceIdSchema).max(2000).default([]),
+  /** Ids of the same module whose change makes this one run. */
+  run_on: z.array(resourceIdSchema).max(2000).default([]),
+  /** Longest time for one try, seconds. Default 600. */
+  timeout_seconds: z.number().positive().max(86_400).optional(),
+  /** Tries again after a failure. Default: one try. */
+  retry: retrySchema.optional(),
+  /** After a failure: "stop" ends the run, "continue" skips only what depends on it. */
+  on_failure: z.enum(["stop", "continue"]).default("stop"),
+  /** Properties whose difference a drift check leaves out. */
+  ignore_drift: z.array(z.string().max(100)).max(100).default([]),
+  /** Hides its values in every result, log, error and output. */
+  sensitive: z.boolean().default(false),
+});
+
+/** The common properties with their defaults. */
+export type CommonProperties = z.infer<typeof commonPropertiesSchema>;
+
+const commonNames: ReadonlySet<string> = new Set(Object.keys(commonPropertiesSchema.shape));
+
+/** Where a definition comes from. */
+export interface ResolveOptions {
+  /** Name of the module. */
+  module: string;
+  /** Set where `when` does not hold on the agent. */
+  skip?: "condition";
+  /** Types to know. Default: all that ship with the package. */
+  types?: ResourceTypes;
+}
+
+/** A resolved resource, or why there is none: one issue for each fault, with its path in the definition. */
+export type Resolution = { ok: true; resource: ResolvedResource } | { ok: false; issues: Issue[] };
+
+/** Takes a definition apart into the properties of every resource and those of its type. */
+export function splitDefinition(definition: JsonObject): { common: JsonObject; spec: JsonObject } {
+  const common: JsonObject = {};
+  const spec: JsonObject = {};
+  for (const [name, value] of Object.entries(definition)) {
+    (commonNames.has(name) ? common : spec)[name] = value;
+  }
+  return { common, spec };
+}
+
+/** Checks a definition against its type and turns it into what an agent gets. Defaults are filled in. */
+export function resolveResource(definition: JsonObject, options: ResolveOptions): Resolution {
+  const parts = splitDefinition(definition);
+  const common = commonPropertiesSchema.safeParse(parts.common);
+  if (!common.success) return { ok: false, issues: toIssues(common.error) };
+  const { id, type: typeName, when: _when, ...rest } = common.data;
+  const type = (options.types ?? resourceTypes).get(typeName);
+  if (!type) return fault(["type"], `There is no resource type "${typeName}".`);
+  const spec = type.schema.safeParse(parts.spec);
+  if (!spec.success) return { ok: false, issues: toIssues(spec.error) };
+
+  const own = type.identity(spec.data);
+  const resourceId = id ?? (own === null ? undefined : `${typeName}:${own}`);
+  if (resourceId === undefined) return fault(["id"], `A ${typeName} needs an id.`);
+  if (!resourceIdSchema.safeParse(resourceId).success)
+    return fault(["id"], "Give it an id: its identity is no good as one.");
+  if (rest.run_on.length > 0 && !type.fire)
+    return fault(["run_on"], `A ${typeName} can't be run by a trigger.`);
+  if (rest.run_on.length === 0 && type.triggeredOnly?.(spec.data)) {
+    return fault([], `A ${typeName} needs check, creates or run_on, or it would run every time.`);
+  }
+  const resource: ResolvedResource = {
+    resource_id: resourceId,
+    module: options.module,
+    type: typeName,
+    identity: own ?? `${options.module}/${resourceId}`,
+    spec: spec.data as JsonObject,
+    ...withoutUndefined(rest),
+    ...(options.skip && { skip: options.skip }),
+  };
+  return { ok: true, resource };
+}
+
+/** What names the thing that a resource is about, across types that share a namespace. */
+export function resourceIdentityKey(
+  resource: Pick<ResolvedResource, "type" | "identity">,
+  types: ResourceTypes = resourceTypes,
+): string {
+  const type = types.get(resource.type);
+  return type ? identityKey(type, resource.identity) : `${resource.type}:${resource.identity}`;
+}
+
+function fault(path: Issue["path"], message: string): Resolution {
+  return { ok: false, issues: [{ path, message }] };
+}
+
+function toIssues(error: z.ZodError): Issue[] {
+  return error.issues.map(({ path, message }) => ({
+    path: path.map((key) => (typeof key === "symbol" ? String(key) : key)),
+    message,
+  }));
+}
+
+/** Optional properties that are absent stay absent: JSON knows no undefined. */
+function withoutUndefined<T extends object>(value: T): T {
+  return Object.fromEntries(Object.entries(value).filter(([, entry]) => entry !== undefined)) as T;
+}

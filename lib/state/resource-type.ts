@@ -1,0 +1,79 @@
+/**
+ * The contract of a type of resource.
+ *
+ * A type says how to look (`check`), how to change (`apply`) and what stood before (`capture`). The engine alone decides
+ * when: it checks, applies and checks again; a plan is the same check. Taking a resource away has no code of its own: the
+ * engine converges what `capture` returned before the first change, with the same `check` and `apply`.
+ */
+import type { z } from "zod";
+import type { Host } from "../host/host.ts";
+import type { JsonObject } from "../internal/json.ts";
+import type { Action, Change } from "./result.ts";
+
+/** What stood before the first change: a resource to converge to when the one that replaced it is taken away. */
+export interface Prior {
+  /** Type that restores it; not always the type that replaced it (a file may have taken the place of a link). */
+  type: string;
+  /** Properties of that type. */
+  spec: JsonObject;
+}
+
+/** One kind of thing that can be declared on a machine. Specs are plain JSON that its schema accepted. */
+export interface ResourceType<Spec = unknown> {
+  /** Name in a module, snake_case, e.g. "file". */
+  readonly type: string;
+  /** One sentence for the reference pages and the editors. */
+  readonly summary: string;
+  /** Properties as a module writes them. Strict: an unknown property is a fault. */
+  readonly schema: z.ZodType<Spec>;
+  /** Properties as `capture` writes them, where they say more than a module may. Default: `schema`. */
+  readonly priorSchema?: z.ZodType<Spec>;
+  /**
+   * Types of one namespace share their identities: a file and a folder can't both be declared at one path.
+   * Default: the type's own name.
+   */
+  readonly namespace?: string;
+  /**
+   * Where `capture` takes its answer from. "machine" (default): asked once, before the first change. "spec": asked again
+   * after each apply, so that a changed `undo` is the one that is used.
+   */
+  readonly capturesFrom?: "machine" | "spec";
+  /** What the resource is about on the machine; null = nothing but its module and id, which then names it. */
+  identity(spec: Spec): string | null;
+  /** Whether nothing but a trigger (`run_on`) ever makes it act; such a resource without one is a fault. */
+  triggeredOnly?(spec: Spec): boolean;
+  /**
+   * What differs from the spec; empty = in sync. Reads only. Values may be secret: the engine hides those of a sensitive
+   * resource.
+   *
+   * @throws OrchestratorError `HOST_ERROR` where it can't look or where something is in the way.
+   */
+  check(spec: Spec, host: Host, signal: AbortSignal): Change[] | Promise<Change[]>;
+  /**
+   * Makes exactly these changes. Looks at the signal before each thing it does.
+   *
+   * @throws OrchestratorError `HOST_ERROR` where the machine refuses; `COMMAND_FAILED` where a command ends with an error.
+   */
+  apply(spec: Spec, changes: readonly Change[], host: Host, signal: AbortSignal): void | Promise<void>;
+  /** Acts because something that it watches changed. Absent = the type can't have `run_on`. */
+  fire?(spec: Spec, host: Host, signal: AbortSignal): Promise<void>;
+  /** What stands there now, complete enough to come back to; null = nothing would be done to come back. May keep backups. */
+  capture(spec: Spec, host: Host): Prior | null;
+  /** One line for people. Total: any change, also of a property that it does not know. */
+  describe(change: Change): string;
+  /** What applying these changes is called. Default: by the property `ensure`, else "update". */
+  action?(changes: readonly Change[]): Action;
+}
+
+/** Declares a type of resource; keeps the type of its spec. */
+export function defineResourceType<Spec>(definition: ResourceType<Spec>): ResourceType<Spec> {
+  return definition;
+}
+
+/** Types by their name. */
+export type ResourceTypes = ReadonlyMap<string, ResourceType>;
+
+/** What names a thing on a machine whatever type declares it: two resources with one key are about the same thing. */
+export function identityKey(type: ResourceType, identity: string): string {
+  return `${type.namespace ?? type.type}:${identity}`;
+}

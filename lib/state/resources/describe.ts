@@ -1,0 +1,13 @@
+import type { Change } from "../result.ts";
+
+/** Says a change in one line; the words of a type that has none of its own. */
+export function describeChange(change: Change): string {
+  const { property, before, after } = change;
+  if (property === "ensure") return after === "absent" ? "take it away" : "make it";
+  return `${property}: ${print(before)} -> ${print(after)}`;
+}
+
+function print(value: Change["before"]): string {
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return text.length > 80 ? `${text.slice(0, 79)}…` : text;
+}

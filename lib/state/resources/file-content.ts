@@ -1,0 +1,42 @@
+/** The content of a file resource: as bytes, and as a change to show. */
+import type { FileStat, Host } from "../../host/host.ts";
+import type { Change } from "../result.ts";
+import { diffText } from "../text-diff.ts";
+
+/** The three ways to say a content. */
+export interface ContentProperties {
+  path: string;
+  content?: string | undefined;
+  content_base64?: string | undefined;
+  content_backup?: string | undefined;
+}
+
+/** Larger files are named by their hash alone. */
+const diffLimitBytes = 262_144;
+
+/** The declared content, where the declaration itself holds it. */
+export function desiredContent(spec: ContentProperties): Uint8Array | null {
+  if (spec.content !== undefined) return Buffer.from(spec.content, "utf8");
+  if (spec.content_base64 !== undefined) return Buffer.from(spec.content_base64, "base64");
+  return null;
+}
+
+/** The change of a content: hashes and sizes, and a diff where both sides are text. */
+export function describeContent(spec: ContentProperties, stat: FileStat | null, host: Host): Change {
+  const content = desiredContent(spec);
+  const before = stat && host.files.hashFile(spec.path);
+  const change: Change = {
+    property: "content",
+    before: before && printDigest(before.sha256, before.sizeBytes),
+    after: content
+      ? printDigest(host.sha256(content), content.length)
+      : printDigest(spec.content_backup ?? "", host.backups.sizeBytes(spec.content_backup ?? "") ?? 0),
+  };
+  if (!content || content.length > diffLimitBytes || (stat && stat.sizeBytes > diffLimitBytes)) return change;
+  const diff = diffText(spec.path, stat ? host.files.readFile(spec.path) : new Uint8Array(), content);
+  return diff === null ? change : { ...change, diff };
+}
+
+function printDigest(sha256: string, sizeBytes: number): string {
+  return `sha256:${sha256} (${sizeBytes} bytes)`;
+}

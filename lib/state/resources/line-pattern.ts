@@ -1,0 +1,50 @@
+/**
+ * Patterns of lines: `*` and `?` and plain text. Not regular expressions, because a module may hold one that takes for
+ * ever on a line that it meets on some machine; this takes at most pattern times line.
+ */
+
+/** Tells whether a whole line matches. */
+export function matchesPattern(pattern: string, line: string): boolean {
+  const tokens = tokenize(pattern);
+  let at = 0;
+  let token = 0;
+  let star = -1;
+  let starAt = 0;
+  while (at < line.length) {
+    const expected = tokens[token];
+    if (expected === "*") {
+      star = token;
+      starAt = at;
+      token += 1;
+    } else if (expected !== undefined && (expected === "?" || expected === `=${line[at]}`)) {
+      token += 1;
+      at += 1;
+    } else if (star >= 0) {
+      // Only the last star need give way: what comes before it matched as early as it could.
+      token = star + 1;
+      starAt += 1;
+      at = starAt;
+    } else {
+      return false;
+    }
+  }
+  while (tokens[token] === "*") token += 1;
+  return token === tokens.length;
+}
+
+/** A pattern that matches exactly this line. */
+export function escapePattern(line: string): string {
+  return line.replace(/[\\*?]/g, "\\$&");
+}
+
+/** "*", "?" or "=" and a plain character. */
+function tokenize(pattern: string): string[] {
+  const tokens: string[] = [];
+  for (let at = 0; at < pattern.length; at += 1) {
+    const character = pattern[at];
+    if (character === "*" || character === "?") tokens.push(character);
+    else if (character === "\\" && at + 1 < pattern.length) tokens.push(`=${pattern[++at]}`);
+    else tokens.push(`=${character}`);
+  }
+  return tokens;
+}

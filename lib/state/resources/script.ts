@@ -1,0 +1,119 @@
+/**
+ * A script or program. Owns nothing: `check` or `creates` says whether it has done its work, or a trigger runs it.
+ *
+ * A `check` runs during a plan and a drift check too, so it must only look. The text of a script goes to its interpreter
+ * through standard input, never on a command line that other users can read; its own standard input is empty.
+ *
+ * @example
+ * ```yaml
+ * - { id: swap, type: script, run: "fallocate -l 1G /swap && mkswap /swap", creates: /swap, undo: "rm /swap" }
+ * ```
+ */
+import { z } from "zod";
+import { OrchestratorError } from "../../errors.ts";
+import type { Host, HostCommand, HostCommandResult } from "../../host/host.ts";
+import type { JsonObject } from "../../internal/json.ts";
+import { defineResourceType } from "../resource-type.ts";
+import type { Change } from "../result.ts";
+import { accountSchema, argvSchema, pathSchema } from "./properties.ts";
+
+const text = z.string().min(1).max(262_144);
+const program = z.union([text, argvSchema]);
+
+const properties = z.strictObject({
+  /** The text for the interpreter, or a program with its arguments. */
+  run: program,
+  /** Exits with 0 where the work is done already. */
+  check: program.optional(),
+  /** A path that stands where the work is done already. */
+  creates: pathSchema.optional(),
+  /** What takes the work back when the resource is removed; needs `check` or `creates`. Without it nothing is taken back. */
+  undo: program.optional(),
+  /** Reads the text from standard input. Default: ["/bin/sh", "-eu"]. */
+  interpreter: argvSchema.optional(),
+  /** Default: the agent's user. */
+  user: accountSchema.optional(),
+  /** Default: the root folder of the host. */
+  cwd: pathSchema.optional(),
+  /** Beside PATH, HOME and LANG. The place for secrets. */
+  environment: z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.string().max(131_072)).optional(),
+});
+
+export const scriptSchema = properties.refine(
+  (spec) => spec.undo === undefined || spec.check !== undefined || spec.creates !== undefined,
+  { path: ["undo"], message: "needs check or creates, to know whether there is something to undo" },
+);
+
+const scriptPriorSchema = properties.extend({
+  /** Its work is done where `check` and `creates` do not hold: it takes back what another did. */
+  inverse: z.boolean().optional(),
+});
+
+/** Properties of a `script`, and those of a captured one. */
+export type ScriptSpec = z.infer<typeof scriptPriorSchema>;
+
+type Program = z.infer<typeof program>;
+
+export const scriptResourceType = defineResourceType<ScriptSpec>({
+  type: "script",
+  summary: "A script or program that runs where its work is not done, or when something changed.",
+  schema: scriptSchema,
+  priorSchema: scriptPriorSchema,
+  capturesFrom: "spec",
+  identity: () => null,
+  triggeredOnly: (spec) => spec.check === undefined && spec.creates === undefined,
+  check,
+  apply: (spec, _changes, host, signal) => run(spec, host, signal),
+  fire: run,
+  capture(spec) {
+    if (spec.undo === undefined) return null;
+    const { run: _run, undo, ...rest } = spec;
+    return { type: "script", spec: { ...(rest as JsonObject), run: undo, inverse: true } };
+  },
+  describe: (change) => (change.property === "run" ? "run it" : `${change.property} changes`),
+  action: () => "run",
+});
+
+async function check(spec: ScriptSpec, host: Host, signal: AbortSignal): Promise<Change[]> {
+  if (spec.check === undefined && spec.creates === undefined) return [];
+  const stands = spec.creates === undefined || host.files.stat(spec.creates) !== null;
+  const done =
+    stands && (spec.check === undefined || (await start(spec, spec.check, { host, signal })).exitCode === 0);
+  return done === (spec.inverse !== true) ? [] : [{ property: "run", before: "not done", after: "done" }];
+}
+
+async function run(spec: ScriptSpec, host: Host, signal: AbortSignal): Promise<void> {
+  const { exitCode, signal: killedBy } = await start(spec, spec.run, { host, signal });
+  signal.throwIfAborted();
+  if (exitCode === 0) return;
+  throw new OrchestratorError("COMMAND_FAILED", {
+    message: exitCode === null ? `It was ended by ${killedBy}.` : `It exited with ${exitCode}.`,
+    details: { exit_code: exitCode, signal: killedBy },
+  });
+}
+
+function start(
+  spec: ScriptSpec,
+  what: Program,
+  { host, signal }: { host: Host; signal: AbortSignal },
+): Promise<HostCommandResult> {
+  const command: HostCommand =
+    typeof what === "string" ? interpret(spec, what) : { argv: [what[0], ...what.slice(1)] };
+  if (spec.cwd !== undefined) command.cwd = spec.cwd;
+  if (spec.environment !== undefined) command.environment = spec.environment;
+  if (spec.user !== undefined) command.user = spec.user;
+  signal.throwIfAborted();
+  return host.run(command, signal);
+}
+
+const shells = /(?:^|\/)(?:ba|da|k|z|a)?sh$/;
+
+/**
+ * A shell reads its script bit by bit, so a program in it that reads standard input would swallow the rest and the script
+ * would succeed half done. Hence it first takes the whole text, then runs it with nothing to read. Others read all at once.
+ */
+function interpret(spec: ScriptSpec, script: string): HostCommand {
+  const [interpreter, ...options] = spec.interpreter ?? ["/bin/sh", "-eu"];
+  const takeAll = shells.test(interpreter) ? ["-c", 'eval "$(cat)" </dev/null'] : [];
+  return { argv: [interpreter, ...options, ...takeAll], stdin: script };
+}

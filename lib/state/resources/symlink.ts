@@ -1,0 +1,81 @@
+/**
+ * A symbolic link. Owns the link itself, never what it points to; the target need not exist.
+ *
+ * A file that stands at the path is replaced only with `force`; a folder never.
+ *
+ * @example
+ * ```yaml
+ * - { type: symlink, path: /etc/localtime, target: /usr/share/zoneinfo/UTC, force: true }
+ * ```
+ */
+import { z } from "zod";
+import type { Host } from "../../host/host.ts";
+import { defineResourceType, type Prior } from "../resource-type.ts";
+import type { Change } from "../result.ts";
+import { describeChange } from "./describe.ts";
+import { captureFile } from "./file-prior.ts";
+import { obstacle } from "./obstacle.ts";
+import { ensureSchema, pathSchema } from "./properties.ts";
+
+export const symlinkSchema = z
+  .strictObject({
+    path: pathSchema,
+    ensure: ensureSchema.default("present"),
+    /** Where the link points, as it is stored: absolute, or relative to the folder of the link. */
+    // eslint-disable-next-line no-control-regex -- NUL ends a path for the kernel
+    target: z
+      .string()
+      .min(1)
+      .max(4096)
+      .regex(/^[^\u0000]+$/)
+      .optional(),
+    /** Replaces a file that stands at the path; it comes back when the resource is removed. */
+    force: z.boolean().default(false),
+  })
+  .refine((spec) => spec.ensure === "absent" || spec.target !== undefined, {
+    path: ["target"],
+    message: "is required",
+  });
+
+/** Properties of a `symlink`. */
+export type SymlinkSpec = z.infer<typeof symlinkSchema>;
+
+export const symlinkResourceType = defineResourceType<SymlinkSpec>({
+  type: "symlink",
+  summary: "A symbolic link.",
+  schema: symlinkSchema,
+  namespace: "path",
+  identity: (spec) => spec.path,
+  check,
+  apply(spec, _changes, host, signal) {
+    signal.throwIfAborted();
+    if (spec.ensure === "absent" || spec.target === undefined) host.files.removeFile(spec.path);
+    else host.files.makeSymlink(spec.path, spec.target);
+  },
+  capture,
+  describe: describeChange,
+});
+
+function check(spec: SymlinkSpec, host: Host): Change[] {
+  const stat = host.files.stat(spec.path);
+  const before = stat?.kind === "symlink" ? host.files.readLink(spec.path) : null;
+  if (stat && before === null && !(stat.kind === "file" && spec.force)) throw obstacle(spec.path, stat);
+  if (spec.ensure === "absent" || spec.target === undefined) {
+    return stat ? [{ property: "ensure", before: "present", after: "absent" }] : [];
+  }
+  if (!stat) {
+    return [
+      { property: "ensure", before: "absent", after: "present" },
+      { property: "target", before: null, after: spec.target },
+    ];
+  }
+  return before === spec.target ? [] : [{ property: "target", before, after: spec.target }];
+}
+
+function capture(spec: SymlinkSpec, host: Host): Prior | null {
+  const stat = host.files.stat(spec.path);
+  if (stat?.kind === "file") return captureFile(spec.path, stat, host);
+  if (!stat) return { type: "symlink", spec: { path: spec.path, ensure: "absent", force: false } };
+  const target = host.files.readLink(spec.path);
+  return { type: "symlink", spec: { path: spec.path, ensure: "present", target, force: true } };
+}

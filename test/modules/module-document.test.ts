@@ -1,0 +1,235 @@
+import { describe, expect, it } from "vitest";
+import type { Issue } from "../../lib/errors.ts";
+import { OrchestratorError } from "../../lib/errors.ts";
+import { parseModule } from "../../lib/modules/module-document.ts";
+import { toJsonSchema } from "../../lib/modules/module-schema.ts";
+
+const head = "name: web\nresources:\n";
+
+/** Each fault as "line:column message". */
+const faults: [name: string, text: string, issues: (string | RegExp)[]][] = [
+  ["an empty text", "", [/^1:1 .*missing/]],
+  ["a text that is no map", "- a\n", [/^1:1 /]],
+  ["text that is no YAML", "name: 'web\n", [/^2:1 .*quote/]],
+  ["a tab as indentation", "name: web\nresources:\n\t- a\n", [/^3:1 .*[Tt]abs/]],
+  ["missing parts", "description: x\n", ['1:1 "name" is missing.', '1:1 "resources" is missing.']],
+  ["a bad name", "name: Web\nresources: []\n", [/^1:7 must be/]],
+  [
+    "unknown keys, each",
+    "name: w\nparams: {}\nresources: []\nx: 1\n",
+    ['2:1 "params" is not known here.', '4:1 "x" is not known here.'],
+  ],
+  ["a key written twice", `${head}  []\nname: other\n`, ['4:1 "name" is written twice.']],
+  [
+    "a merge key",
+    `${head}  - { type: file, path: /a, <<: { mode: "0644" } }\n`,
+    ['3:29 "<<" is not known here.'],
+  ],
+  [
+    "an anchor and an alias",
+    `${head}  - &a { type: directory, path: /a }\n  - *a\n`,
+    ["3:8 Anchors are not allowed: &a.", "4:5 Aliases are not allowed: *a."],
+  ],
+  ["an alias to nothing", `${head}  - *a\n`, [/^3:5 .*a/]],
+  ["a tag", `${head}  - { type: !!str directory, path: !x /a }\n`, [/^3:19 Tags/, /^3:39 Tags/]],
+  ["a second document", `${head}  []\n---\nname: x\n`, [/^4:1 There must be one document/]],
+  ["a directive", `%YAML 1.1\n---\n${head}  []\n`, [/^1:1 Directives/]],
+  ["a key that is no text", `${head}  - { type: directory, path: /a, 1: 2 }\n`, [/^3:34 A key must be text/]],
+  [
+    "a key that every object inherits",
+    `${head}  - { type: directory, path: /a, __proto__: {}, constructor: 1 }\n`,
+    [/^3:34 A key/, /^3:49 "constructor" is not known/],
+  ],
+  [
+    "a number past what JSON keeps",
+    `${head}  - { type: directory, path: /a, timeout_seconds: 99999999999999999999 }\n`,
+    [/^3:51 .*exactly/],
+  ],
+  [
+    "a number that is none",
+    `${head}  - { type: directory, path: /a, timeout_seconds: .nan }\n`,
+    [/^3:51 .*exactly/],
+  ],
+  ["a resource that is no map", `${head}  - file\n`, [/^3:5 /]],
+  ["a resource without a type", `${head}  - { path: /a }\n`, ['3:5 "type" is missing.']],
+  ["an unknown type", `${head}  - { type: fiel, path: /a }\n`, ['3:13 There is no resource type "fiel".']],
+  [
+    "a wrong property",
+    `${head}  - type: file\n    path: etc/x\n    mode: 644\n    oops: 1\n`,
+    [/^4:11 must be an absolute/, /^5:11 /, '6:5 "oops" is not known here.'],
+  ],
+  ["a missing property", `${head}  - type: file\n    id: x\n`, ['3:5 "path" is missing.']],
+  [
+    "a rule between properties",
+    `${head}  - { type: file, path: /a, content: a, content_base64: YQ== }\n`,
+    [/^3:57 can't be given beside content/],
+  ],
+  [
+    "a common property out of bounds",
+    `${head}  - { type: directory, path: /a, timeout_seconds: 0 }\n`,
+    [/^3:51 /],
+  ],
+  [
+    "selectors",
+    `name: w\nsupports: [ok, "a=="]\nresources:\n  - { type: directory, path: /a, when: "b in" }\n`,
+    [/^2:16 .*column 4/, /^4:40 .*column 5/],
+  ],
+  [
+    "a trigger that the type can't have",
+    `${head}  - { id: a, type: directory, path: /a }\n  - { type: directory, path: /b, run_on: [a] }\n`,
+    [/^4:42 .*trigger/],
+  ],
+  [
+    "a script that would always run",
+    `${head}  - { id: s, type: script, run: "true" }\n`,
+    [/^3:5 .*check, creates or run_on/],
+  ],
+  [
+    "a script without an id",
+    `${head}  - { type: script, run: "true", creates: /a }\n`,
+    [/^3:5 .*needs an id/],
+  ],
+  [
+    "one id twice",
+    `${head}  - { id: a, type: directory, path: /a }\n  - { id: a, type: directory, path: /b }\n`,
+    ['4:11 "a" is the id of the resource on line 3 too.'],
+  ],
+  [
+    "one thing twice",
+    `${head}  - { id: a, type: directory, path: /a }\n  - { id: b, type: file, path: /a }\n`,
+    ["4:5 The file /a is declared on line 3 too."],
+  ],
+  ["faults in every resource", `${head}  - { type: x }\n  - { type: y }\n`, [/^3:13 .*"x"/, /^4:13 .*"y"/]],
+];
+
+describe("parseModule", () => {
+  it("reads a module as it is written", () => {
+    const text = [
+      "name: web # a comment",
+      "description: Our site",
+      'supports: ["attr.os.family=debian"]',
+      "resources:",
+      "  - id: conf",
+      "    type: file",
+      "    path: /etc/site.conf",
+      '    mode: "0644"',
+      "    content: |",
+      "      listen {{ port }};",
+      "    when: role=web",
+      '  - { id: warm, type: script, run: "true", run_on: [conf], environment: { A: "1" } }',
+      "",
+    ].join("\n");
+    expect(parseModule(text)).toEqual({
+      name: "web",
+      description: "Our site",
+      supports: ["attr.os.family=debian"],
+      resources: [
+        {
+          id: "conf",
+          type: "file",
+          path: "/etc/site.conf",
+          mode: "0644",
+          content: "listen {{ port }};\n",
+          when: "role=web",
+        },
+        { id: "warm", type: "script", run: "true", run_on: ["conf"], environment: { A: "1" } },
+      ],
+    });
+  });
+
+  it("reads a module of nothing", () => {
+    expect(parseModule("name: none\nresources: []\n")).toEqual({
+      name: "none",
+      description: null,
+      supports: [],
+      resources: [],
+    });
+  });
+
+  it.each(faults)("finds %s", (_name, text, expected) => {
+    const found = faultsOf(text).map((issue) => `${issue.line}:${issue.column} ${issue.message}`);
+    expect(found).toEqual(
+      expected.map((each) => (typeof each === "string" ? each : expect.stringMatching(each))),
+    );
+  });
+
+  it("tells the path of a fault", () => {
+    const [issue] = faultsOf(
+      `${head}  - { type: directory, path: /a, retry: { attempts: 0, delay_seconds: 1 } }\n`,
+    );
+    expect(issue?.path).toEqual(["resources", 0, "retry", "attempts"]);
+  });
+
+  it("tells the first 500 of many faults and their number", () => {
+    const text = `${head}${"  - { type: x }\n".repeat(800)}`;
+    const error = errorOf(text);
+    expect(error.issues).toHaveLength(500);
+    expect(error.details).toEqual({ faults: 800 });
+  });
+
+  it("refuses more than 2,000 resources", () => {
+    const resource = (_: unknown, at: number): string => `  - { type: directory, path: /d${at} }\n`;
+    expect(parseModule(head + Array.from({ length: 2000 }, resource).join("")).resources).toHaveLength(2000);
+    expect(faultsOf(head + Array.from({ length: 2001 }, resource).join(""))).toHaveLength(1);
+  });
+
+  const kib = 1024;
+  const hostile: [name: string, text: string][] = [
+    ["too many bytes", `#${"é".repeat(256 * kib)}`],
+    ["deep lists", "[".repeat(512 * kib)],
+    ["deep maps", "{a: ".repeat(128 * kib)],
+    ["deep lists by dashes", "- ".repeat(256 * kib)],
+    ["deep maps by indentation", Array.from({ length: 1000 }, (_, at) => `${" ".repeat(at)}a:`).join("\n")],
+    ["very many keys", Array.from({ length: 87_000 }, (_, at) => `${at.toString(36)}:\n`).join("")],
+    ["very many equal keys", "a:\n".repeat(170_000)],
+    [
+      "very many keys of a flow map",
+      `{${Array.from({ length: 80_000 }, (_, at) => `k${at.toString(36)}`).join()}}`,
+    ],
+    ["very many documents", "---\n".repeat(128 * kib)],
+    ["very many aliases", `- &a x\n${"- *a\n".repeat(100_000)}`],
+    ["aliases of aliases", `- &a [x]\n- &b [*a,*a,*a]\n- &c [*b,*b,*b]\n`],
+    ["very many line breaks", "\n".repeat(512 * kib)],
+  ];
+  it.each(hostile)("refuses %s before they cost much", (_name, text) => {
+    const startedAt = performance.now();
+    expect(errorOf(text).code).toBe("MODULE_INVALID");
+    // Well under a second when nothing else runs; the rest is for a busy machine.
+    expect(performance.now() - startedAt).toBeLessThan(3000);
+  });
+});
+
+describe("toJsonSchema", () => {
+  it("describes the resources by their type", () => {
+    const schema = toJsonSchema() as unknown as {
+      properties: { resources: { items: { oneOf: SchemaOfResource[] } } };
+    };
+    const file = schema.properties.resources.items.oneOf.find((each) => each.title === "file");
+    expect(file).toMatchObject({
+      required: ["type", "path"],
+      additionalProperties: false,
+      properties: { type: { const: "file" }, path: { type: "string" }, requires: { type: "array" } },
+    });
+    expect(JSON.parse(JSON.stringify(schema))).toEqual(schema);
+  });
+});
+
+interface SchemaOfResource {
+  title: string;
+}
+
+function errorOf(text: string): OrchestratorError {
+  try {
+    parseModule(text);
+  } catch (error) {
+    if (error instanceof OrchestratorError) return error;
+    throw error;
+  }
+  throw new Error("The module was read.");
+}
+
+function faultsOf(text: string): readonly Issue[] {
+  const error = errorOf(text);
+  expect(error.code).toBe("MODULE_INVALID");
+  return error.issues;
+}
