@@ -138,11 +138,9 @@ function literalFiles(pattern: string): string[] {
     .map((path) => `${path}.ts`);
 }
 
-/** A file is expected once its folder is there; the public entries and those at the top of lib once lib/index.ts is. */
+/** A file is expected once its folder is there, and lib has its index: before that, parts are still on their way. */
 function isExpected(path: string): boolean {
-  const folder = dirname(path);
-  const withEntry = folder === "lib" || path.endsWith("/index.ts");
-  return existsSync(join(repository, withEntry ? "lib/index.ts" : folder));
+  return readText("lib/index.ts") !== null && existsSync(join(repository, dirname(path)));
 }
 
 function describeImport(file: SourceFile, each: Import): string {
