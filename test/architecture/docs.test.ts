@@ -3,6 +3,7 @@ import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
 import { errorTable } from "../../lib/errors.ts";
 import { listFiles, readText, repository, sourceFiles, visit } from "./source-tree.ts";
 
@@ -38,6 +39,19 @@ describe("the documentation agrees with the code", () => {
       .filter((file) => file.text.includes("defineResourceType<"))
       .map((file) => basename(file.path, ".ts").replaceAll("-", "_"));
     expect(sections("docs/resources.md").toSorted()).toEqual(types.toSorted());
+  });
+
+  it("on properties: the section of a resource type lists exactly those of its schema", async () => {
+    const { resourceTypes } = (await load("lib/state/resources/index.ts")) as {
+      resourceTypes?: ResourceTypes;
+    };
+    for (const [type, { schema }] of resourceTypes ?? []) {
+      const { properties } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
+      const listed = [...sectionText("docs/resources.md", type).matchAll(/^\| `(\w+)`/gm)].map(
+        (match) => match[1],
+      );
+      expect(listed, type).toEqual(Object.keys(properties ?? {}));
+    }
   });
 
   it("on error codes that docstrings promise: every `@throws` names codes of the table", () => {
@@ -81,6 +95,8 @@ describe("the public names", () => {
     await expect(`${names.join("\n")}\n`).toMatchFileSnapshot("public-names.txt");
   });
 });
+
+type ResourceTypes = ReadonlyMap<string, { schema: z.ZodType }>;
 
 interface EventDefinition {
   category: string;
