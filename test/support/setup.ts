@@ -1,1 +1,43 @@
-export {};
+/**
+ * The leak guard, active in every test file.
+ *
+ * After each test, and after each file, nothing may keep the process alive that did not before: no timer, socket, server,
+ * child process or watcher. What is still closing gets two seconds. A rejected promise that nobody handles fails the test
+ * it happened in.
+ *
+ * A test registers its cleanup in any way that vitest offers - `await using`, `onTestFinished`, `afterEach` for what
+ * `beforeEach` made, `afterAll` for what `beforeAll` made: the guard looks after all of them.
+ */
+import { afterAll, beforeAll, beforeEach } from "vitest";
+import { liveResources, leakedSince, type ResourceCounts } from "./leaks.ts";
+
+const unhandled: unknown[] = [];
+process.on("unhandledRejection", (reason) => unhandled.push(reason));
+
+let beforeFile: ResourceCounts;
+
+beforeAll(() => {
+  beforeFile = liveResources();
+});
+
+afterAll(() => refuseLeaks("The file", beforeFile));
+
+beforeEach(({ onTestFinished, task }) => {
+  // Tests that run side by side see each other's resources; the check after the file still finds what they leave.
+  if (task.concurrent) return;
+  const before = liveResources();
+  // What is registered first runs last, so the test's own cleanup is over by then.
+  onTestFinished(() => refuseLeaks("The test", before));
+});
+
+async function refuseLeaks(who: string, before: ResourceCounts): Promise<void> {
+  const leaked = await leakedSince(before);
+  const rejections = unhandled.splice(0);
+  if (leaked.length > 0) throw new Error(`${who} left behind: ${leaked.join(", ")}`);
+  if (rejections.length > 0) {
+    throw new AggregateError(
+      rejections,
+      `${who} left a rejected promise unhandled: ${String(rejections[0])}`,
+    );
+  }
+}

@@ -1,0 +1,237 @@
+/**
+ * What may import what. The one table of it: dependency-cruiser checks it over the resolved graph (`npm run check`),
+ * and test/architecture/boundaries.test.ts checks it over the sources and finds rules that no longer match anything.
+ */
+
+/**
+ * Feature -> the features below it that it may use. Downwards only. Every feature may also use all of `access`:
+ * each verb asks it whether the caller may.
+ */
+const features = {
+  access: [],
+  agents: [],
+  modules: [],
+  secrets: [],
+  audit: [],
+  maintenance: ["agents"],
+  metrics: ["agents"],
+  terminals: ["agents"],
+  discovery: ["agents"],
+  assignments: ["modules", "agents"],
+  operations: ["assignments", "modules", "secrets", "agents", "maintenance"],
+  drift: ["operations", "agents"],
+  rollouts: ["operations", "assignments"],
+  notifications: ["agents", "maintenance"],
+};
+
+/** Parts of a feature that others may use beside its class: pure functions over its documents. */
+const openParts = { modules: ["module-resources"] };
+
+/** Packages without I/O, a clock or chance in them, and the one place in lib that may use each. */
+const pureVendors = [
+  { name: "zod", where: "", comment: "Schemas are declared beside what they describe." },
+  { name: "yaml", where: "modules/", comment: "A module is a YAML text; nothing else is." },
+  {
+    name: "diff",
+    where: "state/",
+    comment: "Results carry unified diffs, and results are made by the engine.",
+  },
+  {
+    name: "uuidv7",
+    where: "options\\.ts",
+    comment: "Ids are injected; this is the default that is injected.",
+  },
+];
+
+/** Where lib may touch the process, the network and the disk. */
+const implementations =
+  "^lib/(storage/file-|crypto/node-crypto|host/local-|transport/[a-z-]*socket|agent/|testing/)";
+
+const names = Object.keys(features);
+
+function featureRules() {
+  return names.map((name) => {
+    const known = [...new Set([name, "access", ...features[name]])];
+    return {
+      name: `${name}-knows-only-what-is-below`,
+      comment: "Features form a ladder: knowing upwards or sideways makes a circle sooner or later.",
+      severity: "error",
+      from: { path: `^lib/${name}/` },
+      to: { path: `^lib/(${names.join("|")})/`, pathNot: `^lib/(${known.join("|")})/` },
+    };
+  });
+}
+
+function classOnlyRules() {
+  const closed = names.filter((name) => name !== "access");
+  return closed.map((name) => ({
+    name: `${name}-is-used-through-its-class`,
+    comment: "A feature's parts can change freely as long as no other feature has got hold of one.",
+    severity: "error",
+    from: { path: `^lib/(${names.filter((other) => other !== name).join("|")})/` },
+    to: {
+      path: `^lib/${name}/`,
+      pathNot: `^lib/${name}/(${[name, ...(openParts[name] ?? [])].join("|")})\\.ts$`,
+    },
+  }));
+}
+
+const vendorRules = pureVendors
+  .filter((vendor) => vendor.where !== "")
+  .map(({ name, where, comment }) => ({
+    name: `${name}-in-one-place`,
+    comment,
+    severity: "error",
+    from: { path: "^lib/", pathNot: [`^lib/${where}`, implementations] },
+    to: { path: `(^|/)node_modules/${name}/` },
+  }));
+
+/** @type {import("dependency-cruiser").IConfiguration} */
+export default {
+  forbidden: [
+    {
+      name: "no-circular",
+      comment: "In a circle no file can be understood, tested or loaded before the others.",
+      severity: "error",
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: "lib-knows-no-adapter",
+      comment: "The library is embedded in programs that have their own server, or none.",
+      severity: "error",
+      from: { path: "^lib/" },
+      to: { path: "^(adapters|examples|test)/" },
+    },
+    {
+      name: "lib-speaks-no-http",
+      comment:
+        "HTTP, RPC and the command line are adapters' business; their packages must not be needed to embed lib.",
+      severity: "error",
+      from: { path: "^lib/" },
+      to: {
+        path: "(^|/)node_modules/(h3|@trpc|listhen|crossws|srvx|trpc-to-openapi|zod-openapi|commander|pino)/",
+      },
+    },
+    {
+      name: "built-ins-in-implementations",
+      comment:
+        "Everything that reaches outside the process stands behind a port, so that a test can stand there instead.",
+      severity: "error",
+      from: { path: "^lib/", pathNot: implementations },
+      to: { dependencyTypes: ["core"] },
+    },
+    {
+      name: "vendors-in-implementations",
+      comment: "A package that does I/O is a choice of one implementation of a port, never of the library.",
+      severity: "error",
+      from: { path: "^lib/", pathNot: implementations },
+      to: {
+        path: "(^|/)node_modules/",
+        pathNot: `(^|/)node_modules/(${pureVendors.map((vendor) => vendor.name).join("|")})/`,
+        dependencyTypesNot: ["core"],
+      },
+    },
+    ...vendorRules,
+    {
+      name: "wire-is-pure",
+      comment: "Both sides of the protocol and its fuzzers run the same code: messages in, messages out.",
+      severity: "error",
+      from: { path: "^lib/wire/" },
+      to: {
+        pathNot:
+          "^lib/(wire/|internal/|errors\\.ts$|state/(result|resource)\\.ts$|crypto/crypto\\.ts$)|(^|/)node_modules/zod/",
+      },
+    },
+    {
+      name: "state-knows-no-orchestrator",
+      comment: "The engine runs on the agent and gets everything it does to a machine through the host.",
+      severity: "error",
+      from: { path: "^lib/state/" },
+      to: {
+        pathNot:
+          "^lib/(state/|internal/|errors\\.ts$|clock\\.ts$|host/host\\.ts$|crypto/crypto\\.ts$)|(^|/)node_modules/(zod|diff)/",
+      },
+    },
+    {
+      name: "selectors-are-pure",
+      comment:
+        "The grammar is used by assignments, windows, secrets and filters alike, so it can know none of them.",
+      severity: "error",
+      from: { path: "^lib/selectors/" },
+      to: { pathNot: "^lib/(selectors/|internal/|errors\\.ts$)|(^|/)node_modules/zod/" },
+    },
+    {
+      name: "ports-are-promises",
+      comment: "A port that pulls in code forces it on every implementation; types cost nothing.",
+      severity: "error",
+      from: { path: "^lib/(storage/storage|transport/transport|host/host|crypto/crypto)\\.ts$" },
+      to: { pathNot: "^lib/errors\\.ts$", dependencyTypesNot: ["type-only"] },
+    },
+    {
+      name: "internal-is-below-everything",
+      comment: "Small helpers know the ports at most, or they are not small.",
+      severity: "error",
+      from: { path: "^lib/internal/" },
+      to: {
+        path: "^lib/",
+        pathNot: "^lib/(internal/|errors\\.ts$|crypto/(crypto|encoding)\\.ts$|storage/storage\\.ts$)",
+      },
+    },
+    {
+      name: "product-needs-no-test-code",
+      comment: "What is shipped as fleetwright/testing may use the product, never the other way round.",
+      severity: "error",
+      from: { path: "^lib/", pathNot: "^lib/testing/" },
+      to: { path: "^lib/testing/" },
+    },
+    {
+      name: "agent-knows-no-orchestrator",
+      comment: "The agent runs on every machine of the fleet and must not carry the orchestrator with it.",
+      severity: "error",
+      from: { path: "^lib/agent/" },
+      to: { path: `^lib/(orchestrator\\.ts|options\\.ts|context\\.ts|storage/|(${names.join("|")})/)` },
+    },
+    {
+      name: "orchestrator-touches-no-machine",
+      comment:
+        "Machines are reached by message only; a feature that has a host would act on the orchestrator's own.",
+      severity: "error",
+      from: { path: `^lib/(orchestrator\\.ts|options\\.ts|context\\.ts|(${names.join("|")})/)` },
+      to: { path: "^lib/(agent|host)/" },
+    },
+    ...featureRules(),
+    ...classOnlyRules(),
+    {
+      name: "outside-uses-public-entries",
+      comment: "What adapters and examples need, every user needs: it is exported, or it is not needed.",
+      severity: "error",
+      from: { path: "^(adapters|examples)/" },
+      to: { path: "^lib/", pathNot: "^lib/(index|agent/index|testing/index)\\.ts$" },
+    },
+    {
+      name: "adapters-define-no-schema",
+      comment: "One schema an input, in the feature, or lib, tRPC and REST drift apart.",
+      severity: "error",
+      from: { path: "^adapters/" },
+      to: { path: "(^|/)node_modules/zod/", dependencyTypesNot: ["type-only"] },
+    },
+    {
+      name: "shipped-code-needs-shipped-packages",
+      comment: "A development dependency is not there when the package is installed.",
+      severity: "error",
+      from: { path: "^(lib|adapters)/" },
+      to: { dependencyTypes: ["npm-dev"], dependencyTypesNot: ["type-only"] },
+    },
+  ],
+  options: {
+    doNotFollow: { path: "node_modules" },
+    exclude: { path: "^(dist|test|docs|coverage)/" },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: "tsconfig.json" },
+    enhancedResolveOptions: {
+      exportsFields: ["exports"],
+      conditionNames: ["import", "node", "types", "default"],
+    },
+  },
+};

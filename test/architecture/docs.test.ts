@@ -1,0 +1,144 @@
+import { existsSync } from "node:fs";
+import { basename, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import ts from "typescript";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { errorTable } from "../../lib/errors.ts";
+import { listFiles, readText, repository, sourceFiles, visit } from "./source-tree.ts";
+
+/** Where the source of a list is not there yet, its documentation must not be either: nothing is promised ahead. */
+describe("the documentation agrees with the code", () => {
+  it("on error codes: each has one section in docs/errors.md, in the order of the table", () => {
+    expect(sections("docs/errors.md")).toEqual(Object.keys(errorTable));
+  });
+
+  it("on events: each has one section in docs/events.md", async () => {
+    const events = await load("lib/events.ts");
+    const table = (events["eventTable"] ?? {}) as Record<string, unknown>;
+    expect(sections("docs/events.md").toSorted()).toEqual(Object.keys(table).toSorted());
+  });
+
+  it("on events: each section says the category, the severity and whether it is audited", async () => {
+    const events = await load("lib/events.ts");
+    const table = (events["eventTable"] ?? {}) as Record<string, EventDefinition>;
+    for (const [name, { category, severity, audited }] of Object.entries(table)) {
+      const says = `Category ${category}, severity ${severity}, ${audited ? "audited" : "not audited"}.`;
+      expect(sectionText("docs/events.md", name)).toContain(says);
+    }
+  });
+
+  it("on errors: each section says whether it is retryable", () => {
+    for (const [code, { retryable }] of Object.entries(errorTable)) {
+      expect(sectionText("docs/errors.md", code).includes("_Retryable._"), code).toBe(retryable);
+    }
+  });
+
+  it("on resource types: each file that defines one has one section in docs/resources.md", () => {
+    const types = sourceFiles("lib/state/resources")
+      .filter((file) => file.text.includes("defineResourceType<"))
+      .map((file) => basename(file.path, ".ts").replaceAll("-", "_"));
+    expect(sections("docs/resources.md").toSorted()).toEqual(types.toSorted());
+  });
+
+  it("on properties: the section of a resource type lists exactly those of its schema", async () => {
+    const { resourceTypes } = (await load("lib/state/resources/index.ts")) as {
+      resourceTypes?: ResourceTypes;
+    };
+    for (const [type, { schema }] of resourceTypes ?? []) {
+      const { properties } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
+      const listed = [...sectionText("docs/resources.md", type).matchAll(/^\| `(\w+)`/gm)].map(
+        (match) => match[1],
+      );
+      expect(listed, type).toEqual(Object.keys(properties ?? {}));
+    }
+  });
+
+  it("on error codes that docstrings promise: every `@throws` names codes of the table", () => {
+    const unknown = sourceFiles("lib", "adapters").flatMap((file) =>
+      [...file.text.matchAll(/@throws \{OrchestratorError\}([^@]*?)(\n\s*\*\s*(@|\/)|\*\/)/g)]
+        .flatMap((match) =>
+          [...(match[1] ?? "").matchAll(/`([A-Z][A-Z_]{3,})`/g)].map((code) => code[1] ?? ""),
+        )
+        .filter((code) => !(code in errorTable))
+        .map((code) => `${file.path}: ${code}`),
+    );
+    expect(unknown).toEqual([]);
+  });
+
+  it("on files: every relative link in the guides leads somewhere", () => {
+    const guides = [
+      ...listFiles("docs").filter((path) => path.endsWith(".md") && !path.startsWith("docs/api/")),
+      "README.md",
+      "CONTRIBUTING.md",
+    ];
+    const broken = guides.flatMap((guide) =>
+      [...(readText(guide) ?? "").matchAll(/\]\((?!https?:|#)([^)#]+)(#[^)]*)?\)/g)]
+        .map((match) => match[1] ?? "")
+        .filter((target) => !existsSync(join(repository, guide, "..", target)))
+        .map((target) => `${guide} -> ${target}`),
+    );
+    expect(guides.length).toBeGreaterThan(2);
+    expect(broken).toEqual([]);
+  });
+});
+
+describe("the public names", () => {
+  const entries = ["lib/index.ts", "lib/agent/index.ts", "lib/testing/index.ts"];
+  const names = entries.flatMap((entry) => exportedNames(entry).map((name) => `${entry} ${name}`));
+
+  it("are listed one by one, so that nothing becomes public by accident", () => {
+    expect(names.filter((name) => name.endsWith("*"))).toEqual([]);
+  });
+
+  it("are those of the record, and a change of it is reviewed by itself", async () => {
+    await expect(`${names.join("\n")}\n`).toMatchFileSnapshot("public-names.txt");
+  });
+});
+
+type ResourceTypes = ReadonlyMap<string, { schema: z.ZodType }>;
+
+interface EventDefinition {
+  category: string;
+  severity: string;
+  audited: boolean;
+}
+
+/** What stands below one title of the second level; empty where there is no such section. */
+function sectionText(path: string, title: string): string {
+  const all = (readText(path) ?? "").split(/^## /m);
+  return all.find((section) => section.startsWith(`${title}\n`)) ?? "";
+}
+
+/** Titles of the second level of a guide; none where there is no such guide. */
+function sections(path: string): string[] {
+  return [...(readText(path) ?? "").matchAll(/^## `?([^`\n]+?)`?$/gm)].map((match) => match[1] ?? "");
+}
+
+/** A module's exports; none where there is no such module. */
+async function load(path: string): Promise<Record<string, unknown>> {
+  if (!existsSync(join(repository, path))) return {};
+  return (await import(/* @vite-ignore */ pathToFileURL(join(repository, path)).href)) as Record<
+    string,
+    unknown
+  >;
+}
+
+/** Names that a file exports, sorted; `*` where it exports everything of another. */
+function exportedNames(path: string): string[] {
+  const names: string[] = [];
+  const file = sourceFiles(path.slice(0, path.lastIndexOf("/"))).find((each) => each.path === path);
+  if (!file) return names;
+  visit(file, (node) => {
+    if (ts.isExportDeclaration(node)) {
+      if (node.exportClause && ts.isNamedExports(node.exportClause)) {
+        names.push(...node.exportClause.elements.map((element) => element.name.text));
+      } else names.push("*");
+    }
+    const isExported =
+      ts.canHaveModifiers(node) &&
+      ts.getModifiers(node)?.some((modifier) => modifier.kind === ts.SyntaxKind.ExportKeyword);
+    if (isExported && "name" in node && node.name) names.push((node.name as ts.Node).getText(file.syntax));
+  });
+  return names.toSorted();
+}

@@ -1,0 +1,59 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { leakedSince, liveResources } from "./leaks.ts";
+import { temporaryFolder } from "./temp.ts";
+
+describe("the leak guard", () => {
+  it("finds a timer that still runs", async () => {
+    const before = liveResources();
+    const timer = setTimeout(() => {}, 60_000);
+    expect(await leakedSince(before, 0)).toEqual(["1 x Timeout"]);
+    clearTimeout(timer);
+    expect(await leakedSince(before)).toEqual([]);
+  });
+
+  it("finds a server that still listens", async () => {
+    const before = liveResources();
+    const server = createServer().listen(0, "127.0.0.1");
+    await once(server, "listening");
+    expect(await leakedSince(before, 0)).toEqual(["1 x TCPServerWrap"]);
+    server.close();
+    expect(await leakedSince(before)).toEqual([]);
+  });
+
+  it("finds a child process that still lives", async () => {
+    const before = liveResources();
+    const child = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { stdio: "ignore" });
+    expect(await leakedSince(before, 0)).toEqual(["1 x ProcessWrap"]);
+    child.kill("SIGKILL");
+    expect(await leakedSince(before)).toEqual([]);
+  });
+
+  it("does not mind what keeps nothing alive", async () => {
+    const before = liveResources();
+    const timer = setTimeout(() => {}, 60_000);
+    timer.unref();
+    expect(await leakedSince(before, 0)).toEqual([]);
+    clearTimeout(timer);
+  });
+});
+
+describe("a temporary folder", () => {
+  let last = "";
+
+  it("is empty, the test's own and writable", () => {
+    last = temporaryFolder();
+    writeFileSync(join(last, "note"), "hello");
+    expect(temporaryFolder()).not.toBe(last);
+    expect(existsSync(join(last, "note"))).toBe(true);
+  });
+
+  it("is gone after the test", () => {
+    expect(last).not.toBe("");
+    expect(existsSync(last)).toBe(false);
+  });
+});

@@ -1,0 +1,82 @@
+/** What keeps this process alive, and what of it is new. */
+
+/** Kind of resource, as Node names it -> how many there are. */
+export type ResourceCounts = ReadonlyMap<string, number>;
+
+/** Kinds that a test can leave behind. Others (file requests, name look-ups) end by themselves. */
+const watched = new Set([
+  "TCPSocketWrap",
+  "TCPServerWrap",
+  "TLSWrap",
+  "PipeWrap",
+  "PipeServerWrap",
+  "UDPWrap",
+  "ProcessWrap",
+  "FSEventWrap",
+  "StatWatcher",
+  "MessagePort",
+  "Worker",
+]);
+
+type StartTimer = typeof globalThis.setTimeout | typeof globalThis.setInterval;
+
+// Timers are counted where they are started: the test runner's own, started with functions it kept from before, would
+// otherwise come and go between two counts.
+const timers = new Set<NodeJS.Timeout>();
+const { setTimeout: startTimer, setImmediate: startImmediate } = globalThis;
+globalThis.setTimeout = counting(globalThis.setTimeout);
+globalThis.setInterval = counting(globalThis.setInterval);
+
+/** Counts what keeps the process alive now. */
+export function liveResources(): ResourceCounts {
+  const counts = new Map<string, number>();
+  for (const kind of process.getActiveResourcesInfo()) {
+    if (watched.has(kind)) counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  }
+  const running = runningTimers();
+  if (running > 0) counts.set("Timeout", running);
+  return counts;
+}
+
+/**
+ * Tells what is there now and was not before, as "2 x Timeout". Looks again for a while before it says so, since a socket
+ * that was closed takes a few turns to go.
+ *
+ * @param patienceMs - Milliseconds to wait for what is closing. Default 2000.
+ */
+export async function leakedSince(before: ResourceCounts, patienceMs = 2000): Promise<string[]> {
+  // Rejections are reported at the end of a turn.
+  await new Promise<void>((resolve) => void startImmediate(resolve));
+  const deadline = performance.now() + patienceMs;
+  let leaked = difference(before, liveResources());
+  while (leaked.length > 0 && performance.now() < deadline) {
+    await new Promise<void>((resolve) => void startTimer(resolve, 10).unref());
+    leaked = difference(before, liveResources());
+  }
+  return leaked;
+}
+
+function runningTimers(): number {
+  for (const timer of timers) {
+    // Node's own mark of a timer that has fired or was cleared; there is no public one.
+    if (Reflect.get(timer, "_destroyed") === true) timers.delete(timer);
+  }
+  return [...timers].filter((timer) => timer.hasRef()).length;
+}
+
+function counting<Start extends StartTimer>(start: Start): Start {
+  const started = (...args: Parameters<typeof globalThis.setTimeout>): NodeJS.Timeout => {
+    const timer = start(...args);
+    timers.add(timer);
+    return timer;
+  };
+  // The promise form hangs on the function itself.
+  return Object.defineProperties(started, Object.getOwnPropertyDescriptors(start)) as unknown as Start;
+}
+
+function difference(before: ResourceCounts, now: ResourceCounts): string[] {
+  return [...now]
+    .map(([kind, count]) => ({ kind, more: count - (before.get(kind) ?? 0) }))
+    .filter(({ more }) => more > 0)
+    .map(({ kind, more }) => `${more} x ${kind}`);
+}
