@@ -26,7 +26,11 @@ export function createAgentTraffic(
       case "attributes":
         return agents.enrolment.attributes(nodeId, message);
       case "log":
-        return context.logger.info("An agent reports.", { node_id: nodeId, level: message.level, text: message.message });
+        return context.logger.info("An agent reports.", {
+          node_id: nodeId,
+          level: message.level,
+          text: message.message,
+        });
       case "progress":
       case "output":
       case "metrics":

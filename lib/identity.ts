@@ -26,6 +26,7 @@ export async function loadIdentity(storage: Storage, crypto: Crypto): Promise<Id
 
 function toIdentity(text: string, crypto: Crypto): Identity {
   const secret = fromHex(text);
-  if (secret?.length !== 32) throw new OrchestratorError("STORAGE_CORRUPT", { message: "The identity key is damaged." });
+  if (secret?.length !== 32)
+    throw new OrchestratorError("STORAGE_CORRUPT", { message: "The identity key is damaged." });
   return { signer: crypto.createSigner(secret), secret };
 }

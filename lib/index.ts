@@ -1,4 +1,73 @@
+/** Fleetwright: an embeddable orchestrator for fleets of machines. */
+export { Orchestrator } from "./orchestrator.ts";
+export type { OrchestratorOptions } from "./options.ts";
+export { systemClock, toTimestamp } from "./clock.ts";
+export type { Clock, Timer } from "./clock.ts";
 export { errorTable, isOrchestratorError, OrchestratorError } from "./errors.ts";
 export type { ErrorCode, ErrorOptions, Issue } from "./errors.ts";
+export { eventTable } from "./events.ts";
+export type {
+  EventCategory,
+  EventListener,
+  EventSubject,
+  EventType,
+  OrchestratorEvent,
+  Severity,
+} from "./events.ts";
 export { silentLogger } from "./logger.ts";
 export type { LogFields, Logger } from "./logger.ts";
+export { version } from "./version.ts";
+
+// Callers and permissions
+export { systemCaller } from "./access/caller.ts";
+export type { AnonymousCaller, Caller, CallOrigin, OperatorCaller, SystemCaller } from "./access/caller.ts";
+export { permissionTable } from "./access/permissions.ts";
+export type { Permission } from "./access/permissions.ts";
+export { roles } from "./access/roles.ts";
+export type { Role } from "./access/roles.ts";
+
+// Features, each a property of the orchestrator
+export type { Access } from "./access/access.ts";
+export type { Operators } from "./access/operators.ts";
+export type { Agents } from "./agents/agents.ts";
+export type { TagVerbs } from "./agents/tag-verbs.ts";
+export type { Assignments } from "./assignments/assignments.ts";
+export type { Audit } from "./audit/audit.ts";
+export type { Drift } from "./drift/drift.ts";
+export type { Modules } from "./modules/modules.ts";
+export type { Operations } from "./operations/operations.ts";
+export type { Rollouts } from "./rollouts/rollouts.ts";
+export type { StatusReport } from "./status/status.ts";
+
+// What the verbs take and return: the schemas that adapters serve
+export * as schemas from "./schemas.ts";
+export type { Challenge, Operator, Session } from "./access/schemas.ts";
+export type { Agent, AgentAttributes, TagList } from "./agents/schemas.ts";
+export type { Assignment, AssignmentDetail } from "./assignments/schemas.ts";
+export type { AuditEvent, AuditRetention, AuditVerification } from "./audit/schemas.ts";
+export type { DriftDetail, DriftRecord, DriftStatus } from "./drift/schemas.ts";
+export type { Page } from "./internal/common-schemas.ts";
+export type { Module, ModuleDetail } from "./modules/schemas.ts";
+export type {
+  BelievedState,
+  Operation,
+  OperationDetail,
+  OperationKind,
+  OperationOutputList,
+  OperationStatus,
+} from "./operations/schemas.ts";
+export type { Rollout } from "./rollouts/schemas.ts";
+export type { Status } from "./status/schemas.ts";
+export type { Change, Counts, ResourceResult } from "./state/result.ts";
+
+// Ports, and the implementations that ship
+export { FileStorage } from "./storage/file-storage.ts";
+export { MemoryStorage } from "./storage/memory-storage.ts";
+export type { Storage } from "./storage/storage.ts";
+export { MemoryTransport } from "./transport/memory-transport.ts";
+export { SocketTransport } from "./transport/socket-transport.ts";
+export type { Transport } from "./transport/transport.ts";
+export type { FrameSocket } from "./transport/socket.ts";
+export { nodeCrypto } from "./crypto/node-crypto.ts";
+export type { Crypto, KeyPair, Signer } from "./crypto/crypto.ts";
+export { fromHex, toHex } from "./crypto/encoding.ts";

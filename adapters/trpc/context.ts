@@ -1,5 +1,6 @@
 /** What a procedure is given with each call, however the call came in. */
 import { OrchestratorError } from "fleetwright";
+import type { CallOrigin } from "fleetwright";
 
 /** Where a call came from. */
 export interface RequestInfo {
@@ -31,24 +32,27 @@ export type ContextFactory<Context> = (request: RequestInfo, authorization: stri
 export interface AuthenticatesCallers<Caller> {
   access: {
     /**
-     * Finds the session of a bearer token.
+     * Finds the session of a bearer token; without one it is the anonymous caller.
      *
-     * @throws {OrchestratorError} `UNAUTHENTICATED` when there is none.
+     * @throws {OrchestratorError} `UNAUTHENTICATED` when there is no such session.
      */
-    authenticate(token: string): Promise<Caller>;
+    authenticate(token: string | null, origin: CallOrigin): Promise<Caller>;
   };
 }
 
 /** Prepares the contexts of all requests to one orchestrator. */
 export function createContextFactory<Caller, Orchestrator extends AuthenticatesCallers<Caller>>(
   orchestrator: Orchestrator,
-  anonymous: Caller,
 ): ContextFactory<RequestContext<Orchestrator, Caller>> {
   return (request, authorization) => {
     let found: Promise<Caller> | undefined;
     const find = async (): Promise<Caller> => {
-      if (authorization === undefined) return anonymous;
-      return orchestrator.access.authenticate(bearerToken(authorization));
+      const { request_id, source_address } = request;
+      const origin = { request_id, ...(source_address !== null && { source_address }) };
+      return orchestrator.access.authenticate(
+        authorization === undefined ? null : bearerToken(authorization),
+        origin,
+      );
     };
     return { orchestrator, request, caller: () => (found ??= find()) };
   };

@@ -14,7 +14,14 @@ import type { Operations } from "../operations/operations.ts";
 import { countOutcomes } from "../state/result.ts";
 import type { Write } from "../storage/storage.ts";
 import type { DriftDocument } from "./documents.ts";
-import { checkDriftInput, driftIdInput, listDriftInput, type DriftDetail, type DriftRecord, type DriftStatus } from "./schemas.ts";
+import {
+  checkDriftInput,
+  driftIdInput,
+  listDriftInput,
+  type DriftDetail,
+  type DriftRecord,
+  type DriftStatus,
+} from "./schemas.ts";
 
 /** Whether machines are still as their last successful apply left them. */
 export class Drift {
@@ -101,7 +108,8 @@ export class Drift {
       limit: 20,
     });
     const latest = page.items.find((item) => item.value.status !== "running");
-    if (!latest) throw new OrchestratorError("NOT_FOUND", { message: "This agent was never checked for drift." });
+    if (!latest)
+      throw new OrchestratorError("NOT_FOUND", { message: "This agent was never checked for drift." });
     return this.#detail(latest.key);
   }
 
@@ -117,7 +125,8 @@ export class Drift {
 
   async #detail(driftId: string): Promise<DriftDetail> {
     const record = await this.#context.storage.get<DriftDocument>("drift_records", driftId);
-    if (!record) throw new OrchestratorError("NOT_FOUND", { message: `There is no drift record ${driftId}.` });
+    if (!record)
+      throw new OrchestratorError("NOT_FOUND", { message: `There is no drift record ${driftId}.` });
     return { ...record.value, resources: (await this.#operations.resultsOf(driftId)).results };
   }
 
@@ -149,7 +158,10 @@ export class Drift {
       metadata: { drift_id: operation_id, counts: { ...counts } },
     };
     const value = { drifted: isDrifted };
-    return { writes: [...writes, { kind: "put", collection: "drift_states", key: node_id, value }], events: [event] };
+    return {
+      writes: [...writes, { kind: "put", collection: "drift_states", key: node_id, value }],
+      events: [event],
+    };
   }
 
   #newRecord(driftId: string, nodeId: string, baselineOperationId: string): DriftDocument {

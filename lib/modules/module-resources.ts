@@ -31,5 +31,9 @@ export function resolveResources(
 /** Refuses resources that contradict each other; `RESOURCE_CONFLICT` names both sides of each contradiction. */
 export function requireAgreement(resources: readonly ResolvedResource[]): void {
   const conflicts = findConflicts(resources);
-  if (conflicts.length > 0) throw new OrchestratorError("RESOURCE_CONFLICT", { issues: conflicts });
+  if (conflicts.length === 0) return;
+  throw new OrchestratorError("RESOURCE_CONFLICT", {
+    message: conflicts[0]!.message,
+    issues: conflicts.map(({ message }) => ({ path: ["modules"], message })),
+  });
 }

@@ -19,6 +19,7 @@ import {
   uploadModuleInput,
   type Module,
   type ModuleDetail,
+  type UploadedModule,
 } from "./schemas.ts";
 
 /** How many parsed revisions are kept in memory: parsing is slow and a fleet applies the same few. */
@@ -78,13 +79,10 @@ export class Modules {
   /**
    * Takes a module in. Content that equals the newest revision's changes nothing.
    *
-   * @returns The module, and whether a revision was made.
+   * @returns The module; `created` tells whether a revision was made.
    * @throws {OrchestratorError} `MODULE_INVALID` with line and column of every fault; nothing is stored then.
    */
-  async upload(
-    caller: Caller,
-    input: z.input<typeof uploadModuleInput>,
-  ): Promise<{ created: boolean; module: Module }> {
+  async upload(caller: Caller, input: z.input<typeof uploadModuleInput>): Promise<UploadedModule> {
     await this.#context.authorize(caller, "modules.upload");
     const { content, name } = parseInput(uploadModuleInput, input);
     const parsed = parseModule(content);
@@ -98,10 +96,10 @@ export class Modules {
     for (;;) {
       const newest = await this.#context.storage.get<ModuleDocument>("modules", parsed.name);
       if (newest?.value.content_hash === hash)
-        return { created: false, module: await this.#toModule(newest.value) };
+        return { ...(await this.#toModule(newest.value)), created: false };
       const document = this.#toDocument(caller, parsed, { hash, size: bytes.length, before: newest });
       if (await this.#store(caller, document, newest))
-        return { created: true, module: await this.#toModule(document) };
+        return { ...(await this.#toModule(document)), created: true };
     }
   }
 

@@ -22,6 +22,12 @@ export const moduleDetailSchema = moduleSchema
   })
   .meta({ id: "ModuleDetail" });
 
+export const uploadedModuleSchema = moduleSchema
+  .extend({
+    created: z.boolean().describe("Whether a revision was made; false where the content was there already."),
+  })
+  .meta({ id: "UploadedModule" });
+
 export const modulePageSchema = pageOf(moduleSchema);
 export const listModulesInput = z.strictObject(pageInput);
 export const uploadModuleInput = z.strictObject({
@@ -35,4 +41,5 @@ export const getModuleInput = z.strictObject({
 export const moduleNameInput = z.strictObject({ name: nameSchema });
 
 export type Module = z.infer<typeof moduleSchema>;
+export type UploadedModule = z.infer<typeof uploadedModuleSchema>;
 export type ModuleDetail = z.infer<typeof moduleDetailSchema>;

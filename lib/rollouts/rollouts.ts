@@ -21,7 +21,10 @@ export class Rollouts {
   readonly #assignments: Assignments;
   readonly #operations: Operations;
 
-  constructor(context: Context, features: { agents: Agents; assignments: Assignments; operations: Operations }) {
+  constructor(
+    context: Context,
+    features: { agents: Agents; assignments: Assignments; operations: Operations },
+  ) {
     this.#context = context;
     this.#agents = features.agents;
     this.#assignments = features.assignments;
@@ -82,7 +85,13 @@ export class Rollouts {
         assignment: rollout.assignment,
         rolloutId: rollout.rollout_id,
       });
-      return { node_id: nodeId, name, operation_id: operation.operation_id, status: operation.status, summary: "" };
+      return {
+        node_id: nodeId,
+        name,
+        operation_id: operation.operation_id,
+        status: operation.status,
+        summary: "",
+      };
     } catch (error) {
       if (!isOrchestratorError(error)) throw error;
       const { code, message } = error;
@@ -107,10 +116,21 @@ function summarize({ error, counts }: Operation): string {
   return told.join(", ");
 }
 
-function toRollout(rollout: Pick<Rollout, "rollout_id" | "assignment" | "kind">, operations: Member[]): Rollout {
-  const counts = Object.fromEntries(operationStatusSchema.options.map((status) => [status, 0])) as Rollout["counts"];
+function toRollout(
+  rollout: Pick<Rollout, "rollout_id" | "assignment" | "kind">,
+  operations: Member[],
+): Rollout {
+  const counts = Object.fromEntries(
+    operationStatusSchema.options.map((status) => [status, 0]),
+  ) as Rollout["counts"];
   for (const { status } of operations) counts[status] += 1;
-  return { ...rollout, status: statusOf(counts, operations.length), matched: operations.length, counts, operations };
+  return {
+    ...rollout,
+    status: statusOf(counts, operations.length),
+    matched: operations.length,
+    counts,
+    operations,
+  };
 }
 
 function statusOf(counts: Record<OperationStatus, number>, total: number): Rollout["status"] {

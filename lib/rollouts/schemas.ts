@@ -16,7 +16,10 @@ export const rolloutSchema = z
       z.object({
         node_id: z.string(),
         name: z.string(),
-        operation_id: z.string().optional().describe("Absent where no operation could be made; `error` says why."),
+        operation_id: z
+          .string()
+          .optional()
+          .describe("Absent where no operation could be made; `error` says why."),
         status: operationStatusSchema,
         summary: z.string(),
         error: z.object({ code: z.string(), message: z.string() }).optional(),

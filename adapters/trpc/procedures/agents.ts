@@ -1,0 +1,72 @@
+import { schemas } from "fleetwright";
+import { z } from "zod";
+import { procedure, route, t } from "./builder.ts";
+
+const tag = "Agents";
+
+export const agentProcedures = t.router({
+  list: procedure
+    .meta(route("agents.list", "GET /agents", { tag, summary: "List agents" }))
+    .input(schemas.listAgentsInput)
+    .output(schemas.agentPageSchema)
+    .query(async ({ ctx, input }) => ctx.orchestrator.agents.list(await ctx.caller(), input)),
+  get: procedure
+    .meta(route("agents.get", "GET /agents/{node_id}", { tag, summary: "Get one agent" }))
+    .input(schemas.agentIdInput)
+    .output(schemas.agentSchema)
+    .query(async ({ ctx, input }) => ctx.orchestrator.agents.get(await ctx.caller(), input)),
+  setStatus: procedure
+    .meta(route("agents.setStatus", "POST /agents/{node_id}", { tag, summary: "Approve or reject an agent" }))
+    .input(schemas.setStatusInput)
+    .output(schemas.agentSchema)
+    .mutation(async ({ ctx, input }) => ctx.orchestrator.agents.setStatus(await ctx.caller(), input)),
+  remove: procedure
+    .meta(
+      route("agents.remove", "DELETE /agents/{node_id}", {
+        tag,
+        summary: "Remove a rejected agent's record",
+      }),
+    )
+    .input(schemas.agentIdInput)
+    .output(z.void())
+    .mutation(async ({ ctx, input }) => ctx.orchestrator.agents.remove(await ctx.caller(), input)),
+  attributes: procedure
+    .meta(
+      route("agents.attributes", "GET /agents/{node_id}/attributes", {
+        tag,
+        summary: "Get the attributes of an agent",
+      }),
+    )
+    .input(schemas.agentIdInput)
+    .output(schemas.agentAttributesSchema)
+    .query(async ({ ctx, input }) => ctx.orchestrator.agents.attributes(await ctx.caller(), input)),
+});
+
+export const tagProcedures = t.router({
+  list: procedure
+    .meta(route("tags.list", "GET /tags", { tag, summary: "List all distinct tag keys and values" }))
+    .output(schemas.tagListSchema)
+    .query(async ({ ctx }) => ctx.orchestrator.agents.tags.list(await ctx.caller())),
+  replace: procedure
+    .meta(
+      route("tags.replace", "PUT /agents/{node_id}/tags", { tag, summary: "Replace all tags of an agent" }),
+    )
+    .input(schemas.replaceTagsInput)
+    .output(schemas.agentTagsSchema)
+    .mutation(async ({ ctx, input }) => ctx.orchestrator.agents.tags.replace(await ctx.caller(), input)),
+  set: procedure
+    .meta(route("tags.set", "PUT /agents/{node_id}/tags/{key}", { tag, summary: "Set one tag of an agent" }))
+    .input(schemas.setTagInput)
+    .output(schemas.agentTagsSchema)
+    .mutation(async ({ ctx, input }) => ctx.orchestrator.agents.tags.set(await ctx.caller(), input)),
+  remove: procedure
+    .meta(
+      route("tags.remove", "DELETE /agents/{node_id}/tags/{key}", {
+        tag,
+        summary: "Remove one tag of an agent",
+      }),
+    )
+    .input(schemas.removeTagInput)
+    .output(z.void())
+    .mutation(async ({ ctx, input }) => ctx.orchestrator.agents.tags.remove(await ctx.caller(), input)),
+});

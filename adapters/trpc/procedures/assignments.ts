@@ -1,0 +1,69 @@
+import { schemas } from "fleetwright";
+import type { Assignment, Rollout } from "fleetwright";
+import { z } from "zod";
+import { procedure, route, t } from "./builder.ts";
+
+const tag = "Assignments";
+const made = {
+  status: 201,
+  location: (assignment: Assignment) => `/assignments/${assignment.name}`,
+} as const;
+
+/** 202 while operations are open. */
+const started = {
+  status: (rollout: Rollout) => (rollout.status === "running" ? 202 : 200),
+  statuses: [200, 202],
+  location: (rollout: Rollout) => `/state/operations?rollout_id=${rollout.rollout_id}`,
+} as const;
+
+export const assignmentProcedures = t.router({
+  list: procedure
+    .meta(route("assignments.list", "GET /assignments", { tag, summary: "List assignments" }))
+    .input(schemas.listAssignmentsInput)
+    .output(schemas.assignmentPageSchema)
+    .query(async ({ ctx, input }) => ctx.orchestrator.assignments.list(await ctx.caller(), input)),
+  create: procedure
+    .meta(
+      route("assignments.create", "POST /assignments", { tag, summary: "Create an assignment", rest: made }),
+    )
+    .input(schemas.createAssignmentInput)
+    .output(schemas.assignmentSchema)
+    .mutation(async ({ ctx, input }) => ctx.orchestrator.assignments.create(await ctx.caller(), input)),
+  get: procedure
+    .meta(route("assignments.get", "GET /assignments/{name}", { tag, summary: "Get one assignment" }))
+    .input(schemas.assignmentNameInput)
+    .output(schemas.assignmentDetailSchema)
+    .query(async ({ ctx, input }) => ctx.orchestrator.assignments.get(await ctx.caller(), input)),
+  update: procedure
+    .meta(route("assignments.update", "PUT /assignments/{name}", { tag, summary: "Change an assignment" }))
+    .input(schemas.updateAssignmentInput)
+    .output(schemas.assignmentSchema)
+    .mutation(async ({ ctx, input }) => ctx.orchestrator.assignments.update(await ctx.caller(), input)),
+  remove: procedure
+    .meta(route("assignments.remove", "DELETE /assignments/{name}", { tag, summary: "Delete an assignment" }))
+    .input(schemas.assignmentNameInput)
+    .output(z.void())
+    .mutation(async ({ ctx, input }) => ctx.orchestrator.assignments.remove(await ctx.caller(), input)),
+  apply: procedure
+    .meta(
+      route("assignments.apply", "POST /assignments/{name}/apply", {
+        tag,
+        summary: "Apply to every agent that the selector matches now",
+        rest: started,
+      }),
+    )
+    .input(schemas.rolloutInput)
+    .output(schemas.rolloutSchema)
+    .mutation(async ({ ctx, input }) => ctx.orchestrator.rollouts.apply(await ctx.caller(), input)),
+  plan: procedure
+    .meta(
+      route("assignments.plan", "POST /assignments/{name}/plan", {
+        tag,
+        summary: "Plan against every agent that the selector matches now",
+        rest: started,
+      }),
+    )
+    .input(schemas.rolloutInput)
+    .output(schemas.rolloutSchema)
+    .mutation(async ({ ctx, input }) => ctx.orchestrator.rollouts.plan(await ctx.caller(), input)),
+});

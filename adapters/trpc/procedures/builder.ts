@@ -1,0 +1,40 @@
+/** What every procedure begins with. A procedure is one line of glue: schemas, how it shows over REST, one call into lib. */
+import { initTRPC } from "@trpc/server";
+import { permissionTable } from "fleetwright";
+import type { Caller, Orchestrator, Permission } from "fleetwright";
+import type { RequestContext } from "../context.ts";
+import { errorLink, trpcOptions } from "../trpc.ts";
+import type { ProcedureMeta, RestMeta } from "../trpc.ts";
+
+/** The context that the procedures need. */
+export type ProcedureContext = RequestContext<Orchestrator, Caller>;
+
+export const t = initTRPC.context<ProcedureContext>().meta<ProcedureMeta>().create(trpcOptions);
+
+export const procedure = t.procedure.use(errorLink);
+
+type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+
+/** What a procedure says of itself beside its schemas. */
+interface Description {
+  /** One line for the OpenAPI description. */
+  summary: string;
+  /** The group it is shown in. */
+  tag: string;
+  rest?: RestMeta;
+}
+
+/**
+ * The REST route of a procedure. Every procedure is named after its permission: one that the table does not have does not
+ * compile, so that nothing is served which nobody decided about.
+ */
+export function route(
+  permission: Permission,
+  at: `${Method} /${string}`,
+  description: Description,
+): ProcedureMeta {
+  const [method, path] = at.split(" ") as [Method, `/${string}`];
+  const { summary, tag, rest } = description;
+  const protect = permissionTable[permission] !== "anyone";
+  return { openapi: { method, path, summary, tags: [tag], protect }, ...(rest && { rest }) };
+}

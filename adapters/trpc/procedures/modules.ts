@@ -1,0 +1,36 @@
+import { schemas } from "fleetwright";
+import { z } from "zod";
+import { procedure, route, t } from "./builder.ts";
+import type { Module } from "fleetwright";
+
+const tag = "Modules";
+
+/** 201 for a new module or revision, 200 for content that is there already. */
+const uploaded = {
+  status: (module: Module & { created: boolean }) => (module.created ? 201 : 200),
+  statuses: [200, 201],
+  location: (module: Module) => `/modules/${module.name}`,
+} as const;
+
+export const moduleProcedures = t.router({
+  list: procedure
+    .meta(route("modules.list", "GET /modules", { tag, summary: "List modules" }))
+    .input(schemas.listModulesInput)
+    .output(schemas.modulePageSchema)
+    .query(async ({ ctx, input }) => ctx.orchestrator.modules.list(await ctx.caller(), input)),
+  upload: procedure
+    .meta(route("modules.upload", "POST /modules", { tag, summary: "Upload a module", rest: uploaded }))
+    .input(schemas.uploadModuleInput)
+    .output(schemas.uploadedModuleSchema)
+    .mutation(async ({ ctx, input }) => ctx.orchestrator.modules.upload(await ctx.caller(), input)),
+  get: procedure
+    .meta(route("modules.get", "GET /modules/{name}", { tag, summary: "Get a module's details and content" }))
+    .input(schemas.getModuleInput)
+    .output(schemas.moduleDetailSchema)
+    .query(async ({ ctx, input }) => ctx.orchestrator.modules.get(await ctx.caller(), input)),
+  remove: procedure
+    .meta(route("modules.remove", "DELETE /modules/{name}", { tag, summary: "Delete a module" }))
+    .input(schemas.moduleNameInput)
+    .output(z.void())
+    .mutation(async ({ ctx, input }) => ctx.orchestrator.modules.remove(await ctx.caller(), input)),
+});

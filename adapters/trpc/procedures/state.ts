@@ -1,0 +1,144 @@
+import { schemas } from "fleetwright";
+import type { DriftRecord, Operation } from "fleetwright";
+import { procedure, route, t } from "./builder.ts";
+
+const tag = "State";
+
+/** 202 while the operation is open. */
+const started = {
+  status: ({ status }: Operation) => (status === "queued" || status === "running" ? 202 : 200),
+  statuses: [200, 202],
+  location: (operation: Operation) => `/state/operations/${operation.operation_id}`,
+} as const;
+
+/** 202 while the check is open. */
+const checking = {
+  status: ({ status }: DriftRecord) => (status === "running" ? 202 : 200),
+  statuses: [200, 202],
+  location: (record: DriftRecord) => `/drift/${record.drift_id}`,
+} as const;
+
+export const stateProcedures = t.router({
+  apply: procedure
+    .meta(
+      route("state.apply", "POST /agents/{node_id}/apply", {
+        tag,
+        summary: "Apply modules to the agent",
+        rest: started,
+      }),
+    )
+    .input(schemas.applyInput)
+    .output(schemas.operationSchema)
+    .mutation(async ({ ctx, input }) => ctx.orchestrator.operations.apply(await ctx.caller(), input)),
+  plan: procedure
+    .meta(
+      route("state.plan", "POST /agents/{node_id}/plan", {
+        tag,
+        summary: "Plan a change of the agent",
+        rest: started,
+      }),
+    )
+    .input(schemas.planInput)
+    .output(schemas.operationSchema)
+    .mutation(async ({ ctx, input }) => ctx.orchestrator.operations.plan(await ctx.caller(), input)),
+  believed: procedure
+    .meta(
+      route("state.believed", "GET /agents/{node_id}/state", {
+        tag,
+        summary: "Get the believed state of the machine",
+      }),
+    )
+    .input(schemas.agentIdInput)
+    .output(schemas.believedStateSchema)
+    .query(async ({ ctx, input }) => ctx.orchestrator.operations.believed(await ctx.caller(), input)),
+});
+
+export const operationProcedures = t.router({
+  list: procedure
+    .meta(
+      route("operations.list", "GET /state/operations", {
+        tag,
+        summary: "List operations, most recent first",
+      }),
+    )
+    .input(schemas.listOperationsInput)
+    .output(schemas.operationPageSchema)
+    .query(async ({ ctx, input }) => ctx.orchestrator.operations.list(await ctx.caller(), input)),
+  listForAgent: procedure
+    .meta(
+      route("operations.listForAgent", "GET /agents/{node_id}/state/operations", {
+        tag,
+        summary: "List operations of one agent, most recent first",
+      }),
+    )
+    .input(schemas.listAgentOperationsInput)
+    .output(schemas.operationPageSchema)
+    .query(async ({ ctx, input }) => ctx.orchestrator.operations.listForAgent(await ctx.caller(), input)),
+  get: procedure
+    .meta(
+      route("operations.get", "GET /state/operations/{operation_id}", {
+        tag,
+        summary: "Get one operation with the result of each resource",
+      }),
+    )
+    .input(schemas.operationIdInput)
+    .output(schemas.operationDetailSchema)
+    .query(async ({ ctx, input }) => ctx.orchestrator.operations.get(await ctx.caller(), input)),
+  output: procedure
+    .meta(
+      route("operations.output", "GET /agents/{node_id}/state/operations/{operation_id}/output", {
+        tag,
+        summary: "Get what the scripts of an operation printed",
+      }),
+    )
+    .input(schemas.operationOfAgentInput)
+    .output(schemas.outputListSchema)
+    .query(async ({ ctx, input }) => ctx.orchestrator.operations.output(await ctx.caller(), input)),
+  cancel: procedure
+    .meta(
+      route("operations.cancel", "POST /state/operations/{operation_id}/cancel", {
+        tag,
+        summary: "Stop an operation after the change in progress",
+        rest: started,
+      }),
+    )
+    .input(schemas.operationIdInput)
+    .output(schemas.operationSchema)
+    .mutation(async ({ ctx, input }) => ctx.orchestrator.operations.cancel(await ctx.caller(), input)),
+});
+
+export const driftProcedures = t.router({
+  check: procedure
+    .meta(
+      route("drift.check", "POST /agents/{node_id}/drift", {
+        tag,
+        summary: "Compare the machine with its last successful apply",
+        rest: checking,
+      }),
+    )
+    .input(schemas.checkDriftInput)
+    .output(schemas.driftDetailSchema)
+    .mutation(async ({ ctx, input }) => ctx.orchestrator.drift.check(await ctx.caller(), input)),
+  list: procedure
+    .meta(
+      route("drift.list", "GET /agents/{node_id}/drift", { tag, summary: "List drift records of the agent" }),
+    )
+    .input(schemas.listDriftInput)
+    .output(schemas.driftPageSchema)
+    .query(async ({ ctx, input }) => ctx.orchestrator.drift.list(await ctx.caller(), input)),
+  latest: procedure
+    .meta(
+      route("drift.latest", "GET /agents/{node_id}/drift/latest", {
+        tag,
+        summary: "Get the newest drift record",
+      }),
+    )
+    .input(schemas.agentIdInput)
+    .output(schemas.driftDetailSchema)
+    .query(async ({ ctx, input }) => ctx.orchestrator.drift.latest(await ctx.caller(), input)),
+  get: procedure
+    .meta(route("drift.get", "GET /drift/{drift_id}", { tag, summary: "Get one drift record" }))
+    .input(schemas.driftIdInput)
+    .output(schemas.driftDetailSchema)
+    .query(async ({ ctx, input }) => ctx.orchestrator.drift.get(await ctx.caller(), input)),
+});

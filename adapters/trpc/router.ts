@@ -1,0 +1,31 @@
+/** The whole product as one router: what tRPC serves, and what REST and its OpenAPI description are derived from. */
+import { schemas } from "fleetwright";
+import { authProcedures, operatorProcedures } from "./procedures/access.ts";
+import { agentProcedures, tagProcedures } from "./procedures/agents.ts";
+import { assignmentProcedures } from "./procedures/assignments.ts";
+import { auditProcedures } from "./procedures/audit.ts";
+import { procedure, route, t } from "./procedures/builder.ts";
+import { moduleProcedures } from "./procedures/modules.ts";
+import { driftProcedures, operationProcedures, stateProcedures } from "./procedures/state.ts";
+
+export const appRouter = t.router({
+  status: t.router({
+    get: procedure
+      .meta(route("status.get", "GET /status", { tag: "Status", summary: "Get protocol version and health" }))
+      .output(schemas.statusSchema)
+      .query(async ({ ctx }) => ctx.orchestrator.status.get(await ctx.caller())),
+  }),
+  auth: authProcedures,
+  operators: operatorProcedures,
+  agents: agentProcedures,
+  tags: tagProcedures,
+  modules: moduleProcedures,
+  assignments: assignmentProcedures,
+  state: stateProcedures,
+  operations: operationProcedures,
+  drift: driftProcedures,
+  audit: auditProcedures,
+});
+
+/** The type of the router, for typed clients. */
+export type AppRouter = typeof appRouter;

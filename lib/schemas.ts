@@ -1,0 +1,10 @@
+/** Every schema of an input or output, for adapters: they define none of their own. */
+export * from "./access/schemas.ts";
+export * from "./agents/schemas.ts";
+export * from "./assignments/schemas.ts";
+export * from "./audit/schemas.ts";
+export * from "./drift/schemas.ts";
+export * from "./modules/schemas.ts";
+export * from "./operations/schemas.ts";
+export * from "./rollouts/schemas.ts";
+export * from "./status/schemas.ts";
