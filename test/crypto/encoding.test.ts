@@ -1,0 +1,46 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  concatBytes,
+  fromBase64,
+  fromHex,
+  nodeIdOf,
+  toBase64,
+  toHex,
+  toUtf8,
+} from "../../lib/crypto/encoding.ts";
+import { nodeCrypto } from "../../lib/crypto/node-crypto.ts";
+
+describe("hex", () => {
+  test("reads back what it wrote", () => {
+    fc.assert(fc.property(fc.uint8Array(), (bytes) => void expect(fromHex(toHex(bytes))).toEqual(bytes)));
+  });
+  test.each(["0", "0g", "AB", "0x00", " 00", "00\n"])("refuses %j", (text) => {
+    expect(fromHex(text)).toBe(null);
+  });
+});
+
+describe("base64", () => {
+  test("reads back what it wrote, which is what Buffer writes", () => {
+    fc.assert(
+      fc.property(fc.uint8Array(), (bytes) => {
+        expect(toBase64(bytes)).toBe(Buffer.from(bytes).toString("base64"));
+        expect(fromBase64(toBase64(bytes))).toEqual(bytes);
+      }),
+    );
+  });
+  test.each(["A", "AA", "AAA", "AA=", "AA==\n", "AB==", "AAB=", "-_==", "AA==AA==", " AA=="])(
+    "refuses %j",
+    (text) => {
+      expect(fromBase64(text)).toBe(null);
+    },
+  );
+});
+
+test("joins bytes in order", () => {
+  expect(concatBytes(toUtf8("a"), new Uint8Array(), toUtf8("bc"))).toEqual(toUtf8("abc"));
+});
+
+test("names an agent by the hash of its key", () => {
+  expect(nodeIdOf(toUtf8("abc"), nodeCrypto)).toBe("ba7816bf8f01cfea414140de5dae2223");
+});
