@@ -1,9 +1,14 @@
 import { z } from "zod";
-import { appliedResourceSchema } from "../state/applied.ts";
 import { resourceResultSchema } from "../state/result.ts";
-import { resultMessageSchema } from "../wire/messages.ts";
+import { type AgentMessage, type MessageOf, agentMessageSchema } from "../wire/messages.ts";
+import { appliedResourceSchema } from "./applied-set.ts";
 
 const timestamp = z.iso.datetime();
+
+const resultMessageSchema = z.custom<MessageOf<AgentMessage, "result">>((value) => {
+  const message = agentMessageSchema.safeParse(value);
+  return message.success && message.data.type === "result";
+});
 
 /** One line of the journal of an operation. */
 export const journalRecordSchema = z.discriminatedUnion("record", [
@@ -20,6 +25,7 @@ export const journalRecordSchema = z.discriminatedUnion("record", [
   z.strictObject({ record: z.literal("finished"), result: resultMessageSchema }),
 ]);
 
+/** One line of the journal of an operation. */
 export type JournalRecord = z.infer<typeof journalRecordSchema>;
 
 /** Reads a journal up to its first damaged line. A last line without its end was being written and is no damage. */

@@ -17,7 +17,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "../clock.ts";
 import type { Logger } from "../logger.ts";
-import type { AppliedResource } from "../state/applied.ts";
+import type { AppliedResource } from "../state/state-item.ts";
 import type { ResourceResult } from "../state/result.ts";
 import type { AgentMessage, MessageOf } from "../wire/messages.ts";
 import { toTimestamp } from "../clock.ts";
@@ -53,9 +53,13 @@ export interface JournalContext {
   logger: Logger;
 }
 
-// An id becomes a file name only in this form.
 const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const fileSuffix = ".jsonl";
+
+/** Whether a text is an operation's id in the one form that may become a file name. */
+export function isOperationId(text: string): boolean {
+  return uuidPattern.test(text);
+}
 
 /** What the agent was told to do, and what came of it. The life of an operation is at the head of this file. */
 export class OperationJournal {
@@ -197,7 +201,7 @@ export class OperationJournal {
     const accepted: (AcceptedOperation & { finished: boolean; at: string })[] = [];
     for (const name of readdirSync(this.#folder)) {
       const operationId = name.slice(0, -fileSuffix.length);
-      if (!name.endsWith(fileSuffix) || !uuidPattern.test(operationId)) continue;
+      if (!name.endsWith(fileSuffix) || !isOperationId(operationId)) continue;
       const records = this.#read(operationId);
       const [first] = records;
       const path = this.#pathOf(operationId);
@@ -230,7 +234,7 @@ export class OperationJournal {
   }
 
   #pathOf(operationId: string): string {
-    if (!uuidPattern.test(operationId)) throw new TypeError("An operation id must be a lower-case UUID.");
+    if (!isOperationId(operationId)) throw new TypeError("An operation id must be a lower-case UUID.");
     return join(this.#folder, operationId + fileSuffix);
   }
 
