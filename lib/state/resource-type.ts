@@ -38,6 +38,8 @@ export interface ResourceType<Spec = unknown> {
    * after each apply, so that a changed `undo` is the one that is used.
    */
   readonly capturesFrom?: "machine" | "spec";
+  /** Whether `check` starts programs: then several are checked at once, each with a deadline of its own. Default: no. */
+  readonly checksWithPrograms?: boolean;
   /** What the resource is about on the machine; null = nothing but its module and id, which then names it. */
   identity(spec: Spec): string | null;
   /** Whether nothing but a trigger (`run_on`) ever makes it act; such a resource without one is a fault. */

@@ -7,7 +7,7 @@ export const pathSchema = z
   .max(4096)
   // eslint-disable-next-line no-control-regex -- NUL ends a path for the kernel
   .regex(
-    /^\/(?!.*\/\/)(?!.*\/\.{1,2}(?:\/|$))[^\u0000]*[^/\u0000]$/,
+    /^(?![\s\S]*\/\/)(?![\s\S]*\/\.{1,2}(?:\/|$))\/[^\u0000]*[^/\u0000]$/,
     "must be an absolute path without . or ..",
   );
 

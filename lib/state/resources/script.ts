@@ -60,6 +60,7 @@ export const scriptResourceType = defineResourceType<ScriptSpec>({
   schema: scriptSchema,
   priorSchema: scriptPriorSchema,
   capturesFrom: "spec",
+  checksWithPrograms: true,
   identity: () => null,
   triggeredOnly: (spec) => spec.check === undefined && spec.creates === undefined,
   check,

@@ -1,0 +1,29 @@
+import { OrchestratorError } from "../errors.ts";
+
+/** Names the refusal of a machine: `HOST_ERROR` with the path and the name of the system's error. */
+export function hostError(path: string, errno: string, cause?: unknown): OrchestratorError {
+  const message = `${meanings[errno] ?? "The machine refused"}: ${path} (${errno}).`;
+  return new OrchestratorError("HOST_ERROR", { message, details: { path, errno }, cause });
+}
+
+/** The name of a system error, e.g. "ENOENT"; "UNKNOWN" for anything else. */
+export function errnoOf(error: unknown): string {
+  const code: unknown =
+    typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
+  return typeof code === "string" ? code : "UNKNOWN";
+}
+
+const meanings: Readonly<Record<string, string>> = {
+  ENOENT: "There is nothing at this path",
+  ENOTDIR: "A part of this path is not a folder",
+  EISDIR: "There is a folder at this path",
+  EEXIST: "There is something at this path",
+  ENOTEMPTY: "The folder is not empty",
+  EACCES: "The agent is not allowed to",
+  EPERM: "The agent is not allowed to",
+  ENOSPC: "The disk is full",
+  EDQUOT: "The disk quota is used up",
+  EROFS: "The file system is read-only",
+  ELOOP: "There is a link at this path",
+  ETXTBSY: "The program is running",
+};

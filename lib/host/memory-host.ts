@@ -1,0 +1,126 @@
+/** A machine in memory: files, users and programs that exist only as long as the object. */
+import { createHash } from "node:crypto";
+import type { Host, HostBackups, HostCommand, HostCommandResult, HostUsers } from "./host.ts";
+import { hostError } from "./host-error.ts";
+import { MemoryFiles } from "./memory-files.ts";
+
+/** What a program does: a result without the parts that it has nothing to say about. */
+export type MemoryProgram = (
+  command: HostCommand,
+  signal: AbortSignal,
+) => Partial<HostCommandResult> | Promise<Partial<HostCommandResult>>;
+
+/** How a machine in memory begins. */
+export interface MemoryHostOptions {
+  /** Default: "linux". */
+  platform?: string;
+  /** Users and their numbers. Default: root is 0. */
+  users?: Readonly<Record<string, number>>;
+  /** Groups and their numbers. Default: root is 0. */
+  groups?: Readonly<Record<string, number>>;
+  /** Programs by the first argument of their command. What is not here does not exist. */
+  programs?: Readonly<Record<string, MemoryProgram>>;
+}
+
+/** One call that changed something or ran a program. */
+export interface HostWrite {
+  /** Name of the call, e.g. "writeFile". */
+  call: string;
+  /** The path, or the program. */
+  path: string;
+}
+
+/**
+ * A host whose machine is an object: for tests, and for trying modules without a machine.
+ *
+ * @example
+ * ```ts
+ * const host = new MemoryHost({ users: { root: 0, web: 33 } });
+ * host.files.makeDirectory("/etc", {});
+ * host.files.writeFile("/etc/motd", Buffer.from("hello\n"), { uid: 33 });
+ * console.log(host.writes.length); // 2
+ * ```
+ */
+export class MemoryHost implements Host {
+  readonly platform: string;
+  readonly files: MemoryFiles;
+  readonly users: HostUsers;
+  readonly backups: HostBackups;
+  /** Every change and every program that was run, in order. */
+  readonly writes: HostWrite[] = [];
+  /** How often {@link MemoryHost.barrier} was reached. */
+  barriers = 0;
+  readonly #programs: Readonly<Record<string, MemoryProgram>>;
+  readonly #kept = new Map<string, Uint8Array>();
+
+  constructor(options: MemoryHostOptions = {}) {
+    this.platform = options.platform ?? "linux";
+    this.files = new MemoryFiles(this.writes);
+    this.users = memoryUsers(options.users ?? { root: 0 }, options.groups ?? { root: 0 });
+    this.backups = this.#createBackups();
+    this.#programs = options.programs ?? {};
+  }
+
+  sha256(content: Uint8Array): string {
+    return createHash("sha256").update(content).digest("hex");
+  }
+
+  async run(command: HostCommand, signal: AbortSignal): Promise<HostCommandResult> {
+    signal.throwIfAborted();
+    const [name] = command.argv;
+    const program = this.#programs[name];
+    if (!program) throw hostError(name, "ENOENT");
+    this.writes.push({ call: "run", path: name });
+    const result: HostCommandResult = {
+      exitCode: 0,
+      signal: null,
+      timedOut: false,
+      stdout: "",
+      stderr: "",
+      truncated: { stdout: false, stderr: false },
+      ...(await program(command, signal)),
+    };
+    for (const stream of ["stdout", "stderr"] as const) {
+      if (result[stream] !== "") command.onOutput?.(stream, Buffer.from(result[stream]));
+    }
+    return result;
+  }
+
+  async barrier(): Promise<void> {
+    this.barriers += 1;
+  }
+
+  #createBackups(): HostBackups {
+    return {
+      save: (path) => {
+        const content = this.files.readFile(path);
+        const sha256 = this.sha256(content);
+        this.#kept.set(sha256, content);
+        return { sha256, sizeBytes: content.length };
+      },
+      sizeBytes: (sha256) => this.#kept.get(sha256)?.length ?? null,
+      restore: (sha256, path, attributes) => {
+        const content = this.#kept.get(sha256);
+        if (!content) throw hostError(`backup ${sha256}`, "ENOENT");
+        this.files.writeFile(path, content, attributes);
+      },
+      prune: (keep) => {
+        for (const sha256 of this.#kept.keys()) if (!keep.has(sha256)) this.#kept.delete(sha256);
+      },
+    };
+  }
+}
+
+function memoryUsers(
+  users: Readonly<Record<string, number>>,
+  groups: Readonly<Record<string, number>>,
+): HostUsers {
+  const nameOf = (table: Readonly<Record<string, number>>, id: number): string | null =>
+    Object.keys(table).find((name) => table[name] === id) ?? null;
+  return {
+    userId: (name) => users[name] ?? null,
+    groupId: (name) => groups[name] ?? null,
+    userName: (uid) => nameOf(users, uid),
+    groupName: (gid) => nameOf(groups, gid),
+  };
+}

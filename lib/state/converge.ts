@@ -1,0 +1,154 @@
+/**
+ * Bringing one resource to its spec: check, apply, check again. A type whose second check still finds something fails;
+ * only this file calls `apply`.
+ */
+import { OrchestratorError } from "../errors.ts";
+import type { Host } from "../host/host.ts";
+import { withDeadline } from "./deadline.ts";
+import { examine, timeoutOf } from "./examine.ts";
+import type { Change } from "./result.ts";
+import type { AppliedResource, StateItem } from "./state-item.ts";
+import { actionOf, failureParts, type ResultParts } from "./state-result.ts";
+import type { StateRun } from "./state-run.ts";
+
+/** Converges one item, again and again as its `retry` says. Never rejects: a failure is a result. */
+export async function converge(item: StateItem, run: StateRun, fired: boolean): Promise<ResultParts> {
+  if (isFresh(item, run) && item.changes?.length === 0 && !fired) return { outcome: "unchanged" };
+  const tries = item.resource.retry?.attempts ?? 1;
+  for (let attempts = 1; ; attempts += 1) {
+    const begunBefore = run.changesBegun;
+    try {
+      return await tryOnce(item, { run, fired, attempts });
+    } catch (error) {
+      item.error = error;
+      const begun = run.changesBegun > begunBefore || attempts > 1;
+      if (run.stop.aborted && !begun) return { outcome: "skipped", skipped_because: "cancelled" };
+      if (attempts < tries) await pause(run, (item.resource.retry?.delay_seconds ?? 0) * 1000);
+      if (attempts < tries && !run.stop.aborted) continue;
+      return { ...failureParts(item.resource, error), ...attempted(item, fired), attempts };
+    }
+  }
+}
+
+/**
+ * Asks what stands now, so that it can be come back to, and hands it to the caller before anything is changed.
+ * What can't be captured now is asked again when its turn comes, and then it fails.
+ */
+export async function captureAll(items: readonly StateItem[], run: StateRun): Promise<void> {
+  const captured: AppliedResource[] = [];
+  for (const item of items) {
+    if (item.removal || item.captured || !item.changes || item.changes.length === 0) continue;
+    try {
+      capture(item, run.host);
+      captured.push({ resource: item.resource, prior: item.prior });
+    } catch {
+      item.captured = false;
+    }
+  }
+  await handOver(captured, run);
+}
+
+function capture(item: StateItem, host: Host): void {
+  item.prior = item.target?.type.capture(item.target.spec, host) ?? null;
+  item.captured = true;
+}
+
+/** Copies of old files must be on disk before the caller notes that there are copies. */
+async function handOver(captured: readonly AppliedResource[], run: StateRun): Promise<void> {
+  if (captured.length === 0) return;
+  await run.host.barrier();
+  await run.beforeChanges?.(captured);
+}
+
+/** The first look at a removal saw the machine as it will be, not as it is. */
+function isFresh(item: StateItem, run: StateRun): boolean {
+  return !item.removal && item.changes !== null && item.checkedAt === run.changesBegun;
+}
+
+async function tryOnce(
+  item: StateItem,
+  { run, fired, attempts }: { run: StateRun; fired: boolean; attempts: number },
+): Promise<ResultParts> {
+  const { target } = item;
+  if (!target) return { outcome: "unchanged" };
+  if (attempts > 1 || !isFresh(item, run)) await examine(item, run);
+  const found = item.changes;
+  if (!found) throw item.error;
+  if (found.length === 0 && !fired) return { outcome: "unchanged" };
+  if (!item.removal && !item.captured) {
+    capture(item, run.host);
+    await handOver([{ resource: item.resource, prior: item.prior }], run);
+  }
+  run.changesBegun += 1;
+  const { host, lastExitCode } = observe(item, run);
+  const { type, spec } = target;
+  await withDeadline(
+    { clock: run.clock, timeoutMs: timeoutOf(item), signal: run.deadline },
+    async (signal) => {
+      if (fired && type.fire) await type.fire(spec, host, signal);
+      else await type.apply(spec, found, host, signal);
+      const left = await type.check(spec, run.host, signal);
+      if (left.length > 0) throw notConverged(left);
+    },
+  );
+  const exitCode = lastExitCode();
+  return {
+    outcome: "changed",
+    ...attempted(item, fired),
+    attempts,
+    ...(exitCode !== null && { exit_code: exitCode }),
+  };
+}
+
+function attempted(item: StateItem, fired: boolean): Pick<ResultParts, "action" | "changes"> {
+  const changes = item.changes ?? [];
+  if (fired) return { action: "run", changes };
+  return { action: changes.length === 0 ? "none" : actionOf(item, changes), changes };
+}
+
+function notConverged(left: readonly Change[]): OrchestratorError {
+  const names = left.map((change) => change.property);
+  const message = `It was applied and still differs in: ${names.join(", ")}.`;
+  return new OrchestratorError("NOT_CONVERGED", { message, details: { properties: names } });
+}
+
+/** The host, with what programs write sent on and their exit code noted. */
+function observe(item: StateItem, run: StateRun): { host: Host; lastExitCode: () => number | null } {
+  const { host, onOutput } = run;
+  const { module, resource_id, sensitive } = item.resource;
+  let exitCode: number | null = null;
+  const observed: Host = {
+    platform: host.platform,
+    files: host.files,
+    users: host.users,
+    backups: host.backups,
+    sha256: (content) => host.sha256(content),
+    barrier: () => host.barrier(),
+    async run(command, signal) {
+      const result = await host.run(
+        {
+          ...command,
+          ...(onOutput &&
+            !sensitive && { onOutput: (stream, bytes) => onOutput({ module, resource_id, stream, bytes }) }),
+        },
+        signal,
+      );
+      exitCode = result.exitCode;
+      return result;
+    },
+  };
+  return { host: observed, lastExitCode: () => exitCode };
+}
+
+function pause({ clock, stop }: StateRun, delayMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      timer.cancel();
+      stop.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = clock.setTimer(delayMs, end);
+    stop.addEventListener("abort", end, { once: true });
+    if (stop.aborted) end();
+  });
+}

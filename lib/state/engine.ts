@@ -1,0 +1,117 @@
+/**
+ * The state engine: makes a machine match what is desired, or tells what that would do.
+ *
+ * ```
+ * check all ──> (apply) keep what stood before ──> removals, last applied first ──> desired, in the order of the graph ──> barrier
+ * ```
+ * A plan and a drift check are the first step with the results of the last. Removals come first, so that what goes is not in
+ * the way of what comes. Changes are made one at a time; what was in sync is looked at again once something has changed.
+ */
+import { isOrchestratorError, OrchestratorError } from "../errors.ts";
+import { findConflicts } from "./conflicts.ts";
+import { resourceIdentityKey } from "./definition.ts";
+import { captureAll } from "./converge.ts";
+import { examineAll } from "./examine.ts";
+import { orderResources } from "./graph.ts";
+import type { ResourceTypes } from "./resource-type.ts";
+import { type ResolvedResource, resourceKey } from "./resource.ts";
+import type { ResourceResult } from "./result.ts";
+import { resourceTypes } from "./resources/index.ts";
+import { type AppliedResource, desiredItem, removalItem, type StateItem } from "./state-item.ts";
+import type { StateRun, StateRunOptions } from "./state-run.ts";
+import { walk } from "./walk.ts";
+
+/** How a run ended. "failed": something failed and nothing was changed; "partial": something failed and something was changed. */
+export type RunStatus = "succeeded" | "failed" | "partial" | "cancelled" | "timed_out";
+
+/** What a run did, or would do. */
+export interface StateRunResult {
+  status: RunStatus;
+  /** One for each removal, then one for each desired resource, in the order in which they were worked on. */
+  results: ResourceResult[];
+  /** What is applied now: hand it to the next run. As given unless the mode is "apply". */
+  applied: AppliedResource[];
+  /** What failed beside the resources: the changes are made, but may not survive a power loss. */
+  error?: OrchestratorError;
+}
+
+/**
+ * Runs the engine once. Not to be called twice at a time for one machine.
+ *
+ * @throws OrchestratorError `RESOURCE_CONFLICT` where two desired resources contradict each other; `MODULE_INVALID` where
+ * they wait for each other. Nothing has been changed then. A failure of a resource is a result.
+ */
+export async function runState(options: StateRunOptions): Promise<StateRunResult> {
+  const types = options.types ?? resourceTypes;
+  const items = plannedItems(options, types);
+  const limit = new AbortController();
+  const timer = options.clock.setTimer(options.timeoutMs, () =>
+    limit.abort(new OrchestratorError("RESOURCE_TIMEOUT", { message: "The run took longer than it may." })),
+  );
+  const stop = AbortSignal.any([options.signal, limit.signal]);
+  const run: StateRun = { ...options, types, stop, deadline: limit.signal, changesBegun: 0 };
+  try {
+    await examineAll(items, run);
+    if (run.mode === "apply" && !stop.aborted) await captureAll(items, run);
+    const { results, applied } = await walk(items, run);
+    const error = await settle(run);
+    return { status: statusOf(results, run, error), results, applied, ...(error && { error }) };
+  } finally {
+    timer.cancel();
+  }
+}
+
+function plannedItems({ mode, desired, applied }: StateRunOptions, types: ResourceTypes): StateItem[] {
+  const [conflict] = findConflicts(desired, types);
+  if (conflict) throw new OrchestratorError("RESOURCE_CONFLICT", { message: conflict.message });
+  const appliedByIdentity = new Map<string, AppliedResource>();
+  for (const entry of applied) appliedByIdentity.set(resourceIdentityKey(entry.resource, types), entry);
+  const items = inOrder(desired).map((resource) => {
+    const entry =
+      applied.length > 0 ? appliedByIdentity.get(resourceIdentityKey(resource, types)) : undefined;
+    return desiredItem(resource, types, entry);
+  });
+  if (mode === "check" || applied.length === 0) return items;
+  const wanted = new Set(items.map((item) => item.identity));
+  const removals = applied.filter(({ resource }) => !wanted.has(resourceIdentityKey(resource, types)));
+  return [...removals.reverse().map((entry) => removalItem(entry, types)), ...items];
+}
+
+function inOrder(desired: readonly ResolvedResource[]): readonly ResolvedResource[] {
+  if (desired.every(({ requires, run_on }) => requires.length === 0 && run_on.length === 0)) return desired;
+  const ordering = orderResources(
+    desired.map((resource) => {
+      const within = (resource_id: string): string => resourceKey({ module: resource.module, resource_id });
+      return {
+        id: resourceKey(resource),
+        requires: resource.requires.map(within),
+        run_on: resource.run_on.map(within),
+      };
+    }),
+  );
+  if (!ordering.ok) throw new OrchestratorError("MODULE_INVALID", { issues: ordering.faults });
+  return ordering.order.flatMap((index) => desired[index] ?? []);
+}
+
+/** One barrier for everything that was changed. */
+async function settle(run: StateRun): Promise<OrchestratorError | undefined> {
+  if (run.changesBegun === 0) return undefined;
+  try {
+    await run.host.barrier();
+    return undefined;
+  } catch (cause) {
+    return isOrchestratorError(cause) ? cause : new OrchestratorError("HOST_ERROR", { cause });
+  }
+}
+
+function statusOf(
+  results: readonly ResourceResult[],
+  run: StateRun,
+  error: OrchestratorError | undefined,
+): RunStatus {
+  if (run.deadline.aborted) return "timed_out";
+  if (run.signal.aborted && results.some((result) => result.skipped_because === "cancelled"))
+    return "cancelled";
+  if (!error && !results.some((result) => result.outcome === "failed")) return "succeeded";
+  return results.some((result) => result.outcome === "changed") ? "partial" : "failed";
+}

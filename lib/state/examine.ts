@@ -1,0 +1,106 @@
+/** Looking at resources: many in short slices, so that a connection in the same process stays alive. */
+import type { Host } from "../host/host.ts";
+import { defaultResourceTimeoutMs, withDeadline } from "./deadline.ts";
+import type { StateItem } from "./state-item.ts";
+import type { StateRun } from "./state-run.ts";
+
+/** How long file checks hold the process before others get their turn, milliseconds. */
+const sliceMs = 5;
+
+/** How many programs look at once. */
+const maxPrograms = 8;
+
+/** Checks every item and notes in it what differs, or why that can't be told. Ends early when the run is stopped. */
+export async function examineAll(items: readonly StateItem[], run: StateRun): Promise<void> {
+  const removalHost = hidePaths(run.host, leavingPaths(items));
+  const programs = new Set<Promise<void>>();
+  let sliceEnd = run.clock.monotonic() + sliceMs;
+  for (const item of items) {
+    if (run.stop.aborted) break;
+    const waiting = examine(item, run, item.removal ? removalHost : run.host);
+    if (waiting) {
+      const program = waiting.finally(() => programs.delete(program));
+      programs.add(program);
+      if (programs.size >= maxPrograms) await Promise.race(programs);
+    }
+    if (run.clock.monotonic() < sliceEnd) continue;
+    await new Promise((resolve) => setImmediate(resolve));
+    sliceEnd = run.clock.monotonic() + sliceMs;
+  }
+  await Promise.all(programs);
+}
+
+/** Checks one item; a promise where that needs waiting. Never throws: the error is noted in the item. */
+export function examine(item: StateItem, run: StateRun, host: Host = run.host): Promise<void> | undefined {
+  const { target, resource } = item;
+  if (!target || resource.skip) return undefined;
+  const { type, spec } = target;
+  item.checkedAt = run.changesBegun;
+  try {
+    if (type.checksWithPrograms !== true) {
+      const changes = type.check(spec, host, run.stop);
+      if (Array.isArray(changes)) return note(item, changes);
+    }
+  } catch (error) {
+    return note(item, null, error);
+  }
+  const timeoutMs = timeoutOf(item);
+  return withDeadline({ clock: run.clock, timeoutMs, signal: run.stop }, (signal) =>
+    type.check(spec, host, signal),
+  ).then(
+    (changes) => note(item, changes),
+    (error: unknown) => note(item, null, error),
+  );
+}
+
+/** How long one try of an item may take, milliseconds. */
+export function timeoutOf({ resource }: StateItem): number {
+  return resource.timeout_seconds === undefined ? defaultResourceTimeoutMs : resource.timeout_seconds * 1000;
+}
+
+function note(item: StateItem, changes: StateItem["changes"], error: unknown = null): undefined {
+  item.changes = changes;
+  item.error = error;
+}
+
+/** Paths where nothing will stand once every removal is done. */
+function leavingPaths(items: readonly StateItem[]): Set<string> {
+  const paths = new Set<string>();
+  for (const { removal, prior, resource } of items) {
+    if (removal && prior?.spec["ensure"] === "absent" && prior.spec["path"] === resource.identity) {
+      paths.add(resource.identity);
+    }
+  }
+  return paths;
+}
+
+/**
+ * The machine as it will be when these paths are gone, as far as lists go: a folder that holds nothing else will be empty,
+ * and a plan must say that it goes too.
+ */
+function hidePaths(host: Host, paths: ReadonlySet<string>): Host {
+  if (paths.size === 0) return host;
+  const { files } = host;
+  return {
+    platform: host.platform,
+    users: host.users,
+    backups: host.backups,
+    sha256: (content) => host.sha256(content),
+    run: (command, signal) => host.run(command, signal),
+    barrier: () => host.barrier(),
+    files: {
+      list: (path) => files.list(path).filter((name) => !paths.has(`${path}/${name}`)),
+      stat: (path) => files.stat(path),
+      readFile: (path) => files.readFile(path),
+      hashFile: (path) => files.hashFile(path),
+      compareFile: (path, content) => files.compareFile(path, content),
+      readLink: (path) => files.readLink(path),
+      writeFile: (path, content, attributes) => files.writeFile(path, content, attributes),
+      makeDirectory: (path, attributes) => files.makeDirectory(path, attributes),
+      makeSymlink: (path, target) => files.makeSymlink(path, target),
+      setAttributes: (path, attributes) => files.setAttributes(path, attributes),
+      removeFile: (path) => files.removeFile(path),
+      removeDirectory: (path) => files.removeDirectory(path),
+    },
+  };
+}

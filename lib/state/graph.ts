@@ -1,0 +1,76 @@
+/** The order of resources: what one needs comes before it, and else they stay as written. Pure; used at upload and in a run. */
+import type { Issue } from "../errors.ts";
+
+/** A resource as far as order goes. Ids are unique among those given. */
+export interface GraphNode {
+  id: string;
+  /** Ids that must come before. */
+  requires: readonly string[];
+  /** Ids whose change fires this one; they must come before too. */
+  run_on: readonly string[];
+}
+
+/** Indexes of the nodes in the order in which they run, or what is wrong; a fault's path starts with the index of its node. */
+export type Ordering = { ok: true; order: number[] } | { ok: false; faults: Issue[] };
+
+/** Orders nodes. Faults: an id twice, an id that is not there, a circle. */
+export function orderResources(nodes: readonly GraphNode[]): Ordering {
+  const indexes = new Map<string, number>();
+  const faults: Issue[] = [];
+  nodes.forEach(({ id }, index) => {
+    if (indexes.has(id)) faults.push({ path: [index, "id"], message: `There is another resource "${id}".` });
+    else indexes.set(id, index);
+  });
+  const edges = nodes.map((node, index) => edgesOf(node, index, { indexes, faults }));
+  if (faults.length > 0) return { ok: false, faults };
+  const { order, circle } = sort(edges);
+  if (!circle) return { ok: true, order };
+  const names = [...circle, circle[0] ?? 0].map((index) => nodes[index]?.id).join(" -> ");
+  return { ok: false, faults: [{ path: [circle[0] ?? 0], message: `These wait for each other: ${names}.` }] };
+}
+
+function edgesOf(
+  node: GraphNode,
+  index: number,
+  { indexes, faults }: { indexes: ReadonlyMap<string, number>; faults: Issue[] },
+): number[] {
+  const edges: number[] = [];
+  for (const property of ["requires", "run_on"] as const) {
+    node[property].forEach((id, position) => {
+      const target = indexes.get(id);
+      if (target !== undefined) edges.push(target);
+      else
+        faults.push({
+          path: [index, property, position],
+          message: `There is no resource "${id}" in this module.`,
+        });
+    });
+  }
+  return edges;
+}
+
+/** Depth first in the order as written, without recursion: a chain may be as long as a module. */
+function sort(edges: readonly (readonly number[])[]): { order: number[]; circle?: number[] } {
+  const order: number[] = [];
+  const state = new Uint8Array(edges.length);
+  const [unseen, open, done] = [0, 1, 2];
+  for (let root = 0; root < edges.length; root += 1) {
+    const path: { node: number; next: number }[] = state[root] === unseen ? [{ node: root, next: 0 }] : [];
+    for (let top = path.at(-1); top; top = path.at(-1)) {
+      state[top.node] = open;
+      const target = edges[top.node]?.[top.next];
+      top.next += 1;
+      if (target === undefined) {
+        state[top.node] = done;
+        order.push(top.node);
+        path.pop();
+      } else if (state[target] === open) {
+        const nodes = path.map(({ node }) => node);
+        return { order, circle: nodes.slice(nodes.indexOf(target)) };
+      } else if (state[target] === unseen) {
+        path.push({ node: target, next: 0 });
+      }
+    }
+  }
+  return { order };
+}
