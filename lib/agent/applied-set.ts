@@ -21,6 +21,7 @@ export class AppliedSet {
   readonly #path: string;
   readonly #types: ResourceTypes;
   #resources: readonly AppliedResource[];
+  #isSaved = true;
 
   /**
    * @throws {OrchestratorError} `STORAGE_CORRUPT` for a damaged file: to begin anew would be to forget what must be taken
@@ -37,11 +38,23 @@ export class AppliedSet {
     return this.#resources;
   }
 
-  /** Notes what is applied now. Durable when it returns; where it throws, what was noted before still stands. */
+  /**
+   * Notes what is applied now. Durable when it returns; where it throws it holds in memory only, until {@link save}.
+   *
+   * @throws {OrchestratorError} `STORAGE_FULL`, `STORAGE_FAILED`.
+   */
   replace(resources: readonly AppliedResource[]): void {
-    const file: z.infer<typeof fileSchema> = { version: 1, resources: [...resources] };
-    replaceFile(this.#path, `${JSON.stringify(file)}\n`);
     this.#resources = resources;
+    this.#isSaved = false;
+    this.save();
+  }
+
+  /** Writes what could not be written before, if there is such. */
+  save(): void {
+    if (this.#isSaved) return;
+    const file: z.infer<typeof fileSchema> = { version: 1, resources: [...this.#resources] };
+    replaceFile(this.#path, `${JSON.stringify(file)}\n`);
+    this.#isSaved = true;
   }
 
   /**
@@ -70,6 +83,8 @@ function readResources(path: string): AppliedResource[] {
     return fileSchema.parse(JSON.parse(text)).resources;
   } catch {
     // The error would quote the file, which holds what may be secret.
-    throw new OrchestratorError("STORAGE_CORRUPT", { message: `The list of what was applied in ${path} is damaged.` });
+    throw new OrchestratorError("STORAGE_CORRUPT", {
+      message: `The list of what was applied in ${path} is damaged.`,
+    });
   }
 }

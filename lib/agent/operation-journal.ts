@@ -171,6 +171,17 @@ export class OperationJournal {
     }
   }
 
+  /**
+   * Ends an operation in memory only, because what it changed could not be noted: should the agent die, the operation
+   * counts as cut off, and what was captured for it is found in its file.
+   */
+  hold(result: OperationResult): void {
+    const operation = this.#open.get(result.operation_id);
+    if (!operation) return;
+    operation.finished = true;
+    this.#unwritten.set(result.operation_id, result);
+  }
+
   /** The ended operations that are not acknowledged, oldest first. */
   finished(): string[] {
     return [...this.#open.values()]

@@ -1,3 +1,4 @@
+import { TextDecoder } from "node:util";
 import type { ResourceOutput } from "../state/state-run.ts";
 import type { OperationOutput } from "../wire/messages.ts";
 
