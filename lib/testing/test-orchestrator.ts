@@ -39,7 +39,9 @@ export interface SignedIn {
  *
  * @param options - Anything of the orchestrator's own options, e.g. another storage.
  */
-export async function createTestOrchestrator(options: Partial<OrchestratorOptions> = {}): Promise<TestOrchestrator> {
+export async function createTestOrchestrator(
+  options: Partial<OrchestratorOptions> = {},
+): Promise<TestOrchestrator> {
   const clock = new FakeClock();
   const storage = new MemoryStorage({ clock });
   const transport = new MemoryTransport();
@@ -64,7 +66,11 @@ export async function createTestOrchestrator(options: Partial<OrchestratorOption
 async function signIn(orchestrator: Orchestrator, role: Role, username: string): Promise<SignedIn> {
   const signer = nodeCrypto.createSigner(nodeCrypto.createSigningKeyPair().secretKey);
   const publicKey = toHex(signer.publicKey);
-  const { operator_id } = await orchestrator.operators.add(systemCaller, { username, public_key: publicKey, role });
+  const { operator_id } = await orchestrator.operators.add(systemCaller, {
+    username,
+    public_key: publicKey,
+    role,
+  });
   const anonymous = { kind: "anonymous" } as const;
   const challenge = await orchestrator.access.challenge(anonymous, { public_key: publicKey });
   const signature = toHex(signer.sign(toUtf8(challenge.message)));

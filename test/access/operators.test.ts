@@ -9,7 +9,10 @@ describe("operators", () => {
     await using test = await createTestOrchestrator();
     const publicKey = newPublicKey();
     const base64 = Buffer.from(publicKey, "hex").toString("base64");
-    const added = await test.orchestrator.operators.add(systemCaller, { username: "ada", public_key: base64 });
+    const added = await test.orchestrator.operators.add(systemCaller, {
+      username: "ada",
+      public_key: base64,
+    });
     expect(added.public_key).toBe(publicKey);
     expect(added.operator_id).toBe(toHex(nodeCrypto.sha256(Buffer.from(publicKey, "hex"))).slice(0, 32));
     expect(added.role).toBe("Operator");
@@ -40,7 +43,9 @@ describe("operators", () => {
     const left = (await operators.list(systemCaller)).items;
     expect(left).toHaveLength(1);
     const { operator_id } = left[0]!;
-    await expect(operators.remove(systemCaller, { operator_id })).rejects.toMatchObject({ code: "LAST_ADMIN" });
+    await expect(operators.remove(systemCaller, { operator_id })).rejects.toMatchObject({
+      code: "LAST_ADMIN",
+    });
     const demotion = operators.setRole(systemCaller, { operator_id, role: "Viewer" });
     await expect(demotion).rejects.toMatchObject({ code: "LAST_ADMIN" });
   });

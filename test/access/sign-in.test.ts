@@ -45,8 +45,12 @@ describe("signing in", () => {
     const right = toHex(signer.sign(utf8(challenge.message)));
     const wrong = toHex(signer.sign(utf8("something else")));
     const { challenge_id } = challenge;
-    expect(await codeOf(access.verify(anonymous, { challenge_id, signature: wrong }))).toBe("SIGNATURE_INVALID");
-    expect(await codeOf(access.verify(anonymous, { challenge_id, signature: right }))).toBe("CHALLENGE_INVALID");
+    expect(await codeOf(access.verify(anonymous, { challenge_id, signature: wrong }))).toBe(
+      "SIGNATURE_INVALID",
+    );
+    expect(await codeOf(access.verify(anonymous, { challenge_id, signature: right }))).toBe(
+      "CHALLENGE_INVALID",
+    );
   });
 
   it("lets exactly one of two answers at the same time win", async () => {
@@ -78,11 +82,18 @@ describe("signing in", () => {
     await using test = await createTestOrchestrator();
     const { access } = test.orchestrator;
     const { signer } = await test.signIn("Viewer", "ada");
-    const { challenge_id, message } = await access.challenge(anonymous, { public_key: toHex(signer.publicKey) });
+    const { challenge_id, message } = await access.challenge(anonymous, {
+      public_key: toHex(signer.publicKey),
+    });
     const signature = toHex(signer.sign(utf8(message)));
-    const changed = challenge_id.slice(0, 20) + (challenge_id[20] === "A" ? "B" : "A") + challenge_id.slice(21);
-    expect(await codeOf(access.verify(anonymous, { challenge_id: changed, signature }))).toBe("CHALLENGE_INVALID");
-    expect(await codeOf(access.verify(anonymous, { challenge_id: "x", signature }))).toBe("CHALLENGE_INVALID");
+    const changed =
+      challenge_id.slice(0, 20) + (challenge_id[20] === "A" ? "B" : "A") + challenge_id.slice(21);
+    expect(await codeOf(access.verify(anonymous, { challenge_id: changed, signature }))).toBe(
+      "CHALLENGE_INVALID",
+    );
+    expect(await codeOf(access.verify(anonymous, { challenge_id: "x", signature }))).toBe(
+      "CHALLENGE_INVALID",
+    );
   });
 
   it("gives an unknown key a challenge like any other, which no signature answers", async () => {
@@ -104,7 +115,10 @@ describe("signing in", () => {
     const caller = { kind: "anonymous", origin: { source_address: "203.0.113.7" } } as const;
     const attempt = () => test.orchestrator.access.challenge(caller, { public_key: newKey().publicKey });
     for (let i = 0; i < 3; i += 1) await attempt();
-    await expect(attempt()).rejects.toMatchObject({ code: "RATE_LIMITED", details: { retry_after_seconds: 20 } });
+    await expect(attempt()).rejects.toMatchObject({
+      code: "RATE_LIMITED",
+      details: { retry_after_seconds: 20 },
+    });
     await test.clock.advance(20_000);
     await expect(attempt()).resolves.toBeDefined();
   });
