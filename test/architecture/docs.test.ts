@@ -56,7 +56,7 @@ describe("the documentation agrees with the code", () => {
 
   it("on error codes that docstrings promise: every `@throws` names codes of the table", () => {
     const unknown = sourceFiles("lib", "adapters").flatMap((file) =>
-      [...file.text.matchAll(/@throws \{OrchestratorError\}([^@]*?)(\n\s*\*\s*(@|\/)|\*\/)/g)]
+      [...file.text.matchAll(/@throws \{?OrchestratorError\}?([^@]*?)(\n\s*\*\s*(@|\/)|\*\/)/g)]
         .flatMap((match) =>
           [...(match[1] ?? "").matchAll(/`([A-Z][A-Z_]{3,})`/g)].map((code) => code[1] ?? ""),
         )
