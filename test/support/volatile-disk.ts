@@ -12,15 +12,13 @@ interface Inode {
   pending: PendingChange[];
 }
 
-interface PendingName {
-  path: string;
-  inode: Inode | null;
-}
+/** A change of names in one folder that is not synced yet: a rename is one change of two names. */
+type PendingNames = [path: string, inode: Inode | null][];
 
 /**
  * A file system in memory that loses power: after a given number of changes nothing answers any more, and
  * {@link afterPowerLoss} gives what a real disk might hold then. What was synced is there; of the rest each sector of each
- * write may be there or not, and names come back up to some point in their order.
+ * write may be there or not, and so may each change of a name, a rename as a whole.
  */
 export class VolatileDisk implements Disk {
   /** Resolves when the power is gone. */
@@ -28,7 +26,7 @@ export class VolatileDisk implements Disk {
   readonly #random: () => number;
   readonly #names = new Map<string, Inode>();
   readonly #durableNames = new Map<string, Inode>();
-  #pendingNames: PendingName[] = [];
+  #pendingNames: PendingNames[] = [];
   #changesLeft: number;
   #lose: () => void = () => {};
 
@@ -42,8 +40,9 @@ export class VolatileDisk implements Disk {
   /** The disk after the power came back, with the next power loss after some changes. */
   afterPowerLoss(changes: number): VolatileDisk {
     const next = new VolatileDisk(this.#random, changes);
-    const kept = Math.floor(this.#random() * (this.#pendingNames.length + 1));
-    for (const { path, inode } of this.#pendingNames.slice(0, kept)) setName(this.#durableNames, path, inode);
+    for (const names of this.#pendingNames) {
+      if (this.#random() < 0.6) setNames(this.#durableNames, names);
+    }
     for (const [path, inode] of this.#durableNames) {
       // No process survives a power loss, so that its lock means nothing.
       if (path.endsWith("/lock")) continue;
@@ -60,7 +59,7 @@ export class VolatileDisk implements Disk {
     if (inode === undefined) {
       if (mode === "read") throw Object.assign(new Error(`ENOENT: ${path}`), { code: "ENOENT" });
       inode = { content: Buffer.alloc(0), durable: Buffer.alloc(0), pending: [] };
-      await this.#rename(path, inode);
+      await this.#changeNames([[path, inode]]);
     } else if (mode === "replace") await this.#change(inode, { size: 0 });
     return this.#fileOf(inode, mode);
   }
@@ -73,7 +72,7 @@ export class VolatileDisk implements Disk {
   async createExclusive(path: string, text: string): Promise<boolean> {
     if (this.#names.has(path)) return false;
     const content = Buffer.from(text);
-    await this.#rename(path, { content, durable: content, pending: [] });
+    await this.#changeNames([[path, { content, durable: content, pending: [] }]]);
     return true;
   }
 
@@ -88,20 +87,21 @@ export class VolatileDisk implements Disk {
   async rename(from: string, to: string): Promise<void> {
     const inode = this.#names.get(from);
     if (inode === undefined) throw Object.assign(new Error(`ENOENT: ${from}`), { code: "ENOENT" });
-    await this.#rename(to, inode);
-    await this.#rename(from, null);
+    await this.#changeNames([
+      [to, inode],
+      [from, null],
+    ]);
   }
 
   async remove(path: string): Promise<void> {
-    if (this.#names.has(path)) await this.#rename(path, null);
+    if (this.#names.has(path)) await this.#changeNames([[path, null]]);
   }
 
   async syncFolder(folder: string): Promise<void> {
     await this.#countChange();
-    for (const { path, inode } of this.#pendingNames) {
-      if (dirname(path) === folder) setName(this.#durableNames, path, inode);
-    }
-    this.#pendingNames = this.#pendingNames.filter(({ path }) => dirname(path) !== folder);
+    const isHere = (names: PendingNames): boolean => names.every(([path]) => dirname(path) === folder);
+    for (const names of this.#pendingNames.filter(isHere)) setNames(this.#durableNames, names);
+    this.#pendingNames = this.#pendingNames.filter((names) => !isHere(names));
   }
 
   #fileOf(inode: Inode, mode: OpenMode): DiskFile {
@@ -129,10 +129,10 @@ export class VolatileDisk implements Disk {
     inode.content = changed(inode.content, change);
   }
 
-  async #rename(path: string, inode: Inode | null): Promise<void> {
+  async #changeNames(names: PendingNames): Promise<void> {
     await this.#countChange();
-    this.#pendingNames.push({ path, inode });
-    setName(this.#names, path, inode);
+    this.#pendingNames.push(names);
+    setNames(this.#names, names);
   }
 
   /** Takes a turn of the event loop, as a real disk does. Never resolves once the power is gone. */
@@ -162,9 +162,11 @@ export class VolatileDisk implements Disk {
   }
 }
 
-function setName(names: Map<string, Inode>, path: string, inode: Inode | null): void {
-  if (inode === null) names.delete(path);
-  else names.set(path, inode);
+function setNames(known: Map<string, Inode>, names: PendingNames): void {
+  for (const [path, inode] of names) {
+    if (inode === null) known.delete(path);
+    else known.set(path, inode);
+  }
 }
 
 function changed(content: Buffer, change: PendingChange): Buffer<ArrayBuffer> {
