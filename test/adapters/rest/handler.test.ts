@@ -136,6 +136,39 @@ describe("answers", () => {
   });
 });
 
+describe("streams", () => {
+  test("a Response of the procedure's own is streamed as it is", async () => {
+    const answer = await server.call(get("/machines/web-1/transcript"));
+    expect([answer.status, answer.headers["content-type"], answer.text]).toEqual([
+      200,
+      "text/plain",
+      "line 1\nline 2\n",
+    ]);
+    expect(answer.headers["cache-control"]).toBe("no-store");
+  });
+
+  test("HEAD of a stream ends it unread", async () => {
+    const answer = await server.call({ ...get("/machines/endless/transcript"), method: "HEAD" });
+    expect([answer.status, answer.text]).toEqual([200, ""]);
+  });
+
+  test("a stream that breaks off is a broken connection, not a short success", async () => {
+    await expect(server.call(get("/machines/broken/transcript"))).rejects.toThrow();
+  });
+
+  test("a client that goes away cancels its stream", async () => {
+    const cancelled = new Promise<void>((resolve) => (server.toy.streamCancelled = resolve));
+    const stop = new AbortController();
+    const response = await fetch(`${server.url}/api/v1/machines/endless/transcript`, {
+      headers: { authorization: "Bearer fw_good" },
+      signal: stop.signal,
+    });
+    await response.body?.getReader().read();
+    stop.abort();
+    await expect(cancelled).resolves.toBeUndefined();
+  });
+});
+
 describe("callers", () => {
   test("a stranger is sent to sign in before anything is read", async () => {
     const answer = await server.call(post("/machines", "not json", { authorization: "" }));
