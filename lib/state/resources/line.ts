@@ -57,6 +57,7 @@ export const lineResourceType = defineResourceType<LineSpec>({
   schema: lineSchema,
   priorSchema: linePriorSchema,
   identity: (spec) => `${spec.path}: ${patterns(spec)[0] ?? spec.line}`.slice(0, 4096),
+  identityHoldsValue: (spec) => spec.match === undefined,
   check,
   apply(spec, _changes, host, signal) {
     const text = read(spec, host);
