@@ -54,7 +54,7 @@ const subjects: Record<string, LawSubject> = {
     breakIt: (host) => host.files.makeSymlink("/work/link", "other"),
   },
   "a new line in a new file": {
-    definition: { type: "line", path: "/work/conf", line: "password=hunter2", create: true },
+    definition: { id: "password", type: "line", path: "/work/conf", line: "password=hunter2", create: true },
     breakIt: (host) => host.files.writeFile("/work/conf", text(""), {}),
     secret: "hunter2",
   },
