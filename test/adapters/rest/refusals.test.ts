@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startToy } from "./server.ts";
@@ -196,7 +197,31 @@ describe("refusals", () => {
     ]);
     expect(answers).toMatch(/^HTTP\/1\.1 400 [\s\S]*HTTP\/1\.1 200 [\s\S]*"name":"web-1"/);
   });
+
+  test("a client that goes away in the middle of its body harms nobody", async () => {
+    const socket = connect(server.port, "127.0.0.1");
+    socket.write(`${postHead}content-length: 100\r\n\r\n{"name":`);
+    await once(socket, "ready");
+    socket.resetAndDestroy();
+    expect((await server.call(get("/machines/web-1"))).status).toBe(200);
+  });
+
+  test("a body without end is cut, and only so much of it is read", async () => {
+    const socket = connect(server.port, "127.0.0.1");
+    const closed = new Promise((resolve) => socket.on("error", () => {}).on("close", resolve));
+    socket.write(`${postHead}transfer-encoding: chunked\r\n\r\n`);
+    const piece = `10000\r\n${"x".repeat(0x10000)}\r\n`;
+    const write = () => new Promise((resolve) => socket.write(piece, resolve));
+    let written = 0;
+    while (written < 1000 && !((await write()) instanceof Error)) written += 1;
+    await closed;
+    // 4 MiB are read at most; the rest is what the two sockets' buffers held.
+    expect(written).toBeLessThan(500);
+  });
 });
+
+const postHead =
+  "POST /api/v1/machines HTTP/1.1\r\nhost: x\r\nauthorization: Bearer fw_good\r\ncontent-type: application/json\r\n";
 
 async function pipelined(port: number, requests: string[]): Promise<string> {
   const socket = connect(port, "127.0.0.1");

@@ -1,6 +1,7 @@
 import { initTRPC } from "@trpc/server";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
+import { createOpenApiDocument } from "../../../adapters/rest/openapi.ts";
 import { createRouteTable } from "../../../adapters/rest/routes.ts";
 import type { ProcedureMeta } from "../../../adapters/trpc/trpc.ts";
 
@@ -51,4 +52,22 @@ test("wrapped schemas are looked through", () => {
     mode: { many: false, number: true, boolean: false },
     text: { many: false, number: false, boolean: false },
   });
+});
+
+test("a status that depends on the output must be described", () => {
+  const status = (): 200 | 202 => 202;
+  const described = (statuses: { statuses?: [200, 202] }) =>
+    t.router({
+      it: t.procedure
+        .meta({ openapi: { method: "GET", path: "/it" }, rest: { status, ...statuses } })
+        .output(z.string())
+        .query(() => ""),
+    });
+  expect(() => createOpenApiDocument(described({}))).toThrow("statuses");
+  expect(createOpenApiDocument(described({ statuses: [200, 202] })).paths).toHaveProperty([
+    "/it",
+    "get",
+    "responses",
+    "202",
+  ]);
 });
