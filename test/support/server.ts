@@ -12,7 +12,11 @@ export interface TestServer extends AppOnSocket {
   logger: RecordingLogger;
   call(call: Call): Promise<Answer>;
   /** Sends JSON to a path below `/api/v1`. Without a token it is a stranger's request. */
-  rest(method: string, path: string, options?: { token?: string | undefined; body?: unknown }): Promise<Answer>;
+  rest(
+    method: string,
+    path: string,
+    options?: { token?: string | undefined; body?: unknown },
+  ): Promise<Answer>;
 }
 
 /** Serves an orchestrator that runs; disposing of the server leaves it running. */
