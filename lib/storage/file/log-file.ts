@@ -144,8 +144,9 @@ export class LogFile implements LogEntries {
     while (this.#waiting.length > 0) {
       const { segment, file } = await this.#segmentToFill(this.#waiting[0] as LogEntry);
       const records: Buffer[] = [];
+      const room = Math.min(sliceBytes, this.#options.segmentBytes - segment.bytes);
       let bytes = 0;
-      while (records.length < this.#waiting.length && bytes < sliceBytes) {
+      while (records.length < this.#waiting.length && bytes < room) {
         const record = segment.encode(this.#waiting[records.length] as LogEntry);
         records.push(record);
         bytes += record.length;
