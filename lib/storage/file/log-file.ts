@@ -75,7 +75,7 @@ export class LogFile implements LogEntries {
   /** Takes in an entry that is durable in the journal. */
   append(entry: LogEntry): void {
     this.#waiting.push(entry);
-    if (this.#waiting.length < maxWaiting || this.#flushScheduled) return;
+    if (this.#waiting.length % maxWaiting !== 0 || this.#flushScheduled) return;
     this.#flushScheduled = true;
     this.#enqueue(() => this.#flush()).then(
       () => (this.#flushScheduled = false),
@@ -99,7 +99,7 @@ export class LogFile implements LogEntries {
     } catch (error) {
       // Trimmed while it was read.
       if (!this.#segments.includes(segment)) return [];
-      throw error;
+      throw storageError(error);
     }
   }
 
