@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { dirname } from "node:path";
 import { constants } from "node:fs";
 import {
   link,
@@ -24,8 +25,11 @@ export interface DiskFile {
   close(): Promise<void>;
 }
 
-/** "read": must exist. "write": made if it is new. "durable": as "write", and each write is synced. "replace": emptied. */
-export type OpenMode = "read" | "write" | "durable" | "replace";
+/**
+ * "read" and "update" (read and write): the file must exist. "write": made if it is new. "durable": as "write", and each
+ * write is synced. "replace": made or emptied.
+ */
+export type OpenMode = "read" | "update" | "write" | "durable" | "replace";
 
 /** What the file storage does to the file system: a test puts one that fails, tears and forgets in its place. */
 export interface Disk {
@@ -36,7 +40,7 @@ export interface Disk {
   createExclusive(path: string, text: string): Promise<boolean>;
   /** Names in a folder, in no order. */
   list(folder: string): Promise<string[]>;
-  /** Makes a folder for this user alone, and those above it. */
+  /** Makes a folder for this user alone, and those above it. Their names are durable when it resolves. */
   makeFolder(path: string): Promise<void>;
   rename(from: string, to: string): Promise<void>;
   /** Removes a file; nothing happens when there is none. */
@@ -75,19 +79,24 @@ export const nodeDisk: Disk = {
   },
   list: (folder) => readdir(folder),
   async makeFolder(path) {
-    await mkdir(path, { recursive: true, mode: 0o700 });
+    const topmost = await mkdir(path, { recursive: true, mode: 0o700 });
+    if (topmost === undefined) return;
+    for (let made = path; made.length >= topmost.length; made = dirname(made))
+      await syncFolder(dirname(made));
   },
   rename,
   remove: (path) => rm(path, { force: true }),
-  async syncFolder(path) {
-    const folder = await open(path, "r");
-    try {
-      await folder.sync();
-    } finally {
-      await folder.close();
-    }
-  },
+  syncFolder,
 };
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, "r");
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
 
 /** The `code` of an error of the operating system. */
 export function errorCodeOf(error: unknown): string | undefined {
@@ -103,6 +112,7 @@ const syncsEachWrite = process.platform === "linux";
 function flagsOf(mode: OpenMode): number {
   const { O_CREAT, O_DSYNC, O_RDONLY, O_RDWR, O_TRUNC } = constants;
   if (mode === "read") return O_RDONLY;
+  if (mode === "update") return O_RDWR;
   if (mode === "replace") return O_RDWR | O_CREAT | O_TRUNC;
   return mode === "durable" && syncsEachWrite ? O_RDWR | O_CREAT | O_DSYNC : O_RDWR | O_CREAT;
 }
