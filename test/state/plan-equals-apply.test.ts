@@ -28,15 +28,13 @@ const file = fc
     on_failure: onFailure,
   })
   .map(({ at, ...rest }) => ({ id: `file${at}`, type: "file", path: `/f${at}`, ...rest }));
-const nested = fc
-  .record({ at: slot, content })
-  .map(({ at, ...rest }) => ({
-    id: `nested${at}`,
-    type: "file",
-    path: `/d${at}/n`,
-    requires: [`folder${at}`],
-    ...rest,
-  }));
+const nested = fc.record({ at: slot, content }).map(({ at, ...rest }) => ({
+  id: `nested${at}`,
+  type: "file",
+  path: `/d${at}/n`,
+  requires: [`folder${at}`],
+  ...rest,
+}));
 const link = fc
   .record({ at: slot, target: fc.constantFrom("x", "y"), force: fc.boolean(), on_failure: onFailure })
   .map(({ at, ...rest }) => ({ id: `link${at}`, type: "symlink", path: `/l${at}`, ...rest }));
