@@ -83,7 +83,14 @@ export class LocalFiles implements HostFiles {
   }
 
   list(path: string): string[] {
-    return attempt(path, (real) => readdirSync(real).sort(), this.#paths);
+    return attempt(
+      path,
+      (real) => {
+        if (!lstatSync(real).isDirectory()) throw hostError(path, "ENOTDIR");
+        return readdirSync(real).sort();
+      },
+      this.#paths,
+    );
   }
 
   writeFile(path: string, content: Uint8Array, attributes: FileAttributes): void {
