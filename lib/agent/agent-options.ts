@@ -50,4 +50,3 @@ export function dialOf({ url, dial, tls }: AgentOptions): Dial {
   }
   return (signal) => dialWebSocket(url, { ...tls, signal });
 }
-
