@@ -12,9 +12,7 @@
 import { hostname } from "node:os";
 import type { Clock } from "../clock.ts";
 import type { Crypto } from "../crypto/crypto.ts";
-import type { Host } from "../host/host.ts";
 import type { Logger } from "../logger.ts";
-import type { ResourceTypes } from "../state/resource-type.ts";
 import type { AgentStatus } from "../wire/handshake-messages.ts";
 import type { AgentMessage } from "../wire/messages.ts";
 import { systemClock, toTimestamp } from "../clock.ts";
@@ -138,7 +136,13 @@ export class Agent {
     const sendAttributes = (): void => this.#sendAttributes(link);
     const delivery = new ResultDelivery({ journal, applied, clock, logger, send });
     const runner = new OperationRunner({
-      ...{ journal, applied, host, clock, logger, types, orchestratorNow },
+      journal,
+      applied,
+      host,
+      clock,
+      logger,
+      types,
+      orchestratorNow,
       progress: send,
       ended({ result, changed }) {
         delivery.deliver(result.operation_id);
@@ -147,7 +151,11 @@ export class Agent {
     });
     const commands = new CommandHandler({ runner, delivery, logger, orchestratorNow, send, sendAttributes });
     const link: AgentLink = createAgentLink({
-      ...{ dial, clock, crypto, pin, logger },
+      dial,
+      clock,
+      crypto,
+      pin,
+      logger,
       random: () => randomOf(crypto),
       identity: { signer: identity.signer, boxPublicKey: identity.box.publicKey },
       description: { agent_version: agentVersion, hostname: hostname(), platform: process.platform },
