@@ -32,6 +32,7 @@ import { PinnedOrchestrator, loadIdentity } from "./identity.ts";
 import type { AgentLinkHandlers } from "./link-connection.ts";
 import { OperationJournal } from "./operation-journal.ts";
 import { OperationRunner } from "./operation-runner.ts";
+import { recoverCutOff } from "./recovery.ts";
 import { ResultDelivery } from "./result-delivery.ts";
 import { StateLock } from "./state-lock.ts";
 
@@ -127,7 +128,7 @@ export class Agent {
     const pin = new PinnedOrchestrator(keys, this.#options.orchestratorKey);
     const applied = new AppliedSet(stateDir, types);
     const journal = new OperationJournal({ stateDir, clock, logger });
-    recover(journal, applied);
+    recoverCutOff(journal, applied);
     const host =
       this.#options.host ??
       new LocalHost({ stateFolder: stateDir, clock, ...(root !== undefined && { root }) });
@@ -224,14 +225,6 @@ export class Agent {
 /** Makes an agent that is not started yet. */
 export function createAgent(options: AgentOptions): Agent {
   return new Agent(options);
-}
-
-/** What operations that were cut off may have changed is kept before they are told to have ended. */
-function recover(journal: OperationJournal, applied: AppliedSet): void {
-  for (const { operation_id, captured } of journal.cutOff()) {
-    if (captured.length > 0) applied.adopt(captured);
-    journal.interrupt(operation_id);
-  }
 }
 
 function randomOf(crypto: Crypto): number {
