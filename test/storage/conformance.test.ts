@@ -1,7 +1,12 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, test } from "vitest";
 import { createMemoryStorage, MemoryData } from "../../lib/storage/memory-storage.ts";
+import { FileStorage } from "../../lib/storage/file-storage.ts";
 import { FakeClock } from "../../lib/testing/fake-clock.ts";
 import { storageConformance, type CreateStorage } from "../../lib/testing/storage-conformance.ts";
+import { LimitedDisk } from "../support/limited-disk.ts";
 
 const createMemory: CreateStorage = async () => {
   const clock = new FakeClock();
@@ -11,6 +16,29 @@ const createMemory: CreateStorage = async () => {
   return { storage: again(), clock, again, setFull, dispose: async () => {} };
 };
 
+const createFile: CreateStorage = async () => {
+  const clock = new FakeClock();
+  const folder = await mkdtemp(join(tmpdir(), "fleetwright-storage-"));
+  const disk = new LimitedDisk();
+  // Small segments: the cases then cross their borders.
+  const sizes = { segmentBytes: 64 * 1_024, minJournalBytes: 128 * 1_024, logSegmentBytes: 4_096 };
+  const again = () => new FileStorage({ folder, clock, disk, ...sizes });
+  return {
+    storage: again(),
+    clock,
+    again,
+    setFull: (full) => void (disk.full = full),
+    dispose: () => rm(folder, { recursive: true }),
+  };
+};
+
 describe("the memory storage", () => {
   for (const { name, promise, run } of storageConformance(createMemory)) test(`${promise}. ${name}`, run);
+});
+
+describe("the file storage", () => {
+  for (const { name, promise, needs, run } of storageConformance(createFile)) {
+    // It keeps no series.
+    test.skipIf(needs === "series")(`${promise}. ${name}`, run);
+  }
 });

@@ -1,0 +1,209 @@
+import { resolve } from "node:path";
+import type { Clock } from "../clock.ts";
+import type { JsonObject } from "../internal/json.ts";
+import { silentLogger, type Logger } from "../logger.ts";
+import { CommitPump } from "./file/commit-pump.ts";
+import { nodeDisk, type Disk } from "./file/disk.ts";
+import { effectsToText } from "./file/effects.ts";
+import { storageError } from "./file/errors.ts";
+import { openFolder, type OpenFolder } from "./file/folder.ts";
+import type { LogFile } from "./file/log-file.ts";
+import { FolderLock } from "./file/lock.ts";
+import { ProcessLeases } from "./leases.ts";
+import { Lifetime } from "./lifetime.ts";
+import { readLogPage } from "./log-reader.ts";
+import type {
+  CommitResult,
+  DocumentPage,
+  ForeignChange,
+  Lease,
+  ListQuery,
+  LogPage,
+  LogQuery,
+  Storage,
+  StorageSchema,
+  StoredDocument,
+  Write,
+} from "./storage.ts";
+import { prepareWrites, type Effect } from "./writes.ts";
+
+const mebibyte = 1_024 * 1_024;
+
+/** What a {@link FileStorage} is made of. */
+export interface FileStorageOptions {
+  /** Folder for all data, made if it is new (mode 0700, files 0600). One process at a time. */
+  folder: string;
+  /** Runs the leases. */
+  clock: Clock;
+  /** Told of a torn end that was cut off, of a stale lock, and of failures in the background. Default: silent. */
+  logger?: Logger;
+  /** Size of a journal segment, which is allocated ahead: the space that commits are sure of. Default 4 MiB. */
+  segmentBytes?: number;
+  /**
+   * The journal is turned into a snapshot when it is larger than this and than the last snapshot. Default 8 MiB; more
+   * means less writing and a longer start.
+   */
+  minJournalBytes?: number;
+  /** Size of one file of a log; trimming frees whole files. Default 1 MiB. */
+  logSegmentBytes?: number;
+  /** The file system. Default: the machine's. @internal */
+  disk?: Disk;
+}
+
+/**
+ * The default {@link Storage}: one folder of files, for one process.
+ *
+ * Documents live in memory and, as a lowdb snapshot `db.json` and the journal written since, in the folder. Commits that
+ * arrive together share one synced write; what one costs depends on what it writes, never on what is stored. It keeps no
+ * time series (`series` is null).
+ */
+export class FileStorage implements Storage {
+  readonly capabilities = { durable: true, shared: false };
+  readonly series = null;
+  readonly #options: Required<FileStorageOptions>;
+  readonly #leases: ProcessLeases;
+  readonly #lifetime = new Lifetime();
+  readonly #pump: CommitPump;
+  #schema: StorageSchema = { version: 0, collections: {}, logs: {} };
+  #lock: FolderLock | null = null;
+  #content: OpenFolder | null = null;
+  #closing: Promise<void> | null = null;
+
+  constructor(options: FileStorageOptions) {
+    this.#options = {
+      logger: silentLogger,
+      segmentBytes: 4 * mebibyte,
+      minJournalBytes: 8 * mebibyte,
+      logSegmentBytes: mebibyte,
+      disk: nodeDisk,
+      ...options,
+      folder: resolve(options.folder),
+    };
+    this.#leases = new ProcessLeases(options.clock);
+    this.#pump = new CommitPump({
+      revisionOf: (collection, key) => this.#open.database.revisionOf(collection, key),
+      headOf: (log) => this.#open.database.headOf(log),
+      baseOf: (log) => this.#open.database.baseOf(log),
+      write: (effects) => this.#open.journal.append(effectsToText(effects)),
+      apply: (effects) => this.#apply(effects),
+      afterBatch: () => this.#open.checkpoints.beginIfDue(),
+    });
+  }
+
+  async open(schema: StorageSchema): Promise<void> {
+    this.#lifetime.checkNew();
+    const { disk, folder, logger } = this.#options;
+    try {
+      await disk.makeFolder(folder);
+      this.#lock = await FolderLock.take(disk, folder, logger);
+      this.#content = await openFolder(this.#options, schema);
+    } catch (error) {
+      await this.#lock?.release();
+      throw storageError(error);
+    }
+    this.#schema = schema;
+    this.#lifetime.begin();
+  }
+
+  close(): Promise<void> {
+    if (this.#lifetime.end()) this.#closing = this.#close();
+    return this.#closing ?? Promise.resolve();
+  }
+
+  async get<T = JsonObject>(collection: string, key: string): Promise<StoredDocument<T> | null> {
+    this.#lifetime.check();
+    return this.#open.database.collection(collection).get(key) as StoredDocument<T> | null;
+  }
+
+  async list<T = JsonObject>(collection: string, query: ListQuery = {}): Promise<DocumentPage<T>> {
+    this.#lifetime.check();
+    return this.#open.database.collection(collection).list(query) as DocumentPage<T>;
+  }
+
+  async commit(writes: readonly Write[]): Promise<CommitResult> {
+    this.#lifetime.check();
+    const prepared = prepareWrites(this.#schema, writes);
+    return this.#pump.submit((batch) => batch.commit(prepared));
+  }
+
+  async readLog<T = JsonObject>(log: string, query: LogQuery = {}): Promise<LogPage<T>> {
+    this.#lifetime.check();
+    const state = this.#open.database.log(log);
+    return (await readLogPage(state, this.#log(log), query)) as LogPage<T>;
+  }
+
+  async trimLog(log: string, beforeSequence: number): Promise<number> {
+    this.#lifetime.check();
+    const { head, base } = this.#open.database.log(log);
+    const sequence = Math.min(beforeSequence - 1, head.sequence);
+    if (!(sequence > base.sequence)) return 0;
+    const block = await this.#log(log).blockAt(sequence);
+    const hash = block.find((entry) => entry.sequence === sequence)?.hash ?? null;
+    this.#lifetime.check();
+    const removed = await this.#pump.submit((batch) => {
+      const before = batch.baseOf(log).sequence;
+      if (before < sequence) batch.add({ kind: "trim", log, base: { sequence, hash } });
+      return Math.max(0, sequence - before);
+    });
+    try {
+      await this.#log(log).trim(sequence);
+    } catch (error) {
+      // The trim itself is durable; the next start removes what is left.
+      this.#options.logger.warn("A trimmed log segment could not be removed.", { log, error });
+    }
+    return removed;
+  }
+
+  async appendBlob(id: string, bytes: Uint8Array, expectedSize?: number): Promise<number> {
+    this.#lifetime.check();
+    return this.#open.blobs.append(id, bytes, expectedSize);
+  }
+
+  async readBlob(id: string, range: { from?: number; to?: number } = {}): Promise<Uint8Array | null> {
+    this.#lifetime.check();
+    return this.#open.blobs.read(id, range);
+  }
+
+  async deleteBlob(id: string): Promise<void> {
+    this.#lifetime.check();
+    return this.#open.blobs.delete(id);
+  }
+
+  async lease(name: string, ttlMs: number): Promise<Lease | null> {
+    this.#lifetime.check();
+    return this.#leases.take(name, ttlMs);
+  }
+
+  watch(signal: AbortSignal): AsyncIterable<ForeignChange> {
+    return this.#lifetime.watchNothing(signal);
+  }
+
+  get #open(): OpenFolder {
+    // Every public call checks the lifetime first; this covers a programming error in between.
+    if (this.#content === null) throw new Error("The folder is not open.");
+    return this.#content;
+  }
+
+  #log(name: string): LogFile {
+    const log = this.#open.logs.get(name);
+    if (log === undefined) throw new Error(`The log "${name}" is not open.`);
+    return log;
+  }
+
+  #apply(effects: readonly Effect[]): void {
+    for (const effect of effects) {
+      this.#open.database.apply(effect);
+      if (effect.kind === "append") this.#log(effect.log).append(effect.entry);
+    }
+  }
+
+  async #close(): Promise<void> {
+    this.#leases.clear();
+    const { journal, logs, blobs, checkpoints } = this.#open;
+    await Promise.all([this.#pump.idle(), blobs.settled()]);
+    await checkpoints.settled();
+    for (const log of logs.values()) await log.close();
+    await journal.close();
+    await this.#lock?.release();
+  }
+}

@@ -1,0 +1,101 @@
+import { Low } from "lowdb";
+import type { Logger } from "../../logger.ts";
+import type { Database } from "../database.ts";
+import type { Journal } from "./journal.ts";
+import type { LogFile } from "./log-file.ts";
+import { folderFormat, type Snapshot, type SnapshotFile } from "./snapshot.ts";
+
+/** What a checkpoint brings together. */
+export interface CheckpointParts {
+  database: Database;
+  journal: Journal;
+  logs: ReadonlyMap<string, LogFile>;
+  snapshots: SnapshotFile;
+  schemaVersion: number;
+  /** The journal may grow to this, or to the size of the snapshot if that is larger. */
+  minJournalBytes: number;
+  logger: Logger;
+}
+
+/** Moves what the journal holds into the snapshot and the logs, so that the journal can be dropped. */
+export class Checkpoints {
+  readonly #parts: CheckpointParts;
+  readonly #low: Low<Snapshot>;
+  #running: Promise<void> | null = null;
+  #dueAtBytes: number;
+
+  constructor(parts: CheckpointParts) {
+    this.#parts = parts;
+    this.#low = new Low<Snapshot>(parts.snapshots, this.#view());
+    this.#dueAtBytes = this.#bound();
+  }
+
+  /**
+   * Begins a checkpoint when the journal has grown enough. Only the change to a new journal segment is waited for; the rest
+   * goes on beside the commits. Must not be called while a commit is being written.
+   */
+  async beginIfDue(): Promise<void> {
+    const { journal, logger } = this.#parts;
+    if (this.#running !== null || journal.failure !== null || journal.bytes < this.#dueAtBytes) return;
+    try {
+      const keepFrom = await journal.rotate();
+      this.#low.data = this.#view();
+      this.#running = this.#write(keepFrom);
+    } catch (error) {
+      this.#postpone();
+      logger.warn("There is no space for a new journal segment.", { error });
+    }
+  }
+
+  /** Writes a snapshot now, before the storage is in use. */
+  async writeNow(): Promise<void> {
+    this.#low.data = this.#view();
+    await this.#persistLogs();
+    await this.#low.write();
+    this.#dueAtBytes = this.#bound();
+  }
+
+  /** Resolves when no checkpoint is under way. */
+  async settled(): Promise<void> {
+    await this.#running;
+  }
+
+  async #write(keepFrom: number): Promise<void> {
+    try {
+      await this.#persistLogs();
+      await this.#low.write();
+      await this.#parts.journal.dropBefore(keepFrom);
+      this.#dueAtBytes = this.#bound();
+    } catch (error) {
+      // Nothing is lost: the journal still holds it all.
+      this.#postpone();
+      this.#parts.logger.error("The snapshot could not be written.", { error });
+    } finally {
+      // The documents of the view are kept alive no longer than needed.
+      this.#low.data = { ...this.#low.data, collections: {} };
+      this.#running = null;
+    }
+  }
+
+  async #persistLogs(): Promise<void> {
+    for (const log of this.#parts.logs.values()) await log.persist();
+  }
+
+  #view(): Snapshot {
+    const { database, journal, schemaVersion } = this.#parts;
+    return {
+      format: folderFormat,
+      schema_version: schemaVersion,
+      sequence: journal.sequence,
+      ...database.view(),
+    };
+  }
+
+  #bound(): number {
+    return Math.max(this.#parts.minJournalBytes, this.#parts.snapshots.bytes);
+  }
+
+  #postpone(): void {
+    this.#dueAtBytes = this.#parts.journal.bytes + this.#parts.minJournalBytes;
+  }
+}

@@ -1,0 +1,153 @@
+import { randomUUID } from "node:crypto";
+import { constants } from "node:fs";
+import {
+  link,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  writeFile,
+  type FileHandle,
+} from "node:fs/promises";
+
+/** An open file. Errors carry the operating system's `code`. */
+export interface DiskFile {
+  /** Bytes from a position; fewer where the file ends. */
+  read(position: number, length: number): Promise<Buffer>;
+  /** Writes all of the bytes. In a file opened "durable" they survive power loss when it resolves; else after {@link sync}. */
+  write(bytes: Uint8Array, position: number): Promise<void>;
+  sync(): Promise<void>;
+  truncate(size: number): Promise<void>;
+  size(): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** "read": must exist. "write": made if it is new. "durable": as "write", and each write is synced. "replace": emptied. */
+export type OpenMode = "read" | "write" | "durable" | "replace";
+
+/** What the file storage does to the file system: a test puts one that fails, tears and forgets in its place. */
+export interface Disk {
+  open(path: string, mode: OpenMode): Promise<DiskFile>;
+  /** The whole of a file; null when there is none. */
+  readWhole(path: string): Promise<Buffer | null>;
+  /** Makes a file with this text; false when there is one. Nobody sees it without the text. */
+  createExclusive(path: string, text: string): Promise<boolean>;
+  /** Names in a folder, in no order. */
+  list(folder: string): Promise<string[]>;
+  /** Makes a folder for this user alone, and those above it. */
+  makeFolder(path: string): Promise<void>;
+  rename(from: string, to: string): Promise<void>;
+  /** Removes a file; nothing happens when there is none. */
+  remove(path: string): Promise<void>;
+  /** Makes the names in a folder durable: what was created, renamed and removed. */
+  syncFolder(path: string): Promise<void>;
+}
+
+const ownerOnly = 0o600;
+
+/** The file system of the machine. */
+export const nodeDisk: Disk = {
+  async open(path, mode) {
+    return new NodeFile(await open(path, flagsOf(mode), ownerOnly), mode === "durable" && !syncsEachWrite);
+  },
+  async readWhole(path) {
+    try {
+      return await readFile(path);
+    } catch (error) {
+      if (errorCodeOf(error) === "ENOENT") return null;
+      throw error;
+    }
+  },
+  async createExclusive(path, text) {
+    const draft = `${path}.${randomUUID()}`;
+    try {
+      await writeFile(draft, text, { mode: ownerOnly, flag: "wx" });
+      await link(draft, path);
+      return true;
+    } catch (error) {
+      if (errorCodeOf(error) === "EEXIST") return false;
+      throw error;
+    } finally {
+      await rm(draft, { force: true });
+    }
+  },
+  list: (folder) => readdir(folder),
+  async makeFolder(path) {
+    await mkdir(path, { recursive: true, mode: 0o700 });
+  },
+  rename,
+  remove: (path) => rm(path, { force: true }),
+  async syncFolder(path) {
+    const folder = await open(path, "r");
+    try {
+      await folder.sync();
+    } finally {
+      await folder.close();
+    }
+  },
+};
+
+/** The `code` of an error of the operating system. */
+export function errorCodeOf(error: unknown): string | undefined {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
+}
+
+/**
+ * On Linux, O_DSYNC makes write and sync one trip through the thread pool instead of two. Elsewhere it does not reach
+ * through the drive's cache as Node's fdatasync does.
+ */
+const syncsEachWrite = process.platform === "linux";
+
+function flagsOf(mode: OpenMode): number {
+  const { O_CREAT, O_DSYNC, O_RDONLY, O_RDWR, O_TRUNC } = constants;
+  if (mode === "read") return O_RDONLY;
+  if (mode === "replace") return O_RDWR | O_CREAT | O_TRUNC;
+  return mode === "durable" && syncsEachWrite ? O_RDWR | O_CREAT | O_DSYNC : O_RDWR | O_CREAT;
+}
+
+class NodeFile implements DiskFile {
+  readonly #handle: FileHandle;
+  readonly #syncAfterWrite: boolean;
+
+  constructor(handle: FileHandle, syncAfterWrite: boolean) {
+    this.#handle = handle;
+    this.#syncAfterWrite = syncAfterWrite;
+  }
+
+  async read(position: number, length: number): Promise<Buffer> {
+    const bytes = Buffer.allocUnsafe(length);
+    let done = 0;
+    while (done < length) {
+      const { bytesRead } = await this.#handle.read(bytes, done, length - done, position + done);
+      if (bytesRead === 0) break;
+      done += bytesRead;
+    }
+    return bytes.subarray(0, done);
+  }
+
+  async write(bytes: Uint8Array, position: number): Promise<void> {
+    // A nearly full disk takes a part first and complains at the next try.
+    for (let done = 0; done < bytes.length;) {
+      done += (await this.#handle.write(bytes, done, bytes.length - done, position + done)).bytesWritten;
+    }
+    if (this.#syncAfterWrite) await this.#handle.datasync();
+  }
+
+  sync(): Promise<void> {
+    return this.#handle.sync();
+  }
+
+  truncate(size: number): Promise<void> {
+    return this.#handle.truncate(size);
+  }
+
+  async size(): Promise<number> {
+    return (await this.#handle.stat()).size;
+  }
+
+  close(): Promise<void> {
+    return this.#handle.close();
+  }
+}

@@ -1,0 +1,224 @@
+/**
+ * The journal: what was committed since the last snapshot, in preallocated segments `journal-<number>.jsonl`.
+ *
+ * A segment is zeros on disk before it is used, so that a commit changes no metadata and needs no space. A write that
+ * fails is cut off again; if that fails too, or the disk reports anything but "out of space", nothing is written any more.
+ */
+import { join } from "node:path";
+import { isOrchestratorError, OrchestratorError } from "../../errors.ts";
+import type { Logger } from "../../logger.ts";
+import type { Disk, DiskFile } from "./disk.ts";
+import { corrupt, storageError } from "./errors.ts";
+import { decodeRecord, encodeRecord, hasRecordBehind, isBlankFrom, type StoredRecord } from "./record.ts";
+
+const namePattern = /^journal-(\d{8})\.jsonl$/;
+const zeroBlock = Buffer.alloc(1 << 20);
+
+/** What a journal is made of. */
+export interface JournalOptions {
+  disk: Disk;
+  folder: string;
+  logger: Logger;
+  /** Size of a segment. */
+  segmentBytes: number;
+}
+
+interface Segment {
+  number: number;
+  path: string;
+  file: DiskFile;
+  /** Where the next record goes. */
+  end: number;
+}
+
+/** Takes a record's text, and where it stands for an error message. */
+export type TakeRecord = (text: string, place: { path: string; at: number }) => void;
+
+/** Durable records in order, from the last snapshot on. */
+export class Journal {
+  readonly #options: JournalOptions;
+  /** Full segments, closed. */
+  #older: { number: number; path: string; bytes: number }[] = [];
+  #active: Segment | null = null;
+  #spare: Promise<Segment | null> | null = null;
+  #sequence = 0;
+  #failure: OrchestratorError | null = null;
+
+  constructor(options: JournalOptions) {
+    this.#options = options;
+  }
+
+  /** Sequence of the last record. */
+  get sequence(): number {
+    return this.#sequence;
+  }
+
+  /** Bytes of records that a start would have to read. */
+  get bytes(): number {
+    return this.#older.reduce((sum, segment) => sum + segment.bytes, this.#active?.end ?? 0);
+  }
+
+  /** Why nothing can be written any more; null while it can. */
+  get failure(): OrchestratorError | null {
+    return this.#failure;
+  }
+
+  /** Reads every record after a sequence, cuts a torn end off, and makes the journal ready for writing. */
+  async recover(afterSequence: number, take: TakeRecord): Promise<void> {
+    this.#sequence = afterSequence;
+    const found = await this.#readSegments();
+    for (const [index, segment] of found.entries()) {
+      const end = this.#replay(segment, index === found.length - 1, take);
+      if (index < found.length - 1) this.#older.push({ ...segment, bytes: end });
+      else this.#active = await this.#continue(segment, end);
+    }
+    this.#active ??= await this.#createSegment(1);
+  }
+
+  /**
+   * Writes one record and makes it durable.
+   *
+   * @throws {OrchestratorError} `STORAGE_FULL`, after which it can be tried again; `STORAGE_FAILED`, after which it can't.
+   */
+  async append(text: string): Promise<void> {
+    if (this.#failure) throw this.#failure;
+    const record = encodeRecord(this.#sequence + 1, text);
+    const { segmentBytes } = this.#options;
+    if (this.#writable.end > 0 && this.#writable.end + record.length > segmentBytes) await this.rotate();
+    const active = this.#writable;
+    try {
+      await active.file.write(record, active.end);
+    } catch (error) {
+      throw await this.#undo(active, storageError(error));
+    }
+    active.end += record.length;
+    this.#sequence++;
+    if (active.end > segmentBytes / 2) this.#spare ??= this.#prepareSpare(active.number + 1);
+  }
+
+  /** Goes on in a new segment, so that those before it can be dropped. Resolves with its number. */
+  async rotate(): Promise<number> {
+    const active = this.#writable;
+    let next = await this.#spare;
+    this.#spare = null;
+    try {
+      next ??= await this.#createSegment(active.number + 1);
+    } catch (error) {
+      throw storageError(error);
+    }
+    this.#older.push({ number: active.number, path: active.path, bytes: active.end });
+    this.#active = next;
+    await active.file.close();
+    return next.number;
+  }
+
+  /** Removes the segments before one: what they hold is in a snapshot. */
+  async dropBefore(number: number): Promise<void> {
+    const dropped = this.#older.filter((segment) => segment.number < number);
+    this.#older = this.#older.filter((segment) => segment.number >= number);
+    for (const { path } of dropped) await this.#options.disk.remove(path);
+  }
+
+  async close(): Promise<void> {
+    const spare = await this.#spare;
+    await spare?.file.close();
+    await this.#active?.file.close();
+  }
+
+  get #writable(): Segment {
+    if (this.#active === null) throw new OrchestratorError("STORAGE_CLOSED");
+    return this.#active;
+  }
+
+  /** Takes a failed write back. Without that its bytes might be found and replayed although the commit was refused. */
+  async #undo({ file, end }: Segment, error: OrchestratorError): Promise<OrchestratorError> {
+    try {
+      await file.truncate(end);
+      await file.sync();
+      if (isOrchestratorError(error, "STORAGE_FULL")) return error;
+    } catch (cause) {
+      this.#options.logger.error("A failed write could not be taken back.", { error: cause });
+    }
+    // After a failed sync the system may drop what it did not write: nothing later can be trusted.
+    this.#failure = new OrchestratorError("STORAGE_FAILED", { cause: error });
+    this.#options.logger.error("The journal can't be written any more.", { error });
+    return this.#failure;
+  }
+
+  async #readSegments(): Promise<{ number: number; path: string; content: Buffer }[]> {
+    const { disk, folder } = this.#options;
+    const names = (await disk.list(folder)).filter((name) => namePattern.test(name)).sort();
+    const segments = [];
+    for (const name of names) {
+      const path = join(folder, name);
+      const content = (await disk.readWhole(path)) ?? Buffer.alloc(0);
+      segments.push({ number: Number(namePattern.exec(name)?.[1]), path, content });
+    }
+    // Segments that were prepared and not used yet.
+    while (segments.length > 1 && isBlankFrom(segments.at(-1)?.content ?? zeroBlock, 0)) {
+      await disk.remove(segments.pop()?.path ?? "");
+    }
+    return segments;
+  }
+
+  /** Takes the records of a segment. Returns where they end. */
+  #replay(segment: { path: string; content: Buffer }, isLast: boolean, take: TakeRecord): number {
+    const { path, content } = segment;
+    let at = 0;
+    for (let record = decodeRecord(content, at); record !== null; record = decodeRecord(content, at)) {
+      if (record.sequence > this.#sequence) this.#replayRecord(record, { path, at }, take);
+      at = record.end;
+    }
+    if (!isBlankFrom(content, at)) {
+      if (!isLast || hasRecordBehind(content, at))
+        throw corrupt(path, at, "a journal record does not match its checksum");
+      this.#options.logger.warn("The torn end of the journal was cut off.", { path, offset: at });
+    }
+    return at;
+  }
+
+  #replayRecord(record: StoredRecord, place: { path: string; at: number }, take: TakeRecord): void {
+    if (record.sequence !== this.#sequence + 1) {
+      throw corrupt(place.path, place.at, `journal record ${this.#sequence + 1} is missing`);
+    }
+    take(record.text, place);
+    this.#sequence = record.sequence;
+  }
+
+  async #continue({ number, path, content }: { number: number; path: string; content: Buffer }, end: number) {
+    const file = await this.#options.disk.open(path, "durable");
+    if (!isBlankFrom(content, end)) {
+      await file.truncate(end);
+      await file.sync();
+    }
+    return { number, path, file, end };
+  }
+
+  /** A segment made ahead of its use, off the way of the commits; null when there was no space for it. */
+  async #prepareSpare(number: number): Promise<Segment | null> {
+    try {
+      return await this.#createSegment(number);
+    } catch (error) {
+      this.#options.logger.debug("The next journal segment could not be prepared.", { error });
+      return null;
+    }
+  }
+
+  async #createSegment(number: number): Promise<Segment> {
+    const { disk, folder, segmentBytes } = this.#options;
+    const path = join(folder, `journal-${String(number).padStart(8, "0")}.jsonl`);
+    const file = await disk.open(path, "durable");
+    try {
+      for (let at = 0; at < segmentBytes; at += zeroBlock.length) {
+        await file.write(zeroBlock.subarray(0, segmentBytes - at), at);
+      }
+      await file.sync();
+      await disk.syncFolder(folder);
+    } catch (error) {
+      await file.close();
+      await disk.remove(path);
+      throw error;
+    }
+    return { number, path, file, end: 0 };
+  }
+}

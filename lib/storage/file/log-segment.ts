@@ -1,0 +1,102 @@
+import type { JsonObject } from "../../internal/json.ts";
+import type { LogEntry } from "../storage.ts";
+import { deepFreeze } from "../writes.ts";
+import { corrupt } from "./errors.ts";
+import type { Disk } from "./disk.ts";
+import { decodeRecord, encodeRecord } from "./record.ts";
+
+/** One entry in so many has its place noted: a page is read from the note before it. */
+const entriesPerNote = 64;
+
+/** One file of a log: entries in order from `first` on. */
+export class LogSegment {
+  readonly path: string;
+  /** Sequence of the first entry. */
+  readonly first: number;
+  #next: number;
+  /** Where every 64th entry begins. */
+  readonly #notes: number[] = [];
+  #bytes = 0;
+  #indexed: boolean;
+
+  /** @param fresh - Whether the file is new; one that is not is read once, before its first use. */
+  constructor(path: string, first: number, fresh: boolean) {
+    this.path = path;
+    this.first = first;
+    this.#next = first;
+    this.#indexed = fresh;
+  }
+
+  /** Sequence after the last entry. Only known once it was indexed. */
+  get next(): number {
+    return this.#next;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Takes note of an entry that is about to be written at the end. Returns its bytes. */
+  encode(entry: LogEntry): Buffer {
+    const { sequence, at, hash, value } = entry;
+    return encodeRecord(sequence, JSON.stringify({ at, hash, value }));
+  }
+
+  /** Takes note of records that were written at the end. */
+  added(records: readonly Buffer[]): void {
+    for (const record of records) this.#note(record.length);
+  }
+
+  /**
+   * Reads the file and notes where its entries are, up to a sequence; what is behind that is not the log's.
+   *
+   * @throws {OrchestratorError} `STORAGE_CORRUPT` when it does not hold every entry up to there.
+   */
+  async index(disk: Disk, last: number): Promise<void> {
+    if (this.#indexed) return;
+    const content = (await disk.readWhole(this.path)) ?? Buffer.alloc(0);
+    if (this.#indexed) return;
+    while (this.#next <= last) {
+      const record = decodeRecord(content, this.#bytes);
+      if (record?.sequence !== this.#next) throw this.#corrupt(this.#bytes, this.#next);
+      this.#note(record.end - this.#bytes);
+    }
+    this.#indexed = true;
+  }
+
+  /** Reads the 64 entries around one. Needs {@link index}. */
+  async read(disk: Disk, sequence: number): Promise<LogEntry[]> {
+    const note = Math.floor((sequence - this.first) / entriesPerNote);
+    const start = this.#notes[note] ?? 0;
+    const end = this.#notes[note + 1] ?? this.#bytes;
+    const file = await disk.open(this.path, "read");
+    try {
+      return this.#decode(await file.read(start, end - start), start, this.first + note * entriesPerNote);
+    } finally {
+      await file.close();
+    }
+  }
+
+  #decode(bytes: Buffer, offset: number, first: number): LogEntry[] {
+    const entries: LogEntry[] = [];
+    for (let at = 0; at < bytes.length;) {
+      const sequence = first + entries.length;
+      const record = decodeRecord(bytes, at);
+      if (record?.sequence !== sequence) throw this.#corrupt(offset + at, sequence);
+      const stored = JSON.parse(record.text) as { at: number; hash: string | null; value: JsonObject };
+      entries.push(deepFreeze({ sequence, at: stored.at, value: stored.value, hash: stored.hash }));
+      at = record.end;
+    }
+    return entries;
+  }
+
+  #note(length: number): void {
+    if ((this.#next - this.first) % entriesPerNote === 0) this.#notes.push(this.#bytes);
+    this.#bytes += length;
+    this.#next++;
+  }
+
+  #corrupt(offset: number, sequence: number): Error {
+    return corrupt(this.path, offset, `log entry ${sequence} does not match its checksum`);
+  }
+}

@@ -1,0 +1,51 @@
+import { nodeDisk, type Disk, type DiskFile, type OpenMode } from "../../lib/storage/file/disk.ts";
+
+/** The machine's file system with failures on demand. Paths that a failure applies to are chosen by `only`. */
+export class LimitedDisk implements Disk {
+  /** Whether every write fails for lack of space, after half of its bytes. */
+  full = false;
+  /** Whether every sync, and every write that includes one, fails with an input/output error. */
+  broken = false;
+  /** Which files fail. */
+  only = /./;
+
+  async open(path: string, mode: OpenMode): Promise<DiskFile> {
+    return this.#limit(path, mode, await nodeDisk.open(path, mode));
+  }
+
+  readWhole = nodeDisk.readWhole;
+  createExclusive = nodeDisk.createExclusive;
+  list = nodeDisk.list;
+  makeFolder = nodeDisk.makeFolder;
+  rename = nodeDisk.rename;
+  remove = nodeDisk.remove;
+  syncFolder = nodeDisk.syncFolder;
+
+  #limit(path: string, mode: OpenMode, file: DiskFile): DiskFile {
+    const sync = async (): Promise<void> => {
+      if (this.broken && this.only.test(path)) throw systemError("EIO");
+    };
+    return {
+      read: (position, length) => file.read(position, length),
+      write: async (bytes, position) => {
+        if (this.full && this.only.test(path)) {
+          await file.write(bytes.subarray(0, bytes.length / 2), position);
+          throw systemError("ENOSPC");
+        }
+        await file.write(bytes, position);
+        if (mode === "durable") await sync();
+      },
+      sync: async () => {
+        await sync();
+        await file.sync();
+      },
+      truncate: (size) => file.truncate(size),
+      size: () => file.size(),
+      close: () => file.close(),
+    };
+  }
+}
+
+function systemError(code: string): Error {
+  return Object.assign(new Error(`${code}: injected by the test`), { code });
+}
