@@ -5,6 +5,7 @@
 import { z } from "zod";
 import { resolvedResourceSchema } from "../state/resource.ts";
 import { resourceResultSchema } from "../state/result.ts";
+import { agentStatusSchema } from "./handshake-messages.ts";
 
 const uuid = z.uuid();
 const timestamp = z.iso.datetime();
@@ -51,6 +52,8 @@ export const orchestratorMessageSchema = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("cancel"), ...command, operation_id: uuid }),
   /** The result of an operation is on disk here; the agent may forget it. */
   z.strictObject({ type: z.literal("ack"), ...command, operation_id: uuid }),
+  /** The agent was approved or rejected while it was connected. The only message that a pending agent gets. */
+  z.strictObject({ type: z.literal("status"), ...command, status: agentStatusSchema }),
   z.strictObject({ type: z.literal("attributes.refresh"), ...command }),
   z.strictObject({
     type: z.literal("config"),

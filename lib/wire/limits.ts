@@ -1,0 +1,24 @@
+/** The figures of the protocol, once. Changing one changes what both sides accept. */
+
+/** Versions this package speaks, best first. */
+export const supportedVersions: readonly number[] = [1];
+/** Largest frame before both sides are proved, bytes. */
+export const maxHandshakeFrameBytes = 16 * 1024;
+/** Largest frame afterwards, sealed, bytes. */
+export const maxFrameBytes = 1024 * 1024;
+/** A message whose text is longer travels in pieces of exactly this size and a last one; streams and pings may come between. */
+export const fragmentBytes = 256 * 1024;
+/** Largest message, all pieces together, bytes of text. */
+export const maxMessageBytes = 16 * 1024 * 1024;
+/** Levels of lists and objects in a message. */
+export const maxJsonDepth = 64;
+/** Bytes that sealing adds to a frame: the kind and the tag. */
+export const sealOverheadBytes = 17;
+/** Most data in one stream frame, bytes: what a frame holds beside the stream's id. */
+export const maxStreamBytes = maxFrameBytes - sealOverheadBytes - 16;
+/** How often each side sends a ping, milliseconds. */
+export const heartbeatIntervalMs = 15_000;
+/** A peer that was not heard for so long is gone, milliseconds. */
+export const silenceLimitMs = 45_000;
+/** How long a handshake may take, the decision about the agent included, milliseconds. */
+export const handshakeTimeoutMs = 10_000;

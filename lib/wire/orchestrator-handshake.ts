@@ -1,0 +1,188 @@
+/**
+ * The orchestrator's side of the handshake, a pure state machine.
+ *
+ *   waiting --hello--> welcomed --prove--> proved --accept()--> done
+ *
+ * Between `proved` and `accept` the caller decides about the agent. Any other frame, or one that does not prove what it
+ * must, ends in `failed` and throws; `refuse` still makes the frame that tells the agent why.
+ */
+import { nodeIdOf, toHex, toUtf8 } from "../crypto/encoding.ts";
+import type { Crypto, Signer } from "../crypto/crypto.ts";
+import { OrchestratorError, type ErrorCode } from "../errors.ts";
+import { frameKind } from "./framing.ts";
+import { bytesOf, checkHandshakeFrame, outOfOrder } from "./handshake-frame.ts";
+import {
+  helloSchema,
+  proveSchema,
+  type Accepted,
+  type AgentStatus,
+  type Hello,
+  type Refused,
+  type Welcome,
+} from "./handshake-messages.ts";
+import { supportedVersions } from "./limits.ts";
+import { parseMessage } from "./parse-json.ts";
+import { createSealing, type Sealing } from "./sealing.ts";
+import { createOrchestratorSession, type OrchestratorSession } from "./session.ts";
+import { labelled, labels, openingHash, provingHash } from "./transcript.ts";
+
+/** What the orchestrator's side needs. */
+export interface OrchestratorHandshakeOptions {
+  crypto: Crypto;
+  /** The orchestrator's identity. */
+  signer: Signer;
+  /** Exported keying material of the TLS connection, or null where there is none. */
+  tlsExporter: Uint8Array | null;
+}
+
+/** What an agent proved and said of itself. */
+export interface ProvedAgent {
+  /** Derived from the proved key, never claimed. */
+  node_id: string;
+  /** Ed25519, 32 bytes, lower-case hex. */
+  public_key: string;
+  /** X25519, 32 bytes, lower-case hex: secrets for this agent are sealed to it. */
+  box_public_key: string;
+  agent_version: string;
+  hostname: string;
+  platform: string;
+}
+
+/** What to do after a frame. */
+export type OrchestratorHandshakeStep =
+  { kind: "send"; frame: string } | { kind: "proved"; agent: ProvedAgent };
+
+/** The orchestrator's side of one handshake. */
+export interface OrchestratorHandshake {
+  /**
+   * Takes the next frame of the agent.
+   *
+   * @throws {OrchestratorError} `SIGNATURE_INVALID` where the agent does not hold the key it names.
+   * @throws {OrchestratorError} `KEY_REFUSED` for a weak key.
+   * @throws {OrchestratorError} `VERSION_UNSUPPORTED` where no version is common.
+   * @throws {OrchestratorError} `PROTOCOL_ERROR` for anything else that is unknown or out of order.
+   */
+  receive(frame: Uint8Array | string): OrchestratorHandshakeStep;
+  /**
+   * Tells a proved agent how it stands.
+   *
+   * @param orchestratorTime - RFC 3339 in UTC.
+   * @throws {OrchestratorError} `PROTOCOL_ERROR` unless an agent is proved.
+   */
+  accept(status: AgentStatus, orchestratorTime: string): { frame: Uint8Array; session: OrchestratorSession };
+  /** Makes the frame that says why the connection ends; sealed as soon as there are keys. */
+  refuse(code: ErrorCode, message: string): Uint8Array | string;
+}
+
+type State =
+  | { name: "waiting" }
+  | { name: "welcomed"; hello: Hello; welcome: Welcome; opening: Uint8Array }
+  | { name: "proved"; nodeId: string }
+  | { name: "done" }
+  | { name: "failed" };
+
+/** Begins a handshake. */
+export function createOrchestratorHandshake(options: OrchestratorHandshakeOptions): OrchestratorHandshake {
+  const { crypto, signer } = options;
+  let state: State = { name: "waiting" };
+  let sealing: Sealing | null = null;
+  const sealText = (keys: Sealing, message: Accepted | Refused): Uint8Array =>
+    keys.seal(frameKind.handshake, toUtf8(JSON.stringify(message)));
+  return {
+    receive(frame) {
+      const before = state;
+      state = { name: "failed" };
+      if (before.name === "waiting") {
+        const hello = readHello(crypto, frame);
+        const { sealing: keys, ...welcomed } = answerHello(options, hello);
+        sealing = keys;
+        state = { name: "welcomed", hello, ...welcomed };
+        return { kind: "send", frame: JSON.stringify(welcomed.welcome) };
+      }
+      if (before.name === "welcomed" && sealing) {
+        const agent = readProve(crypto, { ...before, sealing }, frame);
+        state = { name: "proved", nodeId: agent.node_id };
+        return { kind: "proved", agent };
+      }
+      throw outOfOrder();
+    },
+    accept(status, orchestratorTime) {
+      if (state.name !== "proved" || !sealing) throw outOfOrder();
+      const { nodeId } = state;
+      state = { name: "done" };
+      const frame = sealText(sealing, { type: "accepted", status, orchestrator_time: orchestratorTime });
+      return { frame, session: createOrchestratorSession(sealing, { signer, nodeId }) };
+    },
+    refuse(code, message) {
+      state = { name: "failed" };
+      const refused: Refused = { type: "refused", code, message: message.slice(0, 500) };
+      return sealing ? sealText(sealing, refused) : JSON.stringify(refused);
+    },
+  };
+}
+
+function readHello(crypto: Crypto, frame: Uint8Array | string): Hello {
+  const hello = parseMessage(helloSchema, checkHandshakeFrame(frame, "text"));
+  if (!supportedVersions.some((version) => hello.versions.includes(version))) {
+    throw new OrchestratorError("VERSION_UNSUPPORTED", {
+      details: { offered: hello.versions, supported: [...supportedVersions] },
+    });
+  }
+  if (!crypto.isAcceptablePublicKey(bytesOf(hello.node_public_key))) {
+    throw new OrchestratorError("KEY_REFUSED", { message: "The agent's public key is weak." });
+  }
+  return hello;
+}
+
+function answerHello(
+  options: OrchestratorHandshakeOptions,
+  hello: Hello,
+): { welcome: Welcome; opening: Uint8Array; sealing: Sealing } {
+  const { crypto, signer, tlsExporter } = options;
+  const ephemeral = crypto.createExchangeKeyPair();
+  const sharedSecret = crypto.exchange(ephemeral.secretKey, bytesOf(hello.ephemeral_key));
+  // A box key of low order would let anybody open the secrets that are sealed to it.
+  const boxIsWeak = crypto.exchange(ephemeral.secretKey, bytesOf(hello.box_public_key)) === null;
+  if (!sharedSecret || boxIsWeak) {
+    throw new OrchestratorError("KEY_REFUSED", { message: "An exchange key of the agent is weak." });
+  }
+  const unsigned = {
+    type: "welcome",
+    version: supportedVersions.find((version) => hello.versions.includes(version)) ?? 0,
+    public_key: toHex(signer.publicKey),
+    ephemeral_key: toHex(ephemeral.publicKey),
+    nonce: toHex(crypto.randomBytes(32)),
+    channel_binding: hello.channel_binding && tlsExporter !== null,
+  } as const;
+  const opening = openingHash(crypto, { hello, welcome: unsigned, tlsExporter });
+  const signature = toHex(signer.sign(labelled(labels.orchestrator, opening)));
+  return {
+    welcome: { ...unsigned, signature },
+    opening,
+    sealing: createSealing(crypto, { side: "orchestrator", sharedSecret, opening }),
+  };
+}
+
+function readProve(
+  crypto: Crypto,
+  opened: { hello: Hello; welcome: Welcome; opening: Uint8Array; sealing: Sealing },
+  frame: Uint8Array | string,
+): ProvedAgent {
+  const { hello, welcome, opening, sealing } = opened;
+  const { kind, payload } = sealing.open(checkHandshakeFrame(frame, "binary"));
+  if (kind !== frameKind.handshake) throw outOfOrder();
+  const { signature, ...prove } = parseMessage(proveSchema, payload);
+  const publicKey = bytesOf(hello.node_public_key);
+  const proving = provingHash(crypto, { opening, welcome, prove });
+  if (!crypto.verify(publicKey, labelled(labels.agent, proving), bytesOf(signature))) {
+    throw new OrchestratorError("SIGNATURE_INVALID", { message: "The agent did not prove its key." });
+  }
+  return {
+    node_id: nodeIdOf(publicKey, crypto),
+    public_key: hello.node_public_key,
+    box_public_key: hello.box_public_key,
+    agent_version: hello.agent_version,
+    hostname: prove.hostname,
+    platform: prove.platform,
+  };
+}

@@ -1,0 +1,60 @@
+/**
+ * Sealed frames: ChaCha20-Poly1305 with a key a direction and a counter as nonce. A frame that was changed, left out,
+ * repeated or moved does not open. Frames are sealed over TLS too: one path, and a proxy that ends TLS reads nothing.
+ */
+import { concatBytes } from "../crypto/encoding.ts";
+import type { Crypto } from "../crypto/crypto.ts";
+import { OrchestratorError } from "../errors.ts";
+
+/** The two directions of a connection; each has its own key. */
+const directions = {
+  toOrchestrator: "fleetwright/1 agent to orchestrator",
+  toAgent: "fleetwright/1 orchestrator to agent",
+} as const;
+
+/** Seals what goes out and opens what comes in, each frame once and in order. */
+export interface Sealing {
+  seal(kind: number, payload: Uint8Array): Uint8Array;
+  /** @throws {OrchestratorError} `PROTOCOL_ERROR` where the frame is not the next one of the peer. */
+  open(frame: Uint8Array): { kind: number; payload: Uint8Array };
+}
+
+/** Derives both keys from the exchanged secret and the transcript. */
+export function createSealing(
+  crypto: Crypto,
+  keys: { side: "agent" | "orchestrator"; sharedSecret: Uint8Array; opening: Uint8Array },
+): Sealing {
+  const derive = (info: string): Uint8Array => crypto.deriveKey(keys.sharedSecret, keys.opening, info, 32);
+  const [outLabel, inLabel] =
+    keys.side === "agent"
+      ? [directions.toOrchestrator, directions.toAgent]
+      : [directions.toAgent, directions.toOrchestrator];
+  const outKey = derive(outLabel);
+  const inKey = derive(inLabel);
+  const nextOut = counterNonce();
+  const nextIn = counterNonce();
+  return {
+    seal: (kind, payload) => crypto.seal(outKey, nextOut(), concatBytes(Uint8Array.of(kind), payload)),
+    open(frame) {
+      const opened = crypto.open(inKey, nextIn(), frame);
+      const kind = opened?.[0];
+      if (opened === null || kind === undefined) {
+        throw new OrchestratorError("PROTOCOL_ERROR", {
+          message: "A frame was changed, repeated or left out.",
+        });
+      }
+      return { kind, payload: opened.subarray(1) };
+    },
+  };
+}
+
+/** 96-bit nonces 0, 1, 2, ...: 2^53 frames take longer than any connection lives. */
+function counterNonce(): () => Uint8Array {
+  let count = 0;
+  return () => {
+    const nonce = new Uint8Array(12);
+    new DataView(nonce.buffer).setBigUint64(4, BigInt(count));
+    count += 1;
+    return nonce;
+  };
+}

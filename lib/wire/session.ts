@@ -1,0 +1,120 @@
+/** What both sides speak after the handshake: messages and streams in, sealed frames out, and the way back. */
+import { toUtf8 } from "../crypto/encoding.ts";
+import type { Crypto, Signer } from "../crypto/crypto.ts";
+import { OrchestratorError } from "../errors.ts";
+import { createReassembly, frameKind, frameMessage, frameStream, readStream } from "./framing.ts";
+import { maxFrameBytes } from "./limits.ts";
+import { agentMessageSchema, type AgentMessage, type OrchestratorMessage } from "./messages.ts";
+import { parseMessage } from "./parse-json.ts";
+import type { Sealing } from "./sealing.ts";
+import { openCommand, signCommand } from "./signed-command.ts";
+
+/** What a frame of the peer meant. */
+export type Incoming<In> =
+  | { kind: "message"; message: In }
+  | { kind: "stream"; streamId: string; data: Uint8Array }
+  | { kind: "ping" };
+
+/** One proved connection. Frames must be sent in the order they were made, and decoded in the order they came. */
+export interface Session<Out, In> {
+  /**
+   * The frames of a message; more than one above 256 KiB.
+   *
+   * @throws {OrchestratorError} `PAYLOAD_TOO_LARGE` above 16 MiB of text.
+   */
+  encode(message: Out): Uint8Array[];
+  /**
+   * The frame of one piece of a stream.
+   *
+   * @throws {OrchestratorError} `PAYLOAD_TOO_LARGE` where it does not fit into one frame.
+   */
+  encodeStream(streamId: string, data: Uint8Array): Uint8Array;
+  /** Says that this side lives. */
+  encodePing(): Uint8Array;
+  /**
+   * Reads a frame; null for a piece of a message that is not complete.
+   *
+   * @throws {OrchestratorError} `PROTOCOL_ERROR`, or `SIGNATURE_INVALID` for a command. The connection must end then.
+   */
+  decode(frame: Uint8Array | string): Incoming<In> | null;
+}
+
+/** The orchestrator's end: signs what it says, checks what the agent says. */
+export type OrchestratorSession = Session<OrchestratorMessage, AgentMessage>;
+/** The agent's end: verifies what the orchestrator says. */
+export type AgentSession = Session<AgentMessage, OrchestratorMessage>;
+
+/** Begins the orchestrator's end. */
+export function createOrchestratorSession(
+  sealing: Sealing,
+  identity: { signer: Signer; nodeId: string },
+): OrchestratorSession {
+  return createSession(sealing, {
+    write: (message: OrchestratorMessage) => signCommand(identity.signer, identity.nodeId, message),
+    read: (bytes): AgentMessage => parseMessage(agentMessageSchema, bytes),
+  });
+}
+
+/** Begins the agent's end. */
+export function createAgentSession(
+  sealing: Sealing,
+  peers: { crypto: Crypto; orchestratorKey: Uint8Array; nodeId: string },
+): AgentSession {
+  return createSession(sealing, {
+    write: (message: AgentMessage) => toUtf8(wellFormed(JSON.stringify(message))),
+    read: (bytes): OrchestratorMessage => openCommand(peers.crypto, peers, bytes),
+  });
+}
+
+function createSession<Out, In>(
+  sealing: Sealing,
+  codec: { write(message: Out): Uint8Array; read(bytes: Uint8Array): In },
+): Session<Out, In> {
+  const reassembly = createReassembly();
+  return {
+    encode: (message) =>
+      frameMessage(codec.write(message)).map(({ kind, payload }) => sealing.seal(kind, payload)),
+    encodeStream(streamId, data) {
+      const { kind, payload } = frameStream(streamId, data);
+      return sealing.seal(kind, payload);
+    },
+    encodePing: () => sealing.seal(frameKind.ping, new Uint8Array()),
+    decode(frame) {
+      const plain = sealing.open(checkFrame(frame));
+      switch (plain.kind) {
+        case frameKind.message:
+        case frameKind.fragment:
+        case frameKind.lastFragment: {
+          const whole = reassembly.take(plain);
+          return whole && { kind: "message", message: codec.read(whole) };
+        }
+        case frameKind.stream:
+          return { kind: "stream", ...readStream(plain.payload) };
+        case frameKind.ping:
+          if (plain.payload.length === 0) return { kind: "ping" };
+      }
+      throw new OrchestratorError("PROTOCOL_ERROR", { message: "The peer sent a frame of an unknown kind." });
+    },
+  };
+}
+
+/**
+ * Replaces halves of surrogate pairs, which JSON.stringify escapes, by U+FFFD. Output that was cut in the middle of a
+ * character must not make a result that the orchestrator refuses each time it is sent again.
+ */
+function wellFormed(json: string): string {
+  if (!json.includes("\\ud")) return json;
+  return json.replace(/\\(?:ud[89a-f][0-9a-f]{2}|.)/g, (escape) =>
+    escape.startsWith("\\ud") ? "\ufffd" : escape,
+  );
+}
+
+function checkFrame(frame: Uint8Array | string): Uint8Array {
+  if (typeof frame === "string") {
+    throw new OrchestratorError("PROTOCOL_ERROR", { message: "After the handshake every frame is binary." });
+  }
+  if (frame.length > maxFrameBytes) {
+    throw new OrchestratorError("PROTOCOL_ERROR", { message: "A frame is larger than allowed." });
+  }
+  return frame;
+}

@@ -1,0 +1,88 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  createReassembly,
+  frameKind,
+  frameMessage,
+  frameStream,
+  readStream,
+  type PlainFrame,
+} from "../../lib/wire/framing.ts";
+import { fragmentBytes, maxMessageBytes, maxStreamBytes } from "../../lib/wire/limits.ts";
+import { codeOf } from "./support/peers.ts";
+
+const streamId = "01890000-0000-7000-8000-00000000abcd";
+const takeAll = (frames: readonly PlainFrame[]): (Uint8Array | null)[] => {
+  const reassembly = createReassembly();
+  return frames.map((frame) => reassembly.take(frame));
+};
+const fragment = (length: number): PlainFrame => ({
+  kind: frameKind.fragment,
+  payload: new Uint8Array(length),
+});
+const last = (length: number): PlainFrame => ({
+  kind: frameKind.lastFragment,
+  payload: new Uint8Array(length),
+});
+const whole: PlainFrame = { kind: frameKind.message, payload: new Uint8Array(1) };
+
+describe("a message", () => {
+  test.each([0, 1, fragmentBytes - 1, fragmentBytes, fragmentBytes + 1, 3 * fragmentBytes, maxMessageBytes])(
+    "of %d bytes comes back whole",
+    (size) => {
+      const message = new Uint8Array(size);
+      for (let index = 0; index < size; index += 4093) message[index] = index;
+      const frames = frameMessage(message);
+      expect(frames.length).toBe(Math.max(1, Math.ceil(size / fragmentBytes)));
+      const taken = takeAll(frames);
+      expect(taken.slice(0, -1).every((piece) => piece === null)).toBe(true);
+      expect(Buffer.from(taken.at(-1) ?? "none").equals(Buffer.from(message))).toBe(true);
+    },
+  );
+
+  test("above 16 MiB is not sent", () => {
+    expect(codeOf(() => frameMessage(new Uint8Array(maxMessageBytes + 1)))).toBe("PAYLOAD_TOO_LARGE");
+  });
+
+  test("may follow another that was cut", () => {
+    const message = new Uint8Array(2 * fragmentBytes);
+    expect(
+      takeAll([...frameMessage(message), whole, ...frameMessage(message)]).map((piece) => piece?.length),
+    ).toEqual([undefined, message.length, 1, undefined, message.length]);
+  });
+});
+
+test.each([
+  ["a message inside another", [fragment(fragmentBytes), whole]],
+  ["an empty fragment", [fragment(0)]],
+  ["a short fragment that is not the last", [fragment(fragmentBytes - 1)]],
+  ["a long fragment", [fragment(fragmentBytes + 1)]],
+  ["an empty last fragment", [fragment(fragmentBytes), last(0)]],
+  ["a long last fragment", [last(fragmentBytes + 1)]],
+  ["more than 16 MiB", [...Array.from({ length: 64 }, () => fragment(fragmentBytes)), last(1)]],
+])("refuses %s", (_, frames) => {
+  expect(codeOf(() => takeAll(frames))).toBe("PROTOCOL_ERROR");
+});
+
+describe("a stream", () => {
+  test("comes back with its id and data", () => {
+    fc.assert(
+      fc.property(fc.uuid(), fc.uint8Array({ maxLength: 5000 }), (id, data) => {
+        expect(readStream(frameStream(id, data).payload)).toEqual({ streamId: id, data });
+      }),
+    );
+  });
+
+  test("fits into one frame or is not sent", () => {
+    expect(frameStream(streamId, new Uint8Array(maxStreamBytes)).payload.length).toBe(maxStreamBytes + 16);
+    expect(codeOf(() => frameStream(streamId, new Uint8Array(maxStreamBytes + 1)))).toBe("PAYLOAD_TOO_LARGE");
+  });
+
+  test("without a whole id is refused", () => {
+    expect(codeOf(() => readStream(new Uint8Array(15)))).toBe("PROTOCOL_ERROR");
+  });
+
+  test("needs a UUID", () => {
+    expect(() => frameStream("terminal-1", new Uint8Array())).toThrow(TypeError);
+  });
+});
