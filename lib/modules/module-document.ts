@@ -6,14 +6,10 @@ import type { ResourceTypes } from "../state/resource-type.ts";
 import type { ResolvedResource } from "../state/resource.ts";
 import { OrchestratorError, isOrchestratorError } from "../errors.ts";
 import { parseSelector } from "../selectors/parse.ts";
-import {
-  commonPropertiesSchema,
-  resolveResource,
-  resourceIdentityKey,
-  splitDefinition,
-} from "../state/definition.ts";
+import { commonPropertiesSchema, resolveResource, splitDefinition } from "../state/definition.ts";
 import { resourceTypes } from "../state/resources/index.ts";
 import { moduleLimits, moduleSchema } from "./module-schema.ts";
+import { type DeclaredResource, findRelationFaults } from "./module-relations.ts";
 import { YamlText } from "./yaml-text.ts";
 
 /** A resource as a module writes it: `type`, the properties of every resource and those of its type. Plain JSON. */
@@ -92,13 +88,15 @@ class ModuleReader {
 
   #checkResources(resources: unknown): void {
     if (!Array.isArray(resources)) return;
-    const resolved = new Map<number, ResolvedResource>();
+    const declared: DeclaredResource[] = [];
     for (const [at, definition] of resources.slice(0, moduleLimits.resources).entries()) {
       if (!isObject(definition)) continue;
-      const resource = this.#checkResource(definition, ["resources", at]);
-      if (resource) resolved.set(at, resource);
+      declared.push({ at, definition, resolved: this.#checkResource(definition, ["resources", at]) });
     }
-    this.#checkDuplicates(resolved);
+    for (const { path, message } of findRelationFaults(declared, this.#types)) {
+      const line = (other: number): number => this.#text.place(["resources", other]).line;
+      this.#add(["resources", ...path], typeof message === "string" ? message : message(line));
+    }
   }
 
   /** Null where it has a fault. */
@@ -121,29 +119,6 @@ class ModuleReader {
     if (resolution.ok) return resolution.resource;
     for (const issue of resolution.issues) this.#add([...path, ...issue.path], issue.message);
     return null;
-  }
-
-  #checkDuplicates(resources: ReadonlyMap<number, ResolvedResource>): void {
-    const ids = new Map<string, number>();
-    const identities = new Map<string, number>();
-    for (const [at, resource] of resources) {
-      const sameId = ids.get(resource.resource_id);
-      const key = resourceIdentityKey(resource, this.#types);
-      const sameThing = identities.get(key);
-      if (sameThing !== undefined) {
-        const message = `The ${resource.type} ${resource.identity} is declared on line ${this.#lineOf(sameThing)} too.`;
-        this.#add(["resources", at], message);
-      } else if (sameId !== undefined) {
-        const message = `"${resource.resource_id}" is the id of the resource on line ${this.#lineOf(sameId)} too.`;
-        this.#add(["resources", at, "id"], message);
-      }
-      if (sameId === undefined) ids.set(resource.resource_id, at);
-      if (sameThing === undefined) identities.set(key, at);
-    }
-  }
-
-  #lineOf(resource: number): number {
-    return this.#text.place(["resources", resource]).line;
   }
 
   #addZodIssues(error: z.ZodError, base: Issue["path"]): void {

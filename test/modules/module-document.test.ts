@@ -99,6 +99,31 @@ const faults: [name: string, text: string, issues: (string | RegExp)[]][] = [
     `${head}  - { id: a, type: directory, path: /a }\n  - { id: b, type: file, path: /a }\n`,
     ["4:5 The file /a is declared on line 3 too."],
   ],
+  [
+    "one thing twice under one condition",
+    `${head}  - { id: a, type: directory, path: /a, when: x }\n  - { id: b, type: directory, path: /a, when: x }\n`,
+    ["4:5 The directory /a is declared on line 3 too."],
+  ],
+  [
+    "an id that is not there",
+    `${head}  - { id: a, type: directory, path: /a, requires: [b, c] }\n  - { id: c, type: x }\n`,
+    ['3:52 There is no resource "b" in this module.', /^4:20 .*"x"/],
+  ],
+  [
+    "no unknown id that a faulty resource may have",
+    `${head}  - { type: directory, path: /a, requires: ["file:/b"] }\n  - { type: file, path: /b, oops: 1 }\n`,
+    [/^4:29 "oops"/],
+  ],
+  [
+    "a circle",
+    `${head}  - { id: a, type: directory, path: /a, requires: [b] }\n  - { id: b, type: directory, path: /b, requires: [a] }\n`,
+    ["3:5 These wait for each other: a -> b -> a."],
+  ],
+  [
+    "a resource that waits for itself",
+    `${head}  - { id: a, type: directory, path: /a, requires: [a] }\n`,
+    ["3:5 These wait for each other: a -> a."],
+  ],
   ["faults in every resource", `${head}  - { type: x }\n  - { type: y }\n`, [/^3:13 .*"x"/, /^4:13 .*"y"/]],
 ];
 
@@ -144,6 +169,11 @@ describe("parseModule", () => {
       supports: [],
       resources: [],
     });
+  });
+
+  it("leaves it to a run whether two conditions hold at once", () => {
+    const resource = (id: string): string => `  - { id: ${id}, type: directory, path: /a, when: ${id} }\n`;
+    expect(parseModule(head + resource("a") + resource("b")).resources).toHaveLength(2);
   });
 
   it.each(faults)("finds %s", (_name, text, expected) => {

@@ -1,0 +1,124 @@
+/** Files that must survive kill -9 and a power loss. Synchronous: they are small, and nothing may happen in between. */
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from "node:fs";
+import { dirname } from "node:path";
+import { OrchestratorError } from "../errors.ts";
+
+/** Only the agent's own user may read what the agent keeps. */
+const fileMode = 0o600;
+const folderMode = 0o700;
+
+/** Makes a folder that only the agent's user may enter, and those above it. */
+export function makeFolder(path: string): void {
+  const first = guarded(path, () => mkdirSync(path, { recursive: true, mode: folderMode }));
+  if (first !== undefined) syncFolder(dirname(first));
+}
+
+/** Reads a text; null where there is no file. */
+export function readText(path: string): string | null {
+  return guarded(path, () => {
+    try {
+      return readFileSync(path, "utf8");
+    } catch (error) {
+      if (errnoOf(error) === "ENOENT") return null;
+      throw error;
+    }
+  });
+}
+
+/**
+ * Replaces a file in one step: afterwards it is the old or the new one, never a part. Durable when it returns.
+ *
+ * @throws {OrchestratorError} `STORAGE_FULL` without space; `STORAGE_FAILED` for anything else.
+ */
+export function replaceFile(path: string, text: string): void {
+  const temporary = `${path}.new`;
+  guarded(path, () => {
+    // What a killed process left behind must not lend its mode to the new file.
+    rmSync(temporary, { force: true });
+    const file = openSync(temporary, "wx", fileMode);
+    try {
+      writeAll(file, text);
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    renameSync(temporary, path);
+  });
+  syncFolder(dirname(path));
+}
+
+/** Makes a new file with this text. Durable when it returns. Refused with `STORAGE_FAILED` where one stands. */
+export function createFile(path: string, text: string): void {
+  guarded(path, () => {
+    const file = openSync(path, "wx", fileMode);
+    try {
+      writeAll(file, text);
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+  });
+  syncFolder(dirname(path));
+}
+
+/** Adds a text to the end of a file that stands; with `durable`, it and all before it survive a power loss on return. */
+export function appendFile(path: string, text: string, options: { durable: boolean }): void {
+  guarded(path, () => {
+    const file = openSync(path, "a", fileMode);
+    try {
+      writeAll(file, text);
+      if (options.durable) fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+  });
+}
+
+/** Removes a file; nothing happens where there is none. */
+export function removeFile(path: string): void {
+  guarded(path, () => rmSync(path, { force: true }));
+}
+
+function syncFolder(path: string): void {
+  guarded(path, () => {
+    const folder = openSync(path, "r");
+    try {
+      fsyncSync(folder);
+    } finally {
+      closeSync(folder);
+    }
+  });
+}
+
+/** A write may take less than it was given, without space left for the rest. */
+function writeAll(file: number, text: string): void {
+  const bytes = Buffer.from(text, "utf8");
+  for (let at = 0; at < bytes.length;) at += writeSync(file, bytes, at);
+}
+
+function guarded<T>(path: string, act: () => T): T {
+  try {
+    return act();
+  } catch (error) {
+    const errno = errnoOf(error);
+    const full = errno === "ENOSPC" || errno === "EDQUOT";
+    throw new OrchestratorError(full ? "STORAGE_FULL" : "STORAGE_FAILED", {
+      message: `The agent can't use its file ${path}: ${errno}.`,
+      details: { path, errno },
+      cause: error,
+    });
+  }
+}
+
+function errnoOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "unknown";
+}

@@ -1,0 +1,140 @@
+/** Who an agent is, and which orchestrator it obeys: the keys in its state folder. */
+import { chmodSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { z } from "zod";
+import type { Crypto, KeyPair, Signer } from "../crypto/crypto.ts";
+import type { Logger } from "../logger.ts";
+import { fromHex, nodeIdOf, toHex } from "../crypto/encoding.ts";
+import { OrchestratorError } from "../errors.ts";
+import { readText, replaceFile } from "./durable-file.ts";
+
+const key = z.string().regex(/^[0-9a-f]{64}$/);
+const identityFileSchema = z.strictObject({
+  version: z.literal(1),
+  /** Seed of the Ed25519 key. */
+  signing_seed: key,
+  box_public_key: key,
+  box_secret_key: key,
+});
+
+/** The keys of an agent. */
+export interface AgentIdentity {
+  node_id: string;
+  /** Signs as the agent. */
+  signer: Signer;
+  /** Secrets for this agent are sealed to it. */
+  box: KeyPair;
+}
+
+/** What the files of an identity are read with. */
+export interface IdentityContext {
+  stateDir: string;
+  crypto: Crypto;
+  logger: Logger;
+}
+
+/**
+ * Reads the agent's keys, or makes them on the first start. A damaged file is never replaced by new keys: the agent would
+ * come back as a stranger.
+ *
+ * @throws {OrchestratorError} `STORAGE_CORRUPT` for a damaged file.
+ */
+export function loadIdentity(context: IdentityContext): AgentIdentity {
+  const { crypto } = context;
+  const path = join(context.stateDir, "identity.json");
+  const text = readText(path);
+  if (text === null) return createIdentity(path, crypto);
+  keepPrivate(path, context.logger);
+  const file = parseIdentity(text);
+  if (!file)
+    throw new OrchestratorError("STORAGE_CORRUPT", { message: `The agent's keys in ${path} are damaged.` });
+  const signer = crypto.createSigner(bytesOf(file.signing_seed));
+  const box = { publicKey: bytesOf(file.box_public_key), secretKey: bytesOf(file.box_secret_key) };
+  return { node_id: nodeIdOf(signer.publicKey, crypto), signer, box };
+}
+
+function createIdentity(path: string, crypto: Crypto): AgentIdentity {
+  const signing = crypto.createSigningKeyPair();
+  const box = crypto.createExchangeKeyPair();
+  const file: z.infer<typeof identityFileSchema> = {
+    version: 1,
+    signing_seed: toHex(signing.secretKey),
+    box_public_key: toHex(box.publicKey),
+    box_secret_key: toHex(box.secretKey),
+  };
+  replaceFile(path, `${JSON.stringify(file)}\n`);
+  const signer = crypto.createSigner(signing.secretKey);
+  return { node_id: nodeIdOf(signer.publicKey, crypto), signer, box };
+}
+
+function parseIdentity(text: string): z.infer<typeof identityFileSchema> | null {
+  try {
+    return identityFileSchema.parse(JSON.parse(text));
+  } catch {
+    // The error would quote the file, and the file is secret.
+    return null;
+  }
+}
+
+function keepPrivate(path: string, logger: Logger): void {
+  const mode = statSync(path).mode & 0o777;
+  if ((mode & 0o077) === 0) return;
+  logger.warn("Other users could read the agent's keys; they can't any more.", {
+    path,
+    mode: mode.toString(8),
+  });
+  chmodSync(path, 0o600);
+}
+
+function bytesOf(hex: string): Uint8Array {
+  return fromHex(hex) ?? new Uint8Array();
+}
+
+/** The one orchestrator that an agent obeys: given at install, or the first one seen, and then for good. */
+export class OrchestratorPin {
+  readonly #path: string;
+  #key: Uint8Array | null;
+
+  /**
+   * @param given - The key given at install, 64 hex digits, if one was.
+   * @throws {OrchestratorError} `ORCHESTRATOR_KEY_CHANGED` where another key is pinned already; `KEY_REFUSED` for a text
+   * that is no acceptable key; `STORAGE_CORRUPT` for a damaged file.
+   */
+  constructor(context: IdentityContext, given: string | undefined) {
+    this.#path = join(context.stateDir, "orchestrator.key");
+    const text = readText(this.#path);
+    this.#key = text === null ? null : fromHex(text.trim());
+    if (text !== null && this.#key?.length !== 32) {
+      throw new OrchestratorError("STORAGE_CORRUPT", {
+        message: `The pinned key in ${this.#path} is damaged.`,
+      });
+    }
+    if (given === undefined) return;
+    const givenKey = fromHex(given);
+    if (!givenKey || !context.crypto.isAcceptablePublicKey(givenKey))
+      throw new OrchestratorError("KEY_REFUSED");
+    this.pin(givenKey);
+  }
+
+  /** The pinned key; null before the first orchestrator was seen. */
+  get key(): Uint8Array | null {
+    return this.#key;
+  }
+
+  /**
+   * Obeys this orchestrator from now on. Durable when it returns.
+   *
+   * @throws {OrchestratorError} `ORCHESTRATOR_KEY_CHANGED` where another one is pinned.
+   */
+  pin(publicKey: Uint8Array): void {
+    const text = toHex(publicKey);
+    if (this.#key === null) {
+      replaceFile(this.#path, `${text}\n`);
+      this.#key = publicKey;
+    } else if (toHex(this.#key) !== text) {
+      throw new OrchestratorError("ORCHESTRATOR_KEY_CHANGED", {
+        details: { pinned: toHex(this.#key), offered: text },
+      });
+    }
+  }
+}

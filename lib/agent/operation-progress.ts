@@ -1,0 +1,58 @@
+import type { Clock, Timer } from "../clock.ts";
+import type { ResourceOutput } from "../state/state-run.ts";
+import type { ResourceResult } from "../state/result.ts";
+import type { AgentMessage } from "../wire/messages.ts";
+import { OutputCapture } from "./output-capture.ts";
+
+/** Takes messages that may be lost. */
+export type ProgressSink = (message: AgentMessage) => void;
+
+/** How long results and output are gathered, milliseconds, and how many go into one message. */
+const gatherMs = 250;
+const maxResults = 500;
+const maxPieces = 100;
+
+/** What an operation tells while it runs, gathered so that a thousand quick resources are not a thousand messages. */
+export class OperationProgress {
+  readonly output = new OutputCapture();
+  readonly #operationId: string;
+  readonly #clock: Clock;
+  readonly #sink: ProgressSink;
+  #results: ResourceResult[] = [];
+  #timer: Timer | null = null;
+
+  constructor(operationId: string, clock: Clock, sink: ProgressSink) {
+    this.#operationId = operationId;
+    this.#clock = clock;
+    this.#sink = sink;
+  }
+
+  addResult(result: ResourceResult): void {
+    this.#results.push(result);
+    if (this.#results.length >= maxResults) this.flush();
+    else this.#arm();
+  }
+
+  addOutput(output: ResourceOutput): void {
+    this.output.add(output);
+    this.#arm();
+  }
+
+  /** Sends what was gathered. */
+  flush(): void {
+    this.#timer?.cancel();
+    this.#timer = null;
+    const operation_id = this.#operationId;
+    const pieces = this.output.takeFresh();
+    for (let at = 0; at < pieces.length; at += maxPieces) {
+      this.#sink({ type: "output", operation_id, output: pieces.slice(at, at + maxPieces) });
+    }
+    const results = this.#results;
+    this.#results = [];
+    if (results.length > 0) this.#sink({ type: "progress", operation_id, results });
+  }
+
+  #arm(): void {
+    this.#timer ??= this.#clock.setTimer(gatherMs, () => this.flush());
+  }
+}

@@ -1,0 +1,151 @@
+/**
+ * Runs what the orchestrator orders, one operation at a time, in the order of acceptance.
+ *
+ * ```
+ * submit -> refused (nothing is kept)
+ *        -> queued (in the journal) -> running -> finished (in the journal) -> delivered by the agent
+ *              |                         |
+ *            cancel                    cancel, time limit, stop
+ * ```
+ * What is queued when the agent stops or dies ends `interrupted` at the next start, as what was running does.
+ */
+import type { Clock } from "../clock.ts";
+import type { Host } from "../host/host.ts";
+import type { Logger } from "../logger.ts";
+import type { ResourceTypes } from "../state/resource-type.ts";
+import type { OrchestratorMessage, MessageOf, PeerError } from "../wire/messages.ts";
+import type { AppliedSet } from "./applied-set.ts";
+import type { ProgressSink } from "./operation-progress.ts";
+import type { OperationJournal } from "./operation-journal.ts";
+import { OrchestratorError } from "../errors.ts";
+import { type OperationOutcome, runOperation } from "./run-operation.ts";
+import { isOperationId } from "./operation-journal.ts";
+import { toPeerError } from "./peer-error.ts";
+
+/** A command that makes an operation. */
+export type RunCommand = MessageOf<OrchestratorMessage, "apply" | "plan" | "check">;
+
+/** What the runner works with. */
+export interface OperationRunnerOptions {
+  journal: OperationJournal;
+  applied: AppliedSet;
+  host: Host;
+  clock: Clock;
+  logger: Logger;
+  types: ResourceTypes;
+  /** Wall clock of the orchestrator, as far as it is known: its deadlines are by it. Milliseconds since 1970. */
+  orchestratorNow: () => number;
+  /** Gets progress and output as they come; may lose them. */
+  progress: ProgressSink;
+  /** Called when an operation has ended and its result is in the journal. */
+  ended: (outcome: OperationOutcome) => void;
+}
+
+/** Operations that may wait. */
+const maxQueued = 100;
+
+/** An operation that was accepted and has not ended. */
+interface PendingOperation {
+  command: RunCommand;
+  stop: AbortController;
+}
+
+/** Runs operations. Their life is at the head of this file. */
+export class OperationRunner {
+  readonly #options: OperationRunnerOptions;
+  readonly #queue: PendingOperation[] = [];
+  #running: PendingOperation | null = null;
+  #done: Promise<void> = Promise.resolve();
+  #stopping = false;
+
+  constructor(options: OperationRunnerOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Takes an operation on, durably. One that was ever accepted is accepted again and not run again.
+   *
+   * @throws {OrchestratorError} `COMMAND_EXPIRED` after its time; `EMPTY_DESIRED_STATE` for an apply of nothing over
+   * something without `allow_empty`; `UNAVAILABLE` when 100 wait; `STORAGE_FULL` or `STORAGE_FAILED` where it can't be kept.
+   */
+  submit(command: RunCommand): void {
+    const { journal } = this.#options;
+    if (!isOperationId(command.operation_id)) {
+      throw new OrchestratorError("VALIDATION_FAILED", {
+        message: "An operation id must be a lower-case UUID.",
+      });
+    }
+    if (journal.knows(command.operation_id)) return;
+    if (this.#stopping || this.#queue.length >= maxQueued) throw new OrchestratorError("UNAVAILABLE");
+    this.#assertMayBegin(command);
+    journal.accept({ operation_id: command.operation_id, kind: command.type, not_after: command.not_after });
+    this.#queue.push({ command, stop: new AbortController() });
+    if (!this.#running) this.#done = this.#work();
+  }
+
+  /**
+   * Ends an operation after the change in progress, or before it begins. Nothing happens where it has ended.
+   *
+   * @throws {OrchestratorError} `NOT_FOUND` for an operation that this agent never accepted.
+   */
+  cancel(operationId: string): void {
+    const pending = [this.#running, ...this.#queue].find(
+      (each) => each?.command.operation_id === operationId,
+    );
+    if (!pending && !this.#options.journal.knows(operationId)) throw new OrchestratorError("NOT_FOUND");
+    pending?.stop.abort(new OrchestratorError("CANCELLED"));
+  }
+
+  /** Ends the operation that runs after the change in progress, begins no other, and waits. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    this.#running?.stop.abort(new OrchestratorError("UNAVAILABLE"));
+    await this.#done;
+  }
+
+  async #work(): Promise<void> {
+    for (let next = this.#queue.shift(); next; next = this.#queue.shift()) {
+      this.#running = next;
+      // The answer to the command goes out before anything that the run sends.
+      await Promise.resolve();
+      if (!this.#stopping) await this.#run(next);
+    }
+    this.#running = null;
+  }
+
+  async #run({ command, stop }: PendingOperation): Promise<void> {
+    const { logger, ended } = this.#options;
+    try {
+      const outcome = await runOperation(command, {
+        ...this.#options,
+        signal: stop.signal,
+        refusal: this.#refusalOf(command, stop.signal),
+        isInterrupted: () => this.#stopping,
+      });
+      ended(outcome);
+    } catch (error) {
+      // Without a result in the journal the operation ends as interrupted at the next start.
+      logger.error("An operation broke off.", { operation_id: command.operation_id, error });
+    }
+  }
+
+  /** Why an operation that waited does not begin any more; null where it does. */
+  #refusalOf(command: RunCommand, signal: AbortSignal): PeerError | null {
+    try {
+      signal.throwIfAborted();
+      this.#assertMayBegin(command);
+      return null;
+    } catch (error) {
+      return toPeerError(error);
+    }
+  }
+
+  #assertMayBegin(command: RunCommand): void {
+    const { applied, orchestratorNow } = this.#options;
+    if (orchestratorNow() > Date.parse(command.not_after)) throw new OrchestratorError("COMMAND_EXPIRED");
+    const empties = command.type === "apply" && command.resources.length === 0 && !command.allow_empty;
+    if (empties && applied.resources.length > 0) {
+      throw new OrchestratorError("EMPTY_DESIRED_STATE", { details: { applied: applied.resources.length } });
+    }
+  }
+}

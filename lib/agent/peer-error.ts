@@ -1,0 +1,15 @@
+import type { PeerError } from "../wire/messages.ts";
+import { errorTable, isOrchestratorError } from "../errors.ts";
+
+const maxMessageLength = 4096;
+
+/** Writes an error as it goes to the orchestrator. One that was not thrown on purpose says no more than `INTERNAL`. */
+export function toPeerError(error: unknown): PeerError {
+  if (!isOrchestratorError(error)) return { code: "INTERNAL", message: errorTable.INTERNAL.message };
+  const { code, message, details } = error;
+  return {
+    code,
+    message: message.slice(0, maxMessageLength),
+    ...(Object.keys(details).length > 0 && { details }),
+  };
+}

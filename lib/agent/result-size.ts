@@ -1,0 +1,32 @@
+import type { ResourceResult } from "../state/result.ts";
+import type { OperationResult } from "./operation-journal.ts";
+
+/** A message may be 16 MiB; what is over this is made smaller. */
+const maxBytes = 15 * 1024 * 1024;
+/** What one message can name. */
+const maxResults = 20_000;
+
+/** Takes away from a result what a message can't carry: first the diffs, then the output, then the values. */
+export function fitResult(result: OperationResult): OperationResult {
+  const bounded = { ...result, results: result.results.slice(0, maxResults) };
+  if (fits(bounded)) return bounded;
+  const withoutDiffs = { ...bounded, results: bounded.results.map(withoutDiff) };
+  if (fits(withoutDiffs)) return withoutDiffs;
+  const output = bounded.output.map((each) => ({ ...each, text: "", truncated: true }));
+  const withoutOutput = { ...withoutDiffs, output };
+  if (fits(withoutOutput)) return withoutOutput;
+  return { ...withoutOutput, results: bounded.results.map(withoutValues) };
+}
+
+function fits(result: OperationResult): boolean {
+  return Buffer.byteLength(JSON.stringify(result)) <= maxBytes;
+}
+
+function withoutDiff(result: ResourceResult): ResourceResult {
+  return { ...result, changes: result.changes.map(({ diff: _diff, ...change }) => change) };
+}
+
+function withoutValues(result: ResourceResult): ResourceResult {
+  const { message: _message, ...rest } = result;
+  return { ...rest, changes: [], caused_by: [] };
+}

@@ -1,0 +1,159 @@
+import type { Clock } from "../clock.ts";
+import type { Host } from "../host/host.ts";
+import type { Logger } from "../logger.ts";
+import type { ResourceTypes } from "../state/resource-type.ts";
+import type { AppliedResource } from "../state/state-item.ts";
+import type { PeerError } from "../wire/messages.ts";
+import type { AppliedSet } from "./applied-set.ts";
+import type { ProgressSink } from "./operation-progress.ts";
+import type { OperationJournal, OperationResult } from "./operation-journal.ts";
+import type { RunCommand } from "./operation-runner.ts";
+import { toTimestamp } from "../clock.ts";
+import { isOrchestratorError } from "../errors.ts";
+import { type StateRunResult, runState } from "../state/engine.ts";
+import { OperationProgress } from "./operation-progress.ts";
+import { toPeerError } from "./peer-error.ts";
+import { fitResult } from "./result-size.ts";
+
+/** What one operation is run with. */
+export interface RunContext {
+  journal: OperationJournal;
+  applied: AppliedSet;
+  host: Host;
+  clock: Clock;
+  logger: Logger;
+  types: ResourceTypes;
+  progress: ProgressSink;
+  /** Cancels after the change in progress. */
+  signal: AbortSignal;
+  /** Why it must not begin, found when its turn came; null where it may. */
+  refusal: PeerError | null;
+  /** Whether what was cancelled was cancelled because the agent stops. */
+  isInterrupted: () => boolean;
+}
+
+/** How an operation ended. */
+export interface OperationOutcome {
+  result: OperationResult;
+  /** Whether anything on the machine may be different now. */
+  changed: boolean;
+}
+
+/** What is known of the end of an operation beside its times. */
+type Ending = Pick<OperationResult, "status" | "results" | "error"> & {
+  /** Whether what is applied now could not be written down. */
+  unsaved?: boolean;
+};
+
+/** Runs one accepted operation to its end and writes its result into the journal. A failure is a result. */
+export async function runOperation(command: RunCommand, context: RunContext): Promise<OperationOutcome> {
+  const { clock, journal } = context;
+  const { operation_id } = command;
+  const progress = new OperationProgress(operation_id, clock, context.progress);
+  const startedAt = clock.now();
+  const startedMs = clock.monotonic();
+  const { unsaved = false, ...ending } = await endingOf(command, context, progress);
+  progress.flush();
+  const result = fitResult({
+    type: "result",
+    operation_id,
+    ...ending,
+    output: progress.output.all(),
+    started_at: toTimestamp(startedAt),
+    finished_at: toTimestamp(clock.now()),
+    duration_ms: clock.monotonic() - startedMs,
+  });
+  if (unsaved) journal.hold(result);
+  else journal.finish(result);
+  return { result, changed: result.results.some((each) => each.outcome === "changed") };
+}
+
+async function endingOf(
+  command: RunCommand,
+  context: RunContext,
+  progress: OperationProgress,
+): Promise<Ending> {
+  const { refusal, logger } = context;
+  if (refusal) {
+    const status = refusal.code === "EMPTY_DESIRED_STATE" ? "failed" : "cancelled";
+    return { status, results: [], ...(refusal.code !== "CANCELLED" && { error: refusal }) };
+  }
+  try {
+    context.journal.started(command.operation_id);
+    const run = await runEngine(command, context, progress);
+    const failure = command.type === "apply" ? keepApplied(run.applied, context) : null;
+    const error = failure ?? run.error;
+    return {
+      status: statusOf(run, context, failure !== null),
+      results: run.results,
+      ...(error && { error: toPeerError(error) }),
+      unsaved: failure !== null,
+    };
+  } catch (error) {
+    if (!isOrchestratorError(error)) {
+      logger.error("The engine broke off.", { operation_id: command.operation_id, error });
+    }
+    return { status: "failed", results: [], error: toPeerError(error) };
+  }
+}
+
+function runEngine(
+  command: RunCommand,
+  context: RunContext,
+  progress: OperationProgress,
+): Promise<StateRunResult> {
+  const { journal, applied, host, clock, logger, types, signal } = context;
+  const { operation_id } = command;
+  return runState({
+    mode: command.type,
+    desired: command.resources,
+    applied: applied.resources,
+    host,
+    clock,
+    signal,
+    timeoutMs: command.timeout_seconds * 1000,
+    types,
+    logger,
+    beforeChanges: async (captured) => journal.captured(operation_id, captured),
+    onResult(result) {
+      journal.result(operation_id, result);
+      progress.addResult(result);
+    },
+    onOutput: (output) => progress.addOutput(output),
+  });
+}
+
+/** The error, where what is applied could not be noted. */
+function keepApplied(
+  resources: readonly AppliedResource[],
+  { applied, host, logger }: RunContext,
+): Error | null {
+  try {
+    applied.replace(resources);
+  } catch (error) {
+    logger.error("What was applied could not be noted.", { error });
+    return error instanceof Error ? error : new Error(String(error));
+  }
+  try {
+    host.backups.prune(backupsOf(resources));
+  } catch (error) {
+    logger.warn("Copies of old files that nothing needs any more could not be removed.", { error });
+  }
+  return null;
+}
+
+/** The copies of old files that may have to be put back. */
+function backupsOf(resources: readonly AppliedResource[]): Set<string> {
+  const kept = new Set<string>();
+  for (const { prior } of resources) {
+    const backup = prior?.spec["content_backup"];
+    if (typeof backup === "string") kept.add(backup);
+  }
+  return kept;
+}
+
+function statusOf(run: StateRunResult, context: RunContext, failed: boolean): OperationResult["status"] {
+  if (run.status === "cancelled" && context.isInterrupted()) return "interrupted";
+  if (!failed || run.status !== "succeeded") return run.status;
+  return run.results.some((result) => result.outcome === "changed") ? "partial" : "failed";
+}
