@@ -12,7 +12,8 @@ const maxPrograms = 8;
 
 /** Checks every item and notes in it what differs, or why that can't be told. Ends early when the run is stopped. */
 export async function examineAll(items: readonly StateItem[], run: StateRun): Promise<void> {
-  const removalHost = hidePaths(run.host, leavingPaths(items));
+  const leaving = new Set<string>();
+  const removalHost = run.applied.length > 0 ? hidePaths(run.host, leaving) : run.host;
   const programs = new Set<Promise<void>>();
   let sliceEnd = run.clock.monotonic() + sliceMs;
   for (const item of items) {
@@ -23,6 +24,8 @@ export async function examineAll(items: readonly StateItem[], run: StateRun): Pr
       programs.add(program);
       if (programs.size >= maxPrograms) await Promise.race(programs);
     }
+    const path = item.removal ? leavingPath(item) : undefined;
+    if (path !== undefined) leaving.add(path);
     if (run.clock.monotonic() < sliceEnd) continue;
     await new Promise((resolve) => setImmediate(resolve));
     sliceEnd = run.clock.monotonic() + sliceMs;
@@ -63,15 +66,11 @@ function note(item: StateItem, changes: StateItem["changes"], error: unknown = n
   item.error = error;
 }
 
-/** Paths where nothing will stand once every removal is done. */
-function leavingPaths(items: readonly StateItem[]): Set<string> {
-  const paths = new Set<string>();
-  for (const { removal, prior, resource } of items) {
-    if (removal && prior?.spec["ensure"] === "absent" && prior.spec["path"] === resource.identity) {
-      paths.add(resource.identity);
-    }
-  }
-  return paths;
+/** The path where nothing will stand any more once this removal is done. */
+function leavingPath({ prior, changes }: StateItem): string | undefined {
+  const path = prior?.spec["path"];
+  const leaves = changes?.some((change) => change.property === "ensure" && change.after === "absent");
+  return leaves && typeof path === "string" ? path : undefined;
 }
 
 /**
@@ -79,7 +78,6 @@ function leavingPaths(items: readonly StateItem[]): Set<string> {
  * and a plan must say that it goes too.
  */
 function hidePaths(host: Host, paths: ReadonlySet<string>): Host {
-  if (paths.size === 0) return host;
   const { files } = host;
   return {
     platform: host.platform,

@@ -62,7 +62,7 @@ export const lineResourceType = defineResourceType<LineSpec>({
     const text = read(spec, host);
     const edited = edit(spec, text);
     signal.throwIfAborted();
-    if (edited === "" && spec.remove_empty === true) return host.files.removeFile(spec.path);
+    if (leavesNothing(spec, edited)) return host.files.removeFile(spec.path);
     host.files.writeFile(spec.path, Buffer.from(edited ?? ""), text === null ? { mode: 0o644 } : {});
   },
   capture,
@@ -78,7 +78,15 @@ function check(spec: LineSpec, host: Host): Change[] {
   const before = lines[0] ?? null;
   const change: Change = { property: "line", before, after: spec.ensure === "present" ? spec.line : null };
   const changes = [diff === null ? change : { ...change, diff }];
-  return text === null ? [{ property: "ensure", before: "absent", after: "present" }, ...changes] : changes;
+  if (text === null) changes.unshift({ property: "ensure", before: "absent", after: "present" });
+  else if (leavesNothing(spec, edited))
+    changes.unshift({ property: "ensure", before: "present", after: "absent" });
+  return changes;
+}
+
+/** Whether the file goes with its last line, because it was made for it. */
+function leavesNothing(spec: LineSpec, edited: string): boolean {
+  return spec.remove_empty === true && edited === "";
 }
 
 /** The text as it is to be. */

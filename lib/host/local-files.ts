@@ -1,0 +1,271 @@
+import { createHash, randomBytes } from "node:crypto";
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fchownSync,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  readSync,
+  renameSync,
+  rmdirSync,
+  type Stats,
+  symlinkSync,
+  unlinkSync,
+  writeSync,
+} from "node:fs";
+import { dirname } from "node:path";
+import { isOrchestratorError } from "../errors.ts";
+import type { FileAttributes, FileComparison, FileDigest, FileStat, HostFiles } from "./host.ts";
+import { errnoOf, hostError } from "./host-error.ts";
+import type { LocalPaths } from "./local-paths.ts";
+import type { PendingWrites } from "./local-sync.ts";
+
+const { O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY, S_IFDIR, S_IFLNK, S_IFMT, S_IFREG } =
+  constants;
+
+/** Not blocking, because a pipe may stand where a file was expected. */
+const readFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
+
+/** Reading allocates nothing: every call is synchronous, so one buffer serves all. */
+const buffer = Buffer.allocUnsafeSlow(65_536);
+
+/** The files of this machine, by synchronous calls. */
+export class LocalFiles implements HostFiles {
+  readonly #paths: LocalPaths;
+  readonly #pending: PendingWrites;
+
+  constructor(paths: LocalPaths, pending: PendingWrites) {
+    this.#paths = paths;
+    this.#pending = pending;
+  }
+
+  stat(path: string): FileStat | null {
+    return orNull(() => toStat(lstatSync(this.#paths.resolve(path))), path);
+  }
+
+  readFile(path: string): Uint8Array {
+    return attempt(path, (real) => withFile(real, (fd) => readFileSync(fd)), this.#paths);
+  }
+
+  hashFile(path: string): FileDigest {
+    return attempt(path, (real) => withFile(real, digest), this.#paths);
+  }
+
+  compareFile(path: string, content: Uint8Array): FileComparison {
+    let fd: number;
+    try {
+      fd = openSync(this.#paths.resolve(path), readFlags);
+    } catch (error) {
+      // A link, a socket, or nothing: what it is says lstat. A file that may not be read is an error.
+      const stat = this.stat(path);
+      if (stat?.kind === "file" || stat?.kind === "directory") throw hostError(path, errnoOf(error), error);
+      return { stat, same: false };
+    }
+    try {
+      const stat = toStat(fstatSync(fd));
+      return { stat, same: stat.kind === "file" && stat.sizeBytes === content.length && holds(fd, content) };
+    } catch (error) {
+      throw hostError(path, errnoOf(error), error);
+    } finally {
+      closeSync(fd);
+    }
+  }
+
+  readLink(path: string): string {
+    return attempt(path, (real) => readlinkSync(real), this.#paths);
+  }
+
+  list(path: string): string[] {
+    return attempt(path, (real) => readdirSync(real).sort(), this.#paths);
+  }
+
+  writeFile(path: string, content: Uint8Array, attributes: FileAttributes): void {
+    this.replaceFile(path, attributes, (fd) => writeAll(fd, content));
+  }
+
+  /** Writes a file atomically with whatever `fill` puts into it. */
+  replaceFile(path: string, attributes: FileAttributes, fill: (fd: number) => void): void {
+    attempt(
+      path,
+      (real) => {
+        const there = lstatSync(real, { throwIfNoEntry: false });
+        if (there?.isDirectory()) throw hostError(path, "EISDIR");
+        const kept: FileAttributes = there?.isFile() ? toStat(there) : { mode: 0o600 };
+        const temporary = temporaryBeside(real);
+        const fd = openSync(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
+        try {
+          try {
+            fill(fd);
+            setAttributes(fd, { ...kept, ...attributes });
+          } finally {
+            closeSync(fd);
+          }
+          renameSync(temporary, real);
+        } catch (error) {
+          unlinkSync(temporary);
+          throw error;
+        }
+        this.#pending.addFile(real);
+      },
+      this.#paths,
+    );
+  }
+
+  makeDirectory(path: string, attributes: FileAttributes): void {
+    attempt(
+      path,
+      (real) => {
+        mkdirSync(real, 0o700);
+        try {
+          withFile(real, (fd) => setAttributes(fd, attributes));
+        } catch (error) {
+          rmdirSync(real);
+          throw error;
+        }
+        this.#pending.addEntry(real);
+      },
+      this.#paths,
+    );
+  }
+
+  makeSymlink(path: string, target: string): void {
+    attempt(
+      path,
+      (real) => {
+        const temporary = temporaryBeside(real);
+        symlinkSync(target, temporary);
+        try {
+          renameSync(temporary, real);
+        } catch (error) {
+          unlinkSync(temporary);
+          throw error;
+        }
+        this.#pending.addEntry(real);
+      },
+      this.#paths,
+    );
+  }
+
+  setAttributes(path: string, attributes: FileAttributes): void {
+    attempt(
+      path,
+      (real) => {
+        withFile(real, (fd) => setAttributes(fd, attributes));
+        this.#pending.addFile(real);
+      },
+      this.#paths,
+    );
+  }
+
+  removeFile(path: string): void {
+    attempt(
+      path,
+      (real) => {
+        if (lstatSync(real).isDirectory()) throw hostError(path, "EISDIR");
+        unlinkSync(real);
+        this.#pending.addEntry(real);
+      },
+      this.#paths,
+    );
+  }
+
+  removeDirectory(path: string): void {
+    attempt(
+      path,
+      (real) => {
+        rmdirSync(real);
+        this.#pending.addEntry(real);
+      },
+      this.#paths,
+    );
+  }
+}
+
+/** SHA-256 and size of an open file, of any size. */
+export function digest(fd: number): FileDigest {
+  const hash = createHash("sha256");
+  const sizeBytes = eachPiece(fd, (piece) => hash.update(piece));
+  return { sha256: hash.digest("hex"), sizeBytes };
+}
+
+/** Reads an open file to its end in pieces that are good until the next; returns its size. */
+export function eachPiece(fd: number, take: (piece: Uint8Array) => void): number {
+  let sizeBytes = 0;
+  for (let read = readSync(fd, buffer); read > 0; read = readSync(fd, buffer)) {
+    sizeBytes += read;
+    take(buffer.subarray(0, read));
+  }
+  return sizeBytes;
+}
+
+/** Writes everything, however little the system takes at a time. */
+export function writeAll(fd: number, content: Uint8Array): void {
+  for (let at = 0; at < content.length;) at += writeSync(fd, content, at);
+}
+
+/** Opens what stands at a path for reading, links refused, and closes it. */
+export function withFile<T>(real: string, use: (fd: number) => T): T {
+  const fd = openSync(real, readFlags);
+  try {
+    return use(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Whether an open file holds exactly this content from where it stands. */
+function holds(fd: number, content: Uint8Array): boolean {
+  let at = 0;
+  while (at < content.length) {
+    const read = readSync(fd, buffer, 0, Math.min(buffer.length, content.length - at), null);
+    if (read === 0 || buffer.compare(content, at, at + read, 0, read) !== 0) return false;
+    at += read;
+  }
+  return true;
+}
+
+function toStat(stats: Stats): FileStat {
+  const format = stats.mode & S_IFMT;
+  const kind =
+    format === S_IFREG ? "file" : format === S_IFDIR ? "directory" : format === S_IFLNK ? "symlink" : "other";
+  return { kind, mode: stats.mode & 0o7777, uid: stats.uid, gid: stats.gid, sizeBytes: stats.size };
+}
+
+/** Owner before mode: a change of owner takes away the set-user-id bit. */
+function setAttributes(fd: number, { mode, uid = -1, gid = -1 }: FileAttributes): void {
+  const now = fstatSync(fd);
+  const moves = (uid !== -1 && uid !== now.uid) || (gid !== -1 && gid !== now.gid);
+  if (moves) fchownSync(fd, uid, gid);
+  const wanted = mode ?? now.mode & 0o7777;
+  if (moves || wanted !== (now.mode & 0o7777)) fchmodSync(fd, wanted);
+}
+
+/** A name that nobody can have taken, in the same folder so that a rename is atomic. */
+function temporaryBeside(real: string): string {
+  return `${dirname(real)}/.fleetwright-${randomBytes(8).toString("hex")}`;
+}
+
+function attempt<T>(path: string, act: (real: string) => T, paths: LocalPaths): T {
+  try {
+    return act(paths.resolve(path));
+  } catch (error) {
+    throw isOrchestratorError(error) ? error : hostError(path, errnoOf(error), error);
+  }
+}
+
+/** Nothing there is an answer, not a failure. */
+function orNull<T>(look: () => T, path: string): T | null {
+  try {
+    return look();
+  } catch (error) {
+    const errno = isOrchestratorError(error) ? error.details["errno"] : errnoOf(error);
+    if (errno === "ENOENT" || errno === "ENOTDIR") return null;
+    throw isOrchestratorError(error) ? error : hostError(path, errnoOf(error), error);
+  }
+}
