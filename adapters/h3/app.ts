@@ -7,15 +7,15 @@ import type { ErrorCode, Logger } from "fleetwright";
 import { bodyLimit, H3, HTTPError } from "h3";
 import type { H3Event } from "h3";
 import { toNodeHandler } from "h3/node";
-import { uuidv7 } from "uuidv7";
 import { defaultBodyLimitBytes } from "../rest/body-limit.ts";
 import { createRestFetch } from "../rest/fetch.ts";
-import { acceptedRequestId, createRestHandler, defaultBasePath } from "../rest/handler.ts";
+import { createRestHandler, defaultBasePath } from "../rest/handler.ts";
 import { createRestListener } from "../rest/node.ts";
 import { createOpenApiDocument } from "../rest/openapi.ts";
 import type { OpenApiOptions } from "../rest/openapi.ts";
 import { findProblemPage, renderProblemIndex, renderProblemPage } from "../rest/problem-pages.ts";
 import { createReplies } from "../rest/replies.ts";
+import { acceptedRequestId, createRequestIds } from "../rest/request-id.ts";
 import type { ContextFactory, RequestContext } from "../trpc/context.ts";
 import { toOrchestratorError } from "../trpc/error-map.ts";
 import { createSockets } from "./sockets.ts";
@@ -40,7 +40,7 @@ export interface AppOptions<Context extends RequestContext> extends SocketLimits
   trustedProxies?: readonly string[];
   /** What the OpenAPI description says beside the procedures. */
   openapi?: OpenApiOptions;
-  /** Makes the id of a request that brings none; default UUIDv7. */
+  /** Makes the id of a request that brings none; default: a random start and a count. */
   createRequestId?: () => string;
 }
 
@@ -59,7 +59,7 @@ const maxBatchSize = 20;
 /** Mounts the surface. Throws where the router contradicts itself. */
 export function createApp<Context extends RequestContext>(options: AppOptions<Context>): App {
   const { router, createContext, logger = silentLogger, basePath = defaultBasePath } = options;
-  const { createRequestId = uuidv7, bodyLimitBytes = defaultBodyLimitBytes } = options;
+  const { createRequestId = createRequestIds(), bodyLimitBytes = defaultBodyLimitBytes } = options;
   const sourceAddress = createSourceAddress(options.trustedProxies);
   const rest = createRestHandler({
     router,
@@ -79,8 +79,7 @@ export function createApp<Context extends RequestContext>(options: AppOptions<Co
   h3.all(`${basePath}/**`, (event) => restFetch(event.req as Request));
   h3.use("/trpc/**", bodyLimit(bodyLimitBytes));
   h3.all("/trpc/**", (event) => {
-    const requestId =
-      acceptedRequestId(event.req.headers.get("x-request-id") ?? undefined) ?? createRequestId();
+    const requestId = acceptedRequestId(event.req.headers.get("x-request-id")) ?? createRequestId();
     return fetchRequestHandler({
       endpoint: "/trpc",
       router,
@@ -169,8 +168,7 @@ const codeOfStatus: Partial<Record<number, ErrorCode>> = {
 function createErrorAnswer(logger: Logger, createRequestId: () => string) {
   const replies = createReplies("");
   return (thrown: HTTPError, event: H3Event): Response => {
-    const requestId =
-      acceptedRequestId(event.req.headers.get("x-request-id") ?? undefined) ?? createRequestId();
+    const requestId = acceptedRequestId(event.req.headers.get("x-request-id")) ?? createRequestId();
     const known = thrown.unhandled === true ? undefined : codeOfStatus[thrown.status];
     const error =
       known === undefined ? toOrchestratorError(thrown.cause ?? thrown) : new OrchestratorError(known);

@@ -9,6 +9,7 @@ import { checkMediaType, parseJsonBody } from "./json-body.ts";
 import type { RestHandler, RestReply, RestRequest } from "./message.ts";
 import { invalid, parsePathParameter, parseQuery } from "./parameters.ts";
 import { createReplies } from "./replies.ts";
+import { acceptedRequestId } from "./request-id.ts";
 import type { RestRoute } from "./routes.ts";
 import { createRouteTable } from "./routes.ts";
 import type { RouteMatch } from "./route-table.ts";
@@ -101,11 +102,6 @@ function isRead(method: string): boolean {
 
 function connectionAddress(request: RestRequest): string | null {
   return request.remoteAddress;
-}
-
-/** A request id of the caller's is taken over where it can do no harm in a log or a header. */
-export function acceptedRequestId(header: string | undefined): string | null {
-  return header !== undefined && /^[A-Za-z0-9._-]{1,64}$/.test(header) ? header : null;
 }
 
 async function readBody(

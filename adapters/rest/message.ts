@@ -25,8 +25,8 @@ export interface RestRequest {
 /** An answer that is one piece of text. */
 export interface RestReply {
   readonly status: number;
-  /** Names and values in turn; without `content-length`. */
-  readonly headers: readonly string[];
+  /** Names and values in turn, without `content-length`: whoever sends the reply adds that. */
+  readonly headers: string[];
   /** Null where the answer has no body. */
   readonly body: string | null;
 }

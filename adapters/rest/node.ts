@@ -77,11 +77,12 @@ class NodeRestRequest implements RestRequest {
 
 function sendReply(response: ServerResponse, { status, headers, body }: RestReply): void {
   if (body === null) {
-    response.writeHead(status, headers as string[]).end();
+    response.writeHead(status, headers).end();
     return;
   }
   // Node leaves the body out for HEAD and keeps the length.
-  response.writeHead(status, [...headers, "content-length", String(Buffer.byteLength(body))]).end(body);
+  headers.push("content-length", String(Buffer.byteLength(body)));
+  response.writeHead(status, headers).end(body);
 }
 
 async function sendStream(response: ServerResponse, reply: Response): Promise<void> {

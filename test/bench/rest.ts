@@ -3,7 +3,7 @@
  *
  *   npm run build && node --import tsx test/bench/rest.ts [module of another server ...]
  *
- * Each server runs in a process of its own; the figure is its user and system time, which moves less with the load of the
+ * Each server runs the build, not the sources, in a process of its own; the figure is its user and system time, which moves less with the load of the
  * machine than the wall clock does. The ratio to node:http is the result; the microseconds are for scale.
  */
 import { fork } from "node:child_process";
@@ -34,7 +34,7 @@ const builtIn = ["node-http", "rest", "rest-chain", "rest-h3", "trpc"].map((name
 
 async function start(module: string): Promise<Variant> {
   const child = fork(here("server-process.ts"), [module], {
-    execArgv: ["--import", "tsx"],
+    execArgv: ["--import", "tsx", "--import", here("use-build.ts")],
     env: { ...process.env, NODE_ENV: "production" },
   });
   const [ready] = (await once(child, "message")) as [Ready];
