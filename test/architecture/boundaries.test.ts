@@ -138,9 +138,9 @@ function literalFiles(pattern: string): string[] {
     .map((path) => `${path}.ts`);
 }
 
-/** A file is expected once its folder is there, and lib has its index: before that, parts are still on their way. */
+/** A file is expected once its folder is there. Public entries are the packaging's concern, schemas each feature's own. */
 function isExpected(path: string): boolean {
-  return readText("lib/index.ts") !== null && existsSync(join(repository, dirname(path)));
+  return !/\/(index|schemas)\.ts$/.test(path) && existsSync(join(repository, dirname(path)));
 }
 
 function describeImport(file: SourceFile, each: Import): string {
