@@ -15,29 +15,26 @@
  *  9. A rejecting handler ends that one connection, nothing else.
  * 10. An agent that is silent longer than the protocol allows is disconnected.
  */
-import type { AgentMessage, OrchestratorMessage } from "../wire/messages.ts";
 import type { Clock } from "../clock.ts";
 import type { Crypto, Signer } from "../crypto/crypto.ts";
 import type { ErrorCode } from "../errors.ts";
 import type { Logger } from "../logger.ts";
+import type { AgentStatus } from "../wire/handshake-messages.ts";
+import type { AgentMessage, OrchestratorMessage } from "../wire/messages.ts";
+import type { ProvedAgent } from "../wire/orchestrator-handshake.ts";
 
 /** What an agent has proved and said of itself during the handshake. */
-export interface AgentIntroduction {
-  node_id: string;
-  /** Ed25519, 32 bytes, lower-case hex. */
-  public_key: string;
-  /** X25519, 32 bytes, lower-case hex: secrets for this agent are sealed to it. */
-  box_public_key: string;
-  agent_version: string;
-  hostname: string;
-  platform: string;
+export interface AgentIntroduction extends ProvedAgent {
   /** The address that the connection came from; null where there is none. */
   remote_address: string | null;
 }
 
-/** What the orchestrator answers to an introduction. */
+/**
+ * What the orchestrator answers to an introduction. A pending agent is `connected` but may only wait until it is sent a
+ * `status`; a rejected one is told so and let go, without `connected` or `refused`.
+ */
 export interface Admission {
-  status: "pending" | "approved" | "rejected";
+  status: AgentStatus;
 }
 
 /** What the orchestrator does with agents that come, speak and go. */
@@ -46,9 +43,11 @@ export interface TransportHandlers {
   admit(introduction: AgentIntroduction): Promise<Admission>;
   /** The agent is there and may be sent messages. */
   connected(introduction: AgentIntroduction, admission: Admission): Promise<void>;
-  /** An approved agent said something; it is valid in form but not to be trusted. */
+  /** An approved agent said something; it is valid in form but not to be trusted. Rejecting ends the connection. */
   message(nodeId: string, message: AgentMessage): Promise<void>;
-  /** The connection is gone. Called once for each `connected`. */
+  /** An approved agent sent a piece of a stream, e.g. of a terminal; in one order with its messages. */
+  stream(nodeId: string, streamId: string, data: Uint8Array): Promise<void>;
+  /** The connection is gone. Called once for each `connected`, after that has returned. */
   disconnected(nodeId: string, reason: string): void;
   /** A connection was refused or ended for breaking the protocol. `node_id` is null where nothing was proved yet. */
   refused(refusal: {
@@ -72,18 +71,28 @@ export interface TransportContext {
 export interface Transport {
   /** Begins to accept agents. */
   start(context: TransportContext, handlers: TransportHandlers): Promise<void>;
-  /** Ends every connection and accepts none any more. */
+  /** Ends every connection and accepts none any more; resolves when no handler runs any more, so no handler may wait for it. */
   stop(): Promise<void>;
   /**
    * Hands a message over for an agent. Resolved means sent, not received.
    *
+   * A `status` message also changes what the transport lets through: a pending agent that is told `approved` may speak
+   * from then on, on the same connection; one that is told anything else than what it was loses the connection.
+   *
    * @throws {OrchestratorError} `AGENT_OFFLINE` when no connection is there.
+   * @throws {OrchestratorError} `AGENT_NOT_APPROVED` for anything but a `status` while the agent is pending.
+   * @throws {OrchestratorError} `PAYLOAD_TOO_LARGE` when the message is larger than the protocol carries (16 MiB of text).
    */
   send(nodeId: string, message: OrchestratorMessage): Promise<void>;
+  /**
+   * Hands a piece of a stream over for an agent, in one order with the messages; errors as for `send`.
+   *
+   * @param streamId - A UUID, e.g. of the terminal session.
+   * @param data - At most 1 MiB less 33 bytes.
+   */
+  sendStream(nodeId: string, streamId: string, data: Uint8Array): Promise<void>;
   /** Whether the agent has a connection now. */
   isConnected(nodeId: string): boolean;
-  /** Tells a connected agent that its approval changed, and lets it speak from now on, or no longer. */
-  setStatus(nodeId: string, status: Admission["status"]): Promise<void>;
-  /** Ends the agent's connection, if there is one. */
+  /** Ends the agent's connection, if there is one. Does not wait for a handler in progress, so a handler may call it. */
   disconnect(nodeId: string, reason: string): Promise<void>;
 }

@@ -1,0 +1,263 @@
+/**
+ * One connection of an agent, seen from the orchestrator.
+ *
+ *   handshake --proved--> admitting --accepted--> open --> ended
+ *
+ * handshake: at most 10 s together with admitting (option); the frames of lib/wire, nothing else
+ * admitting: the orchestrator decides; a frame of the agent now breaks the protocol
+ * open:      in presence; messages of the agent are handed over once `connected` has returned
+ * ended:     from any state, once; `disconnected` follows where `connected` was called
+ */
+import { toTimestamp, type Timer } from "../clock.ts";
+import { isOrchestratorError, OrchestratorError } from "../errors.ts";
+import type { AgentMessage, OrchestratorMessage } from "../wire/messages.ts";
+import {
+  createOrchestratorHandshake,
+  type OrchestratorHandshake,
+  type ProvedAgent,
+} from "../wire/orchestrator-handshake.ts";
+import { Channel, isPeersFault, type Ending } from "./channel.ts";
+import { closeCode, type FrameSocket } from "./socket.ts";
+import type { Admission, AgentIntroduction, TransportContext, TransportHandlers } from "./transport.ts";
+
+/** What a connection needs of the transport that it belongs to. */
+export interface ConnectionHost {
+  readonly context: TransportContext;
+  readonly handlers: TransportHandlers;
+  readonly sendLimitBytes: number;
+  readonly handshakeTimeoutMs: number;
+  /** Takes the place of an agent; false where another connection has it. */
+  claim(nodeId: string, connection: AgentConnection): boolean;
+  /** Resolves when no handler of an earlier connection of the agent runs any more. */
+  earlierSettled(nodeId: string): Promise<void>;
+  /** Whether one more agent may wait for approval. */
+  hasRoomForPending(): boolean;
+  /** The handshake of the connection is done. */
+  opened(connection: AgentConnection): void;
+  /** The connection is over. */
+  ended(connection: AgentConnection): void;
+}
+
+/** One connection of an agent. */
+export class AgentConnection {
+  readonly #socket: FrameSocket;
+  readonly #host: ConnectionHost;
+  readonly #handshake: OrchestratorHandshake;
+  readonly #deadline: Timer;
+  #phase: "handshake" | "admitting" | "open" | "ended" = "handshake";
+  #agent: ProvedAgent | null = null;
+  #status: Admission["status"] | null = null;
+  #channel: Channel<OrchestratorMessage, AgentMessage> | null = null;
+  /** Whether `connected` has returned, so that `disconnected` is due. */
+  #isAnnounced = false;
+  #endedBecause = "";
+  /** What the transport waits for before the agent may come again. */
+  #work: Promise<void> = Promise.resolve();
+
+  constructor(socket: FrameSocket, host: ConnectionHost) {
+    this.#socket = socket;
+    this.#host = host;
+    const { crypto, signer, clock } = host.context;
+    this.#handshake = createOrchestratorHandshake({ crypto, signer, tlsExporter: socket.tlsExporter });
+    this.#deadline = clock.setTimer(host.handshakeTimeoutMs, () =>
+      this.#refuse(new OrchestratorError("AGENT_TIMEOUT", { message: "The handshake took too long." })),
+    );
+    socket.listen({
+      frame: (frame) => this.#receive(frame),
+      closed: (code, reason) =>
+        this.#end({ code: null, message: `closed by the agent (${code}${reason && ` ${reason}`})` }),
+    });
+  }
+
+  /** Null until the agent proved its key. */
+  get nodeId(): string | null {
+    return this.#agent?.node_id ?? null;
+  }
+
+  /** Whether the handshake is done and the connection lives. */
+  get isOpen(): boolean {
+    return this.#phase === "open";
+  }
+
+  /** Whether the handshake is still going on. */
+  get isHandshaking(): boolean {
+    return this.#phase === "handshake" || this.#phase === "admitting";
+  }
+
+  /** Whether the agent is connected and waits for approval. */
+  get isPending(): boolean {
+    return this.#phase === "open" && this.#status === "pending";
+  }
+
+  /** Sends a message; see {@link Transport.send}. */
+  send(message: OrchestratorMessage): void {
+    const channel = this.#openChannel(message.type);
+    channel.send(message);
+    if (message.type === "status") this.#changeStatus(channel, message.status);
+  }
+
+  /** Sends a piece of a stream. */
+  sendStream(streamId: string, data: Uint8Array): void {
+    this.#openChannel("stream").sendStream(streamId, data);
+  }
+
+  /** Ends the connection in order. */
+  close(code: number, reason: string): void {
+    this.#end({ code: null, message: reason }, code);
+  }
+
+  /** Resolves when every handler that was called for this connection is done. */
+  async settled(): Promise<void> {
+    await this.#work;
+    await this.#channel?.settled();
+  }
+
+  #openChannel(kind: OrchestratorMessage["type"] | "stream"): Channel<OrchestratorMessage, AgentMessage> {
+    if (this.#phase !== "open" || !this.#channel) throw new OrchestratorError("AGENT_OFFLINE");
+    if (this.#status !== "approved" && kind !== "status") throw new OrchestratorError("AGENT_NOT_APPROVED");
+    return this.#channel;
+  }
+
+  #changeStatus(channel: Channel<OrchestratorMessage, AgentMessage>, status: Admission["status"]): void {
+    const wasApproved = this.#status === "approved";
+    this.#status = status;
+    channel.isRestricted = status !== "approved";
+    // What the agent has sent meanwhile would now break the protocol without its fault.
+    if (status === "rejected" || (wasApproved && status === "pending")) {
+      this.#end({ code: null, message: `the agent is ${status} now` }, closeCode.refused);
+    }
+  }
+
+  #receive(frame: Uint8Array | string): void {
+    if (this.#phase === "open") {
+      this.#channel?.receive(frame);
+      return;
+    }
+    if (this.#phase === "ended") return;
+    try {
+      const step = this.#handshake.receive(frame);
+      if (step.kind === "send") {
+        this.#socket.send(step.frame);
+        return;
+      }
+      this.#agent = step.agent;
+      this.#phase = "admitting";
+      this.#work = this.#admit(step.agent).catch((error: unknown) => this.#refuse(error));
+    } catch (error) {
+      this.#refuse(error);
+    }
+  }
+
+  async #admit(agent: ProvedAgent): Promise<void> {
+    if (!this.#host.claim(agent.node_id, this)) throw new OrchestratorError("AGENT_ALREADY_CONNECTED");
+    await this.#host.earlierSettled(agent.node_id);
+    if (this.#hasEnded()) return;
+    const introduction = { ...agent, remote_address: this.#socket.remoteAddress };
+    const admission = await this.#host.handlers.admit(introduction);
+    if (this.#hasEnded()) return;
+    if (admission.status === "pending" && !this.#host.hasRoomForPending()) {
+      throw new OrchestratorError("RATE_LIMITED", { message: "Too many agents wait for approval." });
+    }
+    await this.#accept(introduction, admission);
+  }
+
+  async #accept(introduction: AgentIntroduction, admission: Admission): Promise<void> {
+    const { context, handlers, sendLimitBytes } = this.#host;
+    this.#deadline.cancel();
+    const time = toTimestamp(context.clock.now());
+    const { frame, session } = this.#handshake.accept(admission.status, time);
+    this.#socket.send(frame);
+    if (admission.status === "rejected") {
+      this.#end({ code: null, message: "the agent is rejected" }, closeCode.refused);
+      return;
+    }
+    const channel = new Channel<OrchestratorMessage, AgentMessage>({
+      socket: this.#socket,
+      session,
+      clock: context.clock,
+      sendLimitBytes,
+      handlers: {
+        message: (message) => handlers.message(introduction.node_id, message),
+        stream: (streamId, data) => handlers.stream(introduction.node_id, streamId, data),
+        ended: (ending, cause) => this.#end(ending, undefined, cause),
+      },
+    });
+    channel.isRestricted = admission.status !== "approved";
+    this.#channel = channel;
+    this.#status = admission.status;
+    this.#phase = "open";
+    this.#host.opened(this);
+    await this.#announce(introduction, admission, channel);
+  }
+
+  async #announce(
+    introduction: AgentIntroduction,
+    admission: Admission,
+    channel: Channel<OrchestratorMessage, AgentMessage>,
+  ): Promise<void> {
+    try {
+      await this.#host.handlers.connected(introduction, admission);
+    } catch (error) {
+      const ending = { code: "INTERNAL", message: "The connection could not be taken up." } as const;
+      this.#end(ending, closeCode.internalError, error);
+    }
+    if (this.#hasEnded()) {
+      // It ended while `connected` ran: the two are never called in the other order, nor at the same time.
+      this.#notify((handlers) => handlers.disconnected(introduction.node_id, this.#endedBecause));
+      return;
+    }
+    this.#isAnnounced = true;
+    channel.open();
+  }
+
+  /** Ends a handshake and tells the agent why. */
+  #refuse(error: unknown): void {
+    if (!this.isHandshaking) return;
+    const ending: Ending = isOrchestratorError(error)
+      ? { code: error.code, message: error.message }
+      : { code: "INTERNAL", message: "The connection could not be taken up." };
+    this.#socket.send(this.#handshake.refuse(ending.code ?? "INTERNAL", ending.message));
+    this.#end(ending, isPeersFault(ending.code) ? closeCode.protocolError : closeCode.refused, error);
+  }
+
+  /** @param closeWith - How to close the socket; absent where that is done. */
+  #end(ending: Ending, closeWith?: number, cause?: unknown): void {
+    if (this.#phase === "ended") return;
+    const { code, message } = ending;
+    const isRefusal = code !== null && (this.isHandshaking || isPeersFault(code));
+    this.#phase = "ended";
+    this.#endedBecause = code === null ? message : `${code}: ${message}`;
+    this.#deadline.cancel();
+    this.#channel?.end();
+    if (closeWith !== undefined) this.#socket.close(closeWith, code ?? "");
+    this.#host.ended(this);
+    const { nodeId } = this;
+    if (cause !== undefined && !isOrchestratorError(cause)) {
+      this.#host.context.logger.error("A handler failed; the agent's connection is ended.", {
+        node_id: nodeId,
+        error: cause,
+      });
+    }
+    if (isRefusal) {
+      const refusal = { node_id: nodeId, remote_address: this.#socket.remoteAddress, code, message };
+      this.#notify((handlers) => handlers.refused(refusal));
+    }
+    if (nodeId !== null && this.#isAnnounced) {
+      this.#notify((handlers) => handlers.disconnected(nodeId, this.#endedBecause));
+    }
+  }
+
+  /** A handler that throws where nobody could catch it must not end the process. */
+  #notify(call: (handlers: TransportHandlers) => void): void {
+    try {
+      call(this.#host.handlers);
+    } catch (error) {
+      this.#host.context.logger.error("A handler of the transport threw.", { error });
+    }
+  }
+
+  /** In a method, because an `await` in between may have changed it. */
+  #hasEnded(): boolean {
+    return this.#phase === "ended";
+  }
+}

@@ -1,0 +1,153 @@
+/**
+ * A connection whose both sides are proved, seen from one side: frames to messages and back, heartbeat, order and limits.
+ *
+ *   shut --open()--> open --end()--> ended
+ *
+ * While it is shut, messages of the peer wait and messages to it go out already.
+ */
+import type { Clock } from "../clock.ts";
+import { isOrchestratorError, OrchestratorError, type ErrorCode } from "../errors.ts";
+import type { Incoming, Session } from "../wire/session.ts";
+import { startHeartbeat, type Heartbeat } from "./heartbeat.ts";
+import { InboundQueue } from "./inbound-queue.ts";
+import { closeCode, type FrameSocket } from "./socket.ts";
+
+/** Why a connection ended. */
+export interface Ending {
+  /** What went wrong, or null where one side just left. */
+  code: ErrorCode | null;
+  /** A sentence for people. */
+  message: string;
+}
+
+/** Default of {@link ChannelOptions.sendLimitBytes}: two of the largest messages. */
+export const defaultSendLimitBytes = 32 * 1024 * 1024;
+
+/** What a channel is made of. */
+export interface ChannelOptions<Out, In> {
+  socket: FrameSocket;
+  session: Session<Out, In>;
+  clock: Clock;
+  /** Bytes that may wait for a peer that does not read; past it the connection ends. */
+  sendLimitBytes: number;
+  handlers: {
+    message(message: In): Promise<void>;
+    stream(streamId: string, data: Uint8Array): Promise<void>;
+    /** Called once, unless the owner ended the channel. */
+    ended(ending: Ending, cause?: unknown): void;
+  };
+}
+
+/** One side of a proved connection. */
+export class Channel<Out, In> {
+  /** Whether the peer may only wait: anything but a ping of it breaks the protocol. */
+  isRestricted = false;
+  readonly #options: ChannelOptions<Out, In>;
+  readonly #queue: InboundQueue<Exclude<Incoming<In>, { kind: "ping" }>>;
+  readonly #heartbeat: Heartbeat;
+  #isEnded = false;
+
+  constructor(options: ChannelOptions<Out, In>) {
+    this.#options = options;
+    const { handlers, session, socket, clock } = options;
+    this.#queue = new InboundQueue(socket, {
+      handle: (item) =>
+        item.kind === "message" ? handlers.message(item.message) : handlers.stream(item.streamId, item.data),
+      failed: (error) => this.#fail(error),
+    });
+    this.#heartbeat = startHeartbeat({
+      clock,
+      ping: () => this.#write([session.encodePing()]),
+      silent: () => this.#cut({ code: "AGENT_TIMEOUT", message: "The peer was silent for too long." }),
+      isReading: () => !this.#queue.isPaused,
+    });
+  }
+
+  /** Begins to hand messages of the peer over. */
+  open(): void {
+    this.#queue.open();
+  }
+
+  /** Takes a frame of the socket. */
+  receive(frame: Uint8Array | string): void {
+    if (this.#isEnded) return;
+    try {
+      this.#heartbeat.heard();
+      const incoming = this.#options.session.decode(frame);
+      if (incoming?.kind === "ping") return;
+      if (this.isRestricted) {
+        throw new OrchestratorError("PROTOCOL_ERROR", {
+          message: "An agent that is not approved may only wait.",
+        });
+      }
+      if (incoming) this.#queue.push(incoming, frame.length);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  /**
+   * Sends a message.
+   *
+   * @throws {OrchestratorError} `PAYLOAD_TOO_LARGE` above 16 MiB.
+   * @throws {OrchestratorError} `AGENT_OFFLINE` where the connection ended, also because this message was one too many.
+   */
+  send(message: Out): void {
+    if (!this.#isEnded) this.#write(this.#options.session.encode(message));
+    if (this.#isEnded) throw new OrchestratorError("AGENT_OFFLINE");
+  }
+
+  /** Sends a piece of a stream; errors as {@link Channel.send}. */
+  sendStream(streamId: string, data: Uint8Array): void {
+    if (!this.#isEnded) this.#write([this.#options.session.encodeStream(streamId, data)]);
+    if (this.#isEnded) throw new OrchestratorError("AGENT_OFFLINE");
+  }
+
+  /** Stops everything but the handler in progress. The socket is the owner's to close. */
+  end(): void {
+    this.#isEnded = true;
+    this.#heartbeat.stop();
+    this.#queue.end();
+  }
+
+  /** Resolves when the handler in progress is done. */
+  settled(): Promise<void> {
+    return this.#queue.settled();
+  }
+
+  #write(frames: readonly Uint8Array[]): void {
+    const { socket, sendLimitBytes } = this.#options;
+    for (const frame of frames) {
+      if (this.#isEnded) return;
+      if (socket.bufferedBytes + frame.length > sendLimitBytes) {
+        this.#cut({ code: "AGENT_TIMEOUT", message: "The peer does not read what it is sent." });
+        return;
+      }
+      socket.send(frame);
+    }
+  }
+
+  /** A peer that does not answer or read would not take part in closing either. */
+  #cut(ending: Ending): void {
+    this.end();
+    this.#options.socket.destroy();
+    this.#options.handlers.ended(ending);
+  }
+
+  #fail(error: unknown): void {
+    if (this.#isEnded) return;
+    this.end();
+    const code = isOrchestratorError(error) ? error.code : "INTERNAL";
+    const message = isOrchestratorError(error) ? error.message : "A message could not be handled.";
+    this.#options.socket.close(
+      isPeersFault(code) ? closeCode.protocolError : closeCode.internalError,
+      isPeersFault(code) ? code : "INTERNAL",
+    );
+    this.#options.handlers.ended({ code, message }, error);
+  }
+}
+
+/** Whether a code says that the peer broke the protocol, rather than that this side failed. */
+export function isPeersFault(code: ErrorCode | null): boolean {
+  return code === "PROTOCOL_ERROR" || code === "SIGNATURE_INVALID";
+}

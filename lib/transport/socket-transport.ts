@@ -1,0 +1,128 @@
+/** The transport over any {@link FrameSocket}: whoever listens (an HTTP server, a test) hands each new connection over. */
+import { OrchestratorError } from "../errors.ts";
+import { handshakeTimeoutMs } from "../wire/limits.ts";
+import type { OrchestratorMessage } from "../wire/messages.ts";
+import { AgentConnection, type ConnectionHost } from "./agent-connection.ts";
+import { defaultSendLimitBytes } from "./channel.ts";
+import { closeCode, type FrameSocket } from "./socket.ts";
+import type { Transport, TransportContext, TransportHandlers } from "./transport.ts";
+
+/** Limits of a {@link SocketTransport}. */
+export interface SocketTransportOptions {
+  /** Bytes that may wait for an agent that does not read; past it the connection ends. Default 32 MiB. */
+  sendLimitBytes?: number;
+  /** Agents that may be connected and wait for approval. Default 100. */
+  maxPendingAgents?: number;
+  /** Handshakes at one time; more connections are turned away and come again later. Default 1000. */
+  maxHandshakes?: number;
+  /** How long a handshake may take, milliseconds, the decision about the agent included. Default 10_000. */
+  handshakeTimeoutMs?: number;
+}
+
+/** Speaks the agent protocol over sockets that others accept. */
+export class SocketTransport implements Transport {
+  readonly #options: Required<SocketTransportOptions>;
+  #host: ConnectionHost | null = null;
+  readonly #connections = new Set<AgentConnection>();
+  readonly #handshaking = new Set<AgentConnection>();
+  /** The one connection of each agent that has proved its key, from then on. */
+  readonly #agents = new Map<string, AgentConnection>();
+  /** Connections that are over while a handler still runs for them. */
+  readonly #settling = new Map<string, Promise<void>>();
+
+  constructor(options: SocketTransportOptions = {}) {
+    this.#options = {
+      sendLimitBytes: options.sendLimitBytes ?? defaultSendLimitBytes,
+      maxPendingAgents: options.maxPendingAgents ?? 100,
+      maxHandshakes: options.maxHandshakes ?? 1000,
+      handshakeTimeoutMs: options.handshakeTimeoutMs ?? handshakeTimeoutMs,
+    };
+  }
+
+  /** Begins to take connections that are handed to {@link SocketTransport.accept}. */
+  async start(context: TransportContext, handlers: TransportHandlers): Promise<void> {
+    if (this.#host) throw new OrchestratorError("INTERNAL", { message: "The transport is started already." });
+    const { sendLimitBytes, maxPendingAgents } = this.#options;
+    this.#host = {
+      context,
+      handlers,
+      sendLimitBytes,
+      handshakeTimeoutMs: this.#options.handshakeTimeoutMs,
+      claim: (nodeId, connection) => this.#claim(nodeId, connection),
+      earlierSettled: async (nodeId) => this.#settling.get(nodeId),
+      hasRoomForPending: () => this.#countPending() < maxPendingAgents,
+      opened: (connection) => this.#handshaking.delete(connection),
+      ended: (connection) => this.#release(connection),
+    };
+  }
+
+  /** Ends every connection and accepts none any more; resolves when no handler runs any more. */
+  async stop(): Promise<void> {
+    this.#host = null;
+    for (const connection of this.#connections)
+      connection.close(closeCode.goingAway, "the orchestrator stops");
+    await Promise.all(this.#settling.values());
+  }
+
+  /** Takes over a connection. Never throws; a connection that is not wanted is closed. */
+  accept(socket: FrameSocket): void {
+    if (!this.#host) {
+      socket.close(closeCode.goingAway, "UNAVAILABLE");
+      return;
+    }
+    // Turned away without a word: an answer, or a record, for each is what a flood wants.
+    if (this.#handshaking.size >= this.#options.maxHandshakes) {
+      socket.close(closeCode.tryAgainLater, "RATE_LIMITED");
+      return;
+    }
+    const connection = new AgentConnection(socket, this.#host);
+    this.#connections.add(connection);
+    this.#handshaking.add(connection);
+  }
+
+  async send(nodeId: string, message: OrchestratorMessage): Promise<void> {
+    this.#openConnection(nodeId).send(message);
+  }
+
+  async sendStream(nodeId: string, streamId: string, data: Uint8Array): Promise<void> {
+    this.#openConnection(nodeId).sendStream(streamId, data);
+  }
+
+  isConnected(nodeId: string): boolean {
+    return this.#agents.get(nodeId)?.isOpen ?? false;
+  }
+
+  async disconnect(nodeId: string, reason: string): Promise<void> {
+    this.#agents.get(nodeId)?.close(closeCode.normal, reason);
+  }
+
+  #openConnection(nodeId: string): AgentConnection {
+    const connection = this.#agents.get(nodeId);
+    if (!connection?.isOpen) throw new OrchestratorError("AGENT_OFFLINE");
+    return connection;
+  }
+
+  #claim(nodeId: string, connection: AgentConnection): boolean {
+    if (this.#agents.has(nodeId)) return false;
+    this.#agents.set(nodeId, connection);
+    return true;
+  }
+
+  #release(connection: AgentConnection): void {
+    this.#connections.delete(connection);
+    this.#handshaking.delete(connection);
+    const { nodeId } = connection;
+    if (nodeId === null || this.#agents.get(nodeId) !== connection) return;
+    this.#agents.delete(nodeId);
+    const settled = Promise.all([this.#settling.get(nodeId), connection.settled()]).then(() => {
+      if (this.#settling.get(nodeId) === settled) this.#settling.delete(nodeId);
+    });
+    this.#settling.set(nodeId, settled);
+  }
+
+  #countPending(): number {
+    let count = 0;
+    for (const connection of this.#agents.values()) if (connection.isPending) count += 1;
+    return count;
+  }
+}
