@@ -1,7 +1,9 @@
 /** Files that must survive kill -9 and a power loss. Synchronous: they are small, and nothing may happen in between. */
 import {
   closeSync,
+  fstatSync,
   fsyncSync,
+  ftruncateSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -70,13 +72,20 @@ export function createFile(path: string, text: string): void {
   syncFolder(dirname(path));
 }
 
-/** Adds a text to the end of a file that stands; with `durable`, it and all before it survive a power loss on return. */
+/**
+ * Adds a text to the end of a file that stands; with `durable`, it and all before it survive a power loss on return. Where
+ * it throws, nothing was added: half a line would spoil the next one.
+ */
 export function appendFile(path: string, text: string, options: { durable: boolean }): void {
   guarded(path, () => {
     const file = openSync(path, "a", fileMode);
+    const { size } = fstatSync(file);
     try {
       writeAll(file, text);
       if (options.durable) fsyncSync(file);
+    } catch (error) {
+      ftruncateSync(file, size);
+      throw error;
     } finally {
       closeSync(file);
     }

@@ -28,18 +28,26 @@ export const journalRecordSchema = z.discriminatedUnion("record", [
 /** One line of the journal of an operation. */
 export type JournalRecord = z.infer<typeof journalRecordSchema>;
 
+/** What of a journal can be read. */
+export interface ParsedJournal {
+  records: JournalRecord[];
+  /** The text that holds these records and nothing else. */
+  intact: string;
+  /** The first line that is damaged, from 1; null where there is none. */
+  damagedLine: number | null;
+}
+
 /** Reads a journal up to its first damaged line. A last line without its end was being written and is no damage. */
-export function parseJournal(text: string): { records: JournalRecord[]; damagedLine: number | null } {
+export function parseJournal(text: string): ParsedJournal {
   const records: JournalRecord[] = [];
-  const lines = text.split("\n");
-  // What follows the last line end: nothing, or a line that was cut off.
-  lines.pop();
-  for (const [at, line] of lines.entries()) {
-    const record = parseRecord(line);
-    if (!record) return { records, damagedLine: at + 1 };
+  let start = 0;
+  for (let end = text.indexOf("\n"); end >= 0; end = text.indexOf("\n", start)) {
+    const record = parseRecord(text.slice(start, end));
+    if (!record) return { records, intact: text.slice(0, start), damagedLine: records.length + 1 };
     records.push(record);
+    start = end + 1;
   }
-  return { records, damagedLine: null };
+  return { records, intact: text.slice(0, start), damagedLine: null };
 }
 
 function parseRecord(line: string): JournalRecord | null {

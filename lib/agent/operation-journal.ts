@@ -22,7 +22,7 @@ import type { ResourceResult } from "../state/result.ts";
 import type { AgentMessage, MessageOf } from "../wire/messages.ts";
 import { toTimestamp } from "../clock.ts";
 import { AcknowledgedOperations } from "./acknowledged-operations.ts";
-import { appendFile, createFile, makeFolder, readText, removeFile } from "./durable-file.ts";
+import { appendFile, createFile, makeFolder, readText, removeFile, replaceFile } from "./durable-file.ts";
 import { type JournalRecord, parseJournal } from "./journal-record.ts";
 
 /** How an operation ended, as the orchestrator gets it. */
@@ -213,9 +213,9 @@ export class OperationJournal {
     for (const name of readdirSync(this.#folder)) {
       const operationId = name.slice(0, -fileSuffix.length);
       if (!name.endsWith(fileSuffix) || !isOperationId(operationId)) continue;
-      const records = this.#read(operationId);
-      const [first] = records;
       const path = this.#pathOf(operationId);
+      const records = this.#repair(operationId);
+      const [first] = records;
       if (first?.record !== "accepted" || this.#acknowledged.has(operationId)) {
         // Killed before the command was answered, or between the two steps of an acknowledgement.
         removeFile(path);
@@ -225,18 +225,24 @@ export class OperationJournal {
       const finished = records.some((record) => record.record === "finished");
       accepted.push({ operation_id: operationId, kind, not_after, at, finished });
     }
-    accepted.sort((a, b) => (a.at < b.at ? -1 : 1));
+    accepted.sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
     for (const { at: _at, ...operation } of accepted) this.#open.set(operation.operation_id, operation);
   }
 
   #read(operationId: string): JournalRecord[] {
-    const { records, damagedLine } = parseJournal(readText(this.#pathOf(operationId)) ?? "");
+    return parseJournal(readText(this.#pathOf(operationId)) ?? "").records;
+  }
+
+  /** Takes away what can't be read, so that what is written next can be. */
+  #repair(operationId: string): JournalRecord[] {
+    const path = this.#pathOf(operationId);
+    const text = readText(path) ?? "";
+    const { records, intact, damagedLine } = parseJournal(text);
     if (damagedLine !== null) {
-      this.#logger.error("The journal of an operation is damaged; what follows is lost.", {
-        operation_id: operationId,
-        line: damagedLine,
-      });
+      const fields = { operation_id: operationId, line: damagedLine };
+      this.#logger.error("The journal of an operation is damaged; what follows is lost.", fields);
     }
+    if (records.length > 0 && intact.length < text.length) replaceFile(path, intact);
     return records;
   }
 

@@ -1,0 +1,124 @@
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { hostname, totalmem } from "node:os";
+import { dirname, join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { Attributes } from "../../lib/wire/messages.ts";
+import { collectAttributes, parseOsRelease } from "../../lib/agent/attributes.ts";
+import { attributesSchema } from "../../lib/wire/messages.ts";
+import { RecordingLogger } from "../support/recording-logger.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+describe.runIf(process.platform === "linux")("collectAttributes", () => {
+  it("reads a machine from its files", () => {
+    const { attributes } = collect({
+      "etc/os-release": 'ID=ubuntu\nID_LIKE="debian"\nVERSION_ID="24.04"\n',
+      "etc/hosts": `127.0.0.1 localhost\n10.0.0.1 ${hostname()}.example.org ${hostname()} # us\n`,
+      "usr/bin/apt-get": "",
+      "run/systemd/system/x": "",
+      "sys/class/dmi/id/sys_vendor": "QEMU\n",
+      "usr/share/zoneinfo/Europe/Berlin": "",
+    });
+    expect(attributes).toMatchObject({
+      hostname: hostname(),
+      fqdn: `${hostname()}.example.org`,
+      "os.family": "debian",
+      "os.distro": "ubuntu",
+      "os.version": "24.04",
+      init_system: "systemd",
+      package_manager: "apt",
+      virtualization: "kvm",
+      timezone: "Europe/Berlin",
+      "memory.total_bytes": totalmem(),
+      "agent.version": "1.2.3",
+    });
+    expect(attributesSchema.safeParse(attributes).success).toBe(true);
+  });
+
+  it("leaves out what a bare machine does not tell", () => {
+    const { attributes } = collect({});
+    expect(attributes).toMatchObject({ "os.family": "linux", fqdn: hostname(), virtualization: "none" });
+    for (const key of ["os.version", "init_system", "package_manager"])
+      expect(attributes).not.toHaveProperty([key]);
+  });
+
+  const families: [file: string, family: string][] = [
+    ["ID=debian\n", "debian"],
+    ['ID="rocky"\nID_LIKE="rhel centos fedora"\n', "redhat"],
+    ["ID=alpine\n", "alpine"],
+    ["ID=opensuse-leap\nID_LIKE='suse opensuse'\n", "suse"],
+    ["ID=void\n", "void"],
+  ];
+  it.each(families)("tells the family of %j", (file, family) => {
+    expect(collect({ "etc/os-release": file }).attributes["os.family"]).toBe(family);
+  });
+
+  it("adds what the owner of the machine wrote", () => {
+    const { attributes, logger } = collect(
+      {},
+      {
+        "10-rack.json": '{ "rack": "r1", "slot": 4, "nested": { "a": { "b": true } } }',
+        "20-over.json": '{ "rack": "r2", "list": [1], "none": null, "Bad key!": 1 }',
+        "notes.txt": "not read",
+      },
+    );
+    expect(customOf(attributes)).toEqual({
+      "custom.rack": "r2",
+      "custom.slot": 4,
+      "custom.nested.a.b": true,
+    });
+    expect(logger.lines).toEqual([]);
+  });
+
+  it("leaves out files that it can't use, and says so", () => {
+    const { attributes, logger } = collect(
+      {},
+      {
+        "a.json": "{",
+        "b.json": "[1]",
+        "c.json": `{ "x": "${"y".repeat(70_000)}" }`,
+        "d.json": `{ "long": "${"z".repeat(5000)}" }`,
+      },
+    );
+    expect(customOf(attributes)).toEqual({ "custom.long": "z".repeat(1024) });
+    expect(logger.of("warn")).toHaveLength(3);
+  });
+
+  it("bounds how many the owner can add", () => {
+    const many = Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`k${at}`, at]));
+    const { attributes } = collect({}, { "many.json": JSON.stringify(many) });
+    expect(Object.keys(customOf(attributes))).toHaveLength(200);
+  });
+});
+
+describe("parseOsRelease", () => {
+  it("reads quotes, escapes and comments", () => {
+    const text = '# comment\nA=plain\nB="two words"\nC=\'single\'\nD="say \\"hi\\""\nbroken\nE=\n';
+    expect(parseOsRelease(text)).toEqual({ A: "plain", B: "two words", C: "single", D: 'say "hi"', E: "" });
+  });
+});
+
+function collect(
+  machine: Record<string, string>,
+  custom: Record<string, string> = {},
+): { attributes: Attributes; logger: RecordingLogger } {
+  const root = temporaryFolder();
+  const stateDir = temporaryFolder();
+  write(root, machine);
+  write(join(stateDir, "attributes.d"), custom);
+  if (machine["usr/share/zoneinfo/Europe/Berlin"] !== undefined) {
+    symlinkSync("/usr/share/zoneinfo/Europe/Berlin", join(root, "etc/localtime"));
+  }
+  const logger = new RecordingLogger();
+  return { attributes: collectAttributes({ stateDir, root, agentVersion: "1.2.3", logger }), logger };
+}
+
+function write(folder: string, files: Record<string, string>): void {
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  }
+}
+
+function customOf(attributes: Attributes): Attributes {
+  return Object.fromEntries(Object.entries(attributes).filter(([key]) => key.startsWith("custom.")));
+}

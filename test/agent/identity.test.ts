@@ -1,0 +1,103 @@
+import { chmodSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { OrchestratorPin, loadIdentity } from "../../lib/agent/identity.ts";
+import { toHex } from "../../lib/crypto/encoding.ts";
+import { nodeCrypto } from "../../lib/crypto/node-crypto.ts";
+import { RecordingLogger } from "../support/recording-logger.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+describe("loadIdentity", () => {
+  it("makes keys once and finds them again", () => {
+    const context = contextIn(temporaryFolder());
+    const first = loadIdentity(context);
+    const again = loadIdentity(context);
+    expect(again.node_id).toBe(first.node_id);
+    expect(again.box).toEqual(first.box);
+    const message = new Uint8Array([1, 2, 3]);
+    expect(nodeCrypto.verify(first.signer.publicKey, message, again.signer.sign(message))).toBe(true);
+    expect(context.logger.lines).toEqual([]);
+  });
+
+  it("keeps the keys from other users", () => {
+    const context = contextIn(temporaryFolder());
+    loadIdentity(context);
+    const path = join(context.stateDir, "identity.json");
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    chmodSync(path, 0o644);
+    loadIdentity(context);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(context.logger.of("warn")).toHaveLength(1);
+  });
+
+  it("refuses damaged keys, and tells nothing of them", () => {
+    const context = contextIn(temporaryFolder());
+    loadIdentity(context);
+    const path = join(context.stateDir, "identity.json");
+    const text = readFileSync(path, "utf8");
+    const { signing_seed } = JSON.parse(text) as { signing_seed: string };
+    writeFileSync(path, text.slice(0, -10));
+    expect(() => loadIdentity(context)).toThrow(expect.objectContaining({ code: "STORAGE_CORRUPT" }));
+    expect(() => loadIdentity(context)).not.toThrow(signing_seed);
+    expect(readFileSync(path, "utf8")).toBe(text.slice(0, -10));
+  });
+
+  it("is not disturbed by what a killed process left behind", () => {
+    const context = contextIn(temporaryFolder());
+    writeFileSync(join(context.stateDir, "identity.json.new"), "half a fi", { mode: 0o644 });
+    loadIdentity(context);
+    expect(readdirSync(context.stateDir)).toEqual(["identity.json"]);
+    expect(statSync(join(context.stateDir, "identity.json")).mode & 0o777).toBe(0o600);
+  });
+});
+
+describe("OrchestratorPin", () => {
+  const keyOf = (): Uint8Array => nodeCrypto.createSigningKeyPair().publicKey;
+
+  it("keeps the first key that is seen and refuses another, also after a restart", () => {
+    const context = contextIn(temporaryFolder());
+    const pin = new OrchestratorPin(context, undefined);
+    expect(pin.key).toBeNull();
+    const key = keyOf();
+    pin.pin(key);
+    pin.pin(key);
+    const restarted = new OrchestratorPin(context, undefined);
+    expect(restarted.key).toEqual(key);
+    expect(() => restarted.pin(keyOf())).toThrow(
+      expect.objectContaining({ code: "ORCHESTRATOR_KEY_CHANGED" }),
+    );
+  });
+
+  it("takes the key that was given at install, and refuses a later different one", () => {
+    const context = contextIn(temporaryFolder());
+    const key = keyOf();
+    expect(new OrchestratorPin(context, toHex(key)).key).toEqual(key);
+    expect(() => new OrchestratorPin(context, toHex(keyOf()))).toThrow(
+      expect.objectContaining({ code: "ORCHESTRATOR_KEY_CHANGED" }),
+    );
+  });
+
+  it.each(["", "zz", "00".repeat(31), "00".repeat(32)])("refuses %j as a key", (text) => {
+    const context = contextIn(temporaryFolder());
+    expect(() => new OrchestratorPin(context, text)).toThrow(
+      expect.objectContaining({ code: "KEY_REFUSED" }),
+    );
+    expect(readdirSync(context.stateDir)).toEqual([]);
+  });
+
+  it("does not begin anew where its file is damaged", () => {
+    const context = contextIn(temporaryFolder());
+    writeFileSync(join(context.stateDir, "orchestrator.key"), "abc\n");
+    expect(() => new OrchestratorPin(context, undefined)).toThrow(
+      expect.objectContaining({ code: "STORAGE_CORRUPT" }),
+    );
+  });
+});
+
+function contextIn(stateDir: string): {
+  stateDir: string;
+  crypto: typeof nodeCrypto;
+  logger: RecordingLogger;
+} {
+  return { stateDir, crypto: nodeCrypto, logger: new RecordingLogger() };
+}

@@ -1,0 +1,218 @@
+import { appendFileSync, existsSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { OperationResult } from "../../lib/agent/operation-journal.ts";
+import type { ResourceResult } from "../../lib/state/result.ts";
+import { OperationJournal } from "../../lib/agent/operation-journal.ts";
+import { FakeClock } from "../../lib/testing/fake-clock.ts";
+import { resource, uuid } from "../support/agent-commands.ts";
+import { RecordingLogger } from "../support/recording-logger.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+const notAfter = "2030-01-01T01:00:00.000Z";
+const file = resource({ type: "file", path: "/etc/motd", content: "hello" });
+const captured = [{ resource: file, prior: { type: "file", spec: { path: "/etc/motd", ensure: "absent" } } }];
+
+describe("OperationJournal", () => {
+  it("finds the result of a finished operation again, until it is acknowledged", () => {
+    const { journal, restart } = begin();
+    accept(journal, 1);
+    journal.started(uuid(1));
+    journal.finish(resultOf(1));
+    const restarted = restart();
+    expect(restarted.finished()).toEqual([uuid(1)]);
+    expect(restarted.resultOf(uuid(1))).toEqual(resultOf(1));
+    expect(restarted.cutOff()).toEqual([]);
+    restarted.acknowledge(uuid(1));
+    expect(restarted.finished()).toEqual([]);
+    expect(restarted.resultOf(uuid(1))).toBeNull();
+    expect(restart().finished()).toEqual([]);
+  });
+
+  it("knows an id for ever after it was accepted", () => {
+    const { journal, restart } = begin();
+    expect(journal.knows(uuid(1))).toBe(false);
+    accept(journal, 1);
+    expect(journal.knows(uuid(1))).toBe(true);
+    journal.finish(resultOf(1));
+    expect(restart().knows(uuid(1))).toBe(true);
+    journal.acknowledge(uuid(1));
+    expect(journal.knows(uuid(1))).toBe(true);
+    expect(restart().knows(uuid(1))).toBe(true);
+  });
+
+  it("forgets acknowledged ids only when their commands can't arrive any more, and never the last 1,000", async () => {
+    const { journal, clock, restart, stateDir } = begin();
+    const old = Object.fromEntries(Array.from({ length: 1500 }, (_, at) => [uuid(at + 10), notAfter]));
+    writeFileSync(join(stateDir, "acknowledged.json"), JSON.stringify({ version: 1, operations: old }));
+    expect(journal.knows(uuid(10))).toBe(false);
+    const second = restart();
+    acknowledgeNew(second, 1);
+    expect(restart().knows(uuid(10))).toBe(true);
+    clock.jump(26 * 3_600_000);
+    acknowledgeNew(second, 2);
+    const third = restart();
+    expect(third.knows(uuid(10))).toBe(false);
+    expect(third.knows(uuid(1509))).toBe(true);
+    expect(third.knows(uuid(2))).toBe(true);
+  });
+
+  it("ends what was cut off as interrupted, with the results so far", () => {
+    const { journal, clock, restart } = begin();
+    accept(journal, 1);
+    clock.jump(1000);
+    journal.started(uuid(1));
+    journal.captured(uuid(1), captured);
+    journal.result(uuid(1), changed());
+    clock.jump(5000);
+    const restarted = restart();
+    expect(restarted.finished()).toEqual([]);
+    expect(restarted.cutOff()).toEqual([{ operation_id: uuid(1), captured }]);
+    restarted.interrupt(uuid(1));
+    expect(restart().resultOf(uuid(1))).toEqual({
+      type: "result",
+      operation_id: uuid(1),
+      status: "interrupted",
+      results: [changed()],
+      output: [],
+      started_at: "2030-01-01T00:00:01.000Z",
+      finished_at: "2030-01-01T00:00:06.000Z",
+      duration_ms: 5000,
+    });
+  });
+
+  it("keeps the order of acceptance", () => {
+    const { journal, clock, restart } = begin();
+    for (const number of [3, 1, 2]) {
+      accept(journal, number);
+      clock.jump(1);
+    }
+    expect(
+      restart()
+        .cutOff()
+        .map((each) => each.operation_id),
+    ).toEqual([uuid(3), uuid(1), uuid(2)]);
+  });
+
+  it("reads past a last line that was being written", () => {
+    const { journal, restart, pathOf, logger } = begin();
+    accept(journal, 1);
+    journal.captured(uuid(1), captured);
+    appendFileSync(pathOf(1), '{"record":"finis');
+    const restarted = restart();
+    expect(restarted.cutOff()).toEqual([{ operation_id: uuid(1), captured }]);
+    restarted.interrupt(uuid(1));
+    expect(restart().resultOf(uuid(1))?.status).toBe("interrupted");
+    expect(logger.of("error")).toEqual([]);
+  });
+
+  it("says so where a line in the middle is damaged, and keeps what comes before", () => {
+    const { journal, restart, pathOf, logger } = begin();
+    accept(journal, 1);
+    journal.captured(uuid(1), captured);
+    appendFileSync(pathOf(1), "garbage\n");
+    journal.finish(resultOf(1));
+    const restarted = restart();
+    expect(restarted.cutOff()).toEqual([{ operation_id: uuid(1), captured }]);
+    expect(logger.of("error")).toHaveLength(1);
+    restarted.interrupt(uuid(1));
+    expect(restart().resultOf(uuid(1))?.status).toBe("interrupted");
+  });
+
+  it("forgets a file without a whole first line: its command was never answered", () => {
+    const { restart, pathOf } = begin();
+    writeFileSync(pathOf(1), '{"record":"acc');
+    const restarted = restart();
+    expect(restarted.knows(uuid(1))).toBe(false);
+    expect(existsSync(pathOf(1))).toBe(false);
+  });
+
+  it("leaves files alone that are not its own", () => {
+    const { restart, stateDir } = begin();
+    writeFileSync(join(stateDir, "operations", "..jsonl"), "x");
+    writeFileSync(join(stateDir, "operations", "notes.txt"), "x");
+    expect(restart().cutOff()).toEqual([]);
+    expect(readdirSync(join(stateDir, "operations"))).toEqual(["..jsonl", "notes.txt"]);
+  });
+
+  it("makes a path of nothing but a UUID", () => {
+    const { journal, stateDir } = begin();
+    const operation = { operation_id: "../../evil", kind: "apply" as const, not_after: notAfter };
+    expect(() => journal.accept(operation)).toThrow(TypeError);
+    expect(readdirSync(join(stateDir, "operations"))).toEqual([]);
+  });
+
+  it("keeps its files from other users", () => {
+    const { journal, pathOf, stateDir } = begin();
+    accept(journal, 1);
+    expect(statSync(pathOf(1)).mode & 0o777).toBe(0o600);
+    expect(statSync(join(stateDir, "operations")).mode & 0o777).toBe(0o700);
+  });
+
+  it("holds a result in memory without ending the operation on disk", () => {
+    const { journal, restart, pathOf } = begin();
+    accept(journal, 1);
+    journal.captured(uuid(1), captured);
+    journal.hold(resultOf(1));
+    expect(journal.resultOf(uuid(1))).toEqual(resultOf(1));
+    expect(readFileSync(pathOf(1), "utf8")).not.toContain("finished");
+    expect(restart().cutOff()).toEqual([{ operation_id: uuid(1), captured }]);
+  });
+});
+
+interface Setup {
+  journal: OperationJournal;
+  clock: FakeClock;
+  logger: RecordingLogger;
+  stateDir: string;
+  restart: () => OperationJournal;
+  pathOf: (number: number) => string;
+}
+
+function begin(): Setup {
+  const stateDir = temporaryFolder();
+  const context = { stateDir, clock: new FakeClock(), logger: new RecordingLogger() };
+  const restart = (): OperationJournal => new OperationJournal(context);
+  const pathOf = (number: number): string => join(stateDir, "operations", `${uuid(number)}.jsonl`);
+  return { ...context, journal: restart(), restart, pathOf };
+}
+
+function accept(journal: OperationJournal, number: number): void {
+  journal.accept({ operation_id: uuid(number), kind: "apply", not_after: notAfter });
+}
+
+function acknowledgeNew(journal: OperationJournal, number: number): void {
+  accept(journal, number);
+  journal.finish(resultOf(number));
+  journal.acknowledge(uuid(number));
+}
+
+function changed(): ResourceResult {
+  const { resource_id, module, type, identity } = file;
+  const change = { property: "ensure", before: "absent", after: "present" };
+  return {
+    resource_id,
+    module,
+    type,
+    identity,
+    outcome: "changed",
+    action: "create",
+    changes: [change],
+    caused_by: [],
+    attempts: 1,
+    duration_ms: 1,
+  };
+}
+
+function resultOf(number: number): OperationResult {
+  return {
+    type: "result",
+    operation_id: uuid(number),
+    status: "succeeded",
+    results: [changed()],
+    output: [],
+    started_at: "2030-01-01T00:00:00.000Z",
+    finished_at: "2030-01-01T00:00:01.000Z",
+    duration_ms: 1000,
+  };
+}
