@@ -48,6 +48,8 @@ export function createAgentTraffic(
       return Promise.resolve();
     },
     message: hear,
+    // Streams are of terminals, which this version does not open.
+    stream: () => Promise.resolve(),
     disconnected(nodeId, reason) {
       agents.enrolment.disconnected(nodeId, reason).catch((error: unknown) => {
         context.logger.warn("An agent's leaving was not written.", { error, node_id: nodeId });

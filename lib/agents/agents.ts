@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import { toSubject, type Caller } from "../access/caller.ts";
+import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { Page } from "../internal/common-schemas.ts";
@@ -201,7 +202,12 @@ export class Agents {
       return;
     }
     if (!this.#context.transport.isConnected(agent.node_id)) return;
-    await this.#context.transport.setStatus(agent.node_id, agent.status);
+    await this.#context.transport.send(agent.node_id, {
+      type: "status",
+      id: this.#context.ids.next(),
+      not_after: toTimestamp(this.#context.clock.now() + 60_000),
+      status: "approved",
+    });
     this.announce(agent.node_id);
   }
 

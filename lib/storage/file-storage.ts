@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import type { Clock } from "../clock.ts";
+import { systemClock, type Clock } from "../clock.ts";
 import type { JsonObject } from "../internal/json.ts";
 import { silentLogger, type Logger } from "../logger.ts";
 import { CommitPump } from "./file/commit-pump.ts";
@@ -33,8 +33,8 @@ const mebibyte = 1_024 * 1_024;
 export interface FileStorageOptions {
   /** Folder for all data, made if it is new (mode 0700, files 0600). One process at a time. */
   folder: string;
-  /** Runs the leases. */
-  clock: Clock;
+  /** Runs the leases. Default the process's clock. */
+  clock?: Clock;
   /** Told of a torn end that was cut off, of a stale lock, and of failures in the background. Default: silent. */
   logger?: Logger;
   /** Size of a journal segment, which is allocated ahead: the space that commits are sure of. Default 4 MiB. */
@@ -71,6 +71,7 @@ export class FileStorage implements Storage {
 
   constructor(options: FileStorageOptions) {
     this.#options = {
+      clock: systemClock,
       logger: silentLogger,
       segmentBytes: 4 * mebibyte,
       minJournalBytes: 8 * mebibyte,
@@ -79,7 +80,7 @@ export class FileStorage implements Storage {
       ...options,
       folder: resolve(options.folder),
     };
-    this.#leases = new ProcessLeases(options.clock);
+    this.#leases = new ProcessLeases(this.#options.clock);
     this.#pump = new CommitPump({
       revisionOf: (collection, key) => this.#open.database.revisionOf(collection, key),
       headOf: (log) => this.#open.database.headOf(log),

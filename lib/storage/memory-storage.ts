@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import { systemClock, type Clock } from "../clock.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { JsonObject } from "../internal/json.ts";
 import { Database, type DatabaseView } from "./database.ts";
@@ -48,15 +48,10 @@ export class MemoryData {
 
 /** What a {@link MemoryStorage} is made of. */
 export interface MemoryStorageOptions {
-  /** Runs the leases. */
-  clock: Clock;
+  /** Runs the leases. Default the process's clock. */
+  clock?: Clock;
   /** Left behind by another, closed memory storage. Default: nothing stored. */
   data?: MemoryData;
-}
-
-/** Makes a {@link Storage} in the memory of the process: for tests, trials and what need not outlive the process. */
-export function createMemoryStorage(options: MemoryStorageOptions): Storage {
-  return new MemoryStorage(options);
 }
 
 /** A {@link Storage} in the memory of the process. Keeps every promise of the port but the outliving of the process. */
@@ -69,7 +64,7 @@ export class MemoryStorage implements Storage {
   #schema: StorageSchema = { version: 0, collections: {}, logs: {} };
   #database = new Database(this.#schema, { collections: {}, logs: {} });
 
-  constructor({ clock, data = new MemoryData() }: MemoryStorageOptions) {
+  constructor({ clock = systemClock, data = new MemoryData() }: MemoryStorageOptions = {}) {
     this.#data = data;
     this.#leases = new ProcessLeases(clock);
     this.series = new MemorySeries(data.series, () => this.#lifetime.check());

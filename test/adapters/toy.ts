@@ -16,7 +16,8 @@ export interface ToyCaller {
 export class Toy {
   readonly machines = new Map<string, Machine>([["web-1", { name: "web-1", level: 3, revision: 1 }]]);
   readonly access = {
-    authenticate: async (token: string): Promise<ToyCaller> => {
+    authenticate: async (token: string | null): Promise<ToyCaller> => {
+      if (token === null) return { name: "nobody" };
       if (token !== "fw_good") throw new OrchestratorError("UNAUTHENTICATED");
       return { name: "ada" };
     },
@@ -188,5 +189,5 @@ function fail(how: "busy" | "full" | "bug" | "module" | "late"): never {
 
 /** Contexts for one toy, where a call without a token is made by "nobody". */
 export function toyContexts(toy: Toy) {
-  return createContextFactory<ToyCaller, Toy>(toy, { name: "nobody" });
+  return createContextFactory<ToyCaller, Toy>(toy);
 }

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "vitest";
-import { createMemoryStorage, MemoryData } from "../../lib/storage/memory-storage.ts";
+import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import { FileStorage } from "../../lib/storage/file-storage.ts";
 import { FakeClock } from "../../lib/testing/fake-clock.ts";
 import { storageConformance, type CreateStorage } from "../../lib/testing/storage-conformance.ts";
@@ -11,7 +11,7 @@ import { LimitedDisk } from "../support/limited-disk.ts";
 const createMemory: CreateStorage = async () => {
   const clock = new FakeClock();
   const data = new MemoryData();
-  const again = () => createMemoryStorage({ clock, data });
+  const again = () => new MemoryStorage({ clock, data });
   const setFull = (full: boolean): void => void (data.freeBytes = full ? 0 : Infinity);
   return { storage: again(), clock, again, setFull, dispose: async () => {} };
 };

@@ -48,7 +48,8 @@ const sessions = new Map<string, Caller>([[headers.authorization.slice(7), { nam
 const orchestrator = {
   agents: new Map([[nodeId, agent]]),
   access: {
-    async authenticate(token: string): Promise<Caller> {
+    async authenticate(token: string | null): Promise<Caller> {
+      if (token === null) return { name: "nobody" };
       const caller = sessions.get(token);
       if (caller === undefined) throw new OrchestratorError("UNAUTHENTICATED");
       return caller;
@@ -95,7 +96,7 @@ export function createRouter(viaChain: boolean) {
 export function appOptions(viaChain: boolean): AppOptions<RequestContext<typeof orchestrator, Caller>> {
   return {
     router: createRouter(viaChain),
-    createContext: createContextFactory<Caller, typeof orchestrator>(orchestrator, { name: "nobody" }),
+    createContext: createContextFactory<Caller, typeof orchestrator>(orchestrator),
     isReady: () => true,
   };
 }

@@ -1,0 +1,92 @@
+import { describe, expect, it } from "vitest";
+import { nodeCrypto, systemCaller, toHex } from "fleetwright";
+import { createTestOrchestrator } from "fleetwright/testing";
+
+const newPublicKey = (): string => toHex(nodeCrypto.createSigningKeyPair().publicKey);
+
+describe("operators", () => {
+  it("have an id that follows from their key, however the key is written", async () => {
+    await using test = await createTestOrchestrator();
+    const publicKey = newPublicKey();
+    const base64 = Buffer.from(publicKey, "hex").toString("base64");
+    const added = await test.orchestrator.operators.add(systemCaller, {
+      username: "ada",
+      public_key: base64,
+    });
+    expect(added.public_key).toBe(publicKey);
+    expect(added.operator_id).toBe(toHex(nodeCrypto.sha256(Buffer.from(publicKey, "hex"))).slice(0, 32));
+    expect(added.role).toBe("Operator");
+  });
+
+  it("are refused where the key or the username is taken, and nothing of them is stored", async () => {
+    await using test = await createTestOrchestrator();
+    const { operators } = test.orchestrator;
+    const publicKey = newPublicKey();
+    await operators.add(systemCaller, { username: "Ada", public_key: publicKey });
+    const sameName = operators.add(systemCaller, { username: "ada", public_key: newPublicKey() });
+    await expect(sameName).rejects.toMatchObject({ code: "ALREADY_EXISTS" });
+    const sameKey = operators.add(systemCaller, { username: "bob", public_key: publicKey });
+    await expect(sameKey).rejects.toMatchObject({ code: "ALREADY_EXISTS" });
+    expect((await operators.list(systemCaller)).items.map((item) => item.username)).toEqual(["Ada"]);
+  });
+
+  it("keep at least one Admin, also when two are removed at once", async () => {
+    await using test = await createTestOrchestrator();
+    const { operators } = test.orchestrator;
+    const first = await test.signIn("Admin", "first");
+    const second = await test.signIn("Admin", "second");
+    const removals = await Promise.allSettled([
+      operators.remove(systemCaller, { operator_id: first.operator_id }),
+      operators.remove(systemCaller, { operator_id: second.operator_id }),
+    ]);
+    expect(removals.map((removal) => removal.status).sort()).toEqual(["fulfilled", "rejected"]);
+    const left = (await operators.list(systemCaller)).items;
+    expect(left).toHaveLength(1);
+    const { operator_id } = left[0]!;
+    await expect(operators.remove(systemCaller, { operator_id })).rejects.toMatchObject({
+      code: "LAST_ADMIN",
+    });
+    const demotion = operators.setRole(systemCaller, { operator_id, role: "Viewer" });
+    await expect(demotion).rejects.toMatchObject({ code: "LAST_ADMIN" });
+  });
+
+  it("become Admin at the start where the options name their key, once", async () => {
+    const publicKey = newPublicKey();
+    await using test = await createTestOrchestrator({ adminPublicKeys: [publicKey] });
+    const { items } = await test.orchestrator.operators.list(systemCaller);
+    expect(items).toMatchObject([{ public_key: publicKey, role: "Admin", added_by: "system" }]);
+  });
+
+  it("are listed page by page, without one lost or twice", async () => {
+    await using test = await createTestOrchestrator();
+    const { operators } = test.orchestrator;
+    const names = ["eve", "ada", "dan", "bob", "cyd"];
+    for (const username of names) await operators.add(systemCaller, { username, public_key: newPublicKey() });
+    const seen: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await operators.list(systemCaller, { limit: 2, ...(cursor !== undefined && { cursor }) });
+      seen.push(...page.items.map((item) => item.username));
+      cursor = page.next_cursor ?? undefined;
+    } while (cursor !== undefined);
+    expect(seen).toEqual(names.sort());
+  });
+});
+
+describe("permissions", () => {
+  it("refuse a Viewer what an Operator may do, and write the refusal down", async () => {
+    await using test = await createTestOrchestrator();
+    const { caller } = await test.signIn("Viewer", "ada");
+    const upload = test.orchestrator.modules.upload(caller, { content: "name: x\nresources: []\n" });
+    await expect(upload).rejects.toMatchObject({ code: "FORBIDDEN" });
+    const { items } = await test.orchestrator.audit.list(systemCaller, { event_type: "access.denied" });
+    expect(items).toMatchObject([{ actor: { name: "ada" }, metadata: { permission: "modules.upload" } }]);
+  });
+
+  it("refuse an anonymous caller everything that needs a session", async () => {
+    await using test = await createTestOrchestrator();
+    const anonymous = { kind: "anonymous" } as const;
+    await expect(test.orchestrator.agents.list(anonymous)).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
+    await expect(test.orchestrator.status.get(anonymous)).resolves.not.toHaveProperty("checks");
+  });
+});

@@ -1,0 +1,86 @@
+import { describe, expect, it } from "vitest";
+import { systemCaller } from "fleetwright";
+import { createTestOrchestrator } from "fleetwright/testing";
+
+const dayMs = 86_400_000;
+
+describe("audit", () => {
+  it("holds an event for each change, newest first, with who did it and from where", async () => {
+    await using test = await createTestOrchestrator();
+    const { caller } = await test.signIn("Admin", "ada");
+    const origin = { request_id: "r-1", source_address: "192.0.2.9" };
+    const content = "name: motd\nresources:\n  - { type: file, path: /etc/motd, content: hi }\n";
+    await test.orchestrator.modules.upload({ ...caller, origin }, { content });
+    const { items } = await test.orchestrator.audit.list(systemCaller);
+    expect(items.map((item) => item.event_type)).toEqual([
+      "module.uploaded",
+      "operator.signedIn",
+      "operator.added",
+    ]);
+    expect(items[0]).toMatchObject({ actor: { name: "ada" }, target: { id: "motd" }, ...origin });
+  });
+
+  it("verifies, and still verifies after pruning, and names the first event that does not fit", async () => {
+    await using test = await createTestOrchestrator();
+    const { audit } = test.orchestrator;
+    for (let i = 1; i <= 10; i += 1) {
+      await audit.setRetention(systemCaller, { retention_days: i });
+      await test.clock.advance(1000);
+    }
+    expect(await audit.verify(systemCaller)).toMatchObject({
+      valid: true,
+      from_sequence: 1,
+      to_sequence: 10,
+    });
+    const before = new Date(test.clock.now() - 5500).toISOString();
+    expect(await audit.prune(systemCaller, { before })).toEqual({ deleted: 5 });
+    expect(await audit.verify(systemCaller)).toMatchObject({
+      valid: true,
+      from_sequence: 6,
+      to_sequence: 11,
+    });
+    const forged = { sequence: 3, hash: "0".repeat(64), signature: "00".repeat(64) };
+    await test.storage.commit([{ kind: "put", collection: "settings", key: "audit_anchor", value: forged }]);
+    expect(await audit.verify(systemCaller)).toMatchObject({ valid: false });
+  });
+
+  it("prunes by itself what is older than the retention", async () => {
+    await using test = await createTestOrchestrator();
+    const { audit } = test.orchestrator;
+    await audit.setRetention(systemCaller, { retention_days: 2 });
+    await test.clock.advance(2 * dayMs + 7_200_000);
+    const { items } = await audit.list(systemCaller);
+    expect(items.map((item) => item.event_type)).toEqual(["audit.pruned"]);
+  });
+
+  it("finds events by type, category, actor, target, time and text", async () => {
+    await using test = await createTestOrchestrator();
+    const { audit } = test.orchestrator;
+    await test.signIn("Admin", "ada");
+    await test.clock.advance(60_000);
+    const from = new Date(test.clock.now()).toISOString();
+    await audit.setRetention(systemCaller, { retention_days: null });
+    const typesOf = async (filter: Parameters<typeof audit.list>[1]) =>
+      (await audit.list(systemCaller, filter)).items.map((item) => item.event_type);
+    expect(await typesOf({ event_type: "operator.added" })).toEqual(["operator.added"]);
+    expect(await typesOf({ category: "access" })).toEqual(["operator.signedIn", "operator.added"]);
+    expect(await typesOf({ actor: "ada" })).toEqual(["operator.signedIn"]);
+    expect(await typesOf({ target: "ada" })).toEqual(["operator.added"]);
+    expect(await typesOf({ from })).toEqual(["audit.retentionChanged"]);
+    expect(await typesOf({ to: from })).toEqual(["operator.signedIn", "operator.added"]);
+    expect(await typesOf({ search: "no such words" })).toEqual([]);
+    expect(await typesOf({ search: "Kept FOR ever" })).toEqual(["audit.retentionChanged"]);
+  });
+
+  it("refuses a cursor of another filter", async () => {
+    await using test = await createTestOrchestrator();
+    const { audit } = test.orchestrator;
+    await test.signIn("Admin", "ada");
+    const { next_cursor: cursor } = await audit.list(systemCaller, { limit: 1 });
+    expect(cursor).not.toBeNull();
+    const other = audit.list(systemCaller, { limit: 1, cursor: cursor!, category: "access" });
+    await expect(other).rejects.toMatchObject({ code: "CURSOR_INVALID" });
+    const handMade = audit.list(systemCaller, { cursor: "x'; drop" });
+    await expect(handMade).rejects.toMatchObject({ code: "CURSOR_INVALID" });
+  });
+});
