@@ -74,8 +74,9 @@ function parseBody(status: number, text: string): unknown {
 }
 
 function toSearch(query: Query | undefined): string {
-  const pairs = Object.entries(query ?? {}).flatMap(([name, value]) =>
-    value === undefined ? [] : [[name, String(value)]],
-  );
-  return pairs.length === 0 ? "" : `?${new URLSearchParams(pairs).toString()}`;
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query ?? {})) {
+    if (value !== undefined) search.set(name, String(value));
+  }
+  return search.size === 0 ? "" : `?${search.toString()}`;
 }

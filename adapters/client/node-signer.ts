@@ -32,7 +32,7 @@ export function readSigner(path: string): OperatorSigner {
  */
 export function createKeyFile(path: string): OperatorSigner {
   const { privateKey } = generateKeyPairSync("ed25519");
-  const text = privateKey.export({ format: "pem", type: "pkcs8" });
+  const text = privateKey.export({ format: "pem", type: "pkcs8" }).toString();
   let file: number;
   try {
     file = openSync(path, "wx", 0o600);
