@@ -1,8 +1,12 @@
 /** Where the package reports what an operator of the process may want to know. Fields never hold secrets. */
 export interface Logger {
+  /** For who looks for a fault. */
   debug(message: string, fields?: LogFields): void;
+  /** What happens when all is well. */
   info(message: string, fields?: LogFields): void;
+  /** What somebody should look at one day. */
   warn(message: string, fields?: LogFields): void;
+  /** What somebody should look at now. */
   error(message: string, fields?: LogFields): void;
 }
 

@@ -8,3 +8,4 @@ export * from "./modules/schemas.ts";
 export * from "./operations/schemas.ts";
 export * from "./rollouts/schemas.ts";
 export * from "./status/schemas.ts";
+export { nothingSchema } from "./internal/common-schemas.ts";

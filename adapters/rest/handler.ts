@@ -5,14 +5,13 @@ import type { Logger } from "fleetwright";
 import type { ContextFactory, RequestContext } from "../trpc/context.ts";
 import { toOrchestratorError } from "../trpc/error-map.ts";
 import { defaultBodyLimitBytes } from "./body-limit.ts";
-import { checkMediaType, parseJsonBody } from "./json-body.ts";
+import { readJsonBody, toInput } from "./input.ts";
 import type { RestHandler, RestReply, RestRequest } from "./message.ts";
-import { invalid, parsePathParameter, parseQuery } from "./parameters.ts";
 import { createReplies } from "./replies.ts";
+import type { Replies } from "./replies.ts";
 import { acceptedRequestId } from "./request-id.ts";
 import type { RestRoute } from "./routes.ts";
 import { createRouteTable } from "./routes.ts";
-import type { RouteMatch } from "./route-table.ts";
 
 /** What the REST surface is made of. */
 export interface RestOptions<Context extends RequestContext> {
@@ -39,13 +38,14 @@ export const defaultBasePath = "/api/v1";
 export function createRestHandler<Context extends RequestContext>(
   options: RestOptions<Context>,
 ): RestHandler {
-  const { basePath = defaultBasePath, bodyLimitBytes = defaultBodyLimitBytes, documents } = options;
-  const { createContext, createRequestId, logger, sourceAddress = connectionAddress } = options;
-  const prefix = `${basePath}/`;
+  const { createRequestId, basePath = defaultBasePath, documents } = options;
   const table = createRouteTable(options.router);
   const replies = createReplies(basePath);
+  const run = createRun(options, replies);
+  const fail = createFailure(options.logger, replies);
+  const prefix = `${basePath}/`;
 
-  async function answer(request: RestRequest, requestId: string): Promise<RestReply | Response> {
+  function answer(request: RestRequest, requestId: string): RestReply | Promise<RestReply | Response> {
     const path = request.path.startsWith(prefix) ? request.path.slice(basePath.length) : "";
     const document = documents?.get(path);
     if (document !== undefined) {
@@ -53,12 +53,36 @@ export function createRestHandler<Context extends RequestContext>(
       return replies.otherMethod(request.method, ["GET"], requestId);
     }
     const match = table.find(path);
-    if (match === null)
-      throw new OrchestratorError("NOT_FOUND", { message: "There is nothing at this path." });
+    if (match === null) throw nothingHere();
     // Without a route of its own, HEAD is GET; the transport leaves the body out.
     const route = match.methods.get(request.method === "HEAD" ? "GET" : request.method);
     if (route === undefined) return replies.otherMethod(request.method, [...match.methods.keys()], requestId);
+    return run({ request, requestId, route, values: match.values });
+  }
 
+  return async (request) => {
+    const requestId = acceptedRequestId(request.header("x-request-id")) ?? createRequestId();
+    try {
+      return await answer(request, requestId);
+    } catch (thrown) {
+      return fail(thrown, request, requestId);
+    }
+  };
+}
+
+/** A request that has found its route. */
+interface Found {
+  request: RestRequest;
+  requestId: string;
+  route: RestRoute;
+  values: readonly string[];
+}
+
+/** Makes what calls the procedure of a route. */
+function createRun<Context extends RequestContext>(options: RestOptions<Context>, replies: Replies) {
+  const { createContext, bodyLimitBytes = defaultBodyLimitBytes } = options;
+  const { sourceAddress = (request: RestRequest) => request.remoteAddress } = options;
+  return async ({ request, requestId, route, values }: Found): Promise<RestReply | Response> => {
     const ifMatch = request.header("if-match") ?? null;
     const info = { request_id: requestId, source_address: sourceAddress(request), if_match: ifMatch };
     const authorization = request.header("authorization");
@@ -71,28 +95,21 @@ export function createRestHandler<Context extends RequestContext>(
     if (ifMatch !== null && !route.isConditional && !isRead(request.method)) {
       throw new OrchestratorError("PRECONDITION_FAILED", { message: "If-Match is not supported here." });
     }
-    const body = route.takesBody || request.hasBody() ? await readBody(request, route, bodyLimitBytes) : null;
-    const output = await route.call(context, toInput({ request, route, match, body }));
+    const body = request.hasBody() ? await readJsonBody(request, route, bodyLimitBytes) : {};
+    const output = await route.call(context, toInput({ route, values, query: request.query, body }));
     return replies.success({ route, output, requestId, ifNoneMatch: request.header("if-none-match") });
-  }
+  };
+}
 
-  return async (request) => {
-    const requestId = acceptedRequestId(request.header("x-request-id")) ?? createRequestId();
-    try {
-      return await answer(request, requestId);
-    } catch (thrown) {
-      const error = toOrchestratorError(thrown);
-      if (error.code === "INTERNAL") {
-        const { method, path } = request;
-        logger.error("A request failed unexpectedly", {
-          request_id: requestId,
-          method,
-          path,
-          error: error.cause,
-        });
-      }
-      return replies.failure(error, requestId);
+/** Makes what answers with whatever was thrown, and logs what nobody expected. */
+function createFailure(logger: Logger, replies: Replies) {
+  return (thrown: unknown, { method, path }: RestRequest, requestId: string): RestReply => {
+    const error = toOrchestratorError(thrown);
+    if (error.code === "INTERNAL") {
+      const facts = { request_id: requestId, method, path, error: error.cause };
+      logger.error("A request failed unexpectedly", facts);
     }
+    return replies.failure(error, requestId);
   };
 }
 
@@ -100,42 +117,6 @@ function isRead(method: string): boolean {
   return method === "GET" || method === "HEAD";
 }
 
-function connectionAddress(request: RestRequest): string | null {
-  return request.remoteAddress;
-}
-
-async function readBody(
-  request: RestRequest,
-  route: RestRoute,
-  limitBytes: number,
-): Promise<Record<string, unknown>> {
-  if (!request.hasBody()) return {};
-  const bytes = await request.readBody(limitBytes);
-  if (bytes.byteLength === 0) return {};
-  if (!route.takesBody) {
-    throw new OrchestratorError("VALIDATION_FAILED", { message: `${route.method} takes no body.` });
-  }
-  checkMediaType(request.header("content-type"));
-  return parseJsonBody(bytes);
-}
-
-interface InputParts {
-  request: RestRequest;
-  route: RestRoute;
-  match: RouteMatch<RestRoute>;
-  body: Record<string, unknown> | null;
-}
-
-/** Puts the input together from path, query and body; none of them may speak for another. */
-function toInput({ request, route, match, body }: InputParts): unknown {
-  const fromQuery = parseQuery(request.query, route.query);
-  const input = route.takesBody ? (body ?? {}) : fromQuery;
-  for (const [index, { name, plan }] of route.pathParameters.entries()) {
-    if (Object.hasOwn(input, name)) throw invalid(name, "The path says this already.");
-    input[name] = parsePathParameter(match.values[index] ?? "", name, plan);
-  }
-  if (!route.isWithoutInput) return input;
-  const [unknownField] = Object.keys(input);
-  if (unknownField !== undefined) throw invalid(unknownField, "There is no such field.");
-  return undefined;
+function nothingHere(): OrchestratorError {
+  return new OrchestratorError("NOT_FOUND", { message: "There is nothing at this path." });
 }

@@ -138,6 +138,8 @@ function successStatuses(
 ): readonly SuccessStatus[] {
   if (rest.statuses !== undefined) return rest.statuses;
   if (typeof rest.status === "number") return [rest.status];
+  if (rest.status !== undefined)
+    throw new Error("A status that depends on the output needs `statuses`, too.");
   return [isEmpty ? 204 : 200];
 }
 

@@ -59,7 +59,7 @@ export function chainCall(router: AnyRouter, path: string, procedure: AnyProcedu
 /** A call without the chain, or null where the chain holds a link of its own. */
 function directCall(
   internals: Partial<ProcedureInternals>,
-  facts: { path: string; type: string },
+  { path, type }: { path: string; type: string },
 ): ProcedureCall | null {
   const { middlewares, inputs, output, resolver } = internals;
   if (middlewares === undefined || inputs === undefined || resolver === undefined) return null;
@@ -73,7 +73,8 @@ function directCall(
     return null;
   return async (ctx, rawInput) => {
     const input = schema === undefined ? undefined : await validate(schema, rawInput, "BAD_REQUEST");
-    const answer = await resolver({ ...facts, ctx, input, signal: undefined, batchIndex: 0 });
+    // Written out: spreading an object here took longer than both validations.
+    const answer = await resolver({ path, type, ctx, input, signal: undefined, batchIndex: 0 });
     return output === undefined ? answer : validate(output, answer, "INTERNAL_SERVER_ERROR");
   };
 }

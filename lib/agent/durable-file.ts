@@ -84,12 +84,20 @@ export function appendFile(path: string, text: string, options: { durable: boole
       writeAll(file, text);
       if (options.durable) fsyncSync(file);
     } catch (error) {
-      ftruncateSync(file, size);
+      takeBack(file, size);
       throw error;
     } finally {
       closeSync(file);
     }
   });
+}
+
+function takeBack(file: number, size: number): void {
+  try {
+    ftruncateSync(file, size);
+  } catch {
+    // The disk refuses this too; why it refused the writing is the better thing to tell.
+  }
 }
 
 /** Removes a file; nothing happens where there is none. */

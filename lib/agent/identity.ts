@@ -6,6 +6,7 @@ import type { Crypto, KeyPair, Signer } from "../crypto/crypto.ts";
 import type { Logger } from "../logger.ts";
 import { fromHex, nodeIdOf, toHex } from "../crypto/encoding.ts";
 import { OrchestratorError } from "../errors.ts";
+import type { OrchestratorPin } from "./link-connection.ts";
 import { readText, replaceFile } from "./durable-file.ts";
 
 const key = z.string().regex(/^[0-9a-f]{64}$/);
@@ -91,7 +92,7 @@ function bytesOf(hex: string): Uint8Array {
 }
 
 /** The one orchestrator that an agent obeys: given at install, or the first one seen, and then for good. */
-export class OrchestratorPin {
+export class PinnedOrchestrator implements OrchestratorPin {
   readonly #path: string;
   #key: Uint8Array | null;
 
@@ -113,20 +114,24 @@ export class OrchestratorPin {
     const givenKey = fromHex(given);
     if (!givenKey || !context.crypto.isAcceptablePublicKey(givenKey))
       throw new OrchestratorError("KEY_REFUSED");
-    this.pin(givenKey);
+    this.#pin(givenKey);
   }
 
   /** The pinned key; null before the first orchestrator was seen. */
-  get key(): Uint8Array | null {
+  get(): Uint8Array | null {
     return this.#key;
   }
 
   /**
-   * Obeys this orchestrator from now on. Durable when it returns.
+   * Obeys this orchestrator from now on. Durable when it resolves.
    *
    * @throws {OrchestratorError} `ORCHESTRATOR_KEY_CHANGED` where another one is pinned.
    */
-  pin(publicKey: Uint8Array): void {
+  async set(publicKey: Uint8Array): Promise<void> {
+    this.#pin(publicKey);
+  }
+
+  #pin(publicKey: Uint8Array): void {
     const text = toHex(publicKey);
     if (this.#key === null) {
       replaceFile(this.#path, `${text}\n`);

@@ -96,22 +96,24 @@ export class Audit {
   async verify(caller: Caller): Promise<AuditVerification> {
     await this.#context.authorize(caller, "audit.verify");
     const anchor = await this.#context.storage.get<Anchor>("settings", "audit_anchor");
-    if (anchor && !this.#isSigned(anchor.value)) return toVerification(1, 1, noHash, 1);
+    if (anchor && !this.#isSigned(anchor.value))
+      return { valid: false, from_sequence: 1, to_sequence: 0, first_bad_sequence: 1, head_hash: noHash };
     let previous = anchor?.value.hash ?? noHash;
     let expected = (anchor?.value.sequence ?? 0) + 1;
     const first = expected;
+    const range = () => ({ from_sequence: first, to_sequence: expected - 1, head_hash: previous });
     let from: number | null = 1;
     while (from !== null) {
       const page: LogPage = await this.#context.storage.readLog(auditLog, { from, limit: 1000 });
       for (const entry of page.entries) {
         const fits = entry.sequence === expected && entry.hash === this.#hash(previous, entry);
-        if (!fits) return toVerification(first, expected, previous, entry.sequence);
+        if (!fits) return { valid: false, ...range(), first_bad_sequence: entry.sequence };
         previous = entry.hash!;
         expected += 1;
       }
       from = page.next;
     }
-    return toVerification(first, expected, previous);
+    return { valid: true, ...range() };
   }
 
   /** Removes, now and every hour, what is older than the retention. The function returned ends it. */
@@ -220,9 +222,4 @@ function passes(event: Readonly<OrchestratorEvent>, filter: Filter): boolean {
 
 function toAuditEvent({ value, sequence, hash }: LogEntry<OrchestratorEvent>): AuditEvent {
   return { ...value, sequence, hash: hash! };
-}
-
-function toVerification(first: number, expected: number, headHash: string, bad?: number): AuditVerification {
-  const range = { from_sequence: first, to_sequence: expected - 1, head_hash: headHash };
-  return bad === undefined ? { valid: true, ...range } : { valid: false, ...range, first_bad_sequence: bad };
 }

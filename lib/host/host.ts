@@ -2,8 +2,23 @@
  * PORT: what a resource may do to a machine. Everything that the state engine does goes through here.
  *
  * File calls are synchronous: on a running agent they cost a tenth of their promise twins, and the engine runs them in
- * short slices. Paths are absolute; a host that is confined to a root folder resolves them inside it and refuses what
- * leaves it with `PATH_OUTSIDE_ROOT`. Every other refusal of the machine is `HOST_ERROR` with `details { path, errno }`.
+ * short slices. Paths are absolute.
+ *
+ * Promises, each a part of the conformance suite (`lib/testing/host-conformance.ts`):
+ * 1. `stat` tells what stands at a path and never follows a link there; nothing there is null, not an error.
+ * 2. `writeFile` replaces the whole content at once; mode and owner of a file that stood there stay where not given; a new
+ *    file is 0600. A link at the path is replaced, its target never touched.
+ * 3. Reading, hashing and comparing see the same bytes, and refuse a link.
+ * 4. Folders are made with the given mode (default 0700) and removed only while empty; `list` is sorted.
+ * 5. Links are made or replaced at once; their target is stored as given.
+ * 6. `setAttributes` changes what is given and nothing else, and refuses a link.
+ * 7. A refusal of the machine is `HOST_ERROR` with `details { path, errno }`, and has changed nothing.
+ * 8. Backups are kept by content; restoring one gives back the same bytes; pruning forgets all but those named.
+ * 9. `run` gives exit code and output, takes standard input, ends the program when the signal is aborted, and rejects only
+ *    for what can't be started.
+ * 10. `barrier` resolves after any number of changes, also when what was changed is gone again.
+ * 11. Confined to a root folder, no path leads out of it, neither by `..` nor by a link above it: `PATH_OUTSIDE_ROOT`.
+ *     (Capability "root".)
  */
 
 /** What stands at a path; links are not followed. */
@@ -16,7 +31,7 @@ export interface FileStat {
   sizeBytes: number;
 }
 
-/** How a file is to be after it is written. What is absent stays as it was, or gets the process's default for a new file. */
+/** How a file or folder is to be. What is absent stays as it was. */
 export interface FileAttributes {
   mode?: number;
   uid?: number;

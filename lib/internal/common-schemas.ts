@@ -16,6 +16,9 @@ export const keyIdSchema = z.string().regex(/^[0-9a-f]{32}$/, "32 lower-case hex
 
 export const idSchema = z.uuid();
 
+/** What a verb returns that has nothing to say. */
+export const nothingSchema = z.void();
+
 export const timestampSchema = z.iso.datetime({ offset: true });
 
 /** How much of a list is wanted. */

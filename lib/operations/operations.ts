@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { toSubject, type Caller } from "../access/caller.ts";
+import type { Caller } from "../access/caller.ts";
 import type { Permission } from "../access/permissions.ts";
 import type { Agents } from "../agents/agents.ts";
 import type { Assignments } from "../assignments/assignments.ts";
@@ -9,14 +9,15 @@ import type { Page } from "../internal/common-schemas.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import type { Modules } from "../modules/modules.ts";
 import type { ResolvedResource } from "../state/resource.ts";
-import { countOutcomes } from "../state/result.ts";
 import { believe } from "./believed-state.ts";
 import { DesiredStates, type DesiredState } from "./desired-state.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import type { AgentStateDocument, OperationDocument } from "./documents.ts";
 import { listOperations } from "./operation-list.ts";
+import { toDocument, type OperationRequest } from "./operation-request.ts";
 import { loadReport } from "./operation-results.ts";
-import { isOpen, operationSubject, OperationStore, type OperationChange } from "./operation-store.ts";
+import { isOpen, operationSubject, OperationStore } from "./operation-store.ts";
+import { toOperation } from "./operation-view.ts";
 import { OutcomeRecorder, type Completion } from "./outcomes.ts";
 import {
   applyInput,
@@ -35,22 +36,6 @@ import { Snapshots } from "./snapshots.ts";
 
 const defaultWaitSeconds = 30;
 const defaultQueueSeconds = 3600;
-
-/** What makes an operation. */
-export interface OperationRequest {
-  kind: OperationDocument["kind"];
-  nodeId: string;
-  agentName: string;
-  desired: { modules: OperationDocument["modules"]; resources: readonly ResolvedResource[] };
-  timeoutSeconds?: number | undefined;
-  allowEmpty?: boolean | undefined;
-  /** Waits this long for an agent that is not connected; absent = it fails. */
-  queueSeconds?: number | undefined;
-  assignment?: string;
-  rolloutId?: string;
-  /** What else is written in the step that makes it. */
-  change?: (operationId: string) => OperationChange;
-}
 
 /** Plans and applies of single machines: what was asked, what happened, what is believed since. */
 export class Operations {
@@ -180,7 +165,11 @@ export class Operations {
 
   /** Makes an operation and puts it in line for its agent. */
   async request(caller: Caller, request: OperationRequest): Promise<Readonly<OperationDocument>> {
-    const operation = await this.#toDocument(caller, request);
+    const operation = await toDocument(
+      { context: this.#context, snapshots: this.#snapshots },
+      caller,
+      request,
+    );
     const change = request.change?.(operation.operation_id) ?? {};
     const subject = operationSubject(operation)!;
     await this.#store.create(caller, operation, {
@@ -279,38 +268,8 @@ export class Operations {
     if (operation.kind === "check") throw notFound(operationId);
     return operation;
   }
-
-  async #toDocument(caller: Caller, request: OperationRequest): Promise<OperationDocument> {
-    const now = this.#context.clock.now();
-    const { desired, queueSeconds, assignment, rolloutId } = request;
-    return {
-      operation_id: this.#context.ids.next(),
-      kind: request.kind,
-      node_id: request.nodeId,
-      agent_name: request.agentName,
-      status: "queued",
-      ...(rolloutId !== undefined && { rollout_id: rolloutId }),
-      ...(assignment !== undefined && { assignment }),
-      modules: desired.modules,
-      counts: countOutcomes([]),
-      requested_by: toSubject(caller).name,
-      created_at: this.#context.timestamp(),
-      snapshot: await this.#snapshots.save(desired.resources),
-      resource_count: desired.resources.length,
-      timeout_seconds: request.timeoutSeconds ?? this.#context.options.operationTimeoutSeconds,
-      allow_empty: request.allowEmpty ?? false,
-      ...(queueSeconds !== undefined && { queue_until: now + queueSeconds * 1000 }),
-    };
-  }
 }
 
 function notFound(operationId: string): OrchestratorError {
   return new OrchestratorError("NOT_FOUND", { message: `There is no operation ${operationId}.` });
-}
-
-/** The operation as callers see it. */
-export function toOperation(operation: Readonly<OperationDocument>): Operation {
-  const { snapshot: _1, resource_count: _2, timeout_seconds: _3, allow_empty: _4, ...rest } = operation;
-  const { queue_until: _5, deadline_at: _6, cancel_requested: _7, results: _8, kind, ...shown } = rest;
-  return { ...shown, kind: kind === "check" ? "plan" : kind, modules: [...operation.modules] };
 }

@@ -13,7 +13,6 @@ import type { StateRun } from "./state-run.ts";
 
 /** Converges one item, again and again as its `retry` says. Never rejects: a failure is a result. */
 export async function converge(item: StateItem, run: StateRun, fired: boolean): Promise<ResultParts> {
-  if (isFresh(item, run) && item.changes?.length === 0 && !fired) return { outcome: "unchanged" };
   const tries = item.resource.retry?.attempts ?? 1;
   for (let attempts = 1; ; attempts += 1) {
     const begunBefore = run.changesBegun;
@@ -37,7 +36,7 @@ export async function converge(item: StateItem, run: StateRun, fired: boolean): 
 export async function captureAll(items: readonly StateItem[], run: StateRun): Promise<void> {
   const captured: AppliedResource[] = [];
   for (const item of items) {
-    if (item.removal || item.captured || !item.changes || item.changes.length === 0) continue;
+    if (item.removal || item.sameAs || item.captured || !item.changes || item.changes.length === 0) continue;
     try {
       capture(item, run.host);
       captured.push({ resource: item.resource, prior: item.prior });
@@ -58,6 +57,11 @@ async function handOver(captured: readonly AppliedResource[], run: StateRun): Pr
   if (captured.length === 0) return;
   await run.host.barrier();
   await run.beforeChanges?.(captured);
+}
+
+/** Whether the last look found nothing to do, and nothing was done since. */
+export function isKnownInSync(item: StateItem, run: StateRun): boolean {
+  return item.changes?.length === 0 && isFresh(item, run);
 }
 
 /** The first look at a removal saw the machine as it will be, not as it is. */

@@ -75,9 +75,10 @@ export function resolveResource(definition: JsonObject, options: ResolveOptions)
   const spec = type.schema.safeParse(parts.spec);
   if (!spec.success) return { ok: false, issues: toIssues(spec.error) };
 
-  const own = type.identity(spec.data);
+  const secret = rest.sensitive && type.identityHoldsValue?.(spec.data) === true;
+  const own = secret ? null : type.identity(spec.data);
   const resourceId = id ?? (own === null ? undefined : `${typeName}:${own}`);
-  if (resourceId === undefined) return fault(["id"], `A ${typeName} needs an id.`);
+  if (resourceId === undefined) return fault(["id"], `This ${typeName} needs an id.`);
   if (!resourceIdSchema.safeParse(resourceId).success)
     return fault(["id"], "Give it an id: its identity is no good as one.");
   if (rest.run_on.length > 0 && !type.fire)

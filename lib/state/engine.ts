@@ -9,7 +9,6 @@
  */
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import { findConflicts } from "./conflicts.ts";
-import { resourceIdentityKey } from "./definition.ts";
 import { captureAll } from "./converge.ts";
 import { examineAll } from "./examine.ts";
 import { orderResources } from "./graph.ts";
@@ -17,7 +16,7 @@ import type { ResourceTypes } from "./resource-type.ts";
 import { type ResolvedResource, resourceKey } from "./resource.ts";
 import type { ResourceResult } from "./result.ts";
 import { resourceTypes } from "./resources/index.ts";
-import { type AppliedResource, desiredItem, removalItem, type StateItem } from "./state-item.ts";
+import { type AppliedResource, desiredItem, identityOf, removalItem, type StateItem } from "./state-item.ts";
 import type { StateRun, StateRunOptions } from "./state-run.ts";
 import { walk } from "./walk.ts";
 
@@ -43,7 +42,7 @@ export interface StateRunResult {
  */
 export async function runState(options: StateRunOptions): Promise<StateRunResult> {
   const types = options.types ?? resourceTypes;
-  const items = plannedItems(options, types);
+  const items = plannedItems({ ...options, types });
   const limit = new AbortController();
   const timer = options.clock.setTimer(options.timeoutMs, () =>
     limit.abort(new OrchestratorError("RESOURCE_TIMEOUT", { message: "The run took longer than it may." })),
@@ -61,20 +60,27 @@ export async function runState(options: StateRunOptions): Promise<StateRunResult
   }
 }
 
-function plannedItems({ mode, desired, applied }: StateRunOptions, types: ResourceTypes): StateItem[] {
+/** Removals, last applied first, then what is desired in its order. */
+function plannedItems(run: Pick<StateRun, "mode" | "desired" | "applied" | "types">): StateItem[] {
+  const { mode, desired, applied, types } = run;
+  const priors = new Map(applied.map((entry) => [identityOf(entry.resource, types), entry.prior]));
+  const wanted = new Map<string, StateItem>();
+  const items = inOrder(desired).map((resource) => {
+    const item = desiredItem(resource, types, priors.get(identityOf(resource, types)) ?? null);
+    const first = wanted.get(item.identity);
+    if (!first || first.resource.skip) wanted.set(item.identity, item);
+    else item.sameAs = first;
+    return item;
+  });
+  if (wanted.size < items.length) refuseConflicts(desired, types);
+  if (mode === "check") return items;
+  const leaving = applied.filter((entry) => !wanted.has(identityOf(entry.resource, types)));
+  return [...leaving.reverse().map((entry) => removalItem(entry, types)), ...items];
+}
+
+function refuseConflicts(desired: readonly ResolvedResource[], types: ResourceTypes): void {
   const [conflict] = findConflicts(desired, types);
   if (conflict) throw new OrchestratorError("RESOURCE_CONFLICT", { message: conflict.message });
-  const appliedByIdentity = new Map<string, AppliedResource>();
-  for (const entry of applied) appliedByIdentity.set(resourceIdentityKey(entry.resource, types), entry);
-  const items = inOrder(desired).map((resource) => {
-    const entry =
-      applied.length > 0 ? appliedByIdentity.get(resourceIdentityKey(resource, types)) : undefined;
-    return desiredItem(resource, types, entry);
-  });
-  if (mode === "check" || applied.length === 0) return items;
-  const wanted = new Set(items.map((item) => item.identity));
-  const removals = applied.filter(({ resource }) => !wanted.has(resourceIdentityKey(resource, types)));
-  return [...removals.reverse().map((entry) => removalItem(entry, types)), ...items];
 }
 
 function inOrder(desired: readonly ResolvedResource[]): readonly ResolvedResource[] {

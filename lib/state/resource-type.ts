@@ -42,6 +42,11 @@ export interface ResourceType<Spec = unknown> {
   readonly checksWithPrograms?: boolean;
   /** What the resource is about on the machine; null = nothing but its module and id, which then names it. */
   identity(spec: Spec): string | null;
+  /**
+   * Whether the identity quotes a value that may be a secret: a sensitive resource is then named by its module and id.
+   * Default: no.
+   */
+  identityHoldsValue?(spec: Spec): boolean;
   /** Whether nothing but a trigger (`run_on`) ever makes it act; such a resource without one is a fault. */
   triggeredOnly?(spec: Spec): boolean;
   /**

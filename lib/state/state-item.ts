@@ -35,66 +35,78 @@ export interface StateItem {
   error: unknown;
   /** How many changes the run had made when it was checked. */
   checkedAt: number;
+  /** The item before it that is about the same thing and says the same. */
+  sameAs: StateItem | null;
 }
 
-/** Specs that were parsed before: a drift check looks at the same baseline again and again. */
-const parsed = new WeakMap<ResolvedResource, { type: ResourceType; spec: unknown }>();
+/** What follows from a resource alone, worked out once: a drift check looks at the same baseline again and again. */
+interface Prepared {
+  types: ResourceTypes;
+  key: string;
+  identity: string;
+  target: StateItem["target"];
+  fault: OrchestratorError | null;
+}
+
+const preparedResources = new WeakMap<ResolvedResource, Prepared>();
+
+/** What a resource is about, across types that share a namespace. */
+export function identityOf(resource: ResolvedResource, types: ResourceTypes): string {
+  return prepare(resource, types).identity;
+}
 
 /** Makes the item of a desired resource. */
 export function desiredItem(
   resource: ResolvedResource,
   types: ResourceTypes,
-  applied: AppliedResource | undefined,
+  prior: Prior | null,
 ): StateItem {
-  const prior = applied?.prior ?? null;
-  const type = types.get(resource.type);
-  if (!type) {
-    const message = `This agent knows no resource type "${resource.type}".`;
-    return newItem({ resource, prior, fault: new OrchestratorError("UNKNOWN_RESOURCE_TYPE", { message }) });
-  }
-  let target = parsed.get(resource);
-  if (target?.type !== type) {
-    const spec = type.schema.safeParse(resource.spec);
-    if (!spec.success) return newItem({ resource, type, prior, fault: invalid("The properties") });
-    target = { type, spec: spec.data };
-    parsed.set(resource, target);
-  }
-  return newItem({ resource, type, prior, target });
+  const { key, identity, target, fault } = prepare(resource, types);
+  return newItem({ resource, key, identity, removal: false, target, fault }, prior);
 }
 
 /** Makes the item that takes a resource away. */
 export function removalItem({ resource, prior }: AppliedResource, types: ResourceTypes): StateItem {
-  const ownType = types.get(resource.type);
-  const base = { resource, prior, removal: true, ...(ownType && { type: ownType }) };
-  if (!prior) return newItem(base);
+  const { key, identity } = prepare(resource, types);
+  const base = { resource, key, identity, removal: true, target: null, fault: null };
+  if (!prior) return newItem(base, null);
   const type = types.get(prior.type);
   const spec = type && (type.priorSchema ?? type.schema).safeParse(prior.spec);
-  if (!type || !spec?.success) return newItem({ ...base, fault: invalid("What stood before") });
-  return newItem({ ...base, target: { type, spec: spec.data } });
+  if (!type || !spec?.success) return newItem({ ...base, fault: invalid("What stood before") }, prior);
+  return newItem({ ...base, target: { type, spec: spec.data } }, prior);
 }
 
-function newItem(parts: {
-  resource: ResolvedResource;
-  prior: Prior | null;
-  type?: ResourceType;
-  removal?: boolean;
-  target?: StateItem["target"];
-  fault?: OrchestratorError;
-}): StateItem {
-  const { resource, prior, type } = parts;
-  return {
-    resource,
-    key: resourceKey(resource),
-    identity: type ? identityKey(type, resource.identity) : `${resource.type}:${resource.identity}`,
-    removal: parts.removal ?? false,
-    target: parts.target ?? null,
-    fault: parts.fault ?? null,
-    prior,
-    captured: prior !== null,
-    changes: null,
-    error: null,
-    checkedAt: 0,
-  };
+type FixedParts = Pick<StateItem, "resource" | "key" | "identity" | "removal" | "target" | "fault">;
+
+function newItem(parts: FixedParts, prior: Prior | null): StateItem {
+  const { resource, key, identity, removal, target, fault } = parts;
+  const captured = prior !== null;
+  const found = { changes: null, error: null, checkedAt: 0, sameAs: null };
+  return { resource, key, identity, removal, target, fault, prior, captured, ...found };
+}
+
+function prepare(resource: ResolvedResource, types: ResourceTypes): Prepared {
+  const known = preparedResources.get(resource);
+  if (known?.types === types) return known;
+  const prepared = { types, key: resourceKey(resource), ...read(resource, types) };
+  preparedResources.set(resource, prepared);
+  return prepared;
+}
+
+function read(
+  resource: ResolvedResource,
+  types: ResourceTypes,
+): Pick<Prepared, "identity" | "target" | "fault"> {
+  const type = types.get(resource.type);
+  if (!type) {
+    const message = `This agent knows no resource type "${resource.type}".`;
+    const fault = new OrchestratorError("UNKNOWN_RESOURCE_TYPE", { message });
+    return { identity: `${resource.type}:${resource.identity}`, target: null, fault };
+  }
+  const identity = identityKey(type, resource.identity);
+  const spec = type.schema.safeParse(resource.spec);
+  if (!spec.success) return { identity, target: null, fault: invalid("The properties") };
+  return { identity, target: { type, spec: spec.data }, fault: null };
 }
 
 function invalid(what: string): OrchestratorError {

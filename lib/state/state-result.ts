@@ -11,11 +11,25 @@ export const hidden = "(sensitive)";
 export type ResultParts = Partial<ResourceResult> & Pick<ResourceResult, "outcome">;
 
 /** Puts a result together; what is not given is nothing. */
-export function toResult(resource: ResolvedResource, parts: ResultParts): ResourceResult {
+export function toResult(resource: ResolvedResource, parts: ResultParts, durationMs: number): ResourceResult {
   const { resource_id, module, type, identity } = resource;
-  const rest = { action: "none" as const, changes: [], caused_by: [], attempts: 0, duration_ms: 0 };
-  const result: ResourceResult = { resource_id, module, type, identity, ...rest, ...parts };
-  if (resource.sensitive && result.changes.length > 0) result.changes = result.changes.map(hideValues);
+  const { outcome, action = "none", changes = [], caused_by = [], attempts = 0 } = parts;
+  const result: ResourceResult = {
+    resource_id,
+    module,
+    type,
+    identity,
+    outcome,
+    action,
+    changes: resource.sensitive ? changes.map(hideValues) : changes,
+    caused_by,
+    attempts,
+    duration_ms: durationMs,
+  };
+  if (parts.skipped_because !== undefined) result.skipped_because = parts.skipped_because;
+  if (parts.code !== undefined) result.code = parts.code;
+  if (parts.message !== undefined) result.message = parts.message;
+  if (parts.exit_code !== undefined) result.exit_code = parts.exit_code;
   return result;
 }
 

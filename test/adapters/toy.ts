@@ -15,6 +15,8 @@ export interface ToyCaller {
 /** What the toy keeps: machines by name. */
 export class Toy {
   readonly machines = new Map<string, Machine>([["web-1", { name: "web-1", level: 3, revision: 1 }]]);
+  linesSent = 0;
+  streamCancelled: () => void = () => {};
   readonly access = {
     authenticate: async (token: string | null): Promise<ToyCaller> => {
       if (token === null) return { name: "nobody" };
@@ -37,6 +39,9 @@ type Machine = z.infer<typeof machineSchema>;
 const jobSchema = z.strictObject({ job_id: z.string(), status: z.enum(["running", "done"]) });
 type Job = z.infer<typeof jobSchema>;
 const nothing = z.void();
+const responseSchema = z
+  .custom<Response>((value) => value instanceof Response)
+  .meta({ override: { type: "string" } });
 const name = z.string().max(64);
 
 /** Everything that a query can say. */
@@ -147,6 +152,11 @@ export const toyRouter = t.router({
       .input(z.strictObject({ name }))
       .output(nothing)
       .mutation(() => undefined),
+    transcript: procedure
+      .meta({ ...route("GET", "/machines/{name}/transcript"), rest: { produces: "text/plain" } })
+      .input(z.strictObject({ name }))
+      .output(responseSchema)
+      .query(({ ctx, input }) => streamLines(ctx.orchestrator, input.name)),
     slot: procedure
       .meta(route("GET", "/slots/{slot}"))
       .input(z.strictObject({ slot: z.number().int() }))
@@ -176,6 +186,24 @@ export const toyRouter = t.router({
 
 /** The type of the toy's router. */
 export type ToyRouter = typeof toyRouter;
+
+/** Two lines, one after the other; "endless" never ends and counts what was asked of it, "broken" breaks off. */
+function streamLines(toy: Toy, machine: string): Response {
+  let line = 0;
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      line += 1;
+      toy.linesSent = line;
+      if (machine === "broken" && line === 2) throw new Error("the disk is gone");
+      if (machine !== "endless" && line === 3) controller.close();
+      else controller.enqueue(new TextEncoder().encode(`line ${line}\n`));
+    },
+    cancel() {
+      toy.streamCancelled();
+    },
+  });
+  return new Response(body, { headers: { "content-type": "text/plain" } });
+}
 
 const issue = { path: ["content", 0], message: "unknown type", line: 3, column: 7 };
 

@@ -1,7 +1,7 @@
 import { chmodSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { OrchestratorPin, loadIdentity } from "../../lib/agent/identity.ts";
+import { PinnedOrchestrator, loadIdentity } from "../../lib/agent/identity.ts";
 import { toHex } from "../../lib/crypto/encoding.ts";
 import { nodeCrypto } from "../../lib/crypto/node-crypto.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
@@ -51,19 +51,19 @@ describe("loadIdentity", () => {
   });
 });
 
-describe("OrchestratorPin", () => {
+describe("PinnedOrchestrator", () => {
   const keyOf = (): Uint8Array => nodeCrypto.createSigningKeyPair().publicKey;
 
-  it("keeps the first key that is seen and refuses another, also after a restart", () => {
+  it("keeps the first key that is seen and refuses another, also after a restart", async () => {
     const context = contextIn(temporaryFolder());
-    const pin = new OrchestratorPin(context, undefined);
-    expect(pin.key).toBeNull();
+    const pin = new PinnedOrchestrator(context, undefined);
+    expect(pin.get()).toBeNull();
     const key = keyOf();
-    pin.pin(key);
-    pin.pin(key);
-    const restarted = new OrchestratorPin(context, undefined);
-    expect(restarted.key).toEqual(key);
-    expect(() => restarted.pin(keyOf())).toThrow(
+    await pin.set(key);
+    await pin.set(key);
+    const restarted = new PinnedOrchestrator(context, undefined);
+    expect(restarted.get()).toEqual(key);
+    await expect(restarted.set(keyOf())).rejects.toThrow(
       expect.objectContaining({ code: "ORCHESTRATOR_KEY_CHANGED" }),
     );
   });
@@ -71,15 +71,15 @@ describe("OrchestratorPin", () => {
   it("takes the key that was given at install, and refuses a later different one", () => {
     const context = contextIn(temporaryFolder());
     const key = keyOf();
-    expect(new OrchestratorPin(context, toHex(key)).key).toEqual(key);
-    expect(() => new OrchestratorPin(context, toHex(keyOf()))).toThrow(
+    expect(new PinnedOrchestrator(context, toHex(key)).get()).toEqual(key);
+    expect(() => new PinnedOrchestrator(context, toHex(keyOf()))).toThrow(
       expect.objectContaining({ code: "ORCHESTRATOR_KEY_CHANGED" }),
     );
   });
 
   it.each(["", "zz", "00".repeat(31), "00".repeat(32)])("refuses %j as a key", (text) => {
     const context = contextIn(temporaryFolder());
-    expect(() => new OrchestratorPin(context, text)).toThrow(
+    expect(() => new PinnedOrchestrator(context, text)).toThrow(
       expect.objectContaining({ code: "KEY_REFUSED" }),
     );
     expect(readdirSync(context.stateDir)).toEqual([]);
@@ -88,7 +88,7 @@ describe("OrchestratorPin", () => {
   it("does not begin anew where its file is damaged", () => {
     const context = contextIn(temporaryFolder());
     writeFileSync(join(context.stateDir, "orchestrator.key"), "abc\n");
-    expect(() => new OrchestratorPin(context, undefined)).toThrow(
+    expect(() => new PinnedOrchestrator(context, undefined)).toThrow(
       expect.objectContaining({ code: "STORAGE_CORRUPT" }),
     );
   });

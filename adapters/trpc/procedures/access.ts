@@ -1,6 +1,5 @@
 import { schemas } from "fleetwright";
 import type { Operator } from "fleetwright";
-import { z } from "zod";
 import { procedure, route, t } from "./builder.ts";
 
 const tag = "Access";
@@ -32,7 +31,7 @@ export const authProcedures = t.router({
     .query(async ({ ctx }) => ctx.orchestrator.access.session(await ctx.caller())),
   signOut: procedure
     .meta(route("auth.signOut", "DELETE /auth/session", { tag, summary: "End the session" }))
-    .output(z.void())
+    .output(schemas.nothingSchema)
     .mutation(async ({ ctx }) => ctx.orchestrator.access.signOut(await ctx.caller())),
 });
 
@@ -59,7 +58,7 @@ export const operatorProcedures = t.router({
       route("operators.remove", "DELETE /operators/{operator_id}", { tag, summary: "Remove an operator" }),
     )
     .input(schemas.operatorIdInput)
-    .output(z.void())
+    .output(schemas.nothingSchema)
     .mutation(async ({ ctx, input }) => ctx.orchestrator.operators.remove(await ctx.caller(), input)),
   setRole: procedure
     .meta(

@@ -1,5 +1,4 @@
 import { schemas } from "fleetwright";
-import { z } from "zod";
 import { procedure, route, t } from "./builder.ts";
 
 const tag = "Agents";
@@ -28,7 +27,7 @@ export const agentProcedures = t.router({
       }),
     )
     .input(schemas.agentIdInput)
-    .output(z.void())
+    .output(schemas.nothingSchema)
     .mutation(async ({ ctx, input }) => ctx.orchestrator.agents.remove(await ctx.caller(), input)),
   attributes: procedure
     .meta(
@@ -67,6 +66,6 @@ export const tagProcedures = t.router({
       }),
     )
     .input(schemas.removeTagInput)
-    .output(z.void())
+    .output(schemas.nothingSchema)
     .mutation(async ({ ctx, input }) => ctx.orchestrator.agents.tags.remove(await ctx.caller(), input)),
 });

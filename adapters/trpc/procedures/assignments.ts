@@ -1,6 +1,5 @@
 import { schemas } from "fleetwright";
 import type { Assignment, Rollout } from "fleetwright";
-import { z } from "zod";
 import { procedure, route, t } from "./builder.ts";
 
 const tag = "Assignments";
@@ -42,7 +41,7 @@ export const assignmentProcedures = t.router({
   remove: procedure
     .meta(route("assignments.remove", "DELETE /assignments/{name}", { tag, summary: "Delete an assignment" }))
     .input(schemas.assignmentNameInput)
-    .output(z.void())
+    .output(schemas.nothingSchema)
     .mutation(async ({ ctx, input }) => ctx.orchestrator.assignments.remove(await ctx.caller(), input)),
   apply: procedure
     .meta(

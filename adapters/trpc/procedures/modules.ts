@@ -1,5 +1,4 @@
 import { schemas } from "fleetwright";
-import { z } from "zod";
 import { procedure, route, t } from "./builder.ts";
 import type { Module } from "fleetwright";
 
@@ -31,6 +30,6 @@ export const moduleProcedures = t.router({
   remove: procedure
     .meta(route("modules.remove", "DELETE /modules/{name}", { tag, summary: "Delete a module" }))
     .input(schemas.moduleNameInput)
-    .output(z.void())
+    .output(schemas.nothingSchema)
     .mutation(async ({ ctx, input }) => ctx.orchestrator.modules.remove(await ctx.caller(), input)),
 });

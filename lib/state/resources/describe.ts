@@ -8,6 +8,8 @@ export function describeChange(change: Change): string {
 }
 
 function print(value: Change["before"]): string {
-  const text = typeof value === "string" ? value : JSON.stringify(value);
+  const json = JSON.stringify(value);
+  // A line break in a value stays visible and in its line.
+  const text = typeof value === "string" ? json.slice(1, -1) : json;
   return text.length > 80 ? `${text.slice(0, 79)}…` : text;
 }

@@ -12,6 +12,7 @@
  */
 import { z } from "zod";
 import { OrchestratorError } from "../../errors.ts";
+import { hostError } from "../../host/host-error.ts";
 import type { Host } from "../../host/host.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
@@ -57,9 +58,11 @@ export const lineResourceType = defineResourceType<LineSpec>({
   schema: lineSchema,
   priorSchema: linePriorSchema,
   identity: (spec) => `${spec.path}: ${patterns(spec)[0] ?? spec.line}`.slice(0, 4096),
+  identityHoldsValue: (spec) => spec.match === undefined,
   check,
   apply(spec, _changes, host, signal) {
     const text = read(spec, host);
+    if (text === null && !spec.create) throw hostError(spec.path, "ENOENT");
     const edited = edit(spec, text);
     signal.throwIfAborted();
     if (leavesNothing(spec, edited)) return host.files.removeFile(spec.path);
@@ -67,6 +70,12 @@ export const lineResourceType = defineResourceType<LineSpec>({
   },
   capture,
   describe: describeChange,
+  // What comes and goes is the line, whatever becomes of the file.
+  action(changes) {
+    const line = changes.find((change) => change.property === "line");
+    if (line?.after === null) return "remove";
+    return line?.before === null ? "create" : "update";
+  },
 });
 
 function check(spec: LineSpec, host: Host): Change[] {
@@ -118,15 +127,12 @@ function patterns(spec: LineSpec): readonly string[] {
   return typeof spec.match === "string" ? [spec.match] : (spec.match ?? []);
 }
 
-/** The file as text; null where there is none and there need not be. */
+/** The file as text; null where there is none, perhaps not yet. */
 function read(spec: LineSpec, host: Host): string | null {
   const stat = host.files.stat(spec.path);
   const refuse = (why: string): OrchestratorError =>
     new OrchestratorError("HOST_ERROR", { message: `${spec.path} ${why}.`, details: { path: spec.path } });
-  if (!stat) {
-    if (spec.create || spec.ensure === "absent") return null;
-    throw refuse("does not exist");
-  }
+  if (!stat) return null;
   if (stat.kind !== "file") throw obstacle(spec.path, stat);
   if (stat.sizeBytes > maxFileBytes) throw refuse("is larger than 16 MiB");
   const text = decodeText(host.files.readFile(spec.path));

@@ -1,0 +1,114 @@
+/** Agents over WebSocket: hands each connection of crossws to a transport as a socket of whole frames. */
+import { TLSSocket } from "node:tls";
+import type { Hooks, Message, Peer } from "crossws";
+import { defineWebSocketHandler, type EventHandler } from "h3";
+import { tlsExporterLabel, type FrameSocket, type SocketHandlers } from "../../lib/transport/socket.ts";
+import type { SocketTransport } from "../../lib/transport/socket-transport.ts";
+
+/** `maxPayload` for the crossws of an app that mounts {@link agentSocketHandler}: the largest frame of the agent protocol. */
+export { maxFrameBytes as agentSocketMaxPayload } from "../../lib/wire/limits.ts";
+
+/**
+ * The handler for the path that agents dial (`/agent/v1`).
+ *
+ * The app's crossws must have `maxPayload` of {@link agentSocketMaxPayload} and no `perMessageDeflate`. Hooks are
+ * synchronous, so crossws keeps the order of frames. A plain HTTP request is answered with 426.
+ */
+export function agentSocketHandler(transport: Pick<SocketTransport, "accept">): EventHandler {
+  const sockets = new WeakMap<Peer, PeerSocket>();
+  const hooks: Partial<Hooks> = {
+    open(peer) {
+      const socket = new PeerSocket(peer);
+      sockets.set(peer, socket);
+      transport.accept(socket);
+    },
+    message: (peer, message) => sockets.get(peer)?.deliver(message),
+    close: (peer, { code = 1005, reason = "" }) => sockets.get(peer)?.end(code, reason),
+  };
+  return defineWebSocketHandler(hooks);
+}
+
+/** What crossws shows of the `ws` socket below it in Node. */
+interface NodeWebSocket {
+  pause?(): void;
+  resume?(): void;
+  _socket?: unknown;
+}
+
+class PeerSocket implements FrameSocket {
+  readonly remoteAddress: string | null;
+  readonly tlsExporter: Uint8Array | null;
+  readonly #peer: Peer;
+  #handlers: SocketHandlers | null = null;
+  /** What came before there was an owner. */
+  #early: (Uint8Array | string)[] = [];
+  #state: "open" | "closing" | "closed" = "open";
+
+  constructor(peer: Peer) {
+    this.#peer = peer;
+    this.remoteAddress = peer.remoteAddress ?? null;
+    this.tlsExporter = exporterOf(this.#node._socket);
+  }
+
+  get bufferedBytes(): number {
+    return this.#peer.bufferedAmount;
+  }
+
+  listen(handlers: SocketHandlers): void {
+    this.#handlers = handlers;
+    for (const frame of this.#early) this.#hand(frame);
+    this.#early = [];
+  }
+
+  deliver(message: Message): void {
+    const frame = typeof message.rawData === "string" ? message.rawData : message.uint8Array();
+    if (this.#handlers) this.#hand(frame);
+    else if (this.#state === "open") this.#early.push(frame);
+  }
+
+  end(code: number, reason: string): void {
+    if (this.#state === "closed") return;
+    this.#state = "closed";
+    this.#handlers?.closed(code, reason);
+  }
+
+  send(frame: Uint8Array | string): void {
+    if (this.#state === "open") this.#peer.send(frame, { compress: false });
+  }
+
+  pause(): void {
+    if (this.#state === "open") this.#node.pause?.();
+  }
+
+  resume(): void {
+    this.#node.resume?.();
+  }
+
+  close(code: number, reason: string): void {
+    if (this.#state !== "open") return;
+    this.#state = "closing";
+    this.#peer.close(code, reason);
+    // The other half of closing is a frame too: a paused socket would not see it.
+    this.resume();
+  }
+
+  destroy(): void {
+    if (this.#state === "closed") return;
+    this.#state = "closing";
+    this.#peer.terminate();
+  }
+
+  get #node(): NodeWebSocket {
+    return this.#peer.websocket as NodeWebSocket;
+  }
+
+  #hand(frame: Uint8Array | string): void {
+    if (this.#state === "open") this.#handlers?.frame(frame);
+  }
+}
+
+/** Null behind a proxy that ends TLS, or where crossws hides the socket: then the handshake is not bound to TLS. */
+function exporterOf(socket: unknown): Uint8Array | null {
+  if (!(socket instanceof TLSSocket)) return null;
+  return socket.exportKeyingMaterial(32, tlsExporterLabel, Buffer.alloc(0));
+}

@@ -1,0 +1,60 @@
+/** Problems and headers for whatever h3 answers itself. */
+import { OrchestratorError } from "fleetwright";
+import type { ErrorCode, Logger } from "fleetwright";
+import type { H3Event, HTTPError } from "h3";
+import { createReplies } from "../rest/replies.ts";
+import { acceptedRequestId } from "../rest/request-id.ts";
+import { toOrchestratorError } from "../trpc/error-map.ts";
+
+/** What h3 itself refuses, by status. */
+const codeOfStatus: Partial<Record<number, ErrorCode>> = {
+  400: "VALIDATION_FAILED",
+  404: "NOT_FOUND",
+  405: "METHOD_NOT_ALLOWED",
+  413: "PAYLOAD_TOO_LARGE",
+  415: "UNSUPPORTED_MEDIA_TYPE",
+};
+
+/** Makes h3's error hook: whatever is thrown is answered with a problem, and logged where nobody expected it. */
+export function createErrorAnswer(
+  logger: Logger,
+  createRequestId: () => string,
+): (thrown: HTTPError, event: H3Event) => Response {
+  const replies = createReplies("");
+  return (thrown, event) => {
+    const requestId = acceptedRequestId(event.req.headers.get("x-request-id")) ?? createRequestId();
+    const error = toError(thrown);
+    if (error.code === "INTERNAL") {
+      const path = event.url.pathname;
+      logger.error("A request failed unexpectedly", { request_id: requestId, path, error: error.cause });
+    }
+    const { status, headers, body } = replies.failure(error, requestId);
+    const response = new Response(event.req.method === "HEAD" ? null : body, { status });
+    for (let index = 0; index < headers.length; index += 2) {
+      response.headers.set(headers[index] ?? "", headers[index + 1] ?? "");
+    }
+    return response;
+  };
+}
+
+function toError(thrown: HTTPError): OrchestratorError {
+  const refused = thrown.unhandled === true ? undefined : codeOfStatus[thrown.status];
+  return refused === undefined ? toOrchestratorError(thrown.cause ?? thrown) : new OrchestratorError(refused);
+}
+
+const securityHeaders = [
+  ["cache-control", "no-store"],
+  ["x-content-type-options", "nosniff"],
+  ["referrer-policy", "no-referrer"],
+  ["x-frame-options", "DENY"],
+  ["content-security-policy", "default-src 'none'; frame-ancestors 'none'"],
+] as const;
+
+/** Middleware for everything that h3 answers. REST writes its own headers, fewer: its answers are never rendered. */
+export function addSecurityHeaders(event: H3Event): void {
+  const { headers, errHeaders } = event.res;
+  for (const [name, value] of securityHeaders) {
+    headers.set(name, value);
+    errHeaders.set(name, value);
+  }
+}

@@ -1,0 +1,28 @@
+/** Health, and the pages about problems. */
+import { OrchestratorError } from "fleetwright";
+import type { H3 } from "h3";
+import { findProblemPage, renderProblemIndex, renderProblemPage } from "../rest/problem-pages.ts";
+
+/** Serves `/livez` (the process runs) and `/readyz` (requests can be served: 200 or 503). */
+export function mountHealth(h3: H3, isReady: () => boolean): void {
+  h3.get("/livez", () => ({ status: "ok" }));
+  h3.get("/readyz", () => {
+    if (!isReady()) throw new OrchestratorError("UNAVAILABLE", { message: "The service is not ready." });
+    return { status: "ok" };
+  });
+}
+
+/** Serves `/problems` and a page for each error code below it: HTML, or JSON to whoever accepts that. */
+export function mountProblemPages(h3: H3): void {
+  h3.get("/problems", () => html(renderProblemIndex()));
+  h3.get("/problems/:slug", (event) => {
+    const page = findProblemPage(event.context.params?.["slug"] ?? "");
+    if (page === null) throw new OrchestratorError("NOT_FOUND", { message: "There is no such problem." });
+    const wantsJson = event.req.headers.get("accept")?.includes("json") === true;
+    return wantsJson ? { ...page } : html(renderProblemPage(page));
+  });
+}
+
+function html(text: string): Response {
+  return new Response(text, { headers: { "content-type": "text/html; charset=utf-8" } });
+}

@@ -1,0 +1,51 @@
+/** tRPC over the Fetch API, at `/trpc`. */
+import { fetchRequestHandler } from "@trpc/server/adapters/fetch";
+import type { AnyRouter } from "@trpc/server";
+import type { Logger } from "fleetwright";
+import { bodyLimit } from "h3";
+import type { H3, H3Event } from "h3";
+import { acceptedRequestId } from "../rest/request-id.ts";
+import type { ContextFactory, RequestContext } from "../trpc/context.ts";
+import { toOrchestratorError } from "../trpc/error-map.ts";
+import type { SourceAddress } from "./source-address.ts";
+
+/** Most calls in one batch. */
+export const maxBatchSize = 20;
+
+/** What tRPC is served with; all of it is the app's own. */
+export interface TrpcOptions<Context extends RequestContext> {
+  router: AnyRouter;
+  createContext: ContextFactory<Context>;
+  createRequestId: () => string;
+  sourceAddress: SourceAddress;
+  logger: Logger;
+  bodyLimitBytes: number;
+}
+
+/** Serves every procedure of the router at `/trpc/<name>`. */
+export function mountTrpc<Context extends RequestContext>(h3: H3, options: TrpcOptions<Context>): void {
+  const { router, createContext, createRequestId, sourceAddress, logger, bodyLimitBytes } = options;
+  h3.use("/trpc/**", bodyLimit(bodyLimitBytes));
+  h3.all("/trpc/**", (event: H3Event) => {
+    const { headers, ip = null } = event.req;
+    const header = (name: string): string | undefined => headers.get(name) ?? undefined;
+    const requestId = acceptedRequestId(header("x-request-id")) ?? createRequestId();
+    return fetchRequestHandler({
+      endpoint: "/trpc",
+      router,
+      req: event.req as Request,
+      maxBatchSize,
+      createContext({ resHeaders }) {
+        resHeaders.set("x-request-id", requestId);
+        const address = sourceAddress(ip, header("x-forwarded-for"));
+        const info = { request_id: requestId, source_address: address, if_match: headers.get("if-match") };
+        return createContext(info, header("authorization"));
+      },
+      onError({ error, path }) {
+        const { code, cause } = toOrchestratorError(error);
+        if (code !== "INTERNAL") return;
+        logger.error("A call failed unexpectedly", { request_id: requestId, path, error: cause });
+      },
+    });
+  });
+}

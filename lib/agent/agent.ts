@@ -1,0 +1,232 @@
+/**
+ * The agent: the program on a machine that carries out what its orchestrator orders.
+ *
+ * ```
+ * created --start()--> offline <--> pending <--> approved --stop()--> stopped
+ *                         |           may only     results, then attributes, are sent;
+ *                   operations go on  wait         commands are taken
+ * ```
+ * At `start`, before anything is dialled, what an earlier process left half done is put in order: the state folder is locked,
+ * what operations that were cut off may have changed is kept in the applied set, and they end `interrupted`.
+ */
+import { hostname } from "node:os";
+import type { Clock } from "../clock.ts";
+import type { Crypto } from "../crypto/crypto.ts";
+import type { Host } from "../host/host.ts";
+import type { Logger } from "../logger.ts";
+import type { ResourceTypes } from "../state/resource-type.ts";
+import type { AgentStatus } from "../wire/handshake-messages.ts";
+import type { AgentMessage } from "../wire/messages.ts";
+import { systemClock, toTimestamp } from "../clock.ts";
+import { nodeCrypto } from "../crypto/node-crypto.ts";
+import { OrchestratorError, isOrchestratorError } from "../errors.ts";
+import { LocalHost } from "../host/local-host.ts";
+import { silentLogger } from "../logger.ts";
+import { resourceTypes } from "../state/resources/index.ts";
+import { type AgentOptions, type Dial, dialOf } from "./agent-options.ts";
+import { agentVersion } from "./agent-version.ts";
+import { type AgentLink, createAgentLink } from "./agent-link.ts";
+import { AppliedSet } from "./applied-set.ts";
+import { collectAttributes } from "./attributes.ts";
+import { CommandHandler } from "./command-handler.ts";
+import { makeFolder } from "./durable-file.ts";
+import { PinnedOrchestrator, loadIdentity } from "./identity.ts";
+import type { AgentLinkHandlers } from "./link-connection.ts";
+import { OperationJournal } from "./operation-journal.ts";
+import { OperationRunner } from "./operation-runner.ts";
+import { ResultDelivery } from "./result-delivery.ts";
+import { StateLock } from "./state-lock.ts";
+
+/** What of an agent lives between `start` and `stop`. */
+interface RunningAgent {
+  lock: StateLock;
+  link: AgentLink;
+  runner: OperationRunner;
+  delivery: ResultDelivery;
+  commands: CommandHandler;
+}
+
+/** The program on a machine. Its life is at the head of this file. */
+export class Agent {
+  readonly #options: AgentOptions & { dial: Dial };
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  #running: RunningAgent | null = null;
+  #nodeId: string | null = null;
+  /** How far the orchestrator's clock is ahead of ours, milliseconds; as of the last connection. */
+  #clockOffsetMs = 0;
+  #isStarted = false;
+  #resolveDone: () => void = () => {};
+  /** Resolves when the agent has stopped. */
+  readonly done: Promise<void> = new Promise((resolve) => (this.#resolveDone = resolve));
+
+  /** @throws {OrchestratorError} `CONFIGURATION_INVALID` without exactly one of `url` and `dial`. */
+  constructor(options: AgentOptions) {
+    this.#options = { ...options, dial: dialOf(options) };
+    this.#clock = options.clock ?? systemClock;
+    this.#logger = options.logger ?? silentLogger;
+  }
+
+  /** How the orchestrator knows the agent; null before `start`. */
+  get nodeId(): string | null {
+    return this.#nodeId;
+  }
+
+  /** Where the agent stands with its orchestrator. */
+  get status(): AgentLink["status"] {
+    return this.#running?.link.status ?? "offline";
+  }
+
+  /**
+   * Puts in order what an earlier process left, then begins to dial. Resolves before there is a connection. Called once.
+   *
+   * @throws {OrchestratorError} `STORAGE_LOCKED` where another agent uses the state folder; `STORAGE_CORRUPT` for damaged
+   * files in it; `STORAGE_FULL`, `STORAGE_FAILED`.
+   * @throws {OrchestratorError} `ORCHESTRATOR_KEY_CHANGED` where another key than `orchestratorKey` is pinned;
+   * `KEY_REFUSED` where it is no key.
+   */
+  async start(): Promise<void> {
+    if (this.#isStarted)
+      throw new OrchestratorError("INTERNAL", { message: "The agent is started already." });
+    this.#isStarted = true;
+    const { stateDir } = this.#options;
+    makeFolder(stateDir);
+    const lock = new StateLock(stateDir);
+    try {
+      this.#running = this.#build(lock);
+      this.#running.link.start();
+    } catch (error) {
+      lock.release();
+      throw error;
+    }
+  }
+
+  /** Ends the operation that runs after the change in progress, tells the orchestrator, and hangs up. May be called twice. */
+  async stop(): Promise<void> {
+    const running = this.#running;
+    this.#running = null;
+    this.#isStarted = true;
+    if (running) {
+      await running.runner.stop();
+      running.delivery.pause();
+      await running.link.stop();
+      running.lock.release();
+    }
+    if (running || this.#nodeId === null) this.#resolveDone();
+    await this.done;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+
+  #build(lock: StateLock): RunningAgent {
+    const { stateDir, root, crypto = nodeCrypto, types = resourceTypes, dial } = this.#options;
+    const clock = this.#clock;
+    const logger = this.#logger;
+    const keys = { stateDir, crypto, logger };
+    const identity = loadIdentity(keys);
+    const pin = new PinnedOrchestrator(keys, this.#options.orchestratorKey);
+    const applied = new AppliedSet(stateDir, types);
+    const journal = new OperationJournal({ stateDir, clock, logger });
+    recover(journal, applied);
+    const host =
+      this.#options.host ??
+      new LocalHost({ stateFolder: stateDir, clock, ...(root !== undefined && { root }) });
+    const send = (message: AgentMessage): boolean => this.#send(link, message);
+    const orchestratorNow = (): number => clock.now() + this.#clockOffsetMs;
+    const sendAttributes = (): void => this.#sendAttributes(link);
+    const delivery = new ResultDelivery({ journal, applied, clock, logger, send });
+    const runner = new OperationRunner({
+      ...{ journal, applied, host, clock, logger, types, orchestratorNow },
+      progress: send,
+      ended({ result, changed }) {
+        delivery.deliver(result.operation_id);
+        if (changed) sendAttributes();
+      },
+    });
+    const commands = new CommandHandler({ runner, delivery, logger, orchestratorNow, send, sendAttributes });
+    const link: AgentLink = createAgentLink({
+      ...{ dial, clock, crypto, pin, logger },
+      random: () => randomOf(crypto),
+      identity: { signer: identity.signer, boxPublicKey: identity.box.publicKey },
+      description: { agent_version: agentVersion, hostname: hostname(), platform: process.platform },
+      handlers: this.#handlers(),
+    });
+    this.#nodeId = identity.node_id;
+    return { lock, link, runner, delivery, commands };
+  }
+
+  #handlers(): AgentLinkHandlers {
+    return {
+      accepted: (status, orchestratorTime) => {
+        this.#clockOffsetMs = Date.parse(orchestratorTime) - this.#clock.now();
+        this.#changeStatus(status);
+      },
+      statusChanged: (status) => this.#changeStatus(status),
+      command: async (command) => this.#running?.commands.handle(command),
+      // No stream has been opened: an agent of this version opens none.
+      stream: async () => {
+        throw new OrchestratorError("PROTOCOL_ERROR", { message: "There is no such stream." });
+      },
+      down: (ending) => {
+        this.#running?.delivery.pause();
+        const level = ending.code === null ? "info" : "error";
+        this.#logger[level]("There is no connection to the orchestrator.", { ...ending });
+      },
+    };
+  }
+
+  #changeStatus(status: AgentStatus): void {
+    this.#logger.info("The orchestrator answered.", { status });
+    const running = this.#running;
+    if (!running) return;
+    running.delivery.pause();
+    if (status !== "approved") return;
+    // Results first: others wait for them.
+    running.delivery.begin();
+    this.#sendAttributes(running.link);
+  }
+
+  #sendAttributes(link: AgentLink): void {
+    const { stateDir, root } = this.#options;
+    try {
+      const context = { stateDir, agentVersion, logger: this.#logger, ...(root !== undefined && { root }) };
+      const attributes = collectAttributes(context);
+      this.#send(link, { type: "attributes", attributes, collected_at: toTimestamp(this.#clock.now()) });
+    } catch (error) {
+      this.#logger.error("The attributes could not be read.", { error });
+    }
+  }
+
+  /** False where it can't be sent now: what must arrive is sent again after the next connection. */
+  #send(link: AgentLink, message: AgentMessage): boolean {
+    try {
+      link.send(message);
+      return true;
+    } catch (error) {
+      if (isOrchestratorError(error, "AGENT_OFFLINE") || isOrchestratorError(error, "AGENT_NOT_APPROVED"))
+        return false;
+      this.#logger.error("A message could not be sent.", { type: message.type, error });
+      return false;
+    }
+  }
+}
+
+/** Makes an agent that is not started yet. */
+export function createAgent(options: AgentOptions): Agent {
+  return new Agent(options);
+}
+
+/** What operations that were cut off may have changed is kept before they are told to have ended. */
+function recover(journal: OperationJournal, applied: AppliedSet): void {
+  for (const { operation_id, captured } of journal.cutOff()) {
+    if (captured.length > 0) applied.adopt(captured);
+    journal.interrupt(operation_id);
+  }
+}
+
+function randomOf(crypto: Crypto): number {
+  const [a = 0, b = 0, c = 0] = crypto.randomBytes(3);
+  return (a * 65_536 + b * 256 + c) / 16_777_216;
+}

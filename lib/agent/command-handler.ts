@@ -1,0 +1,78 @@
+import type { AgentMessage, OrchestratorMessage } from "../wire/messages.ts";
+import type { Logger } from "../logger.ts";
+import type { OperationRunner } from "./operation-runner.ts";
+import type { ResultDelivery } from "./result-delivery.ts";
+import { OrchestratorError, isOrchestratorError } from "../errors.ts";
+import { toPeerError } from "./peer-error.ts";
+
+/** What an orchestrator orders. */
+export type Command = Exclude<OrchestratorMessage, { type: "status" }>;
+
+/** What carries commands out. */
+export interface CommandHandlerOptions {
+  runner: OperationRunner;
+  delivery: ResultDelivery;
+  logger: Logger;
+  /** Wall clock of the orchestrator, milliseconds since 1970. */
+  orchestratorNow: () => number;
+  /** Sends a message; false where there is no connection for it. */
+  send: (message: AgentMessage) => boolean;
+  sendAttributes: () => void;
+}
+
+/**
+ * Carries out verified commands and answers each, but for `ack`, which is news and no order. "Taken" for an
+ * operation means that it is on disk and ends with a result.
+ */
+export class CommandHandler {
+  readonly #options: CommandHandlerOptions;
+
+  constructor(options: CommandHandlerOptions) {
+    this.#options = options;
+  }
+
+  handle(command: Command): void {
+    const { logger, send } = this.#options;
+    try {
+      const after = this.#carryOut(command);
+      if (command.type !== "ack") send({ type: "reply", id: command.id });
+      after?.();
+    } catch (error) {
+      if (!isOrchestratorError(error)) logger.error("A command failed.", { command: command.type, error });
+      send({ type: "reply", id: command.id, error: toPeerError(error) });
+    }
+  }
+
+  /** Carries a command out; what it returns is to be done after the answer. */
+  #carryOut(command: Command): (() => void) | undefined {
+    const { runner, delivery } = this.#options;
+    switch (command.type) {
+      case "apply":
+      case "plan":
+      case "check":
+        runner.submit(command);
+        // Where it has ended before, this is a second delivery of the command, and the result may not have arrived.
+        return () => delivery.deliver(command.operation_id);
+      case "ack":
+        delivery.acknowledge(command.operation_id);
+        return undefined;
+      case "cancel":
+        this.#assertInTime(command.not_after);
+        runner.cancel(command.operation_id);
+        return undefined;
+      case "attributes.refresh":
+        this.#assertInTime(command.not_after);
+        return this.#options.sendAttributes;
+      case "config":
+      case "terminal.open":
+      case "terminal.resize":
+      case "terminal.close":
+        throw new OrchestratorError("COMMAND_UNSUPPORTED", { details: { command: command.type } });
+    }
+  }
+
+  #assertInTime(notAfter: string): void {
+    if (this.#options.orchestratorNow() > Date.parse(notAfter))
+      throw new OrchestratorError("COMMAND_EXPIRED");
+  }
+}

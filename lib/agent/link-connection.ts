@@ -1,0 +1,186 @@
+/**
+ * One connection of an agent to its orchestrator.
+ *
+ *   handshaking --accepted--> up --> ended
+ *
+ * handshaking: at most 10 s, then the connection is given up
+ * up:          commands are handed over, one at a time, once the orchestrator's key is stored
+ * ended:       from any state, once; `ended` resolves
+ */
+import type { Clock } from "../clock.ts";
+import type { Crypto, Signer } from "../crypto/crypto.ts";
+import { isOrchestratorError, OrchestratorError } from "../errors.ts";
+import { Channel, type Ending } from "../transport/channel.ts";
+import { closeCode, type FrameSocket } from "../transport/socket.ts";
+import {
+  createAgentHandshake,
+  type AgentDescription,
+  type AgentHandshakeStep,
+} from "../wire/agent-handshake.ts";
+import type { AgentStatus } from "../wire/handshake-messages.ts";
+import { handshakeTimeoutMs } from "../wire/limits.ts";
+import type { AgentMessage, OrchestratorMessage } from "../wire/messages.ts";
+
+/** Where an agent keeps the key of the orchestrator that it belongs to. */
+export interface OrchestratorPin {
+  /** 32 bytes; null trusts the first orchestrator that answers. */
+  get(): Uint8Array | null;
+  /** Keeps the key for good. Called once, after the orchestrator has proved it and before any command is handed over. */
+  set(key: Uint8Array): Promise<void>;
+}
+
+/** What an agent does when its orchestrator says something. */
+export interface AgentLinkHandlers {
+  /** The orchestrator took the agent in. `orchestratorTime` (RFC 3339) tells how far the machine's clock is off. */
+  accepted(status: AgentStatus, orchestratorTime: string): void;
+  /** The agent was approved or rejected while it was connected. */
+  statusChanged(status: AgentStatus): void;
+  /**
+   * A command, signed by the pinned orchestrator for this agent; the next waits until this resolves, so long work is
+   * begun here, not done. Whether `not_after` is past is the handler's to check. Rejecting ends the connection.
+   */
+  command(message: Exclude<OrchestratorMessage, { type: "status" }>): Promise<void>;
+  /** A piece of a stream, in one order with the commands. */
+  stream(streamId: string, data: Uint8Array): Promise<void>;
+  /** A connection, or the attempt to make one, has ended; the next attempt follows by itself. */
+  down(ending: Ending): void;
+}
+
+/** What a connection of an agent is made with. */
+export interface LinkConnectionOptions {
+  clock: Clock;
+  crypto: Crypto;
+  /** The agent's keys. */
+  identity: { signer: Signer; boxPublicKey: Uint8Array };
+  pin: OrchestratorPin;
+  description: AgentDescription;
+  sendLimitBytes: number;
+  handlers: AgentLinkHandlers;
+}
+
+/** One connection of an agent. */
+export class LinkConnection {
+  /** Resolves when the connection is over; never rejects. */
+  readonly ended: Promise<Ending>;
+  readonly #socket: FrameSocket;
+  readonly #options: LinkConnectionOptions;
+  #resolveEnded: (ending: Ending) => void = () => {};
+  #phase: "handshaking" | "up" | "ended" = "handshaking";
+  #status: AgentStatus | null = null;
+  #channel: Channel<AgentMessage, OrchestratorMessage> | null = null;
+
+  /** @param earlier - Resolves when no handler of an earlier connection runs any more. */
+  constructor(socket: FrameSocket, options: LinkConnectionOptions, earlier: Promise<void>) {
+    this.#socket = socket;
+    this.#options = options;
+    this.ended = new Promise((resolve) => (this.#resolveEnded = resolve));
+    const { clock, crypto, identity, pin, description } = options;
+    const handshake = createAgentHandshake({
+      crypto,
+      ...identity,
+      description,
+      pinnedKey: pin.get(),
+      tlsExporter: socket.tlsExporter,
+    });
+    const deadline = clock.setTimer(handshakeTimeoutMs, () => {
+      if (this.#phase === "handshaking") {
+        this.#fail(new OrchestratorError("AGENT_TIMEOUT", { message: "The orchestrator does not answer." }));
+      }
+    });
+    void this.ended.then(() => deadline.cancel());
+    socket.listen({
+      frame: (frame) => this.#receive(frame, () => handshake.receive(frame), earlier),
+      closed: (code, reason) =>
+        this.#end({ code: null, message: `closed by the orchestrator (${code}${reason && ` ${reason}`})` }),
+    });
+    socket.send(handshake.hello());
+  }
+
+  /** How the orchestrator thinks of the agent; null unless the connection is up. */
+  get status(): AgentStatus | null {
+    return this.#phase === "up" ? this.#status : null;
+  }
+
+  /** Bytes that were sent and are still here. */
+  get bufferedBytes(): number {
+    return this.#socket.bufferedBytes;
+  }
+
+  /** The channel of an approved agent. */
+  get channel(): Channel<AgentMessage, OrchestratorMessage> {
+    if (this.#phase !== "up" || !this.#channel) throw new OrchestratorError("AGENT_OFFLINE");
+    if (this.#status !== "approved") throw new OrchestratorError("AGENT_NOT_APPROVED");
+    return this.#channel;
+  }
+
+  /** Ends the connection in order. */
+  close(reason: string): void {
+    this.#end({ code: null, message: reason }, closeCode.normal);
+  }
+
+  /** Resolves when the handler in progress is done. */
+  async settled(): Promise<void> {
+    await this.#channel?.settled();
+  }
+
+  #receive(frame: Uint8Array | string, handshake: () => AgentHandshakeStep, earlier: Promise<void>): void {
+    if (this.#channel) {
+      this.#channel.receive(frame);
+      return;
+    }
+    if (this.#phase === "ended") return;
+    try {
+      const step = handshake();
+      if (step.kind === "send") this.#socket.send(step.frame);
+      else void this.#takeUp(step, earlier).catch((error: unknown) => this.#fail(error));
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  async #takeUp(
+    accepted: Extract<AgentHandshakeStep, { kind: "accepted" }>,
+    earlier: Promise<void>,
+  ): Promise<void> {
+    const { clock, pin, handlers, sendLimitBytes } = this.#options;
+    const channel = new Channel<AgentMessage, OrchestratorMessage>({
+      socket: this.#socket,
+      session: accepted.session,
+      clock,
+      sendLimitBytes,
+      handlers: {
+        message: (message) => this.#hear(message),
+        stream: (streamId, data) => handlers.stream(streamId, data),
+        ended: (ending) => this.#end(ending),
+      },
+    });
+    this.#channel = channel;
+    this.#status = accepted.status;
+    if (pin.get() === null) await pin.set(accepted.orchestratorKey);
+    await earlier;
+    if (this.#phase === "ended") return;
+    this.#phase = "up";
+    handlers.accepted(accepted.status, accepted.orchestratorTime);
+    channel.open();
+  }
+
+  async #hear(message: OrchestratorMessage): Promise<void> {
+    if (message.type !== "status") return this.#options.handlers.command(message);
+    this.#status = message.status;
+    this.#options.handlers.statusChanged(message.status);
+  }
+
+  #fail(error: unknown): void {
+    const code = isOrchestratorError(error) ? error.code : "INTERNAL";
+    const message = error instanceof Error ? error.message : String(error);
+    this.#end({ code, message }, closeCode.protocolError);
+  }
+
+  #end(ending: Ending, closeWith?: number): void {
+    if (this.#phase === "ended") return;
+    this.#phase = "ended";
+    this.#channel?.end();
+    if (closeWith !== undefined) this.#socket.close(closeWith, ending.code ?? "");
+    this.#resolveEnded(ending);
+  }
+}

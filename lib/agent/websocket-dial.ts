@@ -1,0 +1,118 @@
+/** Dials an orchestrator over WebSocket with the package `ws`. */
+import { TLSSocket } from "node:tls";
+import WebSocket, { type RawData } from "ws";
+import { tlsExporterLabel, type FrameSocket, type SocketHandlers } from "../transport/socket.ts";
+import { handshakeTimeoutMs, maxFrameBytes } from "../wire/limits.ts";
+
+/** How to dial. */
+export interface WebSocketDialOptions {
+  /** Gives the attempt up. */
+  signal?: AbortSignal;
+  /** How long connecting may take, milliseconds. Default 10_000. */
+  connectTimeoutMs?: number;
+  /** Certificate authorities to trust, PEM; default those of Node. */
+  ca?: string;
+  /**
+   * Takes any TLS certificate. Safe where the orchestrator's key is pinned, which proves more than a certificate; an agent
+   * that trusts the first key it sees needs a certificate that it can check. Default false.
+   */
+  allowUntrustedCertificate?: boolean;
+}
+
+/**
+ * Opens a connection to an orchestrator.
+ *
+ * @param url - `ws://` or `wss://`, e.g. `wss://orchestrator.example:4100/agent/v1`.
+ * @returns The open socket. Rejects where it can't be opened, with the error of `ws`.
+ */
+export function dialWebSocket(url: string, options: WebSocketDialOptions = {}): Promise<FrameSocket> {
+  const { signal, connectTimeoutMs = handshakeTimeoutMs, ca, allowUntrustedCertificate = false } = options;
+  return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
+    const socket = new WebSocket(url, {
+      perMessageDeflate: false,
+      maxPayload: maxFrameBytes,
+      handshakeTimeout: connectTimeoutMs,
+      rejectUnauthorized: !allowUntrustedCertificate,
+      followRedirects: false,
+      ...(ca === undefined ? {} : { ca }),
+    });
+    const giveUp = (): void => socket.terminate();
+    signal?.addEventListener("abort", giveUp, { once: true });
+    let tlsExporter: Uint8Array | null = null;
+    let remoteAddress: string | null = null;
+    socket.once("upgrade", (response) => {
+      tlsExporter = exporterOf(response.socket);
+      remoteAddress = response.socket.remoteAddress ?? null;
+    });
+    socket.once("error", reject);
+    socket.once("open", () => {
+      signal?.removeEventListener("abort", giveUp);
+      socket.off("error", reject);
+      resolve(new DialedSocket(socket, { remoteAddress, tlsExporter }));
+    });
+  });
+}
+
+class DialedSocket implements FrameSocket {
+  readonly remoteAddress: string | null;
+  readonly tlsExporter: Uint8Array | null;
+  readonly #socket: WebSocket;
+  #isClosing = false;
+
+  constructor(socket: WebSocket, facts: { remoteAddress: string | null; tlsExporter: Uint8Array | null }) {
+    this.#socket = socket;
+    this.remoteAddress = facts.remoteAddress;
+    this.tlsExporter = facts.tlsExporter;
+    // Nothing is read until there is somebody to hear it. An error is followed by `close`, which says enough.
+    socket.pause();
+    socket.on("error", () => {});
+  }
+
+  get bufferedBytes(): number {
+    return this.#socket.bufferedAmount;
+  }
+
+  listen(handlers: SocketHandlers): void {
+    this.#socket.on("message", (data, isBinary) => {
+      if (!this.#isClosing) handlers.frame(isBinary ? bytesOf(data) : bytesOf(data).toString("utf8"));
+    });
+    this.#socket.once("close", (code, reason) => handlers.closed(code, reason.toString()));
+    this.resume();
+  }
+
+  send(frame: Uint8Array | string): void {
+    if (!this.#isClosing && this.#socket.readyState === WebSocket.OPEN) this.#socket.send(frame);
+  }
+
+  pause(): void {
+    if (!this.#isClosing) this.#socket.pause();
+  }
+
+  resume(): void {
+    this.#socket.resume();
+  }
+
+  close(code: number, reason: string): void {
+    if (this.#isClosing) return;
+    this.#isClosing = true;
+    this.#socket.close(code, reason);
+    // The other half of closing is a frame too: a paused socket would not see it.
+    this.resume();
+  }
+
+  destroy(): void {
+    this.#isClosing = true;
+    this.#socket.terminate();
+  }
+}
+
+/** With the default `binaryType`, `ws` gives one Buffer. */
+function bytesOf(data: RawData): Buffer {
+  return Buffer.isBuffer(data) ? data : Buffer.concat(Array.isArray(data) ? data : [Buffer.from(data)]);
+}
+
+function exporterOf(socket: unknown): Uint8Array | null {
+  if (!(socket instanceof TLSSocket)) return null;
+  return socket.exportKeyingMaterial(32, tlsExporterLabel, Buffer.alloc(0));
+}

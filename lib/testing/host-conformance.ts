@@ -1,0 +1,283 @@
+/** What every {@link Host} keeps to, as cases for any test runner. */
+import type { Host, HostFiles } from "../host/host.ts";
+import type { ConformanceCase } from "./conformance.ts";
+import { assertEqual, assertThat, assertThrows } from "./expect.ts";
+
+/** A host to try, with a folder that is empty and its own. */
+export interface HostUnderTest {
+  host: Host;
+  /** Absolute path of the empty folder, as the host names it. */
+  folder: string;
+  /**
+   * Programs: one that prints its standard input and ends well, one that exits with 3, one that waits for minutes.
+   */
+  programs: { echo: Argv; fail: Argv; wait: Argv };
+  /** With the capability "root": a path of the machine outside the root, and what the host calls a link to it. */
+  outside?: { target: string };
+}
+
+type Argv = readonly [string, ...string[]];
+
+interface HostCase {
+  promise: number;
+  name: string;
+  needs?: "root";
+  run(given: HostUnderTest): void | Promise<void>;
+}
+
+/** The cases; each gets a host of its own from `create`. */
+export function hostConformance(create: () => HostUnderTest | Promise<HostUnderTest>): ConformanceCase[] {
+  return cases.map(({ run, ...rest }) => ({ ...rest, run: async () => run(await create()) }));
+}
+
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+const textOf = (files: HostFiles, path: string): string => new TextDecoder().decode(files.readFile(path));
+
+const cases: HostCase[] = [
+  {
+    promise: 1,
+    name: "nothing at a path, or below a path that does not exist, is null",
+    run({ host: { files }, folder }) {
+      assertEqual(files.stat(`${folder}/none`), null, "stat");
+      assertEqual(files.stat(`${folder}/none/below`), null, "stat below");
+    },
+  },
+  {
+    promise: 1,
+    name: "stat tells file, folder and link apart and does not follow the link",
+    run({ host: { files }, folder }) {
+      files.writeFile(`${folder}/file`, bytes("abc"), {});
+      files.makeSymlink(`${folder}/link`, "file");
+      const found = ["", "/file", "/link"].map((name) => files.stat(folder + name)?.kind);
+      assertEqual(found, ["directory", "file", "symlink"], "kinds");
+      assertEqual(files.stat(`${folder}/file`)?.sizeBytes, 3, "size");
+    },
+  },
+  {
+    promise: 2,
+    name: "a new file is private unless a mode is given",
+    run({ host: { files }, folder }) {
+      files.writeFile(`${folder}/private`, bytes(""), {});
+      files.writeFile(`${folder}/open`, bytes(""), { mode: 0o644 });
+      assertEqual(files.stat(`${folder}/private`)?.mode, 0o600, "default mode");
+      assertEqual(files.stat(`${folder}/open`)?.mode, 0o644, "given mode");
+    },
+  },
+  {
+    promise: 2,
+    name: "writing again replaces the whole content and keeps the mode",
+    run({ host: { files }, folder }) {
+      files.writeFile(`${folder}/file`, bytes("a long content"), { mode: 0o640 });
+      files.writeFile(`${folder}/file`, bytes("short"), {});
+      assertEqual(textOf(files, `${folder}/file`), "short", "content");
+      assertEqual(files.stat(`${folder}/file`)?.mode, 0o640, "mode");
+      assertEqual(files.list(folder), ["file"], "nothing else is left in the folder");
+    },
+  },
+  {
+    promise: 2,
+    name: "writing over a link replaces the link and leaves its target alone",
+    run({ host: { files }, folder }) {
+      files.writeFile(`${folder}/target`, bytes("old"), {});
+      files.makeSymlink(`${folder}/link`, "target");
+      files.writeFile(`${folder}/link`, bytes("new"), {});
+      assertEqual(files.stat(`${folder}/link`)?.kind, "file", "kind");
+      assertEqual(textOf(files, `${folder}/target`), "old", "target");
+    },
+  },
+  {
+    promise: 3,
+    name: "reading, hashing and comparing agree, also for content larger than a buffer",
+    run({ host, folder }) {
+      const content = new Uint8Array(200_001).fill(120);
+      host.files.writeFile(`${folder}/file`, content, {});
+      const digest = { sha256: host.sha256(content), sizeBytes: content.length };
+      assertEqual(host.files.hashFile(`${folder}/file`), digest, "hash");
+      assertThat(host.files.compareFile(`${folder}/file`, content).same, "the content is the same");
+      content[200_000] = 121;
+      assertThat(!host.files.compareFile(`${folder}/file`, content).same, "the last byte differs");
+      assertThat(!host.files.compareFile(`${folder}/file`, content.subarray(1)).same, "the size differs");
+    },
+  },
+  {
+    promise: 3,
+    name: "comparing tells what stands where it is no file",
+    run({ host: { files }, folder }) {
+      files.makeSymlink(`${folder}/link`, "nowhere");
+      assertEqual(files.compareFile(`${folder}/none`, bytes("")), { stat: null, same: false }, "nothing");
+      assertEqual(files.compareFile(`${folder}/link`, bytes("")).stat?.kind, "symlink", "link");
+      assertEqual(files.compareFile(folder, bytes("")).stat?.kind, "directory", "folder");
+    },
+  },
+  {
+    promise: 3,
+    name: "reading and hashing refuse a link",
+    run({ host: { files }, folder }) {
+      files.writeFile(`${folder}/file`, bytes("abc"), {});
+      files.makeSymlink(`${folder}/link`, "file");
+      assertThrows(() => files.readFile(`${folder}/link`), "HOST_ERROR");
+      assertThrows(() => files.hashFile(`${folder}/link`), "HOST_ERROR");
+    },
+  },
+  {
+    promise: 4,
+    name: "a folder has the given mode, lists its names sorted, and goes only while empty",
+    run({ host: { files }, folder }) {
+      const path = `${folder}/sub`;
+      files.makeDirectory(path, { mode: 0o750 });
+      assertEqual(files.stat(path)?.mode, 0o750, "mode");
+      for (const name of ["b", "a", "c"]) files.writeFile(`${path}/${name}`, bytes(""), {});
+      assertEqual(files.list(path), ["a", "b", "c"], "names");
+      assertEqual(
+        assertThrows(() => files.removeDirectory(path), "HOST_ERROR")["errno"],
+        "ENOTEMPTY",
+        "errno",
+      );
+      for (const name of files.list(path)) files.removeFile(`${path}/${name}`);
+      files.removeDirectory(path);
+      assertEqual(files.stat(path), null, "the folder");
+    },
+  },
+  {
+    promise: 5,
+    name: "a link keeps its target as given and is replaced at once",
+    run({ host: { files }, folder }) {
+      files.makeSymlink(`${folder}/link`, "../some/where");
+      assertEqual(files.readLink(`${folder}/link`), "../some/where", "target");
+      files.makeSymlink(`${folder}/link`, "/else");
+      assertEqual(files.readLink(`${folder}/link`), "/else", "new target");
+      assertEqual(files.list(folder), ["link"], "nothing else is left");
+    },
+  },
+  {
+    promise: 6,
+    name: "attributes change alone, and not through a link",
+    run({ host: { files }, folder }) {
+      files.writeFile(`${folder}/file`, bytes("abc"), { mode: 0o600 });
+      files.makeSymlink(`${folder}/link`, "file");
+      files.setAttributes(`${folder}/file`, { mode: 0o4755 });
+      assertEqual(files.stat(`${folder}/file`)?.mode, 0o4755, "mode");
+      assertEqual(textOf(files, `${folder}/file`), "abc", "content");
+      assertThrows(() => files.setAttributes(`${folder}/link`, { mode: 0o600 }), "HOST_ERROR");
+    },
+  },
+  {
+    promise: 7,
+    name: "refusals name the path and the system's error",
+    run({ host: { files }, folder }) {
+      files.makeDirectory(`${folder}/sub`, {});
+      const refusals: [string, () => unknown, string][] = [
+        [`${folder}/none`, () => files.readFile(`${folder}/none`), "ENOENT"],
+        [`${folder}/none`, () => files.removeFile(`${folder}/none`), "ENOENT"],
+        [`${folder}/none/x`, () => files.writeFile(`${folder}/none/x`, bytes(""), {}), "ENOENT"],
+        [`${folder}/sub`, () => files.writeFile(`${folder}/sub`, bytes(""), {}), "EISDIR"],
+        [`${folder}/sub`, () => files.removeFile(`${folder}/sub`), "EISDIR"],
+        [`${folder}/sub`, () => files.makeDirectory(`${folder}/sub`, {}), "EEXIST"],
+        [`${folder}/sub`, () => files.makeSymlink(`${folder}/sub`, "x"), "EISDIR"],
+      ];
+      for (const [path, act, errno] of refusals) {
+        assertEqual(assertThrows(act, "HOST_ERROR"), { path, errno }, `refusal with ${errno}`);
+      }
+      assertEqual(files.list(folder), ["sub"], "nothing is changed");
+    },
+  },
+  {
+    promise: 8,
+    name: "a backup gives back the same bytes with the mode asked for",
+    run({ host, folder }) {
+      host.files.writeFile(`${folder}/file`, bytes("before"), { mode: 0o640 });
+      const kept = host.backups.save(`${folder}/file`);
+      assertEqual(kept, { sha256: host.sha256(bytes("before")), sizeBytes: 6 }, "digest");
+      assertEqual(host.backups.save(`${folder}/file`), kept, "saving again");
+      host.files.removeFile(`${folder}/file`);
+      host.backups.restore(kept.sha256, `${folder}/file`, { mode: 0o644 });
+      assertEqual(textOf(host.files, `${folder}/file`), "before", "content");
+      assertEqual(host.files.stat(`${folder}/file`)?.mode, 0o644, "mode");
+    },
+  },
+  {
+    promise: 8,
+    name: "pruning forgets every backup that is not named",
+    run({ host, folder }) {
+      const [first, second] = ["one", "two"].map((text) => {
+        host.files.writeFile(`${folder}/${text}`, bytes(text), {});
+        return host.backups.save(`${folder}/${text}`).sha256;
+      });
+      host.backups.prune(new Set([first ?? ""]));
+      assertEqual(host.backups.sizeBytes(first ?? ""), 3, "kept");
+      assertEqual(host.backups.sizeBytes(second ?? ""), null, "forgotten");
+      assertThrows(() => host.backups.restore(second ?? "", `${folder}/x`, {}), "HOST_ERROR");
+    },
+  },
+  {
+    promise: 9,
+    name: "a program gets its input and gives its output, streamed and whole",
+    async run({ host, programs }) {
+      let streamed = "";
+      const onOutput = (_stream: string, piece: Uint8Array): void =>
+        void (streamed += new TextDecoder().decode(piece));
+      const signal = new AbortController().signal;
+      const result = await host.run({ argv: programs.echo, stdin: "hello", onOutput }, signal);
+      assertEqual([result.exitCode, result.stdout, result.timedOut], [0, "hello", false], "result");
+      assertEqual(streamed, "hello", "streamed");
+    },
+  },
+  {
+    promise: 9,
+    name: "a program that fails is a result, one that does not exist is an error",
+    async run({ host, programs }) {
+      const { signal } = new AbortController();
+      assertEqual((await host.run({ argv: programs.fail }, signal)).exitCode, 3, "exit code");
+      const error = await host.run({ argv: ["/does/not/exist"] }, signal).catch((cause: unknown) => cause);
+      assertThrows(() => {
+        throw error;
+      }, "HOST_ERROR");
+    },
+  },
+  {
+    promise: 9,
+    name: "aborting ends a program that would run for minutes",
+    async run({ host, programs }) {
+      const controller = new AbortController();
+      const running = host.run({ argv: programs.wait }, controller.signal);
+      setImmediate(() => controller.abort());
+      const result = await running;
+      assertThat(result.exitCode === null || result.exitCode !== 0, "it did not end well");
+    },
+  },
+  {
+    promise: 10,
+    name: "the barrier is reached after many changes, also when they are gone again",
+    async run({ host, folder }) {
+      for (let index = 0; index < 50; index += 1) host.files.writeFile(`${folder}/${index}`, bytes("x"), {});
+      host.files.makeDirectory(`${folder}/sub`, {});
+      host.files.writeFile(`${folder}/sub/gone`, bytes("x"), {});
+      host.files.removeFile(`${folder}/sub/gone`);
+      host.files.removeDirectory(`${folder}/sub`);
+      await host.barrier();
+      await host.barrier();
+      assertEqual(host.files.list(folder).length, 50, "files");
+    },
+  },
+  {
+    promise: 11,
+    needs: "root",
+    name: "no path and no link leads out of the root",
+    run({ host: { files }, folder, outside }) {
+      assertThat(outside !== undefined, "a host with a root says what is outside");
+      files.makeSymlink(`${folder}/out`, outside.target);
+      for (const act of [
+        () => files.stat(`${folder}/out/file`),
+        () => files.readFile(`${folder}/out/file`),
+        () => files.compareFile(`${folder}/out/file`, bytes("")),
+        () => files.writeFile(`${folder}/out/file`, bytes(""), {}),
+        () => files.makeDirectory(`${folder}/out/sub`, {}),
+        () => files.makeSymlink(`${folder}/out/link`, "x"),
+        () => files.removeFile(`${folder}/out/file`),
+      ]) {
+        assertEqual(Object.keys(assertThrows(act, "PATH_OUTSIDE_ROOT")), ["path"], "details");
+      }
+      assertEqual(files.stat(`/../../../..${outside.target}`), null, "dots stay inside");
+    },
+  },
+];

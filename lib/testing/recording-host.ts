@@ -1,0 +1,53 @@
+import type { Host, HostCommand, HostFiles } from "../host/host.ts";
+
+/** A call that changed something, or ran a program. */
+export interface RecordedCall {
+  call: string;
+  /** The path, or the program. */
+  path: string;
+}
+
+/** Gives every call that changes something to `record` before it is made; `record` may throw in its place. */
+export function recordCalls(host: Host, record: (call: RecordedCall) => void): Host {
+  const { files, backups } = host;
+  const noted = <A extends [string, ...unknown[]], R>(call: string, act: (...args: A) => R) => {
+    return (...args: A): R => {
+      record({ call, path: args[0] });
+      return act(...args);
+    };
+  };
+  const recorded: HostFiles = {
+    stat: (path) => files.stat(path),
+    readFile: (path) => files.readFile(path),
+    hashFile: (path) => files.hashFile(path),
+    compareFile: (path, content) => files.compareFile(path, content),
+    readLink: (path) => files.readLink(path),
+    list: (path) => files.list(path),
+    writeFile: noted("writeFile", (path, content, attributes) => files.writeFile(path, content, attributes)),
+    makeDirectory: noted("makeDirectory", (path, attributes) => files.makeDirectory(path, attributes)),
+    makeSymlink: noted("makeSymlink", (path, target) => files.makeSymlink(path, target)),
+    setAttributes: noted("setAttributes", (path, attributes) => files.setAttributes(path, attributes)),
+    removeFile: noted("removeFile", (path) => files.removeFile(path)),
+    removeDirectory: noted("removeDirectory", (path) => files.removeDirectory(path)),
+  };
+  return {
+    platform: host.platform,
+    users: host.users,
+    files: recorded,
+    backups: {
+      save: noted("save", (path) => backups.save(path)),
+      sizeBytes: (sha256) => backups.sizeBytes(sha256),
+      restore(sha256, path, attributes) {
+        record({ call: "restore", path });
+        backups.restore(sha256, path, attributes);
+      },
+      prune: (keep) => backups.prune(keep),
+    },
+    sha256: (content) => host.sha256(content),
+    run(command: HostCommand, signal) {
+      record({ call: "run", path: command.argv[0] });
+      return host.run(command, signal);
+    },
+    barrier: () => host.barrier(),
+  };
+}

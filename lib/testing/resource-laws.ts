@@ -1,0 +1,292 @@
+/** What every type of resource keeps to, as cases for any test runner. */
+import { systemClock } from "../clock.ts";
+import { OrchestratorError } from "../errors.ts";
+import type { Host } from "../host/host.ts";
+import type { Json, JsonObject } from "../internal/json.ts";
+import { resolveResource } from "../state/definition.ts";
+import { runState, type StateRunResult } from "../state/engine.ts";
+import type { ResourceType } from "../state/resource-type.ts";
+import type { ResolvedResource } from "../state/resource.ts";
+import { resourceTypes } from "../state/resources/index.ts";
+import type { AppliedResource } from "../state/state-item.ts";
+import type { RunMode } from "../state/state-run.ts";
+import { assertEqual, assertThat } from "./expect.ts";
+import { recordCalls, type RecordedCall } from "./recording-host.ts";
+
+/** A resource to try the laws on. */
+export interface LawSubject {
+  /** A definition as a module writes it, about something below `folder`. */
+  definition: JsonObject & { type: string };
+  /** Puts the machine into a state that differs from the definition. Default: an empty folder. */
+  prepare?(host: Host): void;
+  /** Changes from outside what the resource made. */
+  breakIt(host: Host): void;
+  /** A part of a value in the definition that must not be seen when the resource is sensitive. */
+  secret?: string;
+}
+
+/** One law on one subject. */
+export interface LawCase {
+  /** A sentence about behaviour. */
+  name: string;
+  /** Resolves when the law is kept, rejects with what was seen otherwise. */
+  run(): Promise<void>;
+}
+
+/** Where subjects live on the host. */
+export const lawFolder = "/work";
+
+/** The laws for a subject; each gets a host of its own from `create`, with an empty {@link lawFolder}. */
+export function resourceLaws(subject: LawSubject, create: () => Host | Promise<Host>): LawCase[] {
+  return laws.map(({ name, keep }) => ({
+    name,
+    async run() {
+      const host = await create();
+      subject.prepare?.(host);
+      await keep(new Trial(subject, host));
+    },
+  }));
+}
+
+/** A subject on a machine of its own. */
+class Trial {
+  readonly subject: LawSubject;
+  readonly host: Host;
+  readonly calls: RecordedCall[] = [];
+  readonly signal: AbortSignal = new AbortController().signal;
+
+  constructor(subject: LawSubject, host: Host) {
+    this.subject = subject;
+    this.host = recordCalls(host, (call) => this.calls.push(call));
+  }
+
+  get type(): ResourceType {
+    const type = resourceTypes.get(this.subject.definition.type);
+    assertThat(type !== undefined, "the type is registered");
+    return type;
+  }
+
+  resource(common: JsonObject = {}): ResolvedResource {
+    const resolution = resolveResource({ ...this.subject.definition, ...common }, { module: "laws" });
+    assertThat(resolution.ok, "the definition is valid");
+    return resolution.resource;
+  }
+
+  spec(): unknown {
+    return this.type.schema.parse(this.resource().spec);
+  }
+
+  run(
+    mode: RunMode,
+    desired: ResolvedResource[],
+    { applied = [], host = this.host }: { applied?: AppliedResource[]; host?: Host } = {},
+  ): Promise<StateRunResult> {
+    return runState({
+      mode,
+      desired,
+      applied,
+      host,
+      clock: systemClock,
+      signal: this.signal,
+      timeoutMs: 60_000,
+    });
+  }
+
+  async apply(applied: AppliedResource[] = []): Promise<StateRunResult> {
+    const result = await this.run("apply", [this.resource()], { applied });
+    assertEqual(result.status, "succeeded", `the apply (${result.results[0]?.message ?? ""})`);
+    return result;
+  }
+
+  outcome({ results }: StateRunResult): unknown {
+    return results.map(({ outcome, action, changes }) => ({ outcome, action, changes }));
+  }
+}
+
+const laws: { name: string; keep(trial: Trial): Promise<void> }[] = [
+  {
+    name: "looking changes nothing",
+    async keep(trial) {
+      const before = snapshot(trial.host, lawFolder);
+      await trial.run("plan", [trial.resource()]);
+      await trial.run("check", [trial.resource()]);
+      assertEqual(
+        trial.calls.filter(({ call }) => call !== "run"),
+        [],
+        "calls",
+      );
+      assertEqual(snapshot(trial.host, lawFolder), before, "the machine");
+    },
+  },
+  {
+    name: "what was applied is in sync",
+    async keep(trial) {
+      const before = await trial.type.check(trial.spec(), trial.host, trial.signal);
+      assertThat(before.length > 0, "the subject differs before it is applied");
+      await trial.apply();
+      assertEqual(await trial.type.check(trial.spec(), trial.host, trial.signal), [], "changes after");
+    },
+  },
+  {
+    name: "an apply does what the plan said",
+    async keep(trial) {
+      const plan = await trial.run("plan", [trial.resource()]);
+      const expected = plan.results.map(({ action, changes }) => ({ outcome: "changed", action, changes }));
+      assertEqual(trial.outcome(await trial.apply()), expected, "results");
+    },
+  },
+  {
+    name: "a second apply changes nothing",
+    async keep(trial) {
+      const first = await trial.apply();
+      const after = snapshot(trial.host, lawFolder);
+      trial.calls.length = 0;
+      const second = await trial.apply(first.applied);
+      assertEqual(second.results[0]?.outcome, "unchanged", "outcome");
+      assertEqual(
+        trial.calls.filter(({ call }) => call !== "run"),
+        [],
+        "calls",
+      );
+      assertEqual(snapshot(trial.host, lawFolder), after, "the machine");
+    },
+  },
+  {
+    name: "a change made from outside is found and made good",
+    async keep(trial) {
+      const first = await trial.apply();
+      const made = snapshot(trial.host, lawFolder);
+      trial.subject.breakIt(trial.host);
+      const drift = await trial.run("check", [trial.resource()]);
+      assertEqual(drift.results[0]?.outcome, "would_change", "drift");
+      await trial.apply(first.applied);
+      assertEqual(snapshot(trial.host, lawFolder), made, "the machine");
+    },
+  },
+  {
+    name: "removing brings back what stood before, as its plan says",
+    async keep(trial) {
+      const before = snapshot(trial.host, lawFolder);
+      const { applied } = await trial.apply();
+      // What comes back must come back after a restart too.
+      const kept = JSON.parse(JSON.stringify(applied)) as AppliedResource[];
+      const plan = await trial.run("plan", [], { applied: kept });
+      assertEqual(
+        plan.results.map(({ outcome, action }) => [outcome, action]),
+        [["would_change", "remove"]],
+        "plan",
+      );
+      const removal = await trial.run("apply", [], { applied: kept });
+      assertEqual(
+        removal.results.map(({ outcome, action }) => [outcome, action]),
+        [["changed", "remove"]],
+        "removal",
+      );
+      assertEqual(removal.applied, [], "what is applied");
+      assertEqual(snapshot(trial.host, lawFolder), before, "the machine");
+    },
+  },
+  {
+    name: "what was as desired before us stays when it is removed",
+    async keep(trial) {
+      await trial.apply();
+      const made = snapshot(trial.host, lawFolder);
+      const { applied } = await trial.apply();
+      const removal = await trial.run("apply", [], { applied });
+      assertEqual(removal.results[0]?.outcome, "unchanged", "outcome");
+      assertEqual(snapshot(trial.host, lawFolder), made, "the machine");
+    },
+  },
+  {
+    name: "an abort stops it within one call",
+    async keep(trial) {
+      const changes = await trial.type.check(trial.spec(), trial.host, trial.signal);
+      const calls: RecordedCall[] = [];
+      const controller = new AbortController();
+      const aborting = recordCalls(trial.host, (call) => (calls.push(call), controller.abort()));
+      await settle(() => trial.type.apply(trial.spec(), changes, aborting, controller.signal));
+      assertThat(calls.length <= 1, `it made ${calls.length} calls`);
+      calls.length = 0;
+      await settle(() => trial.type.apply(trial.spec(), changes, aborting, controller.signal));
+      assertEqual(calls, [], "calls with a signal that was aborted before");
+    },
+  },
+  {
+    name: "a machine that refuses is a failure that leaves what stood there",
+    async keep(trial) {
+      const before = snapshot(trial.host, lawFolder);
+      const result = await trial.run("apply", [trial.resource()], { host: refusing(trial.host, "no") });
+      assertEqual([result.status, result.results[0]?.code], ["failed", "HOST_ERROR"], "result");
+      assertEqual(snapshot(trial.host, lawFolder), before, "the machine");
+    },
+  },
+  {
+    name: "a secret is in no change, message or line for people",
+    async keep(trial) {
+      const { secret } = trial.subject;
+      if (secret === undefined) return;
+      const desired = [trial.resource({ sensitive: true })];
+      const plan = await trial.run("plan", desired);
+      const refused = await trial.run("apply", desired, { host: refusing(trial.host, secret) });
+      const applied = await trial.run("apply", desired);
+      assertEqual(applied.status, "succeeded", "the apply");
+      trial.subject.breakIt(trial.host);
+      const drift = await trial.run("check", desired);
+      const results = [plan, refused, applied, drift].flatMap((run) => run.results);
+      const lines = results.flatMap((result) => result.changes.map((change) => trial.type.describe(change)));
+      assertThat(!JSON.stringify([results, lines]).includes(secret), "the secret is nowhere");
+    },
+  },
+  {
+    name: "its properties survive JSON",
+    async keep(trial) {
+      const spec = trial.spec();
+      const again = trial.type.schema.parse(JSON.parse(JSON.stringify(spec)));
+      assertEqual(again, spec, "the spec");
+    },
+  },
+  {
+    name: "any change can be said in one line",
+    async keep(trial) {
+      const values: Json[] = [null, true, 0, "", "x".repeat(10_000), ["a"], { a: 1 }, "two\nlines"];
+      for (const value of values) {
+        const line = trial.type.describe({ property: "unheard_of", before: value, after: value });
+        assertThat(
+          line.length > 0 && line.length <= 300 && !line.includes("\n"),
+          `a line for ${JSON.stringify(value)}`,
+        );
+      }
+    },
+  },
+];
+
+/** What stands below a folder, file by file. */
+function snapshot(host: Host, folder: string): JsonObject {
+  const found: JsonObject = {};
+  for (const name of host.files.list(folder)) {
+    const path = `${folder}/${name}`;
+    const stat = host.files.stat(path);
+    if (!stat) continue;
+    const { kind, mode, uid, gid } = stat;
+    const content = kind === "file" ? new TextDecoder().decode(host.files.readFile(path)) : null;
+    const target = kind === "symlink" ? host.files.readLink(path) : null;
+    found[path] = { kind, mode, uid, gid, content, target };
+    if (kind === "directory") Object.assign(found, snapshot(host, path));
+  }
+  return found;
+}
+
+function refusing(host: Host, message: string): Host {
+  return recordCalls(host, ({ call, path }) => {
+    if (call !== "save") throw new OrchestratorError("HOST_ERROR", { message, details: { path } });
+  });
+}
+
+/** An abort may be an error or an early return; what counts is what was done. */
+async function settle(act: () => unknown): Promise<void> {
+  try {
+    await act();
+  } catch {
+    return;
+  }
+}

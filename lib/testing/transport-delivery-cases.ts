@@ -1,0 +1,167 @@
+/** What arrives, in which order, and how fast: promises 2, 3, 4 and 7 of the transport port. */
+import type { AgentMessage } from "../wire/messages.ts";
+import {
+  check,
+  codeOf,
+  equal,
+  exampleCommand,
+  exampleStreamId,
+  logOf,
+  nextTurn,
+  refreshCommand,
+  type SceneCase,
+} from "./transport-scene.ts";
+
+/** Cases of promises 2, 3, 4 and 7. */
+export const transportDeliveryCases: SceneCase[] = [
+  {
+    promise: 2,
+    name: "messages come in order, none before connected has returned",
+    async test({ heard, behaviour, agent }) {
+      let release = (): void => {};
+      behaviour.connected = () => new Promise((resolve) => (release = resolve));
+      const one = await agent(1);
+      await one.join();
+      const texts = Array.from({ length: 50 }, (_, index) => String(index));
+      for (const text of texts) one.say(logOf(text));
+      await heard.next("admit");
+      check(heard.of("message").length === 0, "a message came before connected had returned");
+      release();
+      for (const text of texts) {
+        const { message } = await heard.next("message");
+        check(message.type === "log" && message.message === text, `message ${text} is not in its place`);
+      }
+      check(heard.kinds.indexOf("connected") < heard.kinds.indexOf("message"), "a message came too early");
+    },
+  },
+  {
+    promise: 2,
+    name: "a message in several frames and a stream keep their place",
+    async test({ heard, agent }) {
+      const one = await agent(1);
+      await one.join();
+      const large = largeOutput();
+      one.say(large);
+      one.socket.send(one.session.encodeStream(exampleStreamId, new Uint8Array([1, 2, 3])));
+      one.say(logOf("after"));
+      check(equal((await heard.next("message")).message, large), "the large message was changed");
+      check(equal([...(await heard.next("stream")).data], [1, 2, 3]), "the stream was changed");
+      check(equal((await heard.next("message")).message, logOf("after")), "the last message was changed");
+      const order = heard.kinds.filter((kind) => kind === "message" || kind === "stream");
+      check(equal(order, ["message", "stream", "message"]), `the order was ${order.join(", ")}`);
+    },
+  },
+  {
+    promise: 2,
+    name: "nothing comes after disconnected",
+    async test({ transport, heard, behaviour, agent }) {
+      behaviour.message = (nodeId) => transport.disconnect(nodeId, "enough");
+      const one = await agent(1);
+      await one.join();
+      for (let index = 0; index < 20; index += 1) one.say(logOf(String(index)));
+      await one.heard.next("closed");
+      await heard.next("disconnected");
+      check(heard.kinds.at(-1) === "disconnected", "something came after disconnected");
+      check(heard.of("message").length === 1, "a message came after its handler had disconnected");
+    },
+  },
+  {
+    promise: 3,
+    name: "the handler of a message is done before the next is called, also across a reconnect",
+    async test({ heard, behaviour, agent }) {
+      let running = 0;
+      let most = 0;
+      behaviour.message = async () => {
+        running += 1;
+        most = Math.max(most, running);
+        for (let turn = 0; turn < 5; turn += 1) await nextTurn();
+        running -= 1;
+      };
+      const one = await agent(1);
+      await one.join();
+      for (let index = 0; index < 10; index += 1) one.say(logOf(String(index)));
+      for (let index = 0; index < 5; index += 1) await heard.next("message");
+      one.socket.close(1000, "");
+      await heard.next("disconnected");
+      const again = await agent(1);
+      await again.join();
+      again.say(logOf("again"));
+      const isLast = ({ message }: { message: AgentMessage }): boolean => equal(message, logOf("again"));
+      while (!isLast(await heard.next("message"))) check(most === 1, `${most} handlers ran at one time`);
+      check(most === 1, `${most} handlers ran at one time`);
+    },
+  },
+  {
+    promise: 4,
+    name: "a message for an agent that is not there is refused at once",
+    async test({ transport, heard, agent }) {
+      check(
+        (await codeOf(transport.send("0".repeat(32), refreshCommand))) === "AGENT_OFFLINE",
+        "unknown agent",
+      );
+      const one = await agent(1);
+      await one.join();
+      one.socket.close(1000, "");
+      await heard.next("disconnected");
+      check(
+        (await codeOf(transport.send(one.nodeId, refreshCommand))) === "AGENT_OFFLINE",
+        "agent that left",
+      );
+      const stream = transport.sendStream(one.nodeId, exampleStreamId, new Uint8Array(1));
+      check((await codeOf(stream)) === "AGENT_OFFLINE", "stream to an agent that left");
+    },
+  },
+  {
+    promise: 4,
+    name: "what is sent arrives in order, and sending does not wait for it",
+    async test({ transport, agent }) {
+      const one = await agent(1);
+      await one.join();
+      one.socket.pause();
+      for (let seconds = 1; seconds <= 20; seconds += 1) {
+        await transport.send(one.nodeId, {
+          type: "config",
+          ...exampleCommand,
+          metrics_interval_seconds: seconds,
+        });
+      }
+      one.socket.resume();
+      for (let seconds = 1; seconds <= 20; seconds += 1) {
+        const { message } = await one.heard.next("message");
+        check(message.type === "config" && message.metrics_interval_seconds === seconds, "out of order");
+      }
+    },
+  },
+  {
+    promise: 7,
+    name: "an agent that does not read is cut off at the send limit",
+    async test({ transport, heard, agent }) {
+      const one = await agent(1);
+      await one.join();
+      await heard.next("connected");
+      one.socket.pause();
+      const piece = new Uint8Array(256 * 1024);
+      let code: unknown = null;
+      // More than any network buffers on its own: 256 MiB.
+      for (let count = 0; count < 1024 && code === null; count += 1) {
+        code = await codeOf(transport.sendStream(one.nodeId, exampleStreamId, piece));
+        await nextTurn();
+      }
+      check(code === "AGENT_OFFLINE", `sending ended with ${String(code)}`);
+      check((await heard.next("disconnected")).nodeId === one.nodeId, "another agent was cut off");
+      check(!transport.isConnected(one.nodeId), "it is still connected");
+    },
+  },
+];
+
+/** Output of 600 KB: more than one frame carries. */
+function largeOutput(): AgentMessage {
+  const piece = {
+    module: "m",
+    resource_id: "r",
+    stream: "stdout",
+    text: "x".repeat(200_000),
+    truncated: false,
+  } as const;
+  return { type: "output", operation_id: exampleStreamId, output: [piece, piece, piece] };
+}

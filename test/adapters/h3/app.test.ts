@@ -1,0 +1,174 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import WebSocket from "ws";
+import { startToy } from "../rest/server.ts";
+
+let server: Awaited<ReturnType<typeof startToy>>;
+let ready = true;
+const echo = {
+  message: (peer: { send(data: string): unknown }, message: { text(): string }) =>
+    void peer.send(message.text()),
+};
+
+beforeAll(async () => {
+  server = await startToy({
+    isReady: () => ready,
+    sockets: new Map([["/agent/v1", echo]]),
+    maxMessageBytes: 1000,
+    trustedProxies: ["127.0.0.1"],
+  });
+  server.app.h3.get("/bug", () => {
+    throw new Error("password is hunter2");
+  });
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+const json = { "content-type": "application/json" };
+
+describe("tRPC", () => {
+  test("answers with the procedure's output and the caller's request id", async () => {
+    const input = encodeURIComponent('{"name":"web-1"}');
+    const answer = await server.call({
+      path: `/trpc/machines.get?input=${input}`,
+      headers: { "x-request-id": "t-1" },
+    });
+    expect(answer.json).toEqual({ result: { data: { name: "web-1", level: 3, revision: 1 } } });
+    expect(answer.headers).toMatchObject({ "x-request-id": "t-1", "cache-control": "no-store" });
+  });
+
+  test("carries the same problem as REST", async () => {
+    const body = '{"how":"module"}';
+    const call = { method: "POST", body, headers: { ...json, "x-request-id": "same" } };
+    const rest = await server.call({ ...call, path: "/api/v1/fail" });
+    const trpc = await server.call({ ...call, path: "/trpc/fail" });
+    expect(trpc.status).toBe(rest.status);
+    expect(trpc.json).toMatchObject({ error: { data: { problem: rest.json } } });
+  });
+
+  test("keeps the text of a bug to itself", async () => {
+    const answer = await server.call({
+      method: "POST",
+      path: "/trpc/fail",
+      body: '{"how":"bug"}',
+      headers: json,
+    });
+    expect(answer.json).toMatchObject({
+      error: { message: "Something went wrong inside.", data: { problem: { code: "INTERNAL" } } },
+    });
+    expect(answer.text).not.toContain("hunter2");
+    expect(server.logger.errors.at(-1)).toMatchObject({
+      fields: { path: "fail", error: { message: "password is hunter2" } },
+    });
+  });
+
+  test("an unknown procedure is a problem, too", async () => {
+    const answer = await server.call({ path: "/trpc/nothing" });
+    expect(answer.json).toMatchObject({ error: { data: { problem: { code: "NOT_FOUND", status: 404 } } } });
+  });
+
+  test("a batch of 20 is answered, of 21 refused", async () => {
+    const batch = (size: number) =>
+      `/trpc/${Array.from({ length: size }, () => "me").join(",")}?batch=1&input=%7B%7D`;
+    expect((await server.call({ path: batch(20) })).status).toBe(200);
+    expect((await server.call({ path: batch(21) })).status).toBe(400);
+  });
+
+  test("a body over the limit is refused", async () => {
+    const body = JSON.stringify({ name: "x".repeat(1 << 20), level: 1 });
+    const answer = await server.call({ method: "POST", path: "/trpc/machines.create", body, headers: json });
+    expect(answer.json).toMatchObject({ code: "PAYLOAD_TOO_LARGE", status: 413 });
+  });
+});
+
+describe("what stands beside", () => {
+  test("health is open to everyone and tells when requests can't be served", async () => {
+    const stranger = { authorization: "" };
+    expect((await server.call({ path: "/livez", headers: stranger })).json).toEqual({ status: "ok" });
+    expect((await server.call({ path: "/readyz", headers: stranger })).status).toBe(200);
+    ready = false;
+    const answer = await server.call({ path: "/readyz", headers: stranger });
+    ready = true;
+    expect([answer.status, answer.headers["retry-after"]]).toEqual([503, "5"]);
+    expect(answer.json).toMatchObject({ code: "UNAVAILABLE" });
+  });
+
+  test("the OpenAPI description is open to everyone, for reading only", async () => {
+    const path = "/api/v1/openapi.json";
+    const answer = await server.call({ path, headers: { authorization: "" } });
+    expect(answer.json).toMatchObject({ openapi: "3.1.0" });
+    const refused = await server.call({ method: "POST", path });
+    expect([refused.status, refused.headers.allow]).toEqual([405, "GET, HEAD, OPTIONS"]);
+  });
+
+  test("a problem's type leads to a page, for people and programs", async () => {
+    const { json: problem } = await server.call({ path: "/api/v1/machines/none" });
+    const { type } = problem as { type: string };
+    const page = await server.call({ path: type });
+    expect(page.headers["content-type"]).toMatch("text/html");
+    expect(page.headers["content-security-policy"]).toContain("default-src 'none'");
+    expect(page.text).toContain("NOT_FOUND");
+    const data = await server.call({ path: type, headers: { accept: "application/json" } });
+    expect(data.json).toMatchObject({ code: "NOT_FOUND", status: 404, retryable: false });
+    expect((await server.call({ path: "/problems" })).text).toContain('href="/problems/not-found"');
+    expect((await server.call({ path: "/problems/no-such" })).status).toBe(404);
+  });
+
+  test("an error of a route of one's own is a problem without its text", async () => {
+    const answer = await server.call({ path: "/bug", headers: { "x-request-id": "own-1" } });
+    expect(answer.headers["content-type"]).toBe("application/problem+json");
+    expect(answer.json).toMatchObject({ status: 500, code: "INTERNAL", request_id: "own-1" });
+    expect(answer.text).not.toContain("hunter2");
+  });
+
+  test("a trusted proxy's word about the client is taken, over REST and tRPC", async () => {
+    const headers = { "x-forwarded-for": "198.51.100.7" };
+    expect((await server.call({ path: "/api/v1/me", headers })).json).toMatchObject({
+      source_address: "198.51.100.7",
+    });
+    const trpc = await server.call({ path: "/trpc/me", headers });
+    expect(trpc.json).toMatchObject({ result: { data: { source_address: "198.51.100.7" } } });
+  });
+});
+
+describe("sockets", () => {
+  /** Opens a socket; resolves with what came first: open, a refusal's status, or the close code. */
+  const open = (path: string, headers: Record<string, string> = {}) =>
+    new Promise<{ socket: WebSocket; status: number }>((resolve, reject) => {
+      const socket = new WebSocket(`ws://127.0.0.1:${server.port}${path}`, { headers });
+      socket.on("open", () => resolve({ socket, status: 101 }));
+      socket.on("unexpected-response", (request, response) => {
+        request.destroy();
+        resolve({ socket, status: response.statusCode ?? 0 });
+      });
+      socket.on("error", reject);
+    });
+
+  test("a path with a socket is served", async () => {
+    const { socket, status } = await open("/agent/v1");
+    expect(status).toBe(101);
+    socket.send("hello");
+    const said = await new Promise((resolve) =>
+      socket.once("message", (data: Buffer) => resolve(data.toString())),
+    );
+    expect(said).toBe("hello");
+    socket.close();
+  });
+
+  test.each(["/nothing", "/livez", "/api/v1/machines", "/agent/v1/"])("no socket at %s", async (path) => {
+    expect((await open(path)).status).toBe(404);
+  });
+
+  test("a page of another site is refused, one of this site is served", async () => {
+    expect((await open("/agent/v1", { origin: "https://evil.example" })).status).toBe(403);
+    expect((await open("/agent/v1", { origin: "null" })).status).toBe(403);
+    const { socket, status } = await open("/agent/v1", { origin: `http://127.0.0.1:${server.port}` });
+    expect(status).toBe(101);
+    socket.close();
+  });
+
+  test("a message over the limit ends the connection", async () => {
+    const { socket } = await open("/agent/v1");
+    const closed = new Promise((resolve) => socket.once("close", resolve));
+    socket.send("x".repeat(1001));
+    expect(await closed).toBe(1009);
+  });
+});

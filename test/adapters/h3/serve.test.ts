@@ -1,0 +1,79 @@
+import { once } from "node:events";
+import { request } from "node:https";
+import { describe, expect, test } from "vitest";
+import WebSocket from "ws";
+import { createApp } from "../../../adapters/h3/app.ts";
+import { listenApp } from "../../../adapters/h3/serve.ts";
+import { Toy, toyContexts, toyRouter } from "../toy.ts";
+import { createCertificate } from "./certificate.ts";
+
+const toyApp = (toy = new Toy()) =>
+  createApp({
+    router: toyRouter,
+    createContext: toyContexts(toy),
+    isReady: () => true,
+    sockets: new Map([["/agent/v1", {}]]),
+  });
+
+describe("listening", () => {
+  test("takes a free port and says where it is reached", async () => {
+    await using server = await listenApp(toyApp(), { port: 0 });
+    expect(server.url).toBe(`http://127.0.0.1:${server.port}`);
+    expect((await fetch(`${server.url}/livez`)).status).toBe(200);
+  });
+
+  test("a busy port is an error, never another port", async () => {
+    await using first = await listenApp(toyApp(), { port: 0 });
+    await expect(listenApp(toyApp(), { port: first.port })).rejects.toMatchObject({ code: "ADDRESS_IN_USE" });
+  });
+
+  test("a port that browsers refuse is an error, never another port", async () => {
+    await expect(listenApp(toyApp(), { port: 6667 })).rejects.toMatchObject({ code: "ADDRESS_IN_USE" });
+  });
+
+  test.each(["0.0.0.0", "::", "192.0.2.1", "example.net", ""])("at %j it needs TLS", async (host) => {
+    await expect(listenApp(toyApp(), { port: 0, host })).rejects.toMatchObject({
+      code: "CONFIGURATION_INVALID",
+    });
+  });
+
+  test("serves TLS with the certificate it is given", async () => {
+    const tls = await createCertificate();
+    await using server = await listenApp(toyApp(), { port: 0, tls });
+    expect(server.url).toMatch(/^https:/);
+    const call = request(`${server.url}/livez`, { ca: tls.cert, agent: false }).end();
+    const [response] = (await once(call, "response")) as [{ statusCode: number; resume(): void }];
+    response.resume();
+    expect(response.statusCode).toBe(200);
+  });
+});
+
+describe("closing", () => {
+  test("tells sockets that the server goes away", async () => {
+    const server = await listenApp(toyApp(), { port: 0 });
+    const socket = new WebSocket(`ws://127.0.0.1:${server.port}/agent/v1`);
+    await once(socket, "open");
+    const closed = once(socket, "close");
+    await server.close();
+    expect((await closed)[0]).toBe(1001);
+  });
+
+  test("may be called twice, and nobody is served after", async () => {
+    const server = await listenApp(toyApp(), { port: 0 });
+    await Promise.all([server.close(), server.close()]);
+    await expect(fetch(`${server.url}/livez`)).rejects.toThrow();
+  });
+
+  test("cuts what is still going on when the grace is over", async () => {
+    const toy = new Toy();
+    const cancelled = new Promise<void>((resolve) => (toy.streamCancelled = resolve));
+    const server = await listenApp(toyApp(toy), { port: 0, graceMs: 20 });
+    const endless = await fetch(`${server.url}/api/v1/machines/endless/transcript`, {
+      headers: { authorization: "Bearer fw_good" },
+    });
+    expect(endless.status).toBe(200);
+    await server.close();
+    await expect(cancelled).resolves.toBeUndefined();
+    await expect(endless.text()).rejects.toThrow();
+  });
+});

@@ -1,0 +1,50 @@
+import { describe, expect, test } from "vitest";
+import { createSourceAddress } from "../../../adapters/h3/source-address.ts";
+
+describe("the source address", () => {
+  test.each<
+    [
+      name: string,
+      trusted: string[],
+      remote: string | null,
+      forwarded: string | undefined,
+      found: string | null,
+    ]
+  >([
+    ["is the peer's where no proxy is trusted", [], "203.0.113.9", "198.51.100.1", "203.0.113.9"],
+    [
+      "is the peer's where the peer is not a trusted proxy",
+      ["10.0.0.0/8"],
+      "203.0.113.9",
+      "198.51.100.1",
+      "203.0.113.9",
+    ],
+    ["is what a trusted proxy says", ["10.0.0.0/8"], "10.1.2.3", "198.51.100.1", "198.51.100.1"],
+    [
+      "is the last that no trusted proxy wrote",
+      ["10.0.0.0/8"],
+      "10.1.2.3",
+      "1.1.1.1, 198.51.100.1, 10.9.9.9",
+      "198.51.100.1",
+    ],
+    ["is the proxy's own where it says nothing", ["10.0.0.0/8"], "10.1.2.3", undefined, "10.1.2.3"],
+    ["is the proxy's own where it says nonsense", ["10.0.0.0/8"], "10.1.2.3", "unknown", "10.1.2.3"],
+    [
+      "is written as IPv4 on a dual-stack socket",
+      ["127.0.0.1"],
+      "::ffff:127.0.0.1",
+      "::ffff:192.0.2.1",
+      "192.0.2.1",
+    ],
+    ["may be IPv6", ["::1"], "::1", "2001:db8::7", "2001:db8::7"],
+    ["is null where there is none", ["10.0.0.0/8"], null, "198.51.100.1", null],
+  ])("%s", (_name, trusted, remote, forwarded, found) => {
+    expect(createSourceAddress(trusted)(remote, forwarded)).toBe(found);
+  });
+
+  test.each(["example.net", "10.0.0.0/33", "10.0.0.0/x", ""])("a trusted proxy %j is refused", (proxy) => {
+    expect(() => createSourceAddress([proxy])).toThrow(
+      expect.objectContaining({ code: "CONFIGURATION_INVALID" }),
+    );
+  });
+});

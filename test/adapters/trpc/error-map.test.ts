@@ -1,0 +1,47 @@
+import { TRPCError } from "@trpc/server";
+import { getHTTPStatusCodeFromError } from "@trpc/server/http";
+import { errorTable, OrchestratorError } from "fleetwright";
+import type { ErrorCode } from "fleetwright";
+import { describe, expect, test } from "vitest";
+import { httpStatusOf, toOrchestratorError, toTrpcError } from "../../../adapters/trpc/error-map.ts";
+import { findProblemPage, renderProblemPage } from "../../../adapters/rest/problem-pages.ts";
+import { problemSlug } from "../../../adapters/rest/problem.ts";
+
+const codes = Object.keys(errorTable) as ErrorCode[];
+
+describe.each(codes)("%s", (code) => {
+  test("has the same status over tRPC as over REST", () => {
+    expect(getHTTPStatusCodeFromError(toTrpcError(new OrchestratorError(code)))).toBe(httpStatusOf[code]);
+  });
+
+  test("has a page", () => {
+    const page = findProblemPage(problemSlug(code));
+    expect(page).toMatchObject({ code, status: httpStatusOf[code] });
+    expect(page && renderProblemPage(page)).toContain(code);
+  });
+});
+
+describe("errors that are not ours", () => {
+  test("an unknown error says nothing of itself and keeps its cause", () => {
+    const cause = new Error("password");
+    const error = toOrchestratorError(cause);
+    expect(error).toMatchObject({ code: "INTERNAL", message: errorTable.INTERNAL.message, cause });
+  });
+
+  test("an error of ours survives being wrapped", () => {
+    const ours = new OrchestratorError("IN_USE", { details: { used_by: ["a"] } });
+    expect(toOrchestratorError(toTrpcError(ours))).toBe(ours);
+    expect(toOrchestratorError(new TRPCError({ code: "INTERNAL_SERVER_ERROR", cause: ours }))).toBe(ours);
+  });
+
+  test("an error with a schema's faults is VALIDATION_FAILED only where the input was at fault", () => {
+    const cause = Object.assign(new Error(), { issues: [{ path: ["a", 0], message: "wrong" }] });
+    expect(toOrchestratorError(new TRPCError({ code: "BAD_REQUEST", cause }))).toMatchObject({
+      code: "VALIDATION_FAILED",
+      issues: [{ path: ["a", 0], message: "wrong" }],
+    });
+    expect(toOrchestratorError(new TRPCError({ code: "INTERNAL_SERVER_ERROR", cause })).code).toBe(
+      "INTERNAL",
+    );
+  });
+});

@@ -1,0 +1,71 @@
+import { mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import {
+  appendFile,
+  createFile,
+  makeFolder,
+  readText,
+  removeFile,
+  replaceFile,
+} from "../../lib/agent/durable-file.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+const failed = expect.objectContaining({ code: "STORAGE_FAILED" });
+
+describe("durable files", () => {
+  it("makes folders that nobody else may enter", () => {
+    const folder = join(temporaryFolder(), "a", "b");
+    makeFolder(folder);
+    makeFolder(folder);
+    expect(statSync(folder).mode & 0o777).toBe(0o700);
+  });
+
+  it("reads null where there is no file", () => {
+    expect(readText(join(temporaryFolder(), "none"))).toBeNull();
+    expect(() => readText(temporaryFolder())).toThrow(failed);
+  });
+
+  it("replaces a file and leaves nothing beside it", () => {
+    const folder = temporaryFolder();
+    const path = join(folder, "file");
+    writeFileSync(path, "a longer text than the new one", { mode: 0o644 });
+    replaceFile(path, "new");
+    expect(readFileSync(path, "utf8")).toBe("new");
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(readdirSync(folder)).toEqual(["file"]);
+  });
+
+  it("keeps the old file where the new one can't be written", () => {
+    const folder = temporaryFolder();
+    const path = join(folder, "file");
+    replaceFile(path, "old");
+    mkdirSync(join(folder, "file.new"));
+    expect(() => replaceFile(path, "new")).toThrow(failed);
+    expect(readFileSync(path, "utf8")).toBe("old");
+  });
+
+  it("creates only what is not there, and appends to it", () => {
+    const path = join(temporaryFolder(), "file");
+    createFile(path, "one\n");
+    expect(() => createFile(path, "two\n")).toThrow(failed);
+    appendFile(path, "é\n", { durable: true });
+    appendFile(path, "three\n", { durable: false });
+    expect(readText(path)).toBe("one\né\nthree\n");
+  });
+
+  // A device that is always full, where the kernel has one.
+  it.runIf(process.platform === "linux")("says that there is no space", () => {
+    expect(() => appendFile("/dev/full", "x", { durable: false })).toThrow(
+      expect.objectContaining({ code: "STORAGE_FULL", retryable: true }),
+    );
+  });
+
+  it("removes a file, or nothing", () => {
+    const path = join(temporaryFolder(), "file");
+    createFile(path, "x");
+    removeFile(path);
+    removeFile(path);
+    expect(readText(path)).toBeNull();
+  });
+});

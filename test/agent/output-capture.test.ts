@@ -1,0 +1,177 @@
+import { describe, expect, it } from "vitest";
+import { OutputCapture } from "../../lib/agent/output-capture.ts";
+import { OperationProgress } from "../../lib/agent/operation-progress.ts";
+import { fitResult } from "../../lib/agent/result-size.ts";
+import type { OperationResult } from "../../lib/agent/operation-journal.ts";
+import type { AgentMessage } from "../../lib/wire/messages.ts";
+import { FakeClock } from "../../lib/testing/fake-clock.ts";
+import { uuid } from "../support/agent-commands.ts";
+
+const kib = 1024;
+
+describe("OutputCapture", () => {
+  it("keeps each stream of each resource by itself", () => {
+    const capture = new OutputCapture();
+    capture.add(piece("a", "stdout", "one "));
+    capture.add(piece("a", "stderr", "bad"));
+    capture.add(piece("b", "stdout", "two"));
+    capture.add(piece("a", "stdout", "more"));
+    expect(capture.all().map((each) => `${each.resource_id} ${each.stream} ${each.text}`)).toEqual([
+      "a stdout one more",
+      "a stderr bad",
+      "b stdout two",
+    ]);
+  });
+
+  it("hands out what is new, once", () => {
+    const capture = new OutputCapture();
+    capture.add(piece("a", "stdout", "one"));
+    expect(capture.takeFresh().map((each) => each.text)).toEqual(["one"]);
+    expect(capture.takeFresh()).toEqual([]);
+    capture.add(piece("a", "stdout", "two"));
+    expect(capture.takeFresh().map((each) => each.text)).toEqual(["two"]);
+  });
+
+  it("joins a character that came in two pieces", () => {
+    const capture = new OutputCapture();
+    const bytes = Buffer.from("é");
+    capture.add({ ...piece("a", "stdout", ""), bytes: bytes.subarray(0, 1) });
+    capture.add({ ...piece("a", "stdout", ""), bytes: bytes.subarray(1) });
+    expect(capture.all()[0]?.text).toBe("é");
+  });
+
+  it("marks a stream of more than 256 KiB, and drops the rest", () => {
+    const capture = new OutputCapture();
+    capture.add(piece("a", "stdout", "x".repeat(256 * kib)));
+    expect(capture.all()[0]).toMatchObject({ truncated: false });
+    capture.add(piece("a", "stdout", "y"));
+    capture.add(piece("a", "stdout", "z"));
+    expect(capture.all()[0]).toMatchObject({ truncated: true, text: "x".repeat(256 * kib) });
+  });
+
+  it("keeps no more than 4 MiB of an operation", () => {
+    const capture = new OutputCapture();
+    for (let at = 0; at < 30; at += 1) capture.add(piece(`r${at}`, "stdout", "x".repeat(200 * kib)));
+    const kept = capture.all().reduce((sum, each) => sum + each.text.length, 0);
+    expect(kept).toBe(4096 * kib);
+    expect(capture.all().at(-1)).toMatchObject({ text: "", truncated: true });
+  });
+});
+
+describe("OperationProgress", () => {
+  it("gathers for a quarter of a second", async () => {
+    const { progress, clock, sent } = begin();
+    progress.addResult(resultNumber(1));
+    await clock.advance(249);
+    progress.addResult(resultNumber(2));
+    expect(sent).toEqual([]);
+    await clock.advance(1);
+    expect(sent).toMatchObject([
+      { type: "progress", results: [{ resource_id: "r1" }, { resource_id: "r2" }] },
+    ]);
+    await clock.advance(1000);
+    expect(sent).toHaveLength(1);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it("sends full messages at once", () => {
+    const { progress, sent, clock } = begin();
+    for (let at = 0; at < 1001; at += 1) progress.addResult(resultNumber(at));
+    expect(sent.map((each) => (each.type === "progress" ? each.results.length : 0))).toEqual([500, 500]);
+    progress.flush();
+    expect(sent).toHaveLength(3);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it("splits the output of many resources", () => {
+    const { progress, sent } = begin();
+    for (let at = 0; at < 150; at += 1) progress.addOutput(piece(`r${at}`, "stdout", "x"));
+    progress.flush();
+    expect(sent.map((each) => (each.type === "output" ? each.output.length : 0))).toEqual([100, 50]);
+  });
+});
+
+describe("fitResult", () => {
+  it("leaves alone what fits", () => {
+    const result = resultWith([resultNumber(1)], "text");
+    expect(fitResult(result)).toEqual(result);
+  });
+
+  it("takes away the diffs first, and keeps the output", () => {
+    const fitted = fitResult(
+      resultWith(
+        Array.from({ length: 2000 }, (_, at) => bigResult(at)),
+        "text",
+      ),
+    );
+    expect(fitted.results).toHaveLength(2000);
+    expect(fitted.results[0]?.changes).toEqual([{ property: "content", before: "a", after: "b" }]);
+    expect(fitted.output[0]?.text).toBe("text");
+  });
+
+  it("ends below what a message can carry, whatever the values", () => {
+    const value = "v".repeat(50_000);
+    const results = Array.from({ length: 500 }, (_, at) => ({
+      ...bigResult(at),
+      changes: [{ property: "content", before: value, after: value }],
+    }));
+    const fitted = fitResult(resultWith(results, "text"));
+    expect(Buffer.byteLength(JSON.stringify(fitted))).toBeLessThan(16 * 1024 * kib);
+    expect(fitted.results).toHaveLength(500);
+    expect(fitted.results[0]).toMatchObject({ outcome: "changed", changes: [] });
+    expect(fitted.output[0]).toMatchObject({ text: "", truncated: true });
+  });
+});
+
+type Result = OperationResult["results"][number];
+
+function piece(
+  resource_id: string,
+  stream: "stdout" | "stderr",
+  text: string,
+): Parameters<OutputCapture["add"]>[0] {
+  return { module: "web", resource_id, stream, bytes: Buffer.from(text) };
+}
+
+function begin(): { progress: OperationProgress; clock: FakeClock; sent: AgentMessage[] } {
+  const clock = new FakeClock();
+  const sent: AgentMessage[] = [];
+  return {
+    progress: new OperationProgress(uuid(1), clock, (message) => void sent.push(message)),
+    clock,
+    sent,
+  };
+}
+
+function resultNumber(at: number): Result {
+  return {
+    resource_id: `r${at}`,
+    module: "web",
+    type: "file",
+    identity: `/r${at}`,
+    outcome: "changed",
+    action: "update",
+    changes: [],
+    caused_by: [],
+    attempts: 1,
+    duration_ms: 1,
+  };
+}
+
+function bigResult(at: number): Result {
+  const change = { property: "content", before: "a", after: "b", diff: "d".repeat(16 * kib) };
+  return { ...resultNumber(at), changes: [change] };
+}
+
+function resultWith(results: Result[], text: string): OperationResult {
+  return {
+    type: "result",
+    operation_id: uuid(1),
+    status: "succeeded",
+    results,
+    output: [{ module: "web", resource_id: "r1", stream: "stdout", text, truncated: false }],
+    started_at: "2030-01-01T00:00:00.000Z",
+    finished_at: "2030-01-01T00:00:01.000Z",
+    duration_ms: 1,
+  };
+}

@@ -1,0 +1,170 @@
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { systemClock } from "../../lib/clock.ts";
+import { LocalHost } from "../../lib/host/local-host.ts";
+import { hostConformance } from "../../lib/testing/host-conformance.ts";
+
+let base: string;
+const never = new AbortController().signal;
+
+beforeEach(() => {
+  base = mkdtempSync(join(tmpdir(), "fleetwright-host-"));
+  for (const name of ["root", "outside", "work"]) mkdirSync(join(base, name));
+  writeFileSync(join(base, "outside/file"), "secret");
+});
+afterEach(() => rmSync(base, { recursive: true }));
+
+const programs = {
+  echo: ["/bin/cat"],
+  fail: ["/bin/sh", "-c", "exit 3"],
+  wait: ["/bin/sleep", "300"],
+} as const;
+
+describe("the whole machine", () => {
+  const create = () => ({
+    host: new LocalHost({ stateFolder: join(base, "state") }),
+    folder: join(base, "work"),
+    programs,
+  });
+  for (const { name, needs, run } of hostConformance(create)) {
+    test.skipIf(needs === "root")(name, run);
+  }
+});
+
+describe("confined to a folder", () => {
+  const create = () => {
+    mkdirSync(join(base, "root/work"));
+    return {
+      host: new LocalHost({ stateFolder: join(base, "state"), root: join(base, "root") }),
+      folder: "/work",
+      programs,
+      outside: { target: join(base, "outside") },
+    };
+  };
+  for (const { name, run } of hostConformance(create)) test(name, run);
+});
+
+describe("programs", () => {
+  const host = (): LocalHost => new LocalHost({ stateFolder: join(base, "state") });
+
+  test("get nothing of the agent's environment but what is given", async () => {
+    const { stdout } = await host().run({ argv: ["/usr/bin/env"], environment: { A: "1" } }, never);
+    const names = stdout
+      .trim()
+      .split("\n")
+      .map((line) => line.split("=")[0]);
+    expect(names.sort()).toEqual(["A", "HOME", "LANG", "PATH"]);
+  });
+
+  test("are ended with everything that they started when the time is over", async () => {
+    const script = 'sleep 300 & echo $! > "$1"; trap "" TERM; wait; wait; sleep 300';
+    const argv = ["/bin/sh", "-c", script, "sh", join(base, "pid")] as const;
+    // Time stands still until the program is up; then the limit and the grace pass at once.
+    const timers: (() => void)[] = [];
+    const clock = {
+      ...systemClock,
+      setTimer: (_ms: number, fire: () => void) => (timers.push(fire), { cancel() {} }),
+    };
+    const running = new LocalHost({ stateFolder: join(base, "state"), clock }).run(
+      { argv, timeoutMs: 1000 },
+      never,
+    );
+    const child = await untilWritten(join(base, "pid"));
+    for (let next = timers.shift(); next; next = timers.shift()) next();
+    expect(await running).toMatchObject({ exitCode: null, timedOut: true });
+    await untilEnded(child);
+  });
+
+  test("may write more than is kept without being held up", async () => {
+    const argv = ["/bin/sh", "-c", "head -c 1000000 /dev/zero; echo end >&2"] as const;
+    const result = await host().run({ argv }, never);
+    expect(result.stdout.length).toBe(262_144);
+    expect(result).toMatchObject({
+      exitCode: 0,
+      stderr: "end\n",
+      truncated: { stdout: true, stderr: false },
+    });
+  });
+
+  test("may leave a daemon behind that holds their output", async () => {
+    const result = await host().run({ argv: ["/bin/sh", "-c", "sleep 300 & echo $!"] }, never);
+    expect(result.exitCode).toBe(0);
+    process.kill(Number(result.stdout), "SIGKILL");
+  });
+
+  test("that read nothing do not break the agent", async () => {
+    const result = await host().run({ argv: ["/bin/true"], stdin: "x".repeat(1_000_000) }, never);
+    expect(result.exitCode).toBe(0);
+  });
+
+  test("begin in the root folder of a confined host", async () => {
+    const confined = new LocalHost({ stateFolder: join(base, "state"), root: join(base, "root") });
+    const { stdout } = await confined.run({ argv: ["/bin/pwd"] }, never);
+    expect(stdout.trim()).toBe(join(base, "root"));
+  });
+
+  test.runIf(process.getuid?.() === 0)("run as another user with none of the agent's groups", async () => {
+    const { stdout } = await host().run({ argv: ["/usr/bin/id"], user: "nobody" }, never);
+    expect(stdout).toMatch(/^uid=\d+\(nobody\)/);
+    expect(stdout).not.toContain("root");
+  });
+
+  test("can't run as a user that does not exist", async () => {
+    await expect(host().run({ argv: ["/bin/true"], user: "no-such-user" }, never)).rejects.toMatchObject({
+      code: "HOST_ERROR",
+    });
+  });
+});
+
+test("backups are readable by the agent's user alone", () => {
+  const host = new LocalHost({ stateFolder: join(base, "state") });
+  writeFileSync(join(base, "work/file"), "secret", { mode: 0o644 });
+  const { sha256 } = host.backups.save(join(base, "work/file"));
+  expect(statSync(join(base, "state/backups")).mode & 0o777).toBe(0o700);
+  expect(statSync(join(base, "state/backups", sha256)).mode & 0o777).toBe(0o600);
+});
+
+test("a write that fails leaves no temporary file", () => {
+  const host = new LocalHost({ stateFolder: join(base, "state") });
+  expect(() => host.files.writeFile(join(base, "work/file"), Buffer.from("x"), { uid: -5 })).toThrow();
+  expect(readdirSync(join(base, "work"))).toEqual([]);
+});
+
+test("users and groups are those of the system", () => {
+  const { users } = new LocalHost({ stateFolder: join(base, "state") });
+  expect([users.userId("root"), users.userName(0), users.groupId("root"), users.groupName(0)]).toEqual([
+    0,
+    "root",
+    0,
+    "root",
+  ]);
+  expect([users.userId("no-such-user"), users.groupName(987_654)]).toEqual([null, null]);
+});
+
+async function untilWritten(path: string): Promise<number> {
+  for (;;) {
+    const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+    if (size > 0) return Number(readFileSync(path, "utf8"));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+/** A process that was ended stays as a zombie until whoever adopted it has taken note. */
+async function untilEnded(pid: number): Promise<void> {
+  for (;;) {
+    const stat = join("/proc", String(pid), "stat");
+    if (!existsSync(stat) || / Z /.test(readFileSync(stat, "utf8"))) return;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}

@@ -1,0 +1,55 @@
+import { describe, expect, test } from "vitest";
+import { MemoryHost, type MemoryProgram } from "../../lib/host/memory-host.ts";
+import { hostConformance } from "../../lib/testing/host-conformance.ts";
+
+const wait: MemoryProgram = (_command, signal) =>
+  new Promise((resolve) =>
+    signal.addEventListener("abort", () => resolve({ exitCode: null, signal: "SIGTERM" })),
+  );
+
+describe("conformance", () => {
+  const create = () => {
+    const echo: MemoryProgram = ({ stdin }) => ({ stdout: stdin ?? "" });
+    const host = new MemoryHost({ programs: { echo, fail: () => ({ exitCode: 3 }), wait } });
+    host.files.makeDirectory("/work", {});
+    return { host, folder: "/work", programs: { echo: ["echo"], fail: ["fail"], wait: ["wait"] } as const };
+  };
+  for (const { name, needs, run } of hostConformance(create)) {
+    test.skipIf(needs === "root")(name, run);
+  }
+});
+
+test("the log names every change and every program, and no look", async () => {
+  const host = new MemoryHost({ programs: { sync: () => ({}) } });
+  host.files.makeDirectory("/etc", {});
+  host.files.writeFile("/etc/motd", Buffer.from("x"), {});
+  host.files.stat("/etc/motd");
+  host.files.readFile("/etc/motd");
+  await host.run({ argv: ["sync"] }, new AbortController().signal);
+  expect(host.writes).toEqual([
+    { call: "makeDirectory", path: "/etc" },
+    { call: "writeFile", path: "/etc/motd" },
+    { call: "run", path: "sync" },
+  ]);
+});
+
+test("links among the folders above a path are followed, a circle of them is refused", () => {
+  const { files } = new MemoryHost();
+  files.makeDirectory("/real", {});
+  files.makeSymlink("/alias", "real");
+  files.writeFile("/alias/file", Buffer.from("x"), {});
+  expect(files.list("/real")).toEqual(["file"]);
+  files.makeSymlink("/a", "b");
+  files.makeSymlink("/b", "a");
+  expect(() => files.stat("/a/x")).toThrow(expect.objectContaining({ code: "HOST_ERROR" }));
+});
+
+test("users that are not there are null", () => {
+  const { users } = new MemoryHost({ users: { root: 0, web: 33 } });
+  expect([users.userId("web"), users.userName(33), users.userId("db"), users.groupName(33)]).toEqual([
+    33,
+    "web",
+    null,
+    null,
+  ]);
+});

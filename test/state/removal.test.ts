@@ -1,0 +1,102 @@
+import { expect, test } from "vitest";
+import { createMachine, declare, outcomes, StateFixture } from "../support/state-fixture.ts";
+
+const folder = { id: "folder", type: "directory", path: "/srv" };
+const inside = { id: "inside", type: "file", path: "/srv/a", content: "a" };
+
+test("a folder goes with what we put into it, and the plan knows", async () => {
+  const state = new StateFixture();
+  await state.run("apply", declare([folder, inside]));
+  expect(outcomes(await state.run("plan", []))).toEqual(["inside would_change", "folder would_change"]);
+  expect(outcomes(await state.run("apply", []))).toEqual(["inside changed", "folder changed"]);
+  expect(state.applied).toEqual([]);
+});
+
+test("a folder that holds something of others is left, and the result says so", async () => {
+  const state = new StateFixture();
+  await state.run("apply", declare([folder, inside]));
+  state.write("/srv/theirs", "x");
+  expect(outcomes(await state.run("plan", []))).toEqual(["inside would_change", "folder unchanged"]);
+  const run = await state.run("apply", []);
+  expect(run.results[1]).toMatchObject({
+    outcome: "unchanged",
+    message: expect.stringContaining("left as it is"),
+  });
+  expect(state.host.files.list("/srv")).toEqual(["theirs"]);
+  expect(state.applied).toEqual([]);
+});
+
+test("a removal that fails is tried again by the next run, and stops nothing", async () => {
+  const state = new StateFixture();
+  await state.run("apply", declare([folder, inside]));
+  state.host.files.removeFile("/srv/a");
+  state.host.files.makeDirectory("/srv/a", {});
+  const other = declare([{ id: "other", type: "file", path: "/other" }]);
+  expect(outcomes(await state.run("apply", other))).toEqual([
+    "inside failed",
+    "folder unchanged",
+    "other changed",
+  ]);
+  state.host.files.removeDirectory("/srv/a");
+  expect(outcomes(await state.run("apply", other))).toEqual([
+    "inside unchanged",
+    "folder changed",
+    "other unchanged",
+  ]);
+});
+
+test("a path that moves to another module or type is not removed, and comes back as it was at first", async () => {
+  const state = new StateFixture();
+  state.write("/conf", "theirs");
+  await state.run("apply", declare([{ id: "f", type: "file", path: "/conf", content: "ours" }], "one"));
+  const link = declare([{ id: "l", type: "symlink", path: "/conf", target: "other", force: true }], "two");
+  expect(outcomes(await state.run("apply", link))).toEqual(["l changed"]);
+  await state.run("apply", []);
+  expect(state.read("/conf")).toBe("theirs");
+});
+
+test("what stood before is what stood before the first change, however often it was changed since", async () => {
+  const state = new StateFixture();
+  state.write("/conf", "theirs");
+  for (const content of ["one", "two"]) {
+    await state.run("apply", declare([{ id: "f", type: "file", path: "/conf", content }]));
+  }
+  await state.run("apply", []);
+  expect(state.read("/conf")).toBe("theirs");
+});
+
+test("without a backup the file stays as we left it", async () => {
+  const state = new StateFixture();
+  state.write("/conf", "theirs");
+  await state.run(
+    "apply",
+    declare([{ id: "f", type: "file", path: "/conf", content: "ours", backup: false }]),
+  );
+  expect(outcomes(await state.run("apply", []))).toEqual(["f unchanged"]);
+  expect(state.read("/conf")).toBe("ours");
+});
+
+test("the undo of a script is the one of its last version", async () => {
+  const ran: string[] = [];
+  let done = false;
+  const host = createMachine({
+    do: () => ((done = true), {}),
+    isDone: () => ({ exitCode: done ? 0 : 1 }),
+    undo: ({ argv }) => (ran.push(argv[1] ?? ""), (done = false), {}),
+  });
+  const script = (version: string) =>
+    declare([{ id: "s", type: "script", run: ["do"], check: ["isDone"], undo: ["undo", version] }]);
+  const state = new StateFixture(host);
+  await state.run("apply", script("1"));
+  await state.run("apply", script("2"));
+  expect(outcomes(await state.run("apply", []))).toEqual(["s changed"]);
+  expect(ran).toEqual(["2"]);
+});
+
+test("a failure in the middle still remembers what to come back to", async () => {
+  const state = new StateFixture();
+  state.write("/conf", "theirs");
+  const definition = { id: "f", type: "file", path: "/conf", content: "ours", owner: "nobody-knows" };
+  await state.run("apply", declare([definition]));
+  expect(state.applied).toMatchObject([{ prior: { spec: { path: "/conf", ensure: "present" } } }]);
+});
