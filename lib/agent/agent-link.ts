@@ -105,7 +105,12 @@ export function createAgentLink(options: AgentLinkOptions): AgentLink {
       const { ending, settled } = await connectOnce(earlier);
       earlier = settled;
       logger.debug("The connection to the orchestrator ended.", { ...ending });
-      handlers.down(ending);
+      try {
+        handlers.down(ending);
+      } catch (error) {
+        // The line must outlive whoever listens: nothing else brings the agent back.
+        logger.error("A handler of the link threw.", { error });
+      }
       if (abort.signal.aborted) break;
       if (clock.monotonic() - startedMs >= longestDelayMs) failures = 0;
       const isLasting = lastingFailures.includes(ending.code);
