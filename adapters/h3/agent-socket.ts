@@ -9,14 +9,14 @@ import type { SocketTransport } from "../../lib/transport/socket-transport.ts";
 export { maxFrameBytes as agentSocketMaxPayload } from "../../lib/wire/limits.ts";
 
 /**
- * The handler for the path that agents dial (`/agent/v1`).
+ * What answers the path that agents dial (`/agent/v1`), for the `sockets` of an app.
  *
  * The app's crossws must have `maxPayload` of {@link agentSocketMaxPayload} and no `perMessageDeflate`. Hooks are
- * synchronous, so crossws keeps the order of frames. A plain HTTP request is answered with 426.
+ * synchronous, so crossws keeps the order of frames.
  */
-export function agentSocketHandler(transport: Pick<SocketTransport, "accept">): EventHandler {
+export function createAgentSocket(transport: Pick<SocketTransport, "accept">): Partial<Hooks> {
   const sockets = new WeakMap<Peer, PeerSocket>();
-  const hooks: Partial<Hooks> = {
+  return {
     open(peer) {
       const socket = new PeerSocket(peer);
       sockets.set(peer, socket);
@@ -25,7 +25,11 @@ export function agentSocketHandler(transport: Pick<SocketTransport, "accept">): 
     message: (peer, message) => sockets.get(peer)?.deliver(message),
     close: (peer, { code = 1005, reason = "" }) => sockets.get(peer)?.end(code, reason),
   };
-  return defineWebSocketHandler(hooks);
+}
+
+/** {@link createAgentSocket} as a handler, for an h3 app of one's own. A plain HTTP request is answered with 426. */
+export function agentSocketHandler(transport: Pick<SocketTransport, "accept">): EventHandler {
+  return defineWebSocketHandler(createAgentSocket(transport));
 }
 
 /** What crossws shows of the `ws` socket below it in Node. */
