@@ -53,7 +53,13 @@ export function toApiError(status: number, body: string): ApiError {
   const problem = parseProblem(body);
   if (problem) return new ApiError(problem);
   const detail = `The server answered with status ${status} and no explanation.`;
-  return new ApiError({ type: "about:blank", title: "Unexpected answer", status, detail, code: "PEER_ERROR" });
+  return new ApiError({
+    type: "about:blank",
+    title: "Unexpected answer",
+    status,
+    detail,
+    code: "PEER_ERROR",
+  });
 }
 
 function parseProblem(body: string): ApiProblem | null {

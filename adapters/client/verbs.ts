@@ -84,7 +84,8 @@ export function createVerbs(call: Call) {
       list: (query?: Query) => call<Page<Module>>("GET", "/modules", { query }),
       get: (name: string, query?: { revision?: number }) =>
         call<ModuleDetail>("GET", at`/modules/${name}`, { query }),
-      upload: (body: { content: string; name?: string }) => call<UploadedModule>("POST", "/modules", { body }),
+      upload: (body: { content: string; name?: string }) =>
+        call<UploadedModule>("POST", "/modules", { body }),
       remove: (name: string) => call<null>("DELETE", at`/modules/${name}`),
     },
     assignments: {
@@ -101,8 +102,7 @@ export function createVerbs(call: Call) {
     operations: {
       list: (query?: Query) => call<Page<Operation>>("GET", "/state/operations", { query }),
       get: (operationId: string) => call<OperationDetail>("GET", at`/state/operations/${operationId}`),
-      cancel: (operationId: string) =>
-        call<Operation>("POST", at`/state/operations/${operationId}/cancel`),
+      cancel: (operationId: string) => call<Operation>("POST", at`/state/operations/${operationId}/cancel`),
       output: (nodeId: string, operationId: string) =>
         call<OperationOutputList>("GET", at`/agents/${nodeId}/state/operations/${operationId}/output`),
     },
