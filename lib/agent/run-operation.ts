@@ -13,7 +13,7 @@ import { isOrchestratorError } from "../errors.ts";
 import { type StateRunResult, runState } from "../state/engine.ts";
 import { OperationProgress } from "./operation-progress.ts";
 import { toPeerError } from "./peer-error.ts";
-import { fitResult } from "./result-size.ts";
+import { fitResult, soundResult } from "./result-size.ts";
 
 /** What one operation is run with. */
 export interface RunContext {
@@ -115,7 +115,8 @@ function runEngine(
     types,
     logger,
     beforeChanges: async (captured) => journal.captured(operation_id, captured),
-    onResult(result) {
+    onResult(found) {
+      const result = soundResult(found);
       journal.result(operation_id, result);
       progress.addResult(result);
     },

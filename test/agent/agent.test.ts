@@ -6,8 +6,10 @@ import type { MemoryProgram } from "../../lib/host/memory-host.ts";
 import type { OrchestratorMessage } from "../../lib/wire/messages.ts";
 import { Agent, createAgent } from "../../lib/agent/agent.ts";
 import { agentVersion } from "../../lib/agent/agent-version.ts";
+import { systemClock } from "../../lib/clock.ts";
 import { MemoryHost } from "../../lib/host/memory-host.ts";
 import { FakeClock } from "../../lib/testing/fake-clock.ts";
+import { listenForAgents } from "../support/agent-listener.ts";
 import { resource, uuid } from "../support/agent-commands.ts";
 import { deferred, settle } from "../support/deferred.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
@@ -216,6 +218,27 @@ describe("Agent", () => {
     ]);
   });
 
+  it("dials a WebSocket, and comes back when the orchestrator does", async () => {
+    const orchestrator = new TestOrchestrator(systemClock);
+    await orchestrator.start();
+    const listener = await listenForAgents(orchestrator.transport);
+    onTestFinished(() => listener.close());
+    const host = new MemoryHost();
+    const agent = start({
+      url: listener.url,
+      stateDir: temporaryFolder(),
+      host,
+      orchestratorKey: orchestrator.key,
+    });
+    await agent.start();
+    await orchestrator.happened("connected");
+    await orchestrator.transport.disconnect(agent.nodeId ?? "", "come again");
+    await orchestrator.happened("connected", 2);
+    await orchestrator.send(agent.nodeId, apply(1, [motd]));
+    expect((await orchestrator.take("result")).status).toBe("succeeded");
+    expect(text(host, "/motd")).toBe("hello");
+  });
+
   it.each([{}, { url: "ws://127.0.0.1:1/agent/v1", dial: () => Promise.reject(new Error("never")) }])(
     "needs one way to its orchestrator",
     (ways) => {
@@ -265,7 +288,9 @@ async function begin(
     setTimer: (delayMs: number, callback: () => void) => clock.setTimer(delayMs, callback),
   };
   const agent = start({
-    ...{ stateDir, host, logger },
+    stateDir,
+    host,
+    logger,
     clock: agentClock,
     dial: async () => orchestrator.transport.connect(),
   });

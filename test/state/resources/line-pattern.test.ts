@@ -44,6 +44,6 @@ test("an escaped line matches itself and nothing else", () => {
 
 test("a pattern made to be slow is not", () => {
   const startedMs = performance.now();
-  expect(matchesPattern("*a".repeat(1000), "a".repeat(8000) + "b")).toBe(false);
+  expect(matchesPattern("*a".repeat(1000), `${"a".repeat(8000)}b`)).toBe(false);
   expect(performance.now() - startedMs).toBeLessThan(2000);
 });
