@@ -4,7 +4,7 @@ import type { Role } from "./roles.ts";
  * Who may call what: the least role for each verb, or "anyone" where no session is needed.
  *
  * Feature methods enforce it, so that no adapter can forget; adapters use the same names for their procedures and refuse
- * to build one that is not here.
+ * to build one that is not here. `applyNow` is what `apply` is called there: tRPC has that word for itself.
  */
 export const permissionTable = {
   "status.get": "anyone",
@@ -35,9 +35,9 @@ export const permissionTable = {
   "assignments.create": "Operator",
   "assignments.update": "Operator",
   "assignments.remove": "Operator",
-  "assignments.apply": "Operator",
+  "assignments.applyNow": "Operator",
   "assignments.plan": "Operator",
-  "state.apply": "Operator",
+  "state.applyNow": "Operator",
   "state.plan": "Operator",
   "state.believed": "Viewer",
   "operations.list": "Viewer",

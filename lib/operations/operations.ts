@@ -79,7 +79,7 @@ export class Operations {
    * `RESOURCE_CONFLICT`; `EMPTY_DESIRED_STATE`.
    */
   async apply(caller: Caller, input: z.input<typeof applyInput>): Promise<Operation> {
-    await this.#context.authorize(caller, "state.apply");
+    await this.#context.authorize(caller, "state.applyNow");
     return this.#run(caller, "apply", parseInput(applyInput, input));
   }
 

@@ -39,7 +39,7 @@ export class Rollouts {
    * @throws {OrchestratorError} `NOT_FOUND`; `NO_MATCH`.
    */
   async apply(caller: Caller, input: z.input<typeof rolloutInput>): Promise<Rollout> {
-    await this.#context.authorize(caller, "assignments.apply");
+    await this.#context.authorize(caller, "assignments.applyNow");
     return this.#run(caller, "apply", parseInput(rolloutInput, input));
   }
 

@@ -43,9 +43,9 @@ export const assignmentProcedures = t.router({
     .input(schemas.assignmentNameInput)
     .output(schemas.nothingSchema)
     .mutation(async ({ ctx, input }) => ctx.orchestrator.assignments.remove(await ctx.caller(), input)),
-  apply: procedure
+  applyNow: procedure
     .meta(
-      route("assignments.apply", "POST /assignments/{name}/apply", {
+      route("assignments.applyNow", "POST /assignments/{name}/apply", {
         tag,
         summary: "Apply to every agent that the selector matches now",
         rest: started,

@@ -19,9 +19,9 @@ const checking = {
 } as const;
 
 export const stateProcedures = t.router({
-  apply: procedure
+  applyNow: procedure
     .meta(
-      route("state.apply", "POST /agents/{node_id}/apply", {
+      route("state.applyNow", "POST /agents/{node_id}/apply", {
         tag,
         summary: "Apply modules to the agent",
         rest: started,
