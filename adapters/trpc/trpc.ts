@@ -47,7 +47,8 @@ export const trpcOptions = {
   },
 };
 
-interface FormatterInput {
+/** What the formatter is given. */
+export interface FormatterInput {
   shape: DefaultErrorShape;
   error: TRPCError;
   ctx: RequestContext | undefined;
