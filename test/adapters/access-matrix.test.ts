@@ -128,7 +128,9 @@ async function callLib(path: Permission, input: unknown, token: string | null): 
 async function callTrpc(path: Permission, input: unknown, token: string | null): Promise<unknown> {
   const info = { request_id: "matrix", source_address: null, if_match: null };
   const authorization = token === null ? undefined : `Bearer ${token}`;
-  const caller = appRouter.createCaller(createContextFactory(served.orchestrator)(info, authorization));
+  const caller = appRouter.createCaller(
+    createContextFactory<Caller, Orchestrator>(served.orchestrator)(info, authorization),
+  );
   const [area = "", verb = ""] = path.split(".");
   const verbs = caller as unknown as Record<string, Record<string, (input: unknown) => Promise<unknown>>>;
   return verbs[area]![verb]!(input);

@@ -13,7 +13,7 @@ import type { Host, HostFiles } from "../../lib/host/host.ts";
 import type { RunCommand } from "../../lib/agent/run-operation.ts";
 import { AppliedSet } from "../../lib/agent/applied-set.ts";
 import { OperationJournal } from "../../lib/agent/operation-journal.ts";
-import { OperationRunner } from "../../lib/agent/run-operation.ts";
+import { OperationRunner } from "../../lib/agent/operation-runner.ts";
 import { recoverCutOff } from "../../lib/agent/recovery.ts";
 import { LocalHost } from "../../lib/host/local-host.ts";
 import { silentLogger } from "../../lib/logger.ts";
