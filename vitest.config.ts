@@ -10,6 +10,12 @@ export default defineConfig({
       { find: /^fleetwright$/, replacement: source("lib/index.ts") },
       { find: /^fleetwright\/agent$/, replacement: source("lib/agent/index.ts") },
       { find: /^fleetwright\/testing$/, replacement: source("lib/testing/index.ts") },
+      { find: /^fleetwright\/trpc$/, replacement: source("adapters/trpc/index.ts") },
+      { find: /^fleetwright\/rest$/, replacement: source("adapters/rest/index.ts") },
+      { find: /^fleetwright\/h3$/, replacement: source("adapters/h3/index.ts") },
+      { find: /^fleetwright\/client$/, replacement: source("adapters/client/index.ts") },
+      { find: /^fleetwright\/client\/node$/, replacement: source("adapters/client/node-signer.ts") },
+      { find: /^fleetwright\/cli$/, replacement: source("adapters/cli/index.ts") },
     ],
   },
   test: {

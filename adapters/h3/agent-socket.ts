@@ -2,18 +2,23 @@
 import { TLSSocket } from "node:tls";
 import type { Hooks, Message, Peer } from "crossws";
 import { defineWebSocketHandler, type EventHandler } from "h3";
-import { tlsExporterLabel, type FrameSocket, type SocketHandlers } from "../../lib/transport/socket.ts";
-import type { SocketTransport } from "../../lib/transport/socket-transport.ts";
+import { maxFrameBytes, tlsExporterLabel } from "fleetwright";
+import type { FrameSocket, SocketHandlers, SocketTransport } from "fleetwright";
 
 /** `maxPayload` for the crossws of an app that mounts {@link agentSocketHandler}: the largest frame of the agent protocol. */
-export { maxFrameBytes as agentSocketMaxPayload } from "../../lib/wire/limits.ts";
+export const agentSocketMaxPayload: number = maxFrameBytes;
 
 /**
- * What answers the path that agents dial (`/agent/v1`), for the `sockets` of an app.
+ * The handler for the path that agents dial (`/agent/v1`).
  *
  * The app's crossws must have `maxPayload` of {@link agentSocketMaxPayload} and no `perMessageDeflate`. Hooks are
- * synchronous, so crossws keeps the order of frames.
+ * synchronous, so crossws keeps the order of frames. A plain HTTP request is answered with 426.
  */
+export function agentSocketHandler(transport: Pick<SocketTransport, "accept">): EventHandler {
+  return defineWebSocketHandler(createAgentSocket(transport));
+}
+
+/** The hooks behind {@link agentSocketHandler}, for `createApp({ sockets })`. */
 export function createAgentSocket(transport: Pick<SocketTransport, "accept">): Partial<Hooks> {
   const sockets = new WeakMap<Peer, PeerSocket>();
   return {
@@ -25,11 +30,6 @@ export function createAgentSocket(transport: Pick<SocketTransport, "accept">): P
     message: (peer, message) => sockets.get(peer)?.deliver(message),
     close: (peer, { code = 1005, reason = "" }) => sockets.get(peer)?.end(code, reason),
   };
-}
-
-/** {@link createAgentSocket} as a handler, for an h3 app of one's own. A plain HTTP request is answered with 426. */
-export function agentSocketHandler(transport: Pick<SocketTransport, "accept">): EventHandler {
-  return defineWebSocketHandler(createAgentSocket(transport));
 }
 
 /** What crossws shows of the `ws` socket below it in Node. */

@@ -12,9 +12,7 @@
 import { hostname } from "node:os";
 import type { Clock } from "../clock.ts";
 import type { Crypto } from "../crypto/crypto.ts";
-import type { Host } from "../host/host.ts";
 import type { Logger } from "../logger.ts";
-import type { ResourceTypes } from "../state/resource-type.ts";
 import type { AgentStatus } from "../wire/handshake-messages.ts";
 import type { AgentMessage } from "../wire/messages.ts";
 import { systemClock, toTimestamp } from "../clock.ts";
@@ -34,6 +32,7 @@ import { PinnedOrchestrator, loadIdentity } from "./identity.ts";
 import type { AgentLinkHandlers } from "./link-connection.ts";
 import { OperationJournal } from "./operation-journal.ts";
 import { OperationRunner } from "./operation-runner.ts";
+import { recoverCutOff } from "./recovery.ts";
 import { ResultDelivery } from "./result-delivery.ts";
 import { StateLock } from "./state-lock.ts";
 
@@ -129,7 +128,7 @@ export class Agent {
     const pin = new PinnedOrchestrator(keys, this.#options.orchestratorKey);
     const applied = new AppliedSet(stateDir, types);
     const journal = new OperationJournal({ stateDir, clock, logger });
-    recover(journal, applied);
+    recoverCutOff(journal, applied);
     const host =
       this.#options.host ??
       new LocalHost({ stateFolder: stateDir, clock, ...(root !== undefined && { root }) });
@@ -138,7 +137,13 @@ export class Agent {
     const sendAttributes = (): void => this.#sendAttributes(link);
     const delivery = new ResultDelivery({ journal, applied, clock, logger, send });
     const runner = new OperationRunner({
-      ...{ journal, applied, host, clock, logger, types, orchestratorNow },
+      journal,
+      applied,
+      host,
+      clock,
+      logger,
+      types,
+      orchestratorNow,
       progress: send,
       ended({ result, changed }) {
         delivery.deliver(result.operation_id);
@@ -147,7 +152,11 @@ export class Agent {
     });
     const commands = new CommandHandler({ runner, delivery, logger, orchestratorNow, send, sendAttributes });
     const link: AgentLink = createAgentLink({
-      ...{ dial, clock, crypto, pin, logger },
+      dial,
+      clock,
+      crypto,
+      pin,
+      logger,
       random: () => randomOf(crypto),
       identity: { signer: identity.signer, boxPublicKey: identity.box.publicKey },
       description: { agent_version: agentVersion, hostname: hostname(), platform: process.platform },
@@ -216,14 +225,6 @@ export class Agent {
 /** Makes an agent that is not started yet. */
 export function createAgent(options: AgentOptions): Agent {
   return new Agent(options);
-}
-
-/** What operations that were cut off may have changed is kept before they are told to have ended. */
-function recover(journal: OperationJournal, applied: AppliedSet): void {
-  for (const { operation_id, captured } of journal.cutOff()) {
-    if (captured.length > 0) applied.adopt(captured);
-    journal.interrupt(operation_id);
-  }
 }
 
 function randomOf(crypto: Crypto): number {

@@ -1,4 +1,4 @@
-import type { ResourceResult } from "../state/result.ts";
+import { type ResourceResult, resourceResultSchema } from "../state/result.ts";
 import type { OperationResult } from "./operation-journal.ts";
 
 /** A message may be 16 MiB; what is over this is made smaller. */
@@ -6,9 +6,17 @@ const maxBytes = 15 * 1024 * 1024;
 /** What one message can name. */
 const maxResults = 20_000;
 
+/**
+ * A result that the protocol can carry: one with values that break its limits is sent without them. Otherwise the
+ * orchestrator would refuse it, and every other with it, each time it is sent again.
+ */
+export function soundResult(result: ResourceResult): ResourceResult {
+  return resourceResultSchema.safeParse(result).success ? result : withoutValues(result);
+}
+
 /** Takes away from a result what a message can't carry: first the diffs, then the output, then the values. */
 export function fitResult(result: OperationResult): OperationResult {
-  const bounded = { ...result, results: result.results.slice(0, maxResults) };
+  const bounded = { ...result, results: result.results.slice(0, maxResults).map(soundResult) };
   if (fits(bounded)) return bounded;
   const withoutDiffs = { ...bounded, results: bounded.results.map(withoutDiff) };
   if (fits(withoutDiffs)) return withoutDiffs;

@@ -8,7 +8,7 @@
  * 1. `stat` tells what stands at a path and never follows a link there; nothing there is null, not an error.
  * 2. `writeFile` replaces the whole content at once; mode and owner of a file that stood there stay where not given; a new
  *    file is 0600. A link at the path is replaced, its target never touched.
- * 3. Reading, hashing and comparing see the same bytes, and refuse a link.
+ * 3. Reading, hashing and comparing see the same bytes; these and listing never follow a link.
  * 4. Folders are made with the given mode (default 0700) and removed only while empty; `list` is sorted.
  * 5. Links are made or replaced at once; their target is stored as given.
  * 6. `setAttributes` changes what is given and nothing else, and refuses a link.

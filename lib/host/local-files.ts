@@ -62,7 +62,8 @@ export class LocalFiles implements HostFiles {
     try {
       fd = openSync(this.#paths.resolve(path), readFlags);
     } catch (error) {
-      // A link, a socket, or nothing: what it is says lstat. A file that may not be read is an error.
+      if (errnoOf(error) === "ENOENT") return { stat: null, same: false };
+      // A link or a socket: what it is says lstat. A file that may not be read is an error.
       const stat = this.stat(path);
       if (stat?.kind === "file" || stat?.kind === "directory") throw hostError(path, errnoOf(error), error);
       return { stat, same: false };
@@ -82,7 +83,14 @@ export class LocalFiles implements HostFiles {
   }
 
   list(path: string): string[] {
-    return attempt(path, (real) => readdirSync(real).sort(), this.#paths);
+    return attempt(
+      path,
+      (real) => {
+        if (!lstatSync(real).isDirectory()) throw hostError(path, "ENOTDIR");
+        return readdirSync(real).sort();
+      },
+      this.#paths,
+    );
   }
 
   writeFile(path: string, content: Uint8Array, attributes: FileAttributes): void {

@@ -36,7 +36,7 @@ export function runProgram(
 ): Promise<HostCommandResult> {
   return new Promise((resolve, reject) => {
     const [program, ...args] = command.argv;
-    const child = spawn(program, args, { ...options, detached: true, stdio: ["pipe", "pipe", "pipe"] });
+    const child = start(program, args, options);
     const stdout = collect(child, "stdout", command.onOutput);
     const stderr = collect(child, "stderr", command.onOutput);
     const timers: Timer[] = [];
@@ -85,6 +85,15 @@ export function runProgram(
     child.stdin?.on("error", () => {});
     child.stdin?.end(command.stdin ?? "");
   });
+}
+
+/** Also what Node itself refuses, like a NUL in an argument, is a program that can't be started. */
+function start(program: string, args: string[], options: RunSetting["options"]): ChildProcess {
+  try {
+    return spawn(program, args, { ...options, detached: true, stdio: ["pipe", "pipe", "pipe"] });
+  } catch (error) {
+    throw hostError(program, errnoOf(error), error);
+  }
 }
 
 interface Collected {

@@ -6,7 +6,7 @@
  * keys are found here too, because the package compares every key with every other.
  */
 import type { Alias, CST, Pair, ParsedNode, Scalar, YAMLMap, YAMLSeq } from "yaml";
-import { Composer, Lexer, LineCounter, Parser, isAlias, isMap, isScalar, isSeq } from "yaml";
+import { Composer, Lexer, LineCounter, Parser, isAlias, isScalar, isSeq } from "yaml";
 import type { Issue } from "../errors.ts";
 import type { Json } from "../internal/json.ts";
 
@@ -19,6 +19,9 @@ export interface YamlLimits {
   /** Words, signs, blanks and line ends. */
   lexemes: number;
 }
+
+/** How many lexemes an escape in double quotes counts as: each that is wrong makes an error object. */
+const escapeCost = 4;
 
 /** A text that was read, and what is wrong with it. */
 export class YamlText {
@@ -90,7 +93,7 @@ export class YamlText {
     let lexemes = 0;
     let depth = 0;
     for (const lexeme of new Lexer().lex(text)) {
-      lexemes += 1;
+      lexemes += 1 + escapeCost * countEscapes(lexeme);
       if (lexeme === "[" || lexeme === "{") depth += 1;
       else if (lexeme === "]" || lexeme === "}") depth -= 1;
       if (lexemes > limits.lexemes || depth > limits.depth) {
@@ -200,6 +203,10 @@ export class YamlText {
     this.fault(path, message, key.range[0]);
     return null;
   }
+}
+
+function countEscapes(lexeme: string): number {
+  return lexeme.startsWith('"') ? lexeme.split("\\").length - 1 : 0;
 }
 
 function tooDeep(limits: YamlLimits): string {

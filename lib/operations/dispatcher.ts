@@ -14,10 +14,10 @@ import { systemCaller } from "../access/caller.ts";
 import type { Timer } from "../clock.ts";
 import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
-import { OrchestratorError } from "../errors.ts";
-import type { AgentMessage, MessageOf, OrchestratorMessage, PeerError } from "../wire/messages.ts";
+import { OrchestratorError, type ErrorCode } from "../errors.ts";
+import type { AgentMessage, MessageOf, OrchestratorMessage } from "../wire/messages.ts";
 import type { OperationDocument } from "./documents.ts";
-import { isOpen, type OperationStore } from "./operation-store.ts";
+import type { OperationStore } from "./operation-store.ts";
 import type { Outcome, OutcomeRecorder } from "./outcomes.ts";
 import type { Snapshots } from "./snapshots.ts";
 
@@ -39,7 +39,7 @@ export class Dispatcher {
   readonly #outcomes: OutcomeRecorder;
   readonly #lanes = new Map<string, Lane>();
   readonly #expiries = new Map<string, Timer>();
-  readonly #work = new Set<Promise<void>>();
+  readonly #work = new Set<Promise<unknown>>();
   #stopped = false;
 
   constructor(
@@ -73,7 +73,7 @@ export class Dispatcher {
     const { operation_id, node_id, queue_until } = operation;
     this.#lane(node_id).queue.push(operation_id);
     if (queue_until !== undefined) {
-      const expire = (): void => this.#do(this.#expire(operation_id));
+      const expire = (): void => this.#do(this.#expire(operation));
       this.#expiries.set(operation_id, this.#setTimer(queue_until - this.#context.clock.now(), expire));
     }
     this.#do(this.#takeNext(node_id));
@@ -86,30 +86,14 @@ export class Dispatcher {
 
   /** An agent may not be given work any more: what waits for it ends. */
   async dismissed(nodeId: string): Promise<void> {
-    const lane = this.#lane(nodeId);
-    for (const operationId of lane.queue.splice(0)) {
-      await this.#end(operationId, {
-        status: "cancelled",
-        error: errorOf("AGENT_NOT_APPROVED", "The agent was rejected."),
-      });
-    }
+    for (const operationId of this.#lane(nodeId).queue.splice(0)) await this.#end(operationId, rejected);
   }
 
   /** Ends what waits, and asks the agent to stop what runs. */
-  async cancel(operation: Operation): Promise<void> {
-    const lane = this.#lane(operation.node_id);
-    if (operation.status === "queued" && lane.running?.operationId !== operation.operation_id) {
-      lane.queue = lane.queue.filter((id) => id !== operation.operation_id);
-      await this.#end(operation.operation_id, { status: "cancelled" });
-      return;
-    }
-    const notAfter = this.#context.clock.now() + 60_000;
-    await this.#send(operation.node_id, {
-      type: "cancel",
-      id: this.#context.ids.next(),
-      operation_id: operation.operation_id,
-      not_after: toTimestamp(notAfter),
-    });
+  async cancel({ operation_id, node_id }: Operation): Promise<void> {
+    this.#leaveQueue(node_id, operation_id);
+    if (await this.#end(operation_id, { status: "cancelled", onlyQueued: true })) return;
+    await this.#send(node_id, { type: "cancel", ...this.#notice(operation_id) });
   }
 
   /** An agent took a command or refused it. */
@@ -121,23 +105,25 @@ export class Dispatcher {
 
   /**
    * An agent tells how an operation ended. It is on disk before it is acknowledged, and kept once however often it comes.
+   * One that nobody here knows (the storage was restored from a backup) is acknowledged too, or it would come for ever.
    *
-   * @throws {OrchestratorError} `PROTOCOL_ERROR` where the operation is not one of this agent.
+   * @throws {OrchestratorError} `PROTOCOL_ERROR` where the operation is another agent's, or was never sent.
    */
   async result(nodeId: string, message: MessageOf<AgentMessage, "result">): Promise<void> {
-    const operation = await this.#store.find(message.operation_id);
-    if (!operation || operation.node_id !== nodeId || operation.status === "queued") {
+    const { operation_id } = message;
+    const operation = await this.#store.find(operation_id);
+    if (operation && (operation.node_id !== nodeId || operation.status === "queued")) {
       throw new OrchestratorError("PROTOCOL_ERROR", {
         message: "The agent sent a result of an operation that is not its own.",
       });
     }
-    if (isOpen(operation) || operation.status === "unknown") await this.#end(message.operation_id, message);
-    await this.#send(nodeId, {
-      type: "ack",
-      id: this.#context.ids.next(),
-      operation_id: message.operation_id,
-      not_after: toTimestamp(this.#context.clock.now() + 60_000),
-    });
+    if (operation) await this.#end(operation_id, message);
+    else
+      this.#context.logger.warn("An agent sent a result that nobody waits for.", {
+        node_id: nodeId,
+        operation_id,
+      });
+    await this.#send(nodeId, { type: "ack", ...this.#notice(operation_id) });
   }
 
   async #resume(nodeId: string): Promise<void> {
@@ -151,13 +137,15 @@ export class Dispatcher {
     const lane = this.#lane(nodeId);
     if (lane.taking || lane.running || lane.queue.length === 0 || this.#stopped) return;
     lane.taking = true;
+    const operationId = lane.queue.shift()!;
     try {
-      const operation = await this.#store.find(lane.queue[0]!);
-      const connected = this.#context.transport.isConnected(nodeId);
-      if (operation?.status === "queued" && connected) await this.#begin(operation);
-      else if (operation?.status === "queued" && operation.queue_until !== undefined) return;
-      else if (operation?.status === "queued") await this.#end(operation.operation_id, offline);
-      lane.queue.shift();
+      const operation = await this.#store.find(operationId);
+      if (operation?.status === "queued" && this.#context.transport.isConnected(nodeId))
+        await this.#begin(operation);
+      else if (operation?.status === "queued" && operation.queue_until !== undefined) {
+        lane.queue.unshift(operationId);
+        return;
+      } else if (operation) await this.#end(operationId, offline);
     } finally {
       lane.taking = false;
     }
@@ -215,24 +203,34 @@ export class Dispatcher {
     );
   }
 
-  /** Writes how an operation ended and gives its lane to the next. */
-  async #end(operationId: string, outcome: Outcome): Promise<void> {
+  /** Writes how an operation ended and gives its lane to the next; false where the outcome does not count any more. */
+  async #end(operationId: string, outcome: Outcome): Promise<boolean> {
+    const { operation, changed } = await this.#outcomes.record(operationId, outcome);
+    if (operation.status === "running") return changed;
     this.#forgetExpiry(operationId);
-    const operation = await this.#outcomes.record(operationId, outcome);
     const lane = this.#lane(operation.node_id);
     if (lane.running?.operationId === operationId) {
       lane.running.deadline.cancel();
       lane.running = null;
     }
     this.#do(this.#takeNext(operation.node_id));
+    return changed;
   }
 
-  async #expire(operationId: string): Promise<void> {
-    const operation = await this.#store.find(operationId);
-    if (operation?.status !== "queued") return;
-    const lane = this.#lane(operation.node_id);
+  async #expire({ operation_id, node_id }: Operation): Promise<void> {
+    this.#leaveQueue(node_id, operation_id);
+    await this.#end(operation_id, offline);
+  }
+
+  #leaveQueue(nodeId: string, operationId: string): void {
+    const lane = this.#lane(nodeId);
     lane.queue = lane.queue.filter((id) => id !== operationId);
-    await this.#end(operationId, offline);
+  }
+
+  /** What a message about an operation carries that is no run of it. */
+  #notice(operationId: string): { id: string; operation_id: string; not_after: string } {
+    const notAfter = toTimestamp(this.#context.clock.now() + noticeMs);
+    return { id: this.#context.ids.next(), operation_id: operationId, not_after: notAfter };
   }
 
   /** Sends; an agent that has just gone is no fault here: it gets the message when it is back. */
@@ -249,8 +247,8 @@ export class Dispatcher {
   }
 
   /** Does something that nobody waits for, so that its failure is heard of and `stop` can wait for it. */
-  #do(work: Promise<void>): void {
-    const done = work
+  #do(work: Promise<unknown>): void {
+    const done: Promise<unknown> = work
       .catch((error: unknown) => this.#context.logger.error("An operation could not be moved on.", { error }))
       .finally(() => this.#work.delete(done));
     this.#work.add(done);
@@ -275,15 +273,19 @@ export class Dispatcher {
   }
 }
 
-const offline: Outcome = {
-  status: "failed",
-  error: errorOf("AGENT_OFFLINE", "The agent was not connected in time."),
+/** How long an acknowledgement or a cancel counts. */
+const noticeMs = 60_000;
+
+const offline = failure("AGENT_OFFLINE", "The agent was not connected in time.");
+const rejected: Outcome = {
+  ...failure("AGENT_NOT_APPROVED", "The agent was rejected."),
+  status: "cancelled",
 };
 const unheard: Outcome = {
   status: "unknown",
-  error: errorOf("AGENT_TIMEOUT", "Nothing was heard by the deadline."),
+  error: { code: "AGENT_TIMEOUT", message: "Nothing was heard by the deadline." },
 };
 
-function errorOf(code: "AGENT_OFFLINE" | "AGENT_TIMEOUT" | "AGENT_NOT_APPROVED", message: string): PeerError {
-  return { code, message };
+function failure(code: ErrorCode, message: string): Outcome {
+  return { status: "failed", onlyQueued: true, error: { code, message } };
 }

@@ -24,6 +24,14 @@ export interface Outcome {
   output?: readonly OperationOutput[];
   duration_ms?: number;
   error?: PeerError | undefined;
+  /** Counts only where the operation still waits; absent = also where it runs. */
+  onlyQueued?: boolean;
+}
+
+/** An operation after an outcome came for it, and whether the outcome counted. */
+export interface Recorded {
+  operation: Readonly<OperationDocument>;
+  changed: boolean;
 }
 
 /** Adds what another feature writes when an operation of its kind ends. */
@@ -50,14 +58,16 @@ export class OutcomeRecorder {
   }
 
   /** Writes how an operation ended. An operation that has ended is left as it is, unless it was `unknown`. */
-  async record(operationId: string, outcome: Outcome): Promise<Readonly<OperationDocument>> {
+  async record(operationId: string, outcome: Outcome): Promise<Recorded> {
+    const known = await this.#store.read(operationId);
+    if (!stillCounts(known, outcome)) return { operation: known, changed: false };
     const results = outcome.results ?? [];
     const report = await saveReport(this.#context, operationId, { results, output: outcome.output ?? [] });
-    const { operation } = await this.#store.update(
+    const recorded = await this.#store.update(
       systemCaller,
       operationId,
       async (before): Promise<Changed | null> => {
-        if (!isOpen(before) && before.status !== "unknown") return null;
+        if (!stillCounts(before, outcome)) return null;
         const ended = { ...this.#ended(before, outcome), ...(report && { results: report }) };
         const added = (await this.#completions.get(ended.kind)?.(ended, results)) ?? {};
         return {
@@ -68,7 +78,7 @@ export class OutcomeRecorder {
       },
     );
     for (const wake of this.#waiters.get(operationId) ?? []) wake();
-    return operation;
+    return recorded;
   }
 
   /** Resolves when an operation has ended, or after a time. */
@@ -132,6 +142,12 @@ export class OutcomeRecorder {
     const value = state as unknown as JsonObject;
     return { writes: [{ kind: "put", collection: "agent_states", key: node_id, value }] };
   }
+}
+
+/** Whether an outcome still says something about an operation. */
+function stillCounts({ status }: Readonly<OperationDocument>, outcome: Outcome): boolean {
+  if (outcome.onlyQueued === true) return status === "queued";
+  return status === "queued" || status === "running" || status === "unknown";
 }
 
 function finishedEvent(operation: Readonly<OperationDocument>): EventInput {

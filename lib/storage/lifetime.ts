@@ -32,12 +32,19 @@ export class Lifetime {
   }
 
   /** The `watch` of a storage that no other process can change: nothing comes, until the signal or the end. */
-  async *watchNothing(signal: AbortSignal): AsyncGenerator<ForeignChange> {
-    this.check();
-    const either = AbortSignal.any([signal, this.#end.signal]);
-    if (either.aborted) return;
-    await new Promise<void>((resolve) => either.addEventListener("abort", () => resolve(), { once: true }));
+  watchNothing(signal: AbortSignal): AsyncIterable<ForeignChange> {
+    const next = async (): Promise<IteratorReturnResult<undefined>> => {
+      if (!signal.aborted) this.check();
+      await whenAborted(AbortSignal.any([signal, this.#end.signal]));
+      return { done: true, value: undefined };
+    };
+    return { [Symbol.asyncIterator]: () => ({ next }) };
   }
+}
+
+async function whenAborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 }
 
 function notOpen(message: string): OrchestratorError {

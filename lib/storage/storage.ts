@@ -38,7 +38,7 @@ export interface LogDefinition {
 
 /** Everything that will be kept, declared once at `open`. */
 export interface StorageSchema {
-  /** Version of the shape of the documents; a store of a newer one is refused with `STORAGE_VERSION_UNSUPPORTED`. */
+  /** Version of the shape of the documents, from 1; a store of a newer one is refused with `STORAGE_VERSION_UNSUPPORTED`. */
   version: number;
   collections: Record<string, CollectionDefinition>;
   logs: Record<string, LogDefinition>;

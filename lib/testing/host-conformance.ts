@@ -111,10 +111,12 @@ const cases: HostCase[] = [
   },
   {
     promise: 3,
-    name: "reading and hashing refuse a link",
+    name: "reading, hashing and listing refuse a link",
     run({ host: { files }, folder }) {
       files.writeFile(`${folder}/file`, bytes("abc"), {});
       files.makeSymlink(`${folder}/link`, "file");
+      files.makeSymlink(`${folder}/here`, ".");
+      assertThrows(() => files.list(`${folder}/here`), "HOST_ERROR");
       assertThrows(() => files.readFile(`${folder}/link`), "HOST_ERROR");
       assertThrows(() => files.hashFile(`${folder}/link`), "HOST_ERROR");
     },

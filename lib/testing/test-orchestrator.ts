@@ -9,6 +9,7 @@ import type { Logger } from "../logger.ts";
 import type { OrchestratorOptions } from "../options.ts";
 import { Orchestrator } from "../orchestrator.ts";
 import { MemoryStorage } from "../storage/memory-storage.ts";
+import type { Storage } from "../storage/storage.ts";
 import { MemoryTransport } from "../transport/memory-transport.ts";
 import { FakeClock } from "./fake-clock.ts";
 
@@ -16,7 +17,7 @@ import { FakeClock } from "./fake-clock.ts";
 export interface TestOrchestrator extends AsyncDisposable {
   orchestrator: Orchestrator;
   clock: FakeClock;
-  storage: MemoryStorage;
+  storage: Storage;
   transport: MemoryTransport;
   /** Everything that happened since the start, in order. */
   events: OrchestratorEvent[];
@@ -43,11 +44,11 @@ export async function createTestOrchestrator(
   options: Partial<OrchestratorOptions> = {},
 ): Promise<TestOrchestrator> {
   const clock = new FakeClock();
-  const storage = new MemoryStorage({ clock });
+  const storage = options.storage ?? new MemoryStorage({ clock });
   const transport = new MemoryTransport();
   const loggedErrors: TestOrchestrator["loggedErrors"] = [];
   const logger = createErrorLogger(loggedErrors);
-  const orchestrator = new Orchestrator({ storage, transport, clock, logger, ...options });
+  const orchestrator = new Orchestrator({ transport, clock, logger, ...options, storage });
   const events: OrchestratorEvent[] = [];
   orchestrator.listen((event) => events.push(event));
   await orchestrator.start();

@@ -1,7 +1,6 @@
 /** Who may connect and what may be said: promises 1, 5 and 6 of the transport port. */
 import { OrchestratorError } from "../errors.ts";
 import { maxFrameBytes } from "../wire/limits.ts";
-import type { OrchestratorMessage } from "../wire/messages.ts";
 import type { AgentSession } from "../wire/session.ts";
 import {
   check,
@@ -13,7 +12,7 @@ import {
   type SceneCase,
 } from "./transport-scene.ts";
 
-const approval: OrchestratorMessage = { type: "status", ...exampleCommand, status: "approved" };
+const approval = { type: "status", ...exampleCommand, status: "approved" } as const;
 
 /** Cases of promises 1, 5 and 6. */
 export const transportAccessCases: SceneCase[] = [
@@ -118,6 +117,36 @@ export const transportAccessCases: SceneCase[] = [
       await heard.next("message");
       await transport.send(one.nodeId, refreshCommand);
       await one.heard.next("message");
+    },
+  },
+  {
+    promise: 6,
+    name: "a pending agent that does not wait loses its connection",
+    async test({ transport, heard, behaviour, agent }) {
+      behaviour.admit = () => Promise.resolve({ status: "pending" });
+      const one = await agent(1);
+      await one.join();
+      await heard.next("connected");
+      one.say(logOf("me first"));
+      await one.heard.next("closed");
+      const refusal = await heard.next("refused");
+      check(refusal.code === "PROTOCOL_ERROR" && refusal.nodeId === one.nodeId, "it was not reported");
+      check(heard.of("message").length === 0, "it reached a handler");
+      check(!transport.isConnected(one.nodeId), "it is still connected");
+    },
+  },
+  {
+    promise: 6,
+    name: "an agent that is told that it is rejected loses its connection",
+    async test({ transport, heard, agent }) {
+      const one = await agent(1);
+      await one.join();
+      await heard.next("connected");
+      await transport.send(one.nodeId, { ...approval, status: "rejected" });
+      check(!transport.isConnected(one.nodeId), "it is still connected");
+      await one.heard.next("message");
+      await one.heard.next("closed");
+      check(heard.of("disconnected").length === 1, "disconnected did not come once");
     },
   },
   {

@@ -13,7 +13,7 @@ export interface SocketTransportOptions {
   sendLimitBytes?: number;
   /** Agents that may be connected and wait for approval. Default 100. */
   maxPendingAgents?: number;
-  /** Handshakes at one time; more connections are turned away and come again later. Default 1000. */
+  /** Handshakes at one time; more connections are turned away and come again later. Default 256: each may hold a frame of 1 MiB. */
   maxHandshakes?: number;
   /** How long a handshake may take, milliseconds, the decision about the agent included. Default 10_000. */
   handshakeTimeoutMs?: number;
@@ -34,7 +34,7 @@ export class SocketTransport implements Transport {
     this.#options = {
       sendLimitBytes: options.sendLimitBytes ?? defaultSendLimitBytes,
       maxPendingAgents: options.maxPendingAgents ?? 100,
-      maxHandshakes: options.maxHandshakes ?? 1000,
+      maxHandshakes: options.maxHandshakes ?? 256,
       handshakeTimeoutMs: options.handshakeTimeoutMs ?? handshakeTimeoutMs,
     };
   }

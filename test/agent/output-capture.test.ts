@@ -109,6 +109,14 @@ describe("fitResult", () => {
     expect(fitted.output[0]?.text).toBe("text");
   });
 
+  it("takes the values from a result that the protocol would refuse", () => {
+    const change = { property: "content", before: null, after: "b", diff: "d".repeat(30_000) };
+    const fitted = fitResult(
+      resultWith([{ ...resultNumber(1), changes: [change] }, resultNumber(2)], "text"),
+    );
+    expect(fitted.results).toEqual([resultNumber(1), resultNumber(2)]);
+  });
+
   it("ends below what a message can carry, whatever the values", () => {
     const value = "v".repeat(50_000);
     const results = Array.from({ length: 500 }, (_, at) => ({

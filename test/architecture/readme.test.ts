@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import ts from "typescript";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { temporaryFolder } from "../support/temp.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { readText, repository } from "./source-tree.ts";
 
 const example = /^```ts\n(.*?)^```$/ms.exec(readText("README.md") ?? "")?.[1] ?? "";

@@ -1,8 +1,8 @@
 /**
  * Durable commits a second, beside what the disk can do in the same run: `node --import tsx test/bench/storage.ts`.
  *
- * Absolute figures depend on the machine and its neighbours; the ratios are the result. Rounds are interleaved, and the
- * median of five is taken.
+ * Absolute figures depend on the machine and its neighbours; the ratios are the result. What is compared runs in turns, a
+ * ratio is taken within each round, and the median of five rounds is printed.
  */
 import { closeSync, fdatasyncSync, fsyncSync, openSync, writeSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -80,26 +80,22 @@ try {
   const measures: Record<string, () => Promise<number>> = {
     raw: () => rawRate(folder),
     one: () => rateOf((n) => small.commit([agent(n % 1_000)])),
-    many: () => rateOf((n) => small.commit([agent(n % 1_000)]), 64),
     large: () => rateOf((n) => large.commit([agent((n * 7_919) % 100_000)])),
+    many: () => rateOf((n) => small.commit([agent(n % 1_000)]), 64),
   };
   const results: Record<string, number[]> = {};
   for (let round = 0; round < rounds; round++) {
     for (const [name, measure] of Object.entries(measures)) (results[name] ??= []).push(await measure());
   }
-  const rate = (name: string): number => median(results[name] ?? []);
+  const rate = (name: string): string => median(results[name] ?? []).toFixed(0);
+  const ratio = (name: string, base: string): number =>
+    median((results[name] ?? []).map((value, round) => value / (results[base]?.[round] ?? NaN)));
   const print = (name: string, value: string): void =>
     void process.stdout.write(`${name.padEnd(44)} ${value}\n`);
-  print("raw preallocated pwrite + fdatasync, per s", rate("raw").toFixed(0));
-  print(
-    "1 writer, commits per s",
-    `${rate("one").toFixed(0)} = ${(rate("one") / rate("raw")).toFixed(2)} x raw`,
-  );
-  print(
-    "64 writers, commits per s",
-    `${rate("many").toFixed(0)} = ${(rate("many") / rate("one")).toFixed(1)} x 1 writer`,
-  );
-  print("1 writer at 100,000 documents", `${(rate("large") / rate("one")).toFixed(2)} x the rate at 1,000`);
+  print("raw preallocated pwrite + fdatasync, per s", rate("raw"));
+  print("1 writer, commits per s", `${rate("one")}: ${ratio("one", "raw").toFixed(2)} x raw`);
+  print("64 writers, commits per s", `${rate("many")}: ${ratio("many", "one").toFixed(1)} x 1 writer`);
+  print("1 writer at 100,000 documents", `${rate("large")}: ${ratio("large", "one").toFixed(2)} x at 1,000`);
   await small.close();
   await large.close();
   const start = performance.now();

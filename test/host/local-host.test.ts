@@ -137,7 +137,9 @@ test("backups are readable by the agent's user alone", () => {
 
 test("a write that fails leaves no temporary file", () => {
   const host = new LocalHost({ stateFolder: join(base, "state") });
-  expect(() => host.files.writeFile(join(base, "work/file"), Buffer.from("x"), { uid: -5 })).toThrow();
+  expect(() => host.files.writeFile(join(base, "work/file"), Buffer.from("x"), { uid: -5 })).toThrow(
+    "The machine refused",
+  );
   expect(readdirSync(join(base, "work"))).toEqual([]);
 });
 

@@ -219,6 +219,7 @@ describe("parseModule", () => {
     ["very many documents", "---\n".repeat(128 * kib)],
     ["very many aliases", `- &a x\n${"- *a\n".repeat(100_000)}`],
     ["aliases of aliases", `- &a [x]\n- &b [*a,*a,*a]\n- &c [*b,*b,*b]\n`],
+    ["very many wrong escapes", `a: "${"\\q".repeat(250_000)}"\n`],
     ["very many line breaks", "\n".repeat(512 * kib)],
   ];
   it.each(hostile)("refuses %s before they cost much", (_name, text) => {

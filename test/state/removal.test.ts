@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { backupsOf } from "../../lib/state/resources/file-prior.ts";
 import { createMachine, declare, outcomes, StateFixture } from "../support/state-fixture.ts";
 
 const folder = { id: "folder", type: "directory", path: "/srv" };
@@ -99,4 +100,14 @@ test("a failure in the middle still remembers what to come back to", async () =>
   const definition = { id: "f", type: "file", path: "/conf", content: "ours", owner: "nobody-knows" };
   await state.run("apply", declare([definition]));
   expect(state.applied).toMatchObject([{ prior: { spec: { path: "/conf", ensure: "present" } } }]);
+});
+
+test("the backups that are still needed are known", async () => {
+  const state = new StateFixture();
+  state.write("/conf", "theirs");
+  await state.run("apply", declare([folder, { id: "f", type: "file", path: "/conf", content: "ours" }]));
+  state.host.backups.prune(backupsOf(state.applied));
+  await state.run("apply", []);
+  expect(state.read("/conf")).toBe("theirs");
+  expect(backupsOf(state.applied)).toEqual(new Set());
 });

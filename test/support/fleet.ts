@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { systemCaller } from "fleetwright";
 import { createAgent, type Agent } from "fleetwright/agent";
 import type { TestOrchestrator } from "fleetwright/testing";
-import { temporaryFolder } from "./temp.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 
 /** A real agent in this process, over the memory transport, with a folder that stands for its machine. */
 export interface TestAgent extends AsyncDisposable {

@@ -5,7 +5,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { leakedSince, liveResources } from "./leaks.ts";
-import { temporaryFolder } from "./temp.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 
 describe("the leak guard", () => {
   it("finds a timer that still runs", async () => {

@@ -8,12 +8,33 @@ export class LimitedDisk implements Disk {
   broken = false;
   /** Which files fail. */
   only = /./;
+  /** Calls of write, and their bytes, so far. */
+  writes = 0;
+  bytesWritten = 0;
+  /** Files that were read from. */
+  readonly filesRead = new Set<string>();
+  /** Writes that wait for {@link hold} to be released. */
+  held = 0;
+  #heldPaths: RegExp | null = null;
+  #released: Promise<void> = Promise.resolve();
 
   async open(path: string, mode: OpenMode): Promise<DiskFile> {
     return this.#limit(path, mode, await nodeDisk.open(path, mode));
   }
 
-  readWhole = nodeDisk.readWhole;
+  /** Makes writes to some files wait until the function it returns is called. */
+  hold(paths: RegExp): () => void {
+    let release = (): void => {};
+    this.#heldPaths = paths;
+    this.#released = new Promise((resolve) => (release = resolve));
+    return release;
+  }
+
+  readWhole(path: string): Promise<Buffer | null> {
+    this.filesRead.add(path);
+    return nodeDisk.readWhole(path);
+  }
+
   createExclusive = nodeDisk.createExclusive;
   list = nodeDisk.list;
   makeFolder = nodeDisk.makeFolder;
@@ -26,8 +47,17 @@ export class LimitedDisk implements Disk {
       if (this.broken && this.only.test(path)) throw systemError("EIO");
     };
     return {
-      read: (position, length) => file.read(position, length),
+      read: (position, length) => {
+        this.filesRead.add(path);
+        return file.read(position, length);
+      },
       write: async (bytes, position) => {
+        this.writes++;
+        this.bytesWritten += bytes.length;
+        if (this.#heldPaths?.test(path)) {
+          this.held++;
+          await this.#released;
+        }
         if (this.full && this.only.test(path)) {
           await file.write(bytes.subarray(0, bytes.length / 2), position);
           throw systemError("ENOSPC");

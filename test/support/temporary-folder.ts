@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 
-/** Makes a folder that is gone after the test. */
+/** Makes an empty folder for the test that runs now, and removes it with everything in it when the test is over. */
 export function temporaryFolder(): string {
-  const path = mkdtempSync(join(tmpdir(), "fleetwright-"));
-  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
-  return path;
+  const folder = mkdtempSync(join(tmpdir(), "fleetwright-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
+  return folder;
 }

@@ -57,7 +57,8 @@ export class VolatileDisk implements Disk {
   async open(path: string, mode: OpenMode): Promise<DiskFile> {
     let inode = this.#names.get(path);
     if (inode === undefined) {
-      if (mode === "read") throw Object.assign(new Error(`ENOENT: ${path}`), { code: "ENOENT" });
+      if (mode === "read" || mode === "update")
+        throw Object.assign(new Error(`ENOENT: ${path}`), { code: "ENOENT" });
       inode = { content: Buffer.alloc(0), durable: Buffer.alloc(0), pending: [] };
       await this.#changeNames([[path, inode]]);
     } else if (mode === "replace") await this.#change(inode, { size: 0 });

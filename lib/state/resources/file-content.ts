@@ -21,6 +21,17 @@ export function desiredContent(spec: ContentProperties): Uint8Array | null {
   return null;
 }
 
+/** Holds one declared content while it is compared: a check of thousands of files makes no garbage. */
+const scratch = Buffer.allocUnsafeSlow(65_536);
+
+/** The declared content as {@link desiredContent} gives it, but good only until the next call. */
+export function contentToCompare(spec: ContentProperties): Uint8Array | null {
+  const { content } = spec;
+  // A character takes at most three bytes of UTF-8 for each of its units.
+  if (content === undefined || content.length * 3 > scratch.length) return desiredContent(spec);
+  return scratch.subarray(0, scratch.write(content, "utf8"));
+}
+
 /** The change of a content: hashes and sizes, and a diff where both sides are text. */
 export function describeContent(spec: ContentProperties, stat: FileStat | null, host: Host): Change {
   const content = desiredContent(spec);

@@ -15,8 +15,12 @@ export function captureFile(path: string, stat: FileStat, host: Host): Prior {
   return { type: "file", spec };
 }
 
-/** The copies that a prior needs to be restored. */
-export function backupsOf(prior: Prior): string[] {
-  const sha256 = prior.spec["content_backup"];
-  return typeof sha256 === "string" ? [sha256] : [];
+/** The copies that these need to be taken back one day: what `host.backups.prune` must keep. */
+export function backupsOf(applied: Iterable<{ prior: Prior | null }>): Set<string> {
+  const kept = new Set<string>();
+  for (const { prior } of applied) {
+    const sha256 = prior?.spec["content_backup"];
+    if (typeof sha256 === "string") kept.add(sha256);
+  }
+  return kept;
 }

@@ -20,7 +20,7 @@ import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { compareAttributes, toFileAttributes } from "./attributes.ts";
 import { describeChange } from "./describe.ts";
-import { describeContent, desiredContent } from "./file-content.ts";
+import { contentToCompare, describeContent, desiredContent } from "./file-content.ts";
 import { captureFile } from "./file-prior.ts";
 import { obstacle } from "./obstacle.ts";
 import {
@@ -100,7 +100,7 @@ function check(spec: FileSpec, host: Host): Change[] {
 
 function look(spec: FileSpec, host: Host): FileComparison {
   if (spec.ensure === "absent") return { stat: host.files.stat(spec.path), same: true };
-  const content = desiredContent(spec);
+  const content = contentToCompare(spec);
   if (content) return host.files.compareFile(spec.path, content);
   const stat = host.files.stat(spec.path);
   if (spec.content_backup === undefined || stat?.kind !== "file") return { stat, same: true };

@@ -22,11 +22,11 @@ import { escapePattern, matchesPattern } from "./line-pattern.ts";
 import { obstacle } from "./obstacle.ts";
 import { ensureSchema, pathSchema } from "./properties.ts";
 
-// eslint-disable-next-line no-control-regex -- a line break would be a second line, NUL makes it no text
 const oneLine = z
   .string()
   .min(1)
   .max(8192)
+  // eslint-disable-next-line no-control-regex -- a line break would be a second line, NUL makes it no text
   .regex(/^[^\n\r\u0000]+$/, "must be one line");
 
 export const lineSchema = z.strictObject({

@@ -5,8 +5,8 @@ import { z } from "zod";
 export const pathSchema = z
   .string()
   .max(4096)
-  // eslint-disable-next-line no-control-regex -- NUL ends a path for the kernel
   .regex(
+    // eslint-disable-next-line no-control-regex -- NUL ends a path for the kernel
     /^(?![\s\S]*\/\/)(?![\s\S]*\/\.{1,2}(?:\/|$))\/[^\u0000]*[^/\u0000]$/,
     "must be an absolute path without . or ..",
   );

@@ -22,11 +22,11 @@ export const symlinkSchema = z
     path: pathSchema,
     ensure: ensureSchema.default("present"),
     /** Where the link points, as it is stored: absolute, or relative to the folder of the link. */
-    // eslint-disable-next-line no-control-regex -- NUL ends a path for the kernel
     target: z
       .string()
       .min(1)
       .max(4096)
+      // eslint-disable-next-line no-control-regex -- NUL ends a path for the kernel
       .regex(/^[^\u0000]+$/)
       .optional(),
     /** Replaces a file that stands at the path; it comes back when the resource is removed. */

@@ -24,7 +24,7 @@ export class BlobFiles {
   append(id: string, bytes: Uint8Array, expectedSize: number | undefined): Promise<number> {
     const own = Uint8Array.from(bytes);
     return this.#enqueue(id, async (path) => {
-      const file = (await this.#openExisting(path, "write")) ?? null;
+      const file = await this.#openExisting(path, "update");
       const size = file === null ? 0 : await file.size();
       try {
         if (expectedSize !== undefined && expectedSize !== size) {
@@ -66,13 +66,7 @@ export class BlobFiles {
     while (this.#queues.size > 0) await Promise.all(this.#queues.values());
   }
 
-  async #openExisting(path: string, mode: "read" | "write"): Promise<DiskFile | null> {
-    if (
-      mode === "write" &&
-      (await this.#openExisting(path, "read").then((file) => file?.close() ?? null)) === null
-    ) {
-      return null;
-    }
+  async #openExisting(path: string, mode: "read" | "update"): Promise<DiskFile | null> {
     try {
       return await this.#disk.open(path, mode);
     } catch (error) {
@@ -99,7 +93,9 @@ export class BlobFiles {
     const before = this.#queues.get(id) ?? Promise.resolve();
     const result = before
       .then(() => work(path))
-      .catch((error: unknown) => Promise.reject(storageError(error)));
+      .catch((error: unknown) => {
+        throw storageError(error);
+      });
     const settled = result.then(
       () => {},
       () => {},

@@ -1,15 +1,16 @@
-import { Low } from "lowdb";
+import type { Low } from "lowdb";
 import type { Logger } from "../../logger.ts";
 import type { Database } from "../database.ts";
 import type { Journal } from "./journal.ts";
 import type { LogFile } from "./log-file.ts";
-import { folderFormat, type Snapshot, type SnapshotFile } from "./snapshot.ts";
+import { emptySnapshot, folderFormat, type Snapshot, type SnapshotFile } from "./snapshot.ts";
 
 /** What a checkpoint brings together. */
 export interface CheckpointParts {
   database: Database;
   journal: Journal;
   logs: ReadonlyMap<string, LogFile>;
+  low: Low<Snapshot>;
   snapshots: SnapshotFile;
   schemaVersion: number;
   /** The journal may grow to this, or to the size of the snapshot if that is larger. */
@@ -20,13 +21,12 @@ export interface CheckpointParts {
 /** Moves what the journal holds into the snapshot and the logs, so that the journal can be dropped. */
 export class Checkpoints {
   readonly #parts: CheckpointParts;
-  readonly #low: Low<Snapshot>;
   #running: Promise<void> | null = null;
   #dueAtBytes: number;
 
   constructor(parts: CheckpointParts) {
     this.#parts = parts;
-    this.#low = new Low<Snapshot>(parts.snapshots, this.#view());
+    this.#forget();
     this.#dueAtBytes = this.#bound();
   }
 
@@ -39,7 +39,7 @@ export class Checkpoints {
     if (this.#running !== null || journal.failure !== null || journal.bytes < this.#dueAtBytes) return;
     try {
       const keepFrom = await journal.rotate();
-      this.#low.data = this.#view();
+      this.#parts.low.data = this.#view();
       this.#running = this.#write(keepFrom);
     } catch (error) {
       this.#postpone();
@@ -49,9 +49,10 @@ export class Checkpoints {
 
   /** Writes a snapshot now, before the storage is in use. */
   async writeNow(): Promise<void> {
-    this.#low.data = this.#view();
+    this.#parts.low.data = this.#view();
     await this.#persistLogs();
-    await this.#low.write();
+    await this.#parts.low.write();
+    this.#forget();
     this.#dueAtBytes = this.#bound();
   }
 
@@ -63,7 +64,7 @@ export class Checkpoints {
   async #write(keepFrom: number): Promise<void> {
     try {
       await this.#persistLogs();
-      await this.#low.write();
+      await this.#parts.low.write();
       await this.#parts.journal.dropBefore(keepFrom);
       this.#dueAtBytes = this.#bound();
     } catch (error) {
@@ -71,14 +72,18 @@ export class Checkpoints {
       this.#postpone();
       this.#parts.logger.error("The snapshot could not be written.", { error });
     } finally {
-      // The documents of the view are kept alive no longer than needed.
-      this.#low.data = { ...this.#low.data, collections: {} };
+      this.#forget();
       this.#running = null;
     }
   }
 
   async #persistLogs(): Promise<void> {
     for (const log of this.#parts.logs.values()) await log.persist();
+  }
+
+  /** The database holds the documents: lowdb's own view of them would keep replaced ones alive. */
+  #forget(): void {
+    this.#parts.low.data = emptySnapshot();
   }
 
   #view(): Snapshot {

@@ -50,9 +50,12 @@ export class CommitPump {
     if (this.#running) await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
-  /** After the microtasks: every caller that the last batch woke up has then submitted what it goes on with. */
+  /**
+   * After what the last batch woke up: every caller has then submitted what it goes on with. And after a turn of the event
+   * loop: a write may have held it up.
+   */
   #scheduleBatch(): void {
-    process.nextTick(() => void this.#runBatch());
+    setImmediate(() => void this.#runBatch());
   }
 
   async #runBatch(): Promise<void> {

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { constants } from "node:fs";
+import { dirname } from "node:path";
+import { constants, fdatasyncSync, writeSync } from "node:fs";
 import {
   link,
   mkdir,
@@ -11,6 +12,7 @@ import {
   writeFile,
   type FileHandle,
 } from "node:fs/promises";
+import { WritePace } from "./write-pace.ts";
 
 /** An open file. Errors carry the operating system's `code`. */
 export interface DiskFile {
@@ -24,8 +26,11 @@ export interface DiskFile {
   close(): Promise<void>;
 }
 
-/** "read": must exist. "write": made if it is new. "durable": as "write", and each write is synced. "replace": emptied. */
-export type OpenMode = "read" | "write" | "durable" | "replace";
+/**
+ * "read" and "update" (read and write): the file must exist. "write": made if it is new. "durable": as "write", and each
+ * write is synced. "replace": made or emptied.
+ */
+export type OpenMode = "read" | "update" | "write" | "durable" | "replace";
 
 /** What the file storage does to the file system: a test puts one that fails, tears and forgets in its place. */
 export interface Disk {
@@ -36,7 +41,7 @@ export interface Disk {
   createExclusive(path: string, text: string): Promise<boolean>;
   /** Names in a folder, in no order. */
   list(folder: string): Promise<string[]>;
-  /** Makes a folder for this user alone, and those above it. */
+  /** Makes a folder for this user alone, and those above it. Their names are durable when it resolves. */
   makeFolder(path: string): Promise<void>;
   rename(from: string, to: string): Promise<void>;
   /** Removes a file; nothing happens when there is none. */
@@ -50,7 +55,7 @@ const ownerOnly = 0o600;
 /** The file system of the machine. */
 export const nodeDisk: Disk = {
   async open(path, mode) {
-    return new NodeFile(await open(path, flagsOf(mode), ownerOnly), mode === "durable" && !syncsEachWrite);
+    return new NodeFile(await open(path, flagsOf(mode), ownerOnly), mode);
   },
   async readWhole(path) {
     try {
@@ -75,19 +80,24 @@ export const nodeDisk: Disk = {
   },
   list: (folder) => readdir(folder),
   async makeFolder(path) {
-    await mkdir(path, { recursive: true, mode: 0o700 });
+    const topmost = await mkdir(path, { recursive: true, mode: 0o700 });
+    if (topmost === undefined) return;
+    for (let made = path; made.length >= topmost.length; made = dirname(made))
+      await syncFolder(dirname(made));
   },
   rename,
   remove: (path) => rm(path, { force: true }),
-  async syncFolder(path) {
-    const folder = await open(path, "r");
-    try {
-      await folder.sync();
-    } finally {
-      await folder.close();
-    }
-  },
+  syncFolder,
 };
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, "r");
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
 
 /** The `code` of an error of the operating system. */
 export function errorCodeOf(error: unknown): string | undefined {
@@ -103,17 +113,19 @@ const syncsEachWrite = process.platform === "linux";
 function flagsOf(mode: OpenMode): number {
   const { O_CREAT, O_DSYNC, O_RDONLY, O_RDWR, O_TRUNC } = constants;
   if (mode === "read") return O_RDONLY;
+  if (mode === "update") return O_RDWR;
   if (mode === "replace") return O_RDWR | O_CREAT | O_TRUNC;
   return mode === "durable" && syncsEachWrite ? O_RDWR | O_CREAT | O_DSYNC : O_RDWR | O_CREAT;
 }
 
 class NodeFile implements DiskFile {
   readonly #handle: FileHandle;
-  readonly #syncAfterWrite: boolean;
+  /** Of a file whose writes are synced; null for any other. */
+  readonly #pace: WritePace | null;
 
-  constructor(handle: FileHandle, syncAfterWrite: boolean) {
+  constructor(handle: FileHandle, mode: OpenMode) {
     this.#handle = handle;
-    this.#syncAfterWrite = syncAfterWrite;
+    this.#pace = mode === "durable" ? new WritePace() : null;
   }
 
   async read(position: number, length: number): Promise<Buffer> {
@@ -128,11 +140,29 @@ class NodeFile implements DiskFile {
   }
 
   async write(bytes: Uint8Array, position: number): Promise<void> {
-    // A nearly full disk takes a part first and complains at the next try.
+    if (this.#pace === null) return this.#writeAll(bytes, position);
+    const start = performance.now();
+    if (this.#pace.isQuick(bytes.length)) this.#writeAllAtOnce(bytes, position);
+    else {
+      await this.#writeAll(bytes, position);
+      if (!syncsEachWrite) await this.#handle.datasync();
+    }
+    this.#pace.note(performance.now() - start);
+  }
+
+  // A nearly full disk takes a part first and complains at the next try: hence the loops.
+  async #writeAll(bytes: Uint8Array, position: number): Promise<void> {
     for (let done = 0; done < bytes.length;) {
       done += (await this.#handle.write(bytes, done, bytes.length - done, position + done)).bytesWritten;
     }
-    if (this.#syncAfterWrite) await this.#handle.datasync();
+  }
+
+  #writeAllAtOnce(bytes: Uint8Array, position: number): void {
+    const { fd } = this.#handle;
+    for (let done = 0; done < bytes.length;) {
+      done += writeSync(fd, bytes, done, bytes.length - done, position + done);
+    }
+    if (!syncsEachWrite) fdatasyncSync(fd);
   }
 
   sync(): Promise<void> {

@@ -1,3 +1,4 @@
+import { Low } from "lowdb";
 import { join } from "node:path";
 import { OrchestratorError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
@@ -11,7 +12,7 @@ import { effectsFromText } from "./effects.ts";
 import { fileNameOf } from "./file-name.ts";
 import { Journal } from "./journal.ts";
 import { LogFile } from "./log-file.ts";
-import { folderFormat, SnapshotFile, type Snapshot } from "./snapshot.ts";
+import { emptySnapshot, folderFormat, SnapshotFile, type Snapshot } from "./snapshot.ts";
 
 /** What a data folder is opened with. */
 export interface FolderOptions {
@@ -43,13 +44,15 @@ export interface OpenFolder {
 export async function openFolder(options: FolderOptions, schema: StorageSchema): Promise<OpenFolder> {
   const { disk, folder, logger } = options;
   const snapshots = new SnapshotFile(disk, join(folder, "db.json"));
-  const snapshot = await snapshots.read();
-  if (snapshot !== null) checkVersions(snapshot, schema);
-  const database = new Database(schema, snapshot ?? { collections: {}, logs: {} });
+  const low = new Low(snapshots, emptySnapshot());
+  await low.read();
+  const snapshot = low.data;
+  checkVersions(snapshot, schema);
+  const database = new Database(schema, snapshot);
   const journal = new Journal(options);
   const logs = new Map<string, LogFile>();
   try {
-    const replayed = await replay(journal, database, snapshot?.sequence ?? 0);
+    const replayed = await replay(journal, database, snapshot.sequence);
     for (const [name, { base }] of Object.entries(database.view().logs)) {
       const log = new LogFile({
         disk,
@@ -59,17 +62,17 @@ export async function openFolder(options: FolderOptions, schema: StorageSchema):
           logger.error("Log entries could not be written to their segment.", { log: name, error }),
       });
       logs.set(name, log);
-      await log.open(snapshot?.logs[name]?.head.sequence ?? 0, base.sequence);
+      await log.open(snapshot.logs[name]?.head.sequence ?? 0, base.sequence);
       for (const entry of replayed.get(name) ?? []) if (entry.sequence > base.sequence) log.append(entry);
     }
     const blobsFolder = join(folder, "blobs");
     await disk.makeFolder(blobsFolder);
     await disk.syncFolder(folder);
-    const parts = { ...options, database, journal, logs, snapshots };
+    const parts = { ...options, database, journal, logs, low, snapshots };
     const checkpoints = new Checkpoints({ ...parts, schemaVersion: schema.version });
-    if (snapshot !== null && snapshot.schema_version < schema.version)
-      await backUp(options, snapshot, database);
-    if (snapshot?.schema_version !== schema.version) await checkpoints.writeNow();
+    const stored = snapshot.schema_version;
+    if (stored > 0 && stored < schema.version) await backUp(options, snapshot, database);
+    if (stored !== schema.version) await checkpoints.writeNow();
     return { database, journal, logs, blobs: new BlobFiles(disk, blobsFolder), checkpoints };
   } catch (error) {
     for (const log of logs.values()) await log.close();

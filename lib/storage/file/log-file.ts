@@ -75,7 +75,7 @@ export class LogFile implements LogEntries {
   /** Takes in an entry that is durable in the journal. */
   append(entry: LogEntry): void {
     this.#waiting.push(entry);
-    if (this.#waiting.length < maxWaiting || this.#flushScheduled) return;
+    if (this.#waiting.length % maxWaiting !== 0 || this.#flushScheduled) return;
     this.#flushScheduled = true;
     this.#enqueue(() => this.#flush()).then(
       () => (this.#flushScheduled = false),
@@ -99,7 +99,7 @@ export class LogFile implements LogEntries {
     } catch (error) {
       // Trimmed while it was read.
       if (!this.#segments.includes(segment)) return [];
-      throw error;
+      throw storageError(error);
     }
   }
 
@@ -144,8 +144,9 @@ export class LogFile implements LogEntries {
     while (this.#waiting.length > 0) {
       const { segment, file } = await this.#segmentToFill(this.#waiting[0] as LogEntry);
       const records: Buffer[] = [];
+      const room = Math.min(sliceBytes, this.#options.segmentBytes - segment.bytes);
       let bytes = 0;
-      while (records.length < this.#waiting.length && bytes < sliceBytes) {
+      while (records.length < this.#waiting.length && bytes < room) {
         const record = segment.encode(this.#waiting[records.length] as LogEntry);
         records.push(record);
         bytes += record.length;

@@ -18,6 +18,11 @@ export interface Snapshot extends DatabaseView {
 /** The version of the form of the data folder that this code writes. */
 export const folderFormat = 1;
 
+/** What is read where nothing was stored yet: schema versions begin at 1. */
+export function emptySnapshot(): Snapshot {
+  return { format: folderFormat, schema_version: 0, sequence: 0, logs: {}, collections: {} };
+}
+
 const sliceBytes = 64 * 1_024;
 const trailerPattern = /,"crc32":"([0-9a-f]{8})"\}$/;
 const trailerBytes = `,"crc32":"00000000"}`.length;

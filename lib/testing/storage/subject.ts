@@ -50,7 +50,9 @@ export async function withStorage(
   };
   try {
     await subject.storage.open(testSchema);
-    await run({ ...subject, again });
+    const { storage, clock, setFull } = subject;
+    const fill = setFull === undefined ? {} : { setFull: (full: boolean) => setFull.call(subject, full) };
+    await run({ storage, clock, again, dispose: () => subject.dispose(), ...fill });
   } finally {
     subject.setFull?.(false);
     for (const storage of opened) await storage.close();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../internal/json.ts";
-import { beforeAndAfterRestart, assertRefused, putAgent, reopen, type StorageCase } from "./subject.ts";
+import { beforeAndAfterRestart, assertRefused, putAgent, type StorageCase } from "./subject.ts";
 
 const oddKeys = [
   "",

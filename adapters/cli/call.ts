@@ -1,0 +1,89 @@
+/** One run of a command: what it may use. */
+import { existsSync } from "node:fs";
+import type { Page } from "fleetwright";
+import { createClient } from "../client/client.ts";
+import type { Client } from "../client/client.ts";
+import type { Query } from "../client/http.ts";
+import { readSigner } from "../client/node-signer.ts";
+import type { CommandContext, ExitCode } from "./context.ts";
+import { defaultUrl, readProfile, writeProfile } from "./profile.ts";
+import { toTable } from "./text.ts";
+import type { Column } from "./text.ts";
+
+/** Options that every command takes. */
+export interface GlobalOptions {
+  json?: boolean;
+  url?: string;
+}
+
+/** What a command does; resolves with its exit code, 0 where it says nothing. */
+export type Work<Args extends unknown[]> = (call: CommandCall, ...args: Args) => Promise<ExitCode | void>;
+
+/** Turns the work of a command into an action for commander. */
+export type Run = <Args extends unknown[]>(work: Work<Args>) => (...args: Args) => Promise<void>;
+
+/** One run of a command. */
+export class CommandCall {
+  readonly context: CommandContext;
+  readonly options: GlobalOptions;
+  #client: Client | null = null;
+
+  constructor(context: CommandContext, options: GlobalOptions) {
+    this.context = context;
+    this.options = options;
+  }
+
+  /** Calls the server as the user who signed in; signs in again by itself when the session has ended. */
+  get client(): Client {
+    return (this.#client ??= this.#connect());
+  }
+
+  /** Shows a result: as the API's JSON for programs, else as text. */
+  show(value: unknown, text: () => string): void {
+    this.context.stdout(this.options.json ? `${JSON.stringify(value, null, 2)}\n` : text());
+  }
+
+  /** Shows a list, read page by page up to a limit. */
+  async showList<Item>(
+    list: (query: Query) => Promise<Page<Item>>,
+    query: Query & { limit?: number },
+    columns: readonly Column<Item>[],
+  ): Promise<void> {
+    const page = await collect(list, query);
+    this.show(page, () => toTable(page.items, columns));
+    if (page.next_cursor !== null && !this.options.json) {
+      this.context.stderr(`There are more than ${page.items.length}; --limit shows more.\n`);
+    }
+  }
+
+  #connect(): Client {
+    const profile = readProfile(this.context);
+    const url = this.options.url ?? this.context.environment["FLEETWRIGHT_URL"] ?? profile?.url ?? defaultUrl;
+    if (!profile) return createClient({ url });
+    const signer = existsSync(profile.key) ? { signer: readSigner(profile.key) } : {};
+    // A session belongs to the server that opened it, and no other is to see its token.
+    if (url !== profile.url) return createClient({ url, ...signer });
+    const { token } = profile;
+    const onToken = (fresh: string): void => writeProfile(this.context, { ...profile, token: fresh });
+    // Without a token the user has signed out, and stays so until the next login.
+    return token === undefined ? createClient({ url }) : createClient({ url, token, onToken, ...signer });
+  }
+}
+
+const largestPage = 500;
+
+async function collect<Item>(
+  list: (query: Query) => Promise<Page<Item>>,
+  query: Query & { limit?: number },
+): Promise<Page<Item>> {
+  const { limit = 100, ...filter } = query;
+  const items: Item[] = [];
+  let cursor: string | null = null;
+  do {
+    const size = Math.min(largestPage, limit - items.length);
+    const page: Page<Item> = await list({ ...filter, limit: size, ...(cursor !== null && { cursor }) });
+    items.push(...page.items);
+    cursor = page.next_cursor;
+  } while (cursor !== null && items.length < limit);
+  return { items, next_cursor: cursor };
+}

@@ -1,0 +1,112 @@
+import type { Agent } from "fleetwright";
+import type { Command } from "commander";
+import type { Run } from "../call.ts";
+import { findAgent } from "../find-agent.ts";
+import { limitOption } from "../options.ts";
+import { toFacts, toLines, toTable } from "../text.ts";
+import type { Column } from "../text.ts";
+
+/** `fleetwright agents ...` */
+export function addAgentsCommands(program: Command, run: Run): void {
+  const agents = program.command("agents").description("the machines of the fleet");
+  agents
+    .command("list")
+    .description("list agents")
+    .option("--status <status>", "only pending, approved or rejected ones")
+    .option("--selector <selector>", "only those that it matches")
+    .option("--search <text>", "only those with this in their name")
+    .option(...limitOption)
+    .action(
+      run((call, options: { status?: string; selector?: string; search?: string; limit?: number }) =>
+        call.showList(call.client.agents.list, options, columns),
+      ),
+    );
+  agents
+    .command("show <agent>")
+    .description("show one agent")
+    .action(
+      run(async (call, text: string) => {
+        const agent = await findAgent(call.client, text);
+        call.show(agent, () => describeAgent(agent));
+      }),
+    );
+  agents
+    .command("approve <agent>")
+    .description("let an agent into the fleet")
+    .option("--name <name>", "its name; default its hostname")
+    .action(
+      run(async (call, text: string, { name }: { name?: string }) => {
+        const { node_id } = await findAgent(call.client, text);
+        const body = { status: "approved", ...(name !== undefined && { name }) } as const;
+        const agent = await call.client.agents.setStatus(node_id, body);
+        call.show(agent, () => toLines([`${agent.name ?? node_id} is approved.`]));
+      }),
+    );
+  agents
+    .command("reject <agent>")
+    .description("keep an agent out")
+    .action(
+      run(async (call, text: string) => {
+        const { node_id } = await findAgent(call.client, text);
+        const agent = await call.client.agents.setStatus(node_id, { status: "rejected" });
+        call.show(agent, () => toLines([`${agent.name ?? node_id} is rejected.`]));
+      }),
+    );
+  agents
+    .command("remove <agent>")
+    .description("forget a rejected agent")
+    .action(
+      run(async (call, text: string) => {
+        const { node_id } = await findAgent(call.client, text);
+        await call.client.agents.remove(node_id);
+        call.show(null, () => toLines([`${node_id} is removed.`]));
+      }),
+    );
+  agents
+    .command("attributes <agent>")
+    .description("show what an agent tells of its machine")
+    .action(
+      run(async (call, text: string) => {
+        const { node_id } = await findAgent(call.client, text);
+        const attributes = await call.client.agents.attributes(node_id);
+        call.show(attributes, () => toTable(Object.entries(attributes.attributes), attributeColumns));
+      }),
+    );
+}
+
+const columns: readonly Column<Agent>[] = [
+  ["NODE", ({ node_id }) => node_id],
+  ["NAME", ({ name }) => name],
+  ["HOSTNAME", ({ hostname }) => hostname],
+  ["STATUS", ({ status }) => status],
+  ["CONNECTED", ({ connected }) => (connected ? "yes" : "no")],
+  ["TAGS", ({ tags }) => describeTags(tags)],
+];
+
+const attributeColumns: readonly Column<[string, string | number | boolean]>[] = [
+  ["ATTRIBUTE", ([name]) => name],
+  ["VALUE", ([, value]) => String(value)],
+];
+
+function describeTags(tags: Agent["tags"]): string {
+  return Object.entries(tags)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(" ");
+}
+
+function describeAgent(agent: Agent): string {
+  return toFacts([
+    ["node_id", agent.node_id],
+    ["name", agent.name],
+    ["hostname", agent.hostname],
+    ["status", agent.status],
+    ["connected", agent.connected ? "yes" : "no"],
+    ["platform", agent.platform],
+    ["agent version", agent.agent_version],
+    ["address", agent.remote_address],
+    ["first seen", agent.first_seen_at],
+    ["last seen", agent.last_seen_at],
+    ["approved by", agent.approved_by],
+    ["tags", describeTags(agent.tags)],
+  ]);
+}

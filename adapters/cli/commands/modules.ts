@@ -1,0 +1,77 @@
+import { readFileSync } from "node:fs";
+import type { Module } from "fleetwright";
+import type { Command } from "commander";
+import type { CommandCall, Run } from "../call.ts";
+import { UsageError } from "../failure.ts";
+import { integer, limitOption } from "../options.ts";
+import { toLines, toSafeText } from "../text.ts";
+import type { Column } from "../text.ts";
+
+/** `fleetwright modules ...` */
+export function addModulesCommands(program: Command, run: Run): void {
+  const modules = program.command("modules").description("declared state, in YAML");
+  modules
+    .command("list")
+    .description("list modules")
+    .option(...limitOption)
+    .action(
+      run((call, options: { limit?: number }) => call.showList(call.client.modules.list, options, columns)),
+    );
+  modules
+    .command("show <name>")
+    .description("show the content of a module")
+    .option("--revision <number>", "an older revision", integer(1, 1_000_000_000))
+    .action(
+      run(async (call, name: string, options: { revision?: number }) => {
+        const module = await call.client.modules.get(name, options);
+        call.show(module, () => toSafeText(module.content));
+      }),
+    );
+  modules
+    .command("upload <file...>")
+    .description("upload modules; - is standard input")
+    .action(
+      run(async (call, files: string[]) => {
+        const uploaded = [];
+        for (const file of files) {
+          const module = await call.client.modules.upload({ content: await read(call, file) });
+          uploaded.push(module);
+          if (!call.options.json) call.context.stdout(`${describeUpload(module)}\n`);
+        }
+        if (call.options.json) call.show(uploaded.length === 1 ? uploaded[0] : uploaded, () => "");
+      }),
+    );
+  modules
+    .command("remove <name>")
+    .description("remove a module that no assignment uses")
+    .action(
+      run(async (call, name: string) => {
+        await call.client.modules.remove(name);
+        call.show(null, () => toLines([`${name} is removed.`]));
+      }),
+    );
+}
+
+const columns: readonly Column<Module>[] = [
+  ["MODULE", ({ name }) => name],
+  ["REVISION", ({ revision }) => revision],
+  ["RESOURCES", ({ resource_count }) => resource_count],
+  ["USED BY", ({ used_by }) => used_by.join(" ")],
+  ["UPLOADED", ({ uploaded_at }) => uploaded_at],
+  ["BY", ({ uploaded_by }) => uploaded_by],
+];
+
+function describeUpload({ name, revision, created }: Module & { created: boolean }): string {
+  return created
+    ? `${name} is now at revision ${revision}.`
+    : `${name} is at revision ${revision} as before.`;
+}
+
+async function read(call: CommandCall, file: string): Promise<string> {
+  if (file === "-") return call.context.readInput();
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    throw new UsageError(`${file} can't be read (${(error as NodeJS.ErrnoException).code ?? "unknown"}).`);
+  }
+}

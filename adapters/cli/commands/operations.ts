@@ -1,0 +1,71 @@
+import type { OperationOutputList } from "fleetwright";
+import type { Command } from "commander";
+import type { Run } from "../call.ts";
+import { findAgent } from "../find-agent.ts";
+import { limitOption } from "../options.ts";
+import { describeOperation, operationColumns } from "../show-results.ts";
+import { toLine, toLines, toSafeText } from "../text.ts";
+
+interface ListOptions {
+  agent?: string;
+  kind?: string;
+  status?: string;
+  assignment?: string;
+  limit?: number;
+}
+
+/** `fleetwright operations ...` */
+export function addOperationsCommands(program: Command, run: Run): void {
+  const operations = program.command("operations").description("plans and applies, and what came of them");
+  operations
+    .command("list")
+    .description("list operations, newest first")
+    .option("--agent <agent>", "only those of one agent")
+    .option("--kind <kind>", "only plan or apply")
+    .option("--status <status>", "only those with this status")
+    .option("--assignment <name>", "only those of one assignment")
+    .option(...limitOption)
+    .action(
+      run(async (call, { agent, ...filter }: ListOptions) => {
+        const node = agent === undefined ? {} : { node_id: (await findAgent(call.client, agent)).node_id };
+        await call.showList(call.client.operations.list, { ...filter, ...node }, operationColumns);
+      }),
+    );
+  operations
+    .command("show <operation>")
+    .description("show an operation with every resource")
+    .action(
+      run(async (call, operationId: string) => {
+        const operation = await call.client.operations.get(operationId);
+        call.show(operation, () => describeOperation(operation));
+      }),
+    );
+  operations
+    .command("output <operation>")
+    .description("show what scripts printed")
+    .action(
+      run(async (call, operationId: string) => {
+        const { node_id } = await call.client.operations.get(operationId);
+        const output = await call.client.operations.output(node_id, operationId);
+        call.show(output, () => describeOutput(output));
+      }),
+    );
+  operations
+    .command("cancel <operation>")
+    .description("stop an operation after the change in progress")
+    .action(
+      run(async (call, operationId: string) => {
+        const operation = await call.client.operations.cancel(operationId);
+        call.show(operation, () => toLines([`${operationId} is ${operation.status}.`]));
+      }),
+    );
+}
+
+function describeOutput({ output }: OperationOutputList): string {
+  return output
+    .map(({ module, resource_id, stream, text, truncated }) => {
+      const head = toLine(`== ${module}/${resource_id} ${stream}${truncated ? " (truncated)" : ""}`);
+      return toLines([head, toSafeText(text).replace(/\n$/, "")]);
+    })
+    .join("");
+}

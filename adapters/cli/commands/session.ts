@@ -1,0 +1,120 @@
+import { appendFileSync, existsSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import type { Command } from "commander";
+import { createClient } from "../../client/client.ts";
+import { createKeyFile, readSigner } from "../../client/node-signer.ts";
+import { UsageError } from "../failure.ts";
+import type { CommandCall, Run } from "../call.ts";
+import { adminKeysFile } from "../first-admin.ts";
+import { defaultUrl, keyPath, makePrivateFolder, readProfile, writeProfile } from "../profile.ts";
+import { toFacts, toLines, toTable } from "../text.ts";
+
+/** `fleetwright init|login|logout|whoami|status` */
+export function addSessionCommands(program: Command, run: Run): void {
+  program
+    .command("init")
+    .description("make a key pair to sign in with")
+    .option("--username <name>", "the name that an Admin is told to add", "me")
+    .option("--data-dir <folder>", "the data folder of a server on this machine: become its Admin")
+    .action(run(async (call, options: InitOptions) => init(call, options)));
+  program
+    .command("login")
+    .description("sign in")
+    .option("--key <file>", "private key, PEM; default the one that init made")
+    .action(run(login));
+  program
+    .command("logout")
+    .description("end the session")
+    .action(
+      run(async (call) => {
+        const profile = readProfile(call.context);
+        if (profile?.token === undefined) return call.show(null, () => "Nobody was signed in.\n");
+        const { token: _, ...rest } = profile;
+        // Forgotten here first: whatever the server says, this machine can't use it any more.
+        writeProfile(call.context, rest);
+        await createClient({ url: profile.url, token: profile.token }).signOut();
+        return call.show(null, () => "Signed out.\n");
+      }),
+    );
+  program
+    .command("whoami")
+    .description("tell who is signed in")
+    .action(
+      run(async (call) => {
+        const session = await call.client.session.get();
+        const { username, role } = session.operator;
+        call.show(session, () => toLines([`${username}, ${role}, at ${call.client.url}`]));
+      }),
+    );
+  program
+    .command("status")
+    .description("tell whether the server works")
+    .action(
+      run(async (call) => {
+        const status = await call.client.status.get();
+        call.show(
+          status,
+          () =>
+            toFacts([
+              ["url", call.client.url],
+              ["status", status.status],
+              ["version", status.version],
+              ["orchestrator key", status.public_key],
+            ]) +
+            (status.checks
+              ? toTable(status.checks, [
+                  ["CHECK", ({ name }) => name],
+                  ["STATUS", (check) => check.status],
+                  ["DETAIL", ({ detail }) => detail],
+                ])
+              : ""),
+        );
+      }),
+    );
+}
+
+interface InitOptions {
+  username: string;
+  dataDir?: string;
+}
+
+async function init(call: CommandCall, { username, dataDir }: InitOptions): Promise<void> {
+  const path = keyPath(call.context);
+  makePrivateFolder(dirname(path));
+  const { publicKey } = existsSync(path) ? readSigner(path) : createKeyFile(path);
+  const next = dataDir === undefined ? askAdmin(username, publicKey) : becomeAdmin(dataDir, publicKey);
+  call.show({ public_key: publicKey, key: path }, () =>
+    toFacts([
+      ["Key", path],
+      ["Public key", publicKey],
+      ["Next", next],
+    ]),
+  );
+}
+
+function askAdmin(username: string, publicKey: string): string {
+  return `an Admin runs: fleetwright operators add ${username} ${publicKey} --role Operator`;
+}
+
+function becomeAdmin(dataDir: string, publicKey: string): string {
+  const folder = resolve(dataDir);
+  if (!existsSync(folder)) throw new UsageError(`There is no folder ${folder}.`);
+  appendFileSync(join(folder, adminKeysFile), `${publicKey}\n`, { mode: 0o600 });
+  return "start the server again, then: fleetwright login";
+}
+
+async function login(call: CommandCall, options: { key?: string }): Promise<void> {
+  const { context } = call;
+  const before = readProfile(context);
+  const url = call.options.url ?? context.environment["FLEETWRIGHT_URL"] ?? before?.url ?? defaultUrl;
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
+    throw new UsageError(`${JSON.stringify(url)} is no http or https address.`);
+  }
+  const key = resolve(options.key ?? before?.key ?? keyPath(context));
+  const session = await createClient({ url, signer: readSigner(key) }).signIn();
+  writeProfile(context, { url, key, token: session.token });
+  const { operator, expires_at } = session;
+  call.show({ operator, expires_at }, () =>
+    toLines([`Signed in to ${url} as ${operator.username}, ${operator.role}.`]),
+  );
+}

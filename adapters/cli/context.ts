@@ -1,0 +1,30 @@
+/** What a command sees of the process that runs it. */
+
+/** The surroundings of one run of the command line; a test brings its own. */
+export interface CommandContext {
+  /** Results: what a pipe gets. */
+  stdout(text: string): void;
+  /** Errors, notices and logs. */
+  stderr(text: string): void;
+  /** Environment variables. */
+  environment: Readonly<Record<string, string | undefined>>;
+  /** Reads standard input to its end. */
+  readInput(): Promise<string>;
+  /** Resolves when the process is asked to end. Until it is called, a signal ends the process at once. */
+  untilStopped(): Promise<void>;
+}
+
+/** Exit codes, explained in docs/command-line.md. */
+export const exitCode = {
+  ok: 0,
+  failure: 1,
+  usage: 2,
+  /** A plan would change something, or a machine has drifted. */
+  differs: 3,
+  notSignedIn: 4,
+  /** An operation had not ended when the command stopped waiting. */
+  unfinished: 5,
+} as const;
+
+/** One of {@link exitCode}. */
+export type ExitCode = (typeof exitCode)[keyof typeof exitCode];

@@ -1,0 +1,49 @@
+/** What a command says when it fails, and the exit code. */
+import { isOrchestratorError } from "fleetwright";
+import type { Issue } from "fleetwright";
+import { CommanderError } from "commander";
+import { ApiError } from "../client/api-error.ts";
+import type { ProblemFault } from "../client/api-error.ts";
+import { exitCode } from "./context.ts";
+import type { ExitCode } from "./context.ts";
+import { alignRows, toLine, toLines } from "./text.ts";
+
+/** The command was not used as it must be. */
+export class UsageError extends Error {}
+
+/** Puts an error into a line, and one more for each fault of the input. */
+export function describeFailure(error: unknown): { text: string; code: ExitCode } {
+  if (error instanceof CommanderError) {
+    // Help and version were asked for; what else commander refuses it has explained already.
+    return { text: "", code: error.exitCode === 0 ? exitCode.ok : exitCode.usage };
+  }
+  if (error instanceof UsageError) return { text: say(error.message, []), code: exitCode.usage };
+  if (error instanceof ApiError) {
+    const { code, message, problem, status } = error;
+    const hint = status === 401 ? ["Sign in with `fleetwright login`."] : [];
+    const faults = (problem.errors ?? []).map(toFault);
+    return {
+      text: say(`${code}: ${message}`, [...alignRows(faults), ...hint]),
+      code: status === 401 ? exitCode.notSignedIn : exitCode.failure,
+    };
+  }
+  if (isOrchestratorError(error)) {
+    const faults = alignRows(error.issues.map(fromIssue).map(toFault));
+    return { text: say(`${error.code}: ${error.message}`, faults), code: exitCode.failure };
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  return { text: say(`INTERNAL: ${message}`, []), code: exitCode.failure };
+}
+
+function say(first: string, others: readonly string[]): string {
+  return toLines([`fleetwright: ${toLine(first)}`, ...others.map((line) => `  ${line}`)]);
+}
+
+function toFault({ pointer, message, line, column }: ProblemFault): string[] {
+  const place = line === undefined ? [] : [`${line}:${column ?? 1}`];
+  return [...place, toLine(pointer), toLine(message)];
+}
+
+function fromIssue({ path, ...rest }: Issue): ProblemFault {
+  return { pointer: path.map((step) => `/${step}`).join(""), ...rest };
+}

@@ -1,0 +1,16 @@
+/** The real process as the surroundings of the command line. */
+import { text } from "node:stream/consumers";
+import type { CommandContext } from "./context.ts";
+
+/** This process: its streams, its environment, its signals. */
+export const processContext: CommandContext = {
+  stdout: (piece) => void process.stdout.write(piece),
+  stderr: (piece) => void process.stderr.write(piece),
+  environment: process.env,
+  readInput: () => text(process.stdin),
+  untilStopped: () =>
+    new Promise((resolve) => {
+      // Once each: the second signal of a kind ends the process at once.
+      for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());
+    }),
+};

@@ -1,0 +1,91 @@
+/** What the command line remembers between two runs, in the folder of its user: which server, which key, which session. */
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from "node:fs";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
+import { OrchestratorError } from "fleetwright";
+import type { CommandContext } from "./context.ts";
+
+/** One user's sign-in. */
+export interface Profile {
+  url: string;
+  /** Path of the key file. */
+  key: string;
+  /** Secret; absent after signing out. */
+  token?: string;
+}
+
+/** Where a server is unless somebody says otherwise. */
+export const defaultUrl = "http://127.0.0.1:4748";
+
+/** The folder of the user: `FLEETWRIGHT_HOME`, or `~/.config/fleetwright`. */
+export function homeFolder({ environment }: CommandContext): string {
+  const { FLEETWRIGHT_HOME, HOME } = environment;
+  return FLEETWRIGHT_HOME ?? join(HOME ?? homedir(), ".config", "fleetwright");
+}
+
+/** Where the user's own key lies. */
+export function keyPath(context: CommandContext): string {
+  return join(homeFolder(context), "key");
+}
+
+/**
+ * Reads the profile; null where nobody has signed in yet.
+ *
+ * @throws {OrchestratorError} `CONFIGURATION_INVALID` where the file is damaged.
+ */
+export function readProfile(context: CommandContext): Profile | null {
+  const path = profilePath(context);
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw damaged(path, error);
+  }
+  try {
+    const { url, key, token } = JSON.parse(text) as Partial<Profile>;
+    if (typeof url !== "string" || typeof key !== "string") throw new TypeError("url and key are missing");
+    return { url, key, ...(typeof token === "string" && { token }) };
+  } catch (error) {
+    throw damaged(path, error);
+  }
+}
+
+/** Writes the profile, readable by its owner only. */
+export function writeProfile(context: CommandContext, profile: Profile): void {
+  const path = profilePath(context);
+  makePrivateFolder(dirname(path));
+  const aside = `${path}.${process.pid}`;
+  rmSync(aside, { force: true });
+  const file = openSync(aside, "wx", 0o600);
+  try {
+    writeSync(file, `${JSON.stringify(profile, null, 2)}\n`);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  renameSync(aside, path);
+}
+
+/** Makes a folder that only its owner can look into, and those above it. */
+export function makePrivateFolder(path: string): void {
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+}
+
+function profilePath(context: CommandContext): string {
+  return join(homeFolder(context), "profile.json");
+}
+
+function damaged(path: string, cause: unknown): OrchestratorError {
+  const message = `${path} can't be read; \`fleetwright login\` writes it anew once it is gone.`;
+  return new OrchestratorError("CONFIGURATION_INVALID", { message, cause });
+}

@@ -1,0 +1,65 @@
+/** The command line as a whole: every noun, the options that all share, and what a failure looks like. */
+import { version } from "fleetwright";
+import { Command } from "commander";
+import { CommandCall } from "./call.ts";
+import type { GlobalOptions, Run } from "./call.ts";
+import { addAgentCommand } from "./commands/agent.ts";
+import { addAgentsCommands } from "./commands/agents.ts";
+import { addAssignmentsCommands } from "./commands/assignments.ts";
+import { addAuditCommands } from "./commands/audit.ts";
+import { addModulesCommands } from "./commands/modules.ts";
+import { addOperationsCommands } from "./commands/operations.ts";
+import { addOperatorsCommands } from "./commands/operators.ts";
+import { addServeCommand } from "./commands/serve.ts";
+import { addSessionCommands } from "./commands/session.ts";
+import { addStateCommands } from "./commands/state.ts";
+import { addTagsCommands } from "./commands/tags.ts";
+import { exitCode } from "./context.ts";
+import type { CommandContext, ExitCode } from "./context.ts";
+import { describeFailure } from "./failure.ts";
+
+/**
+ * Runs the command line.
+ *
+ * @param args - What stands after the name of the program.
+ * @returns The exit code; never rejects.
+ */
+export async function runCommandLine(args: readonly string[], context: CommandContext): Promise<ExitCode> {
+  let code: ExitCode = exitCode.ok;
+  const program = new Command("fleetwright")
+    .description("Orchestrates a fleet of machines: declared state, plan and apply, drift, audit.")
+    .version(version)
+    .option("--json", "print the API's JSON")
+    .option("--url <url>", "where the server is")
+    .showHelpAfterError("(--help tells more)")
+    .exitOverride()
+    .configureOutput({ writeOut: context.stdout, writeErr: context.stderr });
+  const run: Run =
+    (work) =>
+    async (...given) => {
+      code = (await work(new CommandCall(context, program.opts<GlobalOptions>()), ...given)) ?? exitCode.ok;
+    };
+  for (const add of commands) add(program, run);
+  try {
+    await program.parseAsync(args, { from: "user" });
+    return code;
+  } catch (error) {
+    const failure = describeFailure(error);
+    context.stderr(failure.text);
+    return failure.code;
+  }
+}
+
+const commands = [
+  addServeCommand,
+  addAgentCommand,
+  addSessionCommands,
+  addAgentsCommands,
+  addTagsCommands,
+  addModulesCommands,
+  addAssignmentsCommands,
+  addStateCommands,
+  addOperationsCommands,
+  addOperatorsCommands,
+  addAuditCommands,
+];

@@ -1,0 +1,99 @@
+/** Settings of the server: flag over environment over file over default. */
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { OrchestratorError } from "fleetwright";
+import type { CommandContext } from "./context.ts";
+import { logLevels } from "./logger.ts";
+import type { LogLevel } from "./logger.ts";
+
+/** Everything that the server can be told, with every default applied. */
+export interface ServerSettings {
+  host: string;
+  port: number;
+  /** Absolute. */
+  dataDir: string;
+  adminPublicKeys: string[];
+  /** Certificate and key, PEM; null for plain HTTP. */
+  tls: { cert: string; key: string } | null;
+  trustedProxies: string[];
+  logLevel: LogLevel;
+  allowInsecure: boolean;
+}
+
+/** Flags as given; what is absent comes from elsewhere. */
+export interface ServerFlags {
+  host?: string;
+  port?: string;
+  dataDir?: string;
+  adminPublicKeys?: string;
+  tlsCertFile?: string;
+  tlsKeyFile?: string;
+  trustedProxies?: string;
+  logLevel?: string;
+  allowInsecure?: boolean;
+}
+
+/**
+ * Reads the settings. `FLEETWRIGHT_X` is the value, `FLEETWRIGHT_X_FILE` a file that holds it.
+ *
+ * @throws {OrchestratorError} `CONFIGURATION_INVALID` for one that can't be read or makes no sense, by name.
+ */
+export function readSettings({ environment }: CommandContext, flags: ServerFlags): ServerSettings {
+  const read = (name: string, flag?: string): string | undefined =>
+    flag ?? environment[`FLEETWRIGHT_${name}`] ?? readIfNamed(environment[`FLEETWRIGHT_${name}_FILE`], name);
+  const cert = read("TLS_CERT", readIfNamed(flags.tlsCertFile, "TLS_CERT"));
+  const key = read("TLS_KEY", readIfNamed(flags.tlsKeyFile, "TLS_KEY"));
+  return {
+    host: read("HOST", flags.host) ?? "127.0.0.1",
+    port: toPort(read("PORT", flags.port) ?? "4748"),
+    dataDir: resolve(read("DATA_DIR", flags.dataDir) ?? ".fleetwright"),
+    adminPublicKeys: toList(read("ADMIN_PUBLIC_KEYS", flags.adminPublicKeys)),
+    tls: toTls(cert, key),
+    trustedProxies: toList(read("TRUSTED_PROXIES", flags.trustedProxies)),
+    logLevel: toLogLevel(read("LOG_LEVEL", flags.logLevel) ?? "info"),
+    allowInsecure: flags.allowInsecure ?? toBoolean(read("ALLOW_INSECURE") ?? "false"),
+  };
+}
+
+function readIfNamed(path: string | undefined, name: string): string | undefined {
+  if (path === undefined) return undefined;
+  try {
+    return readFileSync(path, "utf8").trim();
+  } catch (cause) {
+    const { code = "unknown" } = cause as NodeJS.ErrnoException;
+    throw refused(name, `its file ${path} can't be read (${code})`);
+  }
+}
+
+function toPort(text: string): number {
+  const port = Number(text);
+  if (!/^\d+$/.test(text) || port > 65_535)
+    throw refused("PORT", "it must be a whole number from 0 to 65535");
+  return port;
+}
+
+function toList(text: string | undefined): string[] {
+  return (text ?? "").split(/[\s,]+/).filter((part) => part !== "");
+}
+
+function toTls(cert: string | undefined, key: string | undefined): ServerSettings["tls"] {
+  if (cert === undefined && key === undefined) return null;
+  if (cert === undefined) throw refused("TLS_CERT", "it is needed beside FLEETWRIGHT_TLS_KEY");
+  if (key === undefined) throw refused("TLS_KEY", "it is needed beside FLEETWRIGHT_TLS_CERT");
+  return { cert, key };
+}
+
+function toLogLevel(text: string): LogLevel {
+  const level = logLevels.find((known) => known === text);
+  if (!level) throw refused("LOG_LEVEL", `it must be one of ${logLevels.join(", ")}`);
+  return level;
+}
+
+function toBoolean(text: string): boolean {
+  if (text !== "true" && text !== "false") throw refused("ALLOW_INSECURE", "it must be true or false");
+  return text === "true";
+}
+
+function refused(name: string, reason: string): OrchestratorError {
+  return new OrchestratorError("CONFIGURATION_INVALID", { message: `FLEETWRIGHT_${name}: ${reason}.` });
+}

@@ -1,0 +1,76 @@
+/** Operations and the results of their resources, for people. */
+import type { Change, Counts, DriftDetail, Operation, OperationDetail, ResourceResult } from "fleetwright";
+import { alignRows, toLine, toLines, toSafeText } from "./text.ts";
+
+/** One line an operation, one a resource, and below each what differs. */
+export function describeOperation(operation: OperationDetail): string {
+  const { agent_name, kind, status, error, operation_id } = operation;
+  const reason = error ? `: ${error.code}: ${error.message}` : "";
+  return toLines([
+    toLine(`${agent_name}: ${kind} ${status} (${describeCounts(operation.counts)})${reason}`),
+    ...describeResults(operation.resources),
+    `  operation ${operation_id}`,
+  ]);
+}
+
+/** The same for a drift check. */
+export function describeDrift(name: string, drift: DriftDetail): string {
+  const words = { in_sync: "in sync", drifted: "drifted" } as Partial<Record<string, string>>;
+  return toLines([
+    toLine(`${name}: ${words[drift.status] ?? drift.status} (${describeCounts(drift.counts)})`),
+    ...describeResults(drift.resources),
+    `  drift check ${drift.drift_id}`,
+  ]);
+}
+
+/** Counts that are not zero, e.g. "2 changed, 5 unchanged". */
+export function describeCounts(counts: Counts): string {
+  const told = (["changed", "would_change", "unchanged", "failed", "skipped"] as const)
+    .filter((outcome) => counts[outcome] > 0)
+    .map((outcome) => `${counts[outcome]} ${outcome === "would_change" ? "to change" : outcome}`);
+  return told.length === 0 ? "nothing to do" : told.join(", ");
+}
+
+/** Columns of a list of operations. */
+export const operationColumns = [
+  ["OPERATION", (operation: Operation) => operation.operation_id],
+  ["AGENT", (operation: Operation) => operation.agent_name],
+  ["KIND", (operation: Operation) => operation.kind],
+  ["STATUS", (operation: Operation) => operation.status],
+  ["RESULT", (operation: Operation) => describeCounts(operation.counts)],
+  ["CREATED", (operation: Operation) => operation.created_at],
+] as const;
+
+function describeResults(results: readonly ResourceResult[]): string[] {
+  const heads = alignRows(results.map(toRow));
+  return results.flatMap((result, at) => [
+    `  ${heads[at] ?? ""}`,
+    ...result.changes.flatMap(describeChange).map((line) => `      ${line}`),
+  ]);
+}
+
+function toRow(result: ResourceResult): string[] {
+  const { module, type, identity, code, message, skipped_because } = result;
+  const why = [skipped_because, code, message].filter((part) => part !== undefined).join(": ");
+  return [`${symbolOf(result)} ${type}`, toLine(identity), why === "" ? module : `${module}  ${toLine(why)}`];
+}
+
+function symbolOf({ outcome, action }: ResourceResult): string {
+  if (outcome === "failed") return "!";
+  if (outcome === "skipped") return ".";
+  if (outcome === "unchanged") return "=";
+  if (action === "create") return "+";
+  return action === "remove" ? "-" : "~";
+}
+
+function describeChange({ property, before, after, diff }: Change): string[] {
+  if (diff !== undefined) {
+    // The first two lines of a unified diff name files; here the line above does.
+    const lines = toSafeText(diff)
+      .trimEnd()
+      .split("\n")
+      .filter((line) => !/^(---|\+\+\+|={3,}|Index:|\\ No newline)/.test(line));
+    return [`${toLine(property)}:`, ...lines.map((line) => `  ${line}`)];
+  }
+  return [toLine(`${property}: ${JSON.stringify(before)} -> ${JSON.stringify(after)}`)];
+}

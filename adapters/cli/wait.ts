@@ -1,0 +1,47 @@
+/** Waiting for what a machine does. */
+import { setTimeout as pause } from "node:timers/promises";
+import type { DriftDetail, OperationDetail } from "fleetwright";
+import type { Client } from "../client/client.ts";
+import { exitCode } from "./context.ts";
+import type { ExitCode } from "./context.ts";
+
+/** How long the server is asked to wait with its answer. */
+export const firstWaitSeconds = 30;
+
+/** Between two questions about something that takes longer than {@link firstWaitSeconds}. */
+const pollMs = 500;
+
+/** Reads an operation again and again until it has ended; every operation ends. Once only where nobody waits. */
+export async function awaitOperation(
+  client: Client,
+  operationId: string,
+  waits: boolean,
+): Promise<OperationDetail> {
+  for (;;) {
+    const operation = await client.operations.get(operationId);
+    if (!waits || !isOpen(operation)) return operation;
+    await pause(pollMs);
+  }
+}
+
+/** The same for a drift check. */
+export async function awaitDrift(client: Client, check: DriftDetail): Promise<DriftDetail> {
+  let drift = check;
+  while (isOpen(drift)) {
+    await pause(pollMs);
+    drift = await client.drift.get(drift.drift_id);
+  }
+  return drift;
+}
+
+/** What the outcome of operations means for whoever called the command. */
+export function exitCodeOf(operations: readonly OperationDetail[]): ExitCode {
+  if (operations.some(isOpen)) return exitCode.unfinished;
+  if (operations.some(({ status }) => status !== "succeeded")) return exitCode.failure;
+  const differs = operations.some(({ kind, counts }) => kind === "plan" && counts.would_change > 0);
+  return differs ? exitCode.differs : exitCode.ok;
+}
+
+function isOpen({ status }: { status: string }): boolean {
+  return status === "queued" || status === "running";
+}

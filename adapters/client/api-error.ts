@@ -1,0 +1,88 @@
+/** What the server answers when it refuses, as an error to catch. */
+import type { ErrorCode } from "fleetwright";
+
+/** A fault of the input: where it is and what is wrong. */
+export interface ProblemFault {
+  /** JSON Pointer (RFC 6901) to the faulty value. */
+  pointer: string;
+  message: string;
+  /** Line in an uploaded text, from 1. */
+  line?: number;
+  /** Column in an uploaded text, from 1. */
+  column?: number;
+}
+
+/** The problem document (RFC 9457) that the server sent. */
+export interface ApiProblem {
+  type: string;
+  title: string;
+  status: number;
+  detail: string;
+  /** Stable: decide by this. A newer server may send codes that this version does not know. */
+  code: ErrorCode | (string & {});
+  request_id?: string;
+  errors?: ProblemFault[];
+  details?: Record<string, unknown>;
+}
+
+/** The server refused, or could not be reached. `code` is stable; `message` is for people. */
+export class ApiError extends Error {
+  /** HTTP status; 0 where no answer came. */
+  readonly status: number;
+  readonly code: ApiProblem["code"];
+  readonly problem: ApiProblem;
+
+  constructor(problem: ApiProblem, cause?: unknown) {
+    super(problem.detail, cause === undefined ? {} : { cause });
+    this.name = "ApiError";
+    this.status = problem.status;
+    this.code = problem.code;
+    this.problem = problem;
+  }
+}
+
+/** The server could not be reached, or its answer could not be read. */
+export function unreachable(url: string, cause: unknown): ApiError {
+  const title = "The server can't be reached.";
+  const detail = `${url} can't be reached${reasonOf(cause)}.`;
+  return new ApiError({ type: "about:blank", title, status: 0, detail, code: "UNAVAILABLE" }, cause);
+}
+
+/** Reads the problem out of an answer that is not a success; makes one up where something in between answered. */
+export function toApiError(status: number, body: string): ApiError {
+  const problem = parseProblem(body);
+  if (problem) return new ApiError(problem);
+  const detail = `The server answered with status ${status} and no explanation.`;
+  return new ApiError({
+    type: "about:blank",
+    title: "Unexpected answer",
+    status,
+    detail,
+    code: "PEER_ERROR",
+  });
+}
+
+function parseProblem(body: string): ApiProblem | null {
+  try {
+    const value: unknown = JSON.parse(body);
+    return isProblem(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+function isProblem(value: unknown): value is ApiProblem {
+  if (typeof value !== "object" || value === null) return false;
+  const { code, detail, status } = value as Partial<ApiProblem>;
+  return typeof code === "string" && typeof detail === "string" && typeof status === "number";
+}
+
+/** `fetch` hides why it failed in a chain of causes; the innermost code says it best. */
+function reasonOf(error: unknown): string {
+  let reason = "";
+  for (let at = error; at instanceof Error; at = at.cause) {
+    const { code } = at as Error & { code?: unknown };
+    if (typeof code === "string") reason = ` (${code})`;
+  }
+  return reason;
+}

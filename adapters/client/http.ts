@@ -1,0 +1,82 @@
+/** One JSON request and its answer. */
+import { toApiError, unreachable } from "./api-error.ts";
+
+/** What `createClient` needs of `fetch`. */
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+
+/** Values of a query; those that are undefined are left out. */
+export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+
+/** What goes with a request beside method and path. */
+export interface RequestExtras {
+  query?: Query | undefined;
+  /** Sent as JSON. */
+  body?: unknown;
+  signal?: AbortSignal;
+}
+
+/** One request, whole. */
+export interface HttpRequest extends RequestExtras {
+  method: string;
+  /** Below `/api/v1`, e.g. `/agents`; its parts percent-encoded. */
+  path: string;
+  token: string | null;
+}
+
+/** Sends requests to one server. */
+export type Send = (request: HttpRequest) => Promise<unknown>;
+
+/** Where every path of the REST surface begins. */
+const basePath = "/api/v1";
+
+/** Prepares to send. The answer is the parsed body, null where there is none; a refusal is thrown as `ApiError`. */
+export function createSend(url: string, fetch: Fetch): Send {
+  const root = `${url.replace(/\/+$/, "")}${basePath}`;
+  return async ({ method, path, query, body, signal, token }) => {
+    const headers: Record<string, string> = { accept: "application/json" };
+    if (token !== null) headers["authorization"] = `Bearer ${token}`;
+    if (body !== undefined) headers["content-type"] = "application/json";
+    const init: RequestInit = {
+      method,
+      headers,
+      // A redirect would carry the token to wherever it points.
+      redirect: "error",
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(signal && { signal }),
+    };
+    const { status, ok, text } = await exchange(fetch, `${root}${path}${toSearch(query)}`, init).catch(
+      (error: unknown) => {
+        if (signal?.aborted) throw error;
+        throw unreachable(url, error);
+      },
+    );
+    if (!ok) throw toApiError(status, text);
+    return parseBody(status, text);
+  };
+}
+
+async function exchange(
+  fetch: Fetch,
+  url: string,
+  init: RequestInit,
+): Promise<{ status: number; ok: boolean; text: string }> {
+  const response = await fetch(url, init);
+  return { status: response.status, ok: response.ok, text: await response.text() };
+}
+
+function parseBody(status: number, text: string): unknown {
+  if (text === "") return null;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    throw toApiError(status, text);
+  }
+}
+
+function toSearch(query: Query | undefined): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query ?? {})) {
+    if (value !== undefined) search.set(name, String(value));
+  }
+  return search.size === 0 ? "" : `?${search.toString()}`;
+}

@@ -1,0 +1,9 @@
+/** The surface on a listener: REST, tRPC, the agents' socket, health. */
+export { createApp } from "./app.ts";
+export type { App, AppOptions } from "./app.ts";
+export { agentSocketHandler, agentSocketMaxPayload, createAgentSocket } from "./agent-socket.ts";
+export { listenApp } from "./serve.ts";
+export type { ListenAppOptions, ListeningApp } from "./serve.ts";
+export { startServer } from "./server.ts";
+export type { RunningServer, ServerOptions } from "./server.ts";
+export type { SocketLimits, SocketRoutes, Sockets } from "./sockets.ts";

@@ -1,0 +1,65 @@
+/** An orchestrator with its whole surface on one listener: what `fleetwright serve` runs, and what a program can run inside itself. */
+import { Orchestrator, SocketTransport } from "fleetwright";
+import type { OrchestratorOptions } from "fleetwright";
+import { createContextFactory } from "../trpc/context.ts";
+import { appRouter } from "../trpc/router.ts";
+import { createAgentSocket } from "./agent-socket.ts";
+import { createApp } from "./app.ts";
+import { listenApp } from "./serve.ts";
+import type { ListenAppOptions } from "./serve.ts";
+
+/** What a server is made of: the options of the orchestrator, and where to listen. Agents are reached over its sockets. */
+export interface ServerOptions extends Omit<OrchestratorOptions, "transport"> {
+  listen: ListenAppOptions;
+  /** Proxies whose `X-Forwarded-For` is believed, as addresses or networks. Default none. */
+  trustedProxies?: readonly string[];
+}
+
+/** A server that runs. */
+export interface RunningServer extends AsyncDisposable {
+  /** Where it is reached, without a slash at the end, e.g. `http://127.0.0.1:4748`. */
+  readonly url: string;
+  /** Where agents connect, e.g. `ws://127.0.0.1:4748/agent/v1`. */
+  readonly agentUrl: string;
+  readonly orchestrator: Orchestrator;
+  /** Takes no more requests, lets those in progress finish, lets agents go and closes the storage. May be called twice. */
+  close(): Promise<void>;
+}
+
+/** Where agents connect. */
+const agentPath = "/agent/v1";
+
+/**
+ * Starts an orchestrator and listens.
+ *
+ * @throws {OrchestratorError} What {@link Orchestrator.start} and {@link listenApp} throw; nothing is left open then.
+ */
+export async function startServer(options: ServerOptions): Promise<RunningServer> {
+  const { listen, trustedProxies, ...orchestratorOptions } = options;
+  const transport = new SocketTransport();
+  const orchestrator = new Orchestrator({ ...orchestratorOptions, transport });
+  let isReady = true;
+  const app = createApp({
+    router: appRouter,
+    createContext: createContextFactory(orchestrator),
+    isReady: () => isReady,
+    sockets: new Map([[agentPath, createAgentSocket(transport)]]),
+    ...(options.logger && { logger: options.logger }),
+    ...(trustedProxies && { trustedProxies }),
+  });
+  await orchestrator.start();
+  const listening = await listenApp(app, listen).catch(async (error: unknown) => {
+    await orchestrator.stop();
+    throw error;
+  });
+  let closing: Promise<void> | undefined;
+  const close = async (): Promise<void> => {
+    isReady = false;
+    await listening.close();
+    await orchestrator.stop();
+  };
+  const stop = (): Promise<void> => (closing ??= close());
+  const { url } = listening;
+  const agentUrl = `${url.replace(/^http/, "ws")}${agentPath}`;
+  return { url, agentUrl, orchestrator, close: stop, [Symbol.asyncDispose]: stop };
+}

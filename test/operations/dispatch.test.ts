@@ -1,0 +1,127 @@
+import { describe, expect, it } from "vitest";
+import { systemCaller } from "fleetwright";
+import { createTestOrchestrator, FakeClock, type TestOrchestrator } from "fleetwright/testing";
+import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
+import { eventOf } from "../support/fleet.ts";
+import { connectScriptedAgent, emptyResult } from "../support/scripted-agent.ts";
+
+const motd = "name: motd\nresources:\n  - { type: file, path: /etc/motd, content: hi }\n";
+
+async function approve(test: TestOrchestrator, nodeId: string): Promise<void> {
+  await test.orchestrator.agents.setStatus(systemCaller, { node_id: nodeId, status: "approved" });
+}
+
+async function startApply(test: TestOrchestrator, nodeId: string): Promise<string> {
+  await test.orchestrator.modules.upload(systemCaller, { content: motd });
+  const input = { node_id: nodeId, modules: ["motd"], wait_seconds: 0, timeout_seconds: 60 };
+  return (await test.orchestrator.operations.apply(systemCaller, input)).operation_id;
+}
+
+describe("an operation", () => {
+  it("is unknown when nothing is heard by its deadline, and is corrected when the result comes after all", async () => {
+    await using test = await createTestOrchestrator();
+    await using agent = await connectScriptedAgent(test);
+    await approve(test, agent.nodeId);
+    const operation_id = await startApply(test, agent.nodeId);
+    await agent.next("apply");
+    await test.clock.advance(89_000);
+    expect(await test.orchestrator.operations.wait(operation_id, 0)).toMatchObject({ status: "running" });
+    await test.clock.advance(2_000);
+    expect(await test.orchestrator.operations.wait(operation_id, 0)).toMatchObject({
+      status: "unknown",
+      error: { code: "AGENT_TIMEOUT" },
+    });
+    agent.link.send(emptyResult(operation_id));
+    expect(await agent.next("ack")).toMatchObject({ operation_id });
+    expect(await test.orchestrator.operations.wait(operation_id, 0)).toMatchObject({ status: "succeeded" });
+  });
+
+  it("is kept once, however often its result comes, and each time is acknowledged", async () => {
+    await using test = await createTestOrchestrator();
+    await using agent = await connectScriptedAgent(test);
+    await approve(test, agent.nodeId);
+    const operation_id = await startApply(test, agent.nodeId);
+    await agent.next("apply");
+    for (let i = 0; i < 3; i += 1) {
+      agent.link.send({ ...emptyResult(operation_id), status: i === 0 ? "succeeded" : "failed" });
+      await agent.next("ack");
+    }
+    expect(await test.orchestrator.operations.wait(operation_id, 0)).toMatchObject({ status: "succeeded" });
+    const { items } = await test.orchestrator.audit.list(systemCaller, { category: "operation" });
+    expect(items.map((item) => item.event_type)).toEqual(["operation.finished", "operation.requested"]);
+  });
+
+  it("fails with the reason where the agent refuses the command", async () => {
+    await using test = await createTestOrchestrator();
+    await using agent = await connectScriptedAgent(test);
+    await approve(test, agent.nodeId);
+    const operation_id = await startApply(test, agent.nodeId);
+    const { id } = await agent.next("apply");
+    agent.link.send({ type: "reply", id, error: { code: "COMMAND_EXPIRED", message: "too late" } });
+    const ended = await test.orchestrator.operations.wait(operation_id, 60);
+    expect(ended).toMatchObject({
+      status: "failed",
+      error: { code: "COMMAND_EXPIRED", message: "too late" },
+    });
+  });
+
+  it("asks the agent to stop when it is cancelled while it runs, and ends as the agent says", async () => {
+    await using test = await createTestOrchestrator();
+    await using agent = await connectScriptedAgent(test);
+    await approve(test, agent.nodeId);
+    const operation_id = await startApply(test, agent.nodeId);
+    await agent.next("apply");
+    await test.orchestrator.operations.cancel(systemCaller, { operation_id });
+    expect(await agent.next("cancel")).toMatchObject({ operation_id });
+    agent.link.send({ ...emptyResult(operation_id), status: "cancelled" });
+    expect(await test.orchestrator.operations.wait(operation_id, 60)).toMatchObject({ status: "cancelled" });
+  });
+
+  it("is sent again, under the same id, after the orchestrator was started anew", async () => {
+    const clock = new FakeClock();
+    const data = new MemoryData();
+    const first = await createTestOrchestrator({ clock, storage: new MemoryStorage({ clock, data }) });
+    const agent = await connectScriptedAgent(first);
+    await approve(first, agent.nodeId);
+    const operation_id = await startApply(first, agent.nodeId);
+    await agent.next("apply");
+    await first.orchestrator.stop();
+    await agent.link.stop();
+    await using second = await createTestOrchestrator({ clock, storage: new MemoryStorage({ clock, data }) });
+    expect(await second.orchestrator.operations.wait(operation_id, 0)).toMatchObject({ status: "running" });
+    await using again = await connectScriptedAgent(second, agent.keys);
+    const command = await again.next("apply");
+    expect(command).toMatchObject({ operation_id, resources: [{ identity: "/etc/motd" }] });
+    again.link.send(emptyResult(operation_id));
+    expect(await second.orchestrator.operations.wait(operation_id, 60)).toMatchObject({
+      status: "succeeded",
+    });
+  });
+});
+
+describe("a hostile agent", () => {
+  it("is cut off for a result of another agent's operation, which stays as it was, and it is written down", async () => {
+    await using test = await createTestOrchestrator();
+    await using honest = await connectScriptedAgent(test);
+    await using hostile = await connectScriptedAgent(test);
+    await approve(test, honest.nodeId);
+    await approve(test, hostile.nodeId);
+    const operation_id = await startApply(test, honest.nodeId);
+    await honest.next("apply");
+    hostile.link.send(emptyResult(operation_id));
+    await eventOf(test, "agent.refused", hostile.nodeId);
+    expect(await test.orchestrator.operations.wait(operation_id, 0)).toMatchObject({ status: "running" });
+  });
+
+  it("gets a result acknowledged that nobody knows, so that it does not come for ever", async () => {
+    await using test = await createTestOrchestrator();
+    await using agent = await connectScriptedAgent(test);
+    await approve(test, agent.nodeId);
+    const operation_id = "019b0000-0000-7000-8000-000000000000";
+    agent.link.send(emptyResult(operation_id));
+    expect(await agent.next("ack")).toMatchObject({ operation_id });
+    await expect(test.orchestrator.operations.get(systemCaller, { operation_id })).rejects.toMatchObject({
+      code: "NOT_FOUND",
+    });
+  });
+});

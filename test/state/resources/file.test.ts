@@ -1,0 +1,102 @@
+import { describe, expect, test } from "vitest";
+import type { HostCommand } from "../../../lib/host/host.ts";
+import { createMachine, declare, StateFixture } from "../../support/state-fixture.ts";
+
+const file = (more: object) => declare([{ id: "f", type: "file", path: "/conf", ...more }]);
+
+test("a change of content shows hashes, sizes and a diff", async () => {
+  const state = new StateFixture();
+  state.write("/conf", "a\n");
+  const { results } = await state.run("plan", file({ content: "b\n" }));
+  expect(results[0]?.changes).toEqual([
+    {
+      property: "content",
+      before: expect.stringMatching(/^sha256:87428fc5[0-9a-f]{56} \(2 bytes\)$/),
+      after: expect.stringMatching(/^sha256:0263829989[0-9a-f]{54} \(2 bytes\)$/),
+      diff: "--- /conf\n+++ /conf\n@@ -1,1 +1,1 @@\n-a\n+b\n",
+    },
+  ]);
+});
+
+test("a change of what is no text shows no diff", async () => {
+  const { results } = await new StateFixture().run("plan", file({ content_base64: "AP8=" }));
+  expect(results[0]?.changes.map((change) => [change.property, "diff" in change])).toEqual([
+    ["ensure", false],
+    ["content", false],
+  ]);
+});
+
+test("an owner is a name or a number, and one that does not exist yet is a change in a plan", async () => {
+  const state = new StateFixture();
+  expect((await state.run("apply", file({ owner: "web" }))).status).toBe("succeeded");
+  expect(state.host.files.stat("/conf")?.uid).toBe(33);
+  expect((await state.run("apply", file({ owner: "33" }))).results[0]?.outcome).toBe("unchanged");
+  const changes = (await state.run("plan", file({ owner: "later" }))).results[0]?.changes;
+  expect(changes).toEqual([{ property: "owner", before: "web", after: "later" }]);
+  expect((await state.run("apply", file({ owner: "later" }))).results[0]).toMatchObject({
+    code: "HOST_ERROR",
+    message: 'There is no user "later".',
+  });
+});
+
+test("without a content the content stays", async () => {
+  const state = new StateFixture();
+  state.write("/conf", "theirs");
+  await state.run("apply", file({ mode: "0600" }));
+  expect([state.read("/conf"), state.host.files.stat("/conf")?.mode]).toEqual(["theirs", 0o600]);
+});
+
+describe("what is in the way", () => {
+  test("a folder is never replaced", async () => {
+    const state = new StateFixture();
+    state.host.files.makeDirectory("/conf", {});
+    for (const more of [{ content: "x" }, { ensure: "absent" }, { content: "x", force: true }]) {
+      expect((await state.run("apply", file(more))).results[0]).toMatchObject({
+        outcome: "failed",
+        code: "HOST_ERROR",
+      });
+    }
+    expect(state.host.files.stat("/conf")?.kind).toBe("directory");
+  });
+
+  test("a link is replaced with force only", async () => {
+    const state = new StateFixture();
+    state.host.files.makeSymlink("/conf", "target");
+    expect((await state.run("apply", file({ content: "x" }))).status).toBe("failed");
+    expect((await state.run("apply", file({ content: "x", force: true }))).status).toBe("succeeded");
+    expect(state.read("/conf")).toBe("x");
+  });
+});
+
+describe("validate", () => {
+  const accepts = (content: string) => {
+    const tested: string[] = [];
+    const host = createMachine({
+      judge({ argv }: HostCommand) {
+        const text = Buffer.from(host.files.readFile(argv[2] ?? "")).toString();
+        tested.push(`${argv[1]} ${argv[2]}`);
+        return { exitCode: text === content ? 0 : 1 };
+      },
+    });
+    return { state: new StateFixture(host), tested };
+  };
+  const validate = ["judge", "-f", "%"];
+
+  test("lets through what the program accepts, and leaves no copy", async () => {
+    const { state, tested } = accepts("good");
+    await state.run("apply", file({ content: "good", validate }));
+    expect([state.read("/conf"), state.host.files.list("/"), tested]).toEqual([
+      "good",
+      ["conf"],
+      ["-f /.conf.validate"],
+    ]);
+  });
+
+  test("keeps the old file where the program refuses", async () => {
+    const { state } = accepts("good");
+    state.write("/conf", "old");
+    const { results } = await state.run("apply", file({ content: "bad", validate }));
+    expect(results[0]).toMatchObject({ outcome: "failed", code: "COMMAND_FAILED", exit_code: 1 });
+    expect([state.read("/conf"), state.host.files.list("/")]).toEqual(["old", ["conf"]]);
+  });
+});

@@ -1,0 +1,66 @@
+import { describe, expect, test } from "vitest";
+import { declare, outcomes, StateFixture } from "../../support/state-fixture.ts";
+
+const path = "/etc.conf";
+const line = (more: object) => declare([{ id: "l", type: "line", path, ...more }]);
+
+async function edited(before: string, more: object): Promise<string> {
+  const state = new StateFixture();
+  state.write(path, before);
+  expect((await state.run("apply", line(more))).status).toBe("succeeded");
+  return state.read(path);
+}
+
+describe("the text afterwards", () => {
+  test.each<[string, string, object, string]>([
+    ["is added at the end", "a\n", { line: "b" }, "a\nb\n"],
+    ["ends the line before it", "a", { line: "b" }, "a\nb\n"],
+    ["is the first of an empty file", "", { line: "b" }, "b\n"],
+    ["stays where it is", "b\na\n", { line: "b" }, "b\na\n"],
+    ["takes the place of what matches", "x\na=1\ny", { line: "a=2", match: "a=*" }, "x\na=2\ny"],
+    ["goes, each time it stands there", "b\na\nb\n", { line: "b", ensure: "absent" }, "a\n"],
+    ["goes by its pattern", "a=1\nx\n", { line: "a=2", match: "a=*", ensure: "absent" }, "x\n"],
+  ])("the line %s", async (_name, before, more, after) => {
+    expect(await edited(before, more)).toBe(after);
+  });
+});
+
+test.each([
+  ["different lines match", "a=1\na=2\n", { line: "a=3", match: "a=*" }],
+  ["the file is no text", "\0", { line: "a" }],
+])("it fails where %s, and leaves the file", async (_name, before, more) => {
+  const state = new StateFixture();
+  state.write(path, before);
+  expect((await state.run("apply", line(more))).results[0]).toMatchObject({
+    outcome: "failed",
+    code: "HOST_ERROR",
+  });
+  expect(state.read(path)).toBe(before);
+});
+
+test("a file that is not there is made with create, and is an error of the apply without", async () => {
+  const state = new StateFixture();
+  expect(outcomes(await state.run("plan", line({ line: "a" })))).toEqual(["l would_change"]);
+  expect((await state.run("apply", line({ line: "a" }))).results[0]).toMatchObject({ code: "HOST_ERROR" });
+  await state.run("apply", line({ line: "a", create: true }));
+  expect(state.read(path)).toBe("a\n");
+});
+
+test("a file that another resource of the run makes can be edited", async () => {
+  const desired = declare([
+    { id: "f", type: "file", path },
+    { id: "l", type: "line", path, line: "a" },
+  ]);
+  const state = new StateFixture();
+  expect(outcomes(await state.run("plan", desired))).toEqual(["f would_change", "l would_change"]);
+  expect(outcomes(await state.run("apply", desired))).toEqual(["f changed", "l changed"]);
+});
+
+test("a removal takes back our line and leaves what others added", async () => {
+  const state = new StateFixture();
+  state.write(path, "port=22\n");
+  await state.run("apply", line({ line: "port=2222", match: "port=*" }));
+  state.write(path, `${state.read(path)}theirs=1\n`);
+  await state.run("apply", []);
+  expect(state.read(path)).toBe("port=22\ntheirs=1\n");
+});

@@ -1,0 +1,96 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { systemClock } from "../../../lib/clock.ts";
+import { LocalHost } from "../../../lib/host/local-host.ts";
+import type { JsonObject } from "../../../lib/internal/json.ts";
+import { runState, type StateRunResult } from "../../../lib/state/engine.ts";
+import { declare, StateFixture } from "../../support/state-fixture.ts";
+
+let folder: string;
+beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), "fleetwright-script-"))));
+afterEach(() => rmSync(folder, { recursive: true }));
+
+/** Runs a script for real; what it writes comes with the result. */
+async function apply(script: JsonObject): Promise<StateRunResult & { output: string }> {
+  const host = new LocalHost({ stateFolder: join(folder, "state") });
+  const cause = { id: "cause", type: "file", path: join(folder, "cause"), content: `${Math.random()}` };
+  const desired = declare([cause, { id: "s", type: "script", run_on: ["cause"], cwd: folder, ...script }]);
+  let output = "";
+  const { signal } = new AbortController();
+  const onOutput = ({ bytes }: { bytes: Uint8Array }): void => void (output += Buffer.from(bytes).toString());
+  const options = {
+    mode: "apply" as const,
+    desired,
+    applied: [],
+    host,
+    clock: systemClock,
+    signal,
+    timeoutMs: 60_000,
+  };
+  return { ...(await runState({ ...options, onOutput })), output };
+}
+
+test("a program in a script that reads standard input does not swallow the rest of it", async () => {
+  const { output, status } = await apply({ run: "echo one\ncat\necho two\n" });
+  expect([status, output]).toEqual(["succeeded", "one\ntwo\n"]);
+});
+
+test("the text of a script is on no command line", async () => {
+  const { output } = await apply({ run: "tr '\\0' ' ' < /proc/$$/cmdline # hunter2" });
+  expect(output).toContain("/bin/sh -eu -c");
+  expect(output).not.toContain("hunter2");
+});
+
+test("a script ends at its first error and at a name that is not set, and its exit code is told", async () => {
+  expect(await apply({ run: "(exit 4)\necho on" })).toMatchObject({
+    output: "",
+    results: [{}, { exit_code: 4, code: "COMMAND_FAILED" }],
+  });
+  expect((await apply({ run: 'echo "$nothing"\necho on' })).results[1]?.outcome).toBe("failed");
+});
+
+test("a script gets its environment, its folder and another interpreter", async () => {
+  const { output, results } = await apply({
+    run: "console.log(process.env.A, process.cwd())",
+    interpreter: [process.execPath, "-"],
+    environment: { A: "1" },
+  });
+  expect(output).toBe(`1 ${folder}\n`);
+  expect(results[1]).toMatchObject({ outcome: "changed", action: "run", exit_code: 0, caused_by: ["cause"] });
+});
+
+test("a program with arguments is run as it is, without a shell", async () => {
+  expect((await apply({ run: ["/bin/echo", "$HOME", "a  b"] })).output).toBe("$HOME a  b\n");
+});
+
+test("creates and check must both hold", async () => {
+  const state = new StateFixture();
+  const desired = declare([{ id: "s", type: "script", run: "touch a", creates: "/a", check: "test -e b" }]);
+  expect((await state.run("plan", desired)).results[0]?.outcome).toBe("would_change");
+  state.write("/b", "");
+  expect((await state.run("apply", desired)).results[0]?.outcome).toBe("changed");
+  expect((await state.run("apply", desired)).results[0]?.outcome).toBe("unchanged");
+});
+
+test("checks of many scripts run eight at once", async () => {
+  let running = 0;
+  let most = 0;
+  const host = new StateFixture().host;
+  const look = host.run.bind(host);
+  host.run = async (command, signal) => {
+    most = Math.max(most, ++running);
+    await new Promise((resolve) => setImmediate(resolve));
+    running -= 1;
+    return look(command, signal);
+  };
+  const scripts = Array.from({ length: 30 }, (_, index) => ({
+    id: `s${index}`,
+    type: "script",
+    run: "touch a",
+    check: "test -e a",
+  }));
+  await new StateFixture(host).run("plan", declare(scripts));
+  expect(most).toBe(8);
+});

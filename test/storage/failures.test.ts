@@ -1,0 +1,115 @@
+import { expect, test } from "vitest";
+import { LimitedDisk } from "../support/limited-disk.ts";
+import { change, openStorage } from "../support/file-storages.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+test("a commit that finds no space is taken back whole, and the next one works", async () => {
+  const folder = temporaryFolder();
+  const disk = new LimitedDisk();
+  const storage = await openStorage({ folder, disk });
+  await storage.commit(change("a", 1));
+  disk.full = true;
+  for (let n = 0; n < 5; n++) {
+    await expect(storage.commit(change("a", 2, "x".repeat(3_000)))).rejects.toMatchObject({
+      code: "STORAGE_FULL",
+    });
+  }
+  expect((await storage.get("agents", "a"))?.value["n"]).toBe(1);
+  disk.full = false;
+  expect((await storage.commit(change("a", 3))).sequences).toEqual([0, 2]);
+  await storage.close();
+  const again = await openStorage({ folder });
+  expect((await again.get("agents", "a"))?.value["n"]).toBe(3);
+  expect((await again.readLog("audit")).entries.map((entry) => entry.value["n"])).toEqual([1, 3]);
+});
+
+test("a process that dies right after a refused commit does not find it again", async () => {
+  const folder = temporaryFolder();
+  const disk = new LimitedDisk();
+  const storage = await openStorage({ folder, disk });
+  disk.full = true;
+  await expect(storage.commit(change("a", 1))).rejects.toMatchObject({ code: "STORAGE_FULL" });
+  await storage.close();
+  const again = await openStorage({ folder });
+  expect(await again.get("agents", "a")).toBeNull();
+});
+
+test("no space for a new segment refuses commits until there is", async () => {
+  const disk = new LimitedDisk();
+  disk.only = /journal-0000000[2-9]/;
+  const storage = await openStorage({ folder: temporaryFolder(), disk, segmentBytes: 4_096 });
+  disk.full = true;
+  let committed = 0;
+  const commitUntilFull = async (): Promise<void> => {
+    for (;;) {
+      await storage.commit(change("a", committed, "x".repeat(300)));
+      committed++;
+    }
+  };
+  await expect(commitUntilFull()).rejects.toMatchObject({ code: "STORAGE_FULL" });
+  // All of the segment that was allocated ahead was used.
+  expect(committed).toBeGreaterThan(5);
+  expect((await storage.get("agents", "a"))?.revision).toBe(committed);
+  disk.full = false;
+  expect((await storage.commit(change("a", -1))).revisions).toEqual([committed + 1, 0]);
+});
+
+test("a snapshot that finds no space loses nothing and is tried again", async () => {
+  const folder = temporaryFolder();
+  const disk = new LimitedDisk();
+  const sizes = { segmentBytes: 8_192, minJournalBytes: 16_384 };
+  const storage = await openStorage({ folder, disk, ...sizes });
+  disk.only = /db\.json|logs/;
+  disk.full = true;
+  for (let n = 1; n <= 200; n++) await storage.commit(change("a", n, "x".repeat(300)));
+  disk.full = false;
+  for (let n = 201; n <= 400; n++) await storage.commit(change("a", n, "x".repeat(300)));
+  await storage.close();
+  const again = await openStorage({ folder, ...sizes });
+  expect((await again.get("agents", "a"))?.value["n"]).toBe(400);
+  const { entries } = await again.readLog("audit", { limit: 1_000 });
+  expect(entries.map((entry) => entry.value["n"])).toEqual(Array.from({ length: 400 }, (_, n) => n + 1));
+});
+
+test("an input/output error while syncing ends writing for good, and reads go on", async () => {
+  const folder = temporaryFolder();
+  const disk = new LimitedDisk();
+  const storage = await openStorage({ folder, disk });
+  await storage.commit(change("a", 1));
+  disk.broken = true;
+  await expect(storage.commit(change("a", 2))).rejects.toMatchObject({ code: "STORAGE_FAILED" });
+  disk.broken = false;
+  await expect(storage.commit(change("a", 3))).rejects.toMatchObject({ code: "STORAGE_FAILED" });
+  await expect(storage.trimLog("audit", 2)).rejects.toMatchObject({ code: "STORAGE_FAILED" });
+  expect((await storage.get("agents", "a"))?.value["n"]).toBe(1);
+  await storage.close();
+  const again = await openStorage({ folder });
+  expect((await again.get("agents", "a"))?.value["n"]).toBe(1);
+  await again.commit(change("a", 4));
+});
+
+test("a write that fails rejects every commit of its batch and leaves memory as it was", async () => {
+  const disk = new LimitedDisk();
+  const storage = await openStorage({ folder: temporaryFolder(), disk });
+  disk.full = true;
+  const outcomes = await Promise.allSettled([1, 2, 3].map((n) => storage.commit(change(`a${n}`, n))));
+  expect(outcomes.map((outcome) => outcome.status)).toEqual(["rejected", "rejected", "rejected"]);
+  disk.full = false;
+  expect((await storage.list("agents")).items).toEqual([]);
+  expect((await storage.commit(change("a1", 1))).sequences).toEqual([0, 1]);
+});
+
+test("a blob that could not be made is not there", async () => {
+  const disk = new LimitedDisk();
+  const storage = await openStorage({ folder: temporaryFolder(), disk });
+  disk.full = true;
+  await expect(storage.appendBlob("b", new Uint8Array(100))).rejects.toMatchObject({ code: "STORAGE_FULL" });
+  disk.full = false;
+  expect(await storage.readBlob("b")).toBeNull();
+  disk.broken = true;
+  await expect(storage.appendBlob("b", new Uint8Array(100))).rejects.toMatchObject({
+    code: "STORAGE_FAILED",
+  });
+  disk.broken = false;
+  expect(await storage.appendBlob("b", new Uint8Array(5), 0)).toBe(5);
+});

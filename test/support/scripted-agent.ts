@@ -1,0 +1,87 @@
+import { nodeCrypto, systemClock, silentLogger } from "fleetwright";
+import type { TestOrchestrator } from "fleetwright/testing";
+import { createAgentLink, type AgentLink } from "../../lib/agent/agent-link.ts";
+import { nodeIdOf } from "../../lib/crypto/encoding.ts";
+import type { AgentMessage, MessageOf, OrchestratorMessage } from "../../lib/wire/messages.ts";
+import { settle } from "./deferred.ts";
+
+type Command = Exclude<OrchestratorMessage, { type: "status" }>;
+
+/** An agent that speaks the protocol and otherwise does what a test tells it: also what no honest agent would do. */
+export interface ScriptedAgent extends AsyncDisposable {
+  nodeId: string;
+  link: AgentLink;
+  /** Every command so far. */
+  commands: Command[];
+  /** Resolves with the first command of a type that was not asked for before. */
+  next<Type extends Command["type"]>(type: Type): Promise<MessageOf<Command, Type>>;
+}
+
+/** Connects a scripted agent and waits until it is there. */
+export async function connectScriptedAgent(
+  test: TestOrchestrator,
+  keys = { signing: nodeCrypto.createSigningKeyPair(), box: nodeCrypto.createExchangeKeyPair() },
+): Promise<ScriptedAgent & { keys: typeof keys }> {
+  const commands: Command[] = [];
+  const taken = new Set<Command>();
+  let wake = (): void => {};
+  let accept = (): void => {};
+  const accepted = new Promise<void>((resolve) => (accept = resolve));
+  const link = createAgentLink({
+    dial: () => Promise.resolve(test.transport.connect()),
+    clock: systemClock,
+    crypto: nodeCrypto,
+    random: () => 0,
+    logger: silentLogger,
+    identity: { signer: nodeCrypto.createSigner(keys.signing.secretKey), boxPublicKey: keys.box.publicKey },
+    pin: { get: () => null, set: () => Promise.resolve() },
+    description: { agent_version: "0.0.0", hostname: "scripted", platform: "linux" },
+    handlers: {
+      accepted: () => accept(),
+      statusChanged: () => {},
+      command(command) {
+        commands.push(command);
+        wake();
+        return Promise.resolve();
+      },
+      stream: () => Promise.resolve(),
+      down: () => {},
+    },
+  });
+  link.start();
+  await accepted;
+  // "accepted" leaves the orchestrator before the agent counts as connected there.
+  await settle();
+  return {
+    nodeId: nodeIdOf(keys.signing.publicKey, nodeCrypto),
+    link,
+    keys,
+    commands,
+    async next(type) {
+      for (;;) {
+        const found = commands.find((command) => command.type === type && !taken.has(command));
+        if (found) {
+          taken.add(found);
+          return found as MessageOf<Command, typeof type>;
+        }
+        await new Promise<void>((resolve) => (wake = resolve));
+      }
+    },
+    [Symbol.asyncDispose]: () => link.stop(),
+  };
+}
+
+/** The result of an operation that changed nothing. */
+export function emptyResult(operationId: string): MessageOf<AgentMessage, "result"> {
+  const at = "2030-01-01T00:00:00.000Z";
+  return {
+    type: "result",
+    operation_id: operationId,
+    status: "succeeded",
+    results: [],
+    output: [],
+    started_at: at,
+    finished_at: at,
+    duration_ms: 1,
+  };
+}

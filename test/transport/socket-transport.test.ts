@@ -1,0 +1,193 @@
+/** What the conformance suite can't see from outside: limits, times and the ways in which handlers go wrong. */
+import { expect, test } from "vitest";
+import { nodeCrypto } from "../../lib/crypto/node-crypto.ts";
+import { OrchestratorError } from "../../lib/errors.ts";
+import { silentLogger } from "../../lib/logger.ts";
+import { EventLog } from "../../lib/testing/event-log.ts";
+import { FakeClock } from "../../lib/testing/fake-clock.ts";
+import { TestAgent } from "../../lib/testing/test-agent.ts";
+import { MemoryTransport } from "../../lib/transport/memory-transport.ts";
+import type { SocketTransportOptions } from "../../lib/transport/socket-transport.ts";
+import type { TransportHandlers } from "../../lib/transport/transport.ts";
+import type { OrchestratorMessage } from "../../lib/wire/messages.ts";
+
+const command = { id: "01890000-0000-7000-8000-000000000001", not_after: "2030-01-01T00:05:00.000Z" };
+const status = (value: "pending" | "approved"): OrchestratorMessage => ({
+  type: "status",
+  ...command,
+  status: value,
+});
+const log = (message: string) => ({ type: "log" as const, level: "info" as const, message });
+
+type Event =
+  | { kind: "message"; text: string }
+  | { kind: "disconnected"; reason: string }
+  | { kind: "refused"; code: string }
+  | { kind: "error"; message: string };
+
+async function scene(options: SocketTransportOptions = {}, changes: Partial<TransportHandlers> = {}) {
+  const transport = new MemoryTransport(options);
+  const clock = new FakeClock();
+  const heard = new EventLog<Event>();
+  const signer = nodeCrypto.createSigner(new Uint8Array(32).fill(9));
+  const logger = { ...silentLogger, error: (message: string) => heard.add({ kind: "error", message }) };
+  await transport.start(
+    { clock, crypto: nodeCrypto, logger, signer },
+    {
+      admit: async () => ({ status: "approved" }),
+      connected: async () => {},
+      message: async (_, message) =>
+        heard.add({ kind: "message", text: message.type === "log" ? message.message : "" }),
+      stream: async () => {},
+      disconnected: (_, reason) => heard.add({ kind: "disconnected", reason }),
+      refused: ({ code }) => heard.add({ kind: "refused", code }),
+      ...changes,
+    },
+  );
+  const agent = (number: number): TestAgent =>
+    new TestAgent(transport.connect(), { crypto: nodeCrypto, seed: new Uint8Array(32).fill(number) });
+  return { transport, clock, heard, agent };
+}
+
+test("turns connections away without a word while too many handshakes go on", async () => {
+  const { transport, heard, agent } = await scene({ maxHandshakes: 2 });
+  const [first] = [agent(1), agent(2)];
+  expect(await agent(3).heard.next("closed")).toMatchObject({ code: 1013, reason: "RATE_LIMITED" });
+  expect(heard.of("refused")).toEqual([]);
+  // A handshake that is done makes room for the next.
+  await first?.join();
+  expect(await agent(3).join()).toBe("approved");
+  await transport.stop();
+});
+
+test("closes connections before start and after stop", async () => {
+  const idle = new MemoryTransport();
+  const early = new TestAgent(idle.connect(), { crypto: nodeCrypto, seed: new Uint8Array(32) });
+  expect(await early.heard.next("closed")).toMatchObject({ code: 1001 });
+  const { transport, agent } = await scene();
+  await transport.stop();
+  expect(await agent(1).heard.next("closed")).toMatchObject({ code: 1001 });
+});
+
+test("leaves no timer behind", async () => {
+  const { transport, clock, agent } = await scene();
+  const one = agent(1);
+  await one.join();
+  agent(2).greet();
+  agent(3);
+  await transport.stop();
+  expect(clock.pendingTimers).toBe(0);
+});
+
+test("an approved agent that becomes pending is told so and comes again", async () => {
+  const { transport, agent, heard } = await scene();
+  const one = agent(1);
+  await one.join();
+  await transport.send(one.nodeId, status("pending"));
+  expect((await one.heard.next("message")).message).toEqual(status("pending"));
+  expect(await one.heard.next("closed")).toMatchObject({ code: 1008 });
+  expect((await heard.next("disconnected")).reason).toContain("pending");
+});
+
+test("a status that changes nothing ends nothing", async () => {
+  const { transport, agent } = await scene({}, { admit: async () => ({ status: "pending" }) });
+  const one = agent(1);
+  await one.join();
+  await transport.send(one.nodeId, status("pending"));
+  await transport.send(one.nodeId, status("approved"));
+  await transport.send(one.nodeId, status("approved"));
+  expect(transport.isConnected(one.nodeId)).toBe(true);
+  await transport.stop();
+});
+
+test("a handler that calls a message a breach of the protocol has it reported as one", async () => {
+  const { transport, agent, heard } = await scene(
+    {},
+    {
+      message: () =>
+        Promise.reject(new OrchestratorError("PROTOCOL_ERROR", { message: "Not its operation." })),
+    },
+  );
+  const one = agent(1);
+  await one.join();
+  one.say(log("x"));
+  expect(await one.heard.next("closed")).toMatchObject({ code: 1002, reason: "PROTOCOL_ERROR" });
+  expect((await heard.next("refused")).code).toBe("PROTOCOL_ERROR");
+  await transport.stop();
+});
+
+test("a handler that fails in another way is logged and told to nobody outside", async () => {
+  const { transport, agent, heard } = await scene(
+    {},
+    { message: () => Promise.reject(new Error("the disk is full")) },
+  );
+  const one = agent(1);
+  await one.join();
+  one.say(log("x"));
+  expect(await one.heard.next("closed")).toMatchObject({ code: 1011, reason: "INTERNAL" });
+  await heard.next("error");
+  expect(heard.of("refused")).toEqual([]);
+  expect((await heard.next("disconnected")).reason).not.toContain("disk");
+  await transport.stop();
+});
+
+test("a disconnected or refused that throws ends nothing else", async () => {
+  const broken = (): never => {
+    throw new Error("broken");
+  };
+  const { transport, agent, heard } = await scene({}, { disconnected: broken, refused: broken });
+  const [one, two] = [agent(1), agent(2)];
+  await one.join();
+  await two.join();
+  one.socket.send("{}");
+  await one.heard.next("closed");
+  await heard.next("error");
+  two.say(log("still here"));
+  expect((await heard.next("message")).text).toBe("still here");
+  await transport.stop();
+});
+
+test("a slow handler makes the agent wait and fills no memory; nothing is lost", async () => {
+  let release = (): void => {};
+  const gate = new Promise<void>((resolve) => (release = resolve));
+  const texts: string[] = [];
+  const { transport, agent } = await scene(
+    {},
+    {
+      message: async (_, message) => {
+        await gate;
+        texts.push(message.type === "log" ? message.message : "");
+      },
+    },
+  );
+  const one = agent(1);
+  await one.join();
+  for (let count = 0; count < 2000; count += 1) one.say(log(`${count} ${"x".repeat(4000)}`));
+  await new Promise((resolve) => setImmediate(resolve));
+  // 8 MB were sent; about 1 MiB was taken in, the rest waits where the agent feels it.
+  expect(one.socket.bufferedBytes).toBeGreaterThan(6_000_000);
+  release();
+  while (texts.length < 2000) await new Promise((resolve) => setImmediate(resolve));
+  expect(texts.map((text) => Number(text.split(" ")[0]))).toEqual(
+    Array.from({ length: 2000 }, (_, index) => index),
+  );
+  await transport.stop();
+});
+
+test("stop waits for the handler in progress", async () => {
+  let release = (): void => {};
+  const { transport, agent } = await scene(
+    {},
+    { message: () => new Promise((resolve) => (release = resolve)) },
+  );
+  const one = agent(1);
+  await one.join();
+  one.say(log("x"));
+  await new Promise((resolve) => setImmediate(resolve));
+  let hasStopped = false;
+  const stopped = transport.stop().then(() => (hasStopped = true));
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(hasStopped).toBe(false);
+  release();
+  await stopped;
+});
