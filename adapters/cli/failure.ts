@@ -1,6 +1,5 @@
 /** What a command says when it fails, and the exit code. */
 import { isOrchestratorError } from "fleetwright";
-import type { Issue } from "fleetwright";
 import { CommanderError } from "commander";
 import { ApiError } from "../client/api-error.ts";
 import type { ProblemFault } from "../client/api-error.ts";
@@ -28,8 +27,9 @@ export function describeFailure(error: unknown): { text: string; code: ExitCode 
     };
   }
   if (isOrchestratorError(error)) {
-    const faults = alignRows(error.issues.map(fromIssue).map(toFault));
-    return { text: say(`${error.code}: ${error.message}`, faults), code: exitCode.failure };
+    // A fault of the set-up, found here: one line.
+    const faults = error.issues.map((issue) => ` ${issue.path.join(".")} ${issue.message}`);
+    return { text: say(`${error.code}: ${error.message}${faults.join(";")}`, []), code: exitCode.failure };
   }
   const message = error instanceof Error ? error.message : String(error);
   return { text: say(`INTERNAL: ${message}`, []), code: exitCode.failure };
@@ -42,8 +42,4 @@ function say(first: string, others: readonly string[]): string {
 function toFault({ pointer, message, line, column }: ProblemFault): string[] {
   const place = line === undefined ? [] : [`${line}:${column ?? 1}`];
   return [...place, toLine(pointer), toLine(message)];
-}
-
-function fromIssue({ path, ...rest }: Issue): ProblemFault {
-  return { pointer: path.map((step) => `/${step}`).join(""), ...rest };
 }

@@ -16,6 +16,7 @@ export function createLogger(context: CommandContext, level: LogLevel): Logger {
     {
       level,
       base: null,
+      formatters: { level: (label) => ({ level: label }) },
       timestamp: pino.stdTimeFunctions.isoTime,
       serializers: { error: pino.stdSerializers.err },
     },

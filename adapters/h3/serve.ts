@@ -92,7 +92,7 @@ async function start(
     started = await listen(listener, {
       hostname: host,
       // This port or none: by default listhen takes another one where it is busy. A range that ends before it begins is empty.
-      port: { port, ports: [], alternativePortRange: [1, 0], random: false },
+      port: { port, ports: [], alternativePortRange: [1, 0], random: port === 0 },
       public: isPublic,
       https: tls ?? false,
       ws: upgrade as never,

@@ -9,7 +9,7 @@ import { createAgentSocket } from "../../adapters/h3/agent-socket.ts";
 import { newFolders } from "../support/fleet.ts";
 import type { Answer } from "../support/http.ts";
 import { serve } from "../support/server.ts";
-import { temporaryFolder } from "../support/temp.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 type Json = Record<string, unknown>;
 

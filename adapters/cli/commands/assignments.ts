@@ -53,7 +53,7 @@ export function addAssignmentsCommands(program: Command, run: Run): void {
     .action(
       run(async (call, name: string, { module: modules, ...rest }: CreateOptions) => {
         const assignment = await call.client.assignments.create({ name, modules, ...rest });
-        call.show(assignment, () => toLines([`${name} matches ${assignment.matches} agents.`]));
+        call.show(assignment, () => toLines([`Agents that ${name} matches: ${assignment.matches}`]));
       }),
     );
   assignments

@@ -1,0 +1,141 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { runIn, startSignedIn, startSocketAgent } from "../../support/command-line.ts";
+import type { CommandLine } from "../../support/command-line.ts";
+
+const module = `name: web
+resources:
+  - { id: page, type: file, path: /page, content: "hello\\n" }
+  - { id: reload, type: script, run: "echo reloaded", run_on: [page] }
+`;
+
+describe("the life of a machine on the command line", () => {
+  it("goes from approval over plan, apply and drift to repair", async () => {
+    const line = await startSignedIn();
+    const { run, print } = line;
+    const { agent, root } = await startSocketAgent(line);
+
+    expect(await print("agents", "list")).toMatch(/\n\w{32} +- +\S+ +pending +yes/);
+    expect(await print("agents", "approve", agent.nodeId ?? "", "--name", "web-1")).toBe(
+      "web-1 is approved.\n",
+    );
+    expect(await print("tags", "set", "web-1", "env=prod", "role=web")).toBe("env=prod\nrole=web\n");
+    await upload(line, module);
+    await print("assignments", "create", "web", "--selector", "env=prod", "--module", "web");
+
+    const plan = await run("plan", "web-1");
+    expect(plan).toMatchObject({ code: 3, stderr: "" });
+    expect(plan.stdout).toContain("web-1: plan succeeded (2 to change)\n  + file    /page       web\n");
+    expect(plan.stdout).toContain("        +hello\n");
+    expect(await run("apply", "web-1")).toMatchObject({ code: 0 });
+    expect(readFileSync(join(root, "page"), "utf8")).toBe("hello\n");
+    expect(await run("plan", "web-1")).toMatchObject({ code: 0 });
+    expect(await print("assignments", "apply", "web")).toContain("web: apply succeeded on 1 of 1 agents\n");
+    expect(await run("drift", "web-1")).toMatchObject({ code: 0 });
+
+    writeFileSync(join(root, "page"), "broken\n");
+    const drift = await run("drift", "web-1");
+    expect(drift).toMatchObject({ code: 3, stdout: expect.stringContaining("web-1: drifted") });
+    expect(await print("apply", "web-1")).toContain("  ~ file    /page       web\n");
+    expect(readFileSync(join(root, "page"), "utf8")).toBe("hello\n");
+
+    const list = JSON.parse(await print("operations", "list", "--agent", "web-1", "--json")) as {
+      items: { operation_id: string }[];
+    };
+    expect(list.items).toHaveLength(5);
+    const newest = list.items[0]?.operation_id ?? "";
+    expect(await print("operations", "output", newest)).toBe("== web/reload stdout\nreloaded\n");
+    expect(await print("operations", "show", newest)).toContain(`operation ${newest}\n`);
+    expect(await print("audit", "verify")).toMatch(/^The log is whole/);
+    expect(await print("audit", "list", "--type", "agent.approved")).toContain("Agent web-1 was approved");
+  });
+
+  it("ends with 1 when an apply fails", async () => {
+    const line = await startSignedIn();
+    const { agent } = await startSocketAgent(line);
+    await line.print("agents", "approve", agent.nodeId ?? "", "--name", "web-1");
+    await upload(line, "name: bad\nresources:\n  - { type: file, path: /no/folder, content: x }\n");
+    const result = await line.run("apply", "web-1", "--module", "bad");
+    expect(result).toMatchObject({ code: 1, stdout: expect.stringMatching(/ {2}! file +\/no\/folder +bad/) });
+  });
+
+  it("does not wait with --no-wait", async () => {
+    const line = await startSignedIn();
+    const { agent, root } = await startSocketAgent(line);
+    await line.print("agents", "approve", agent.nodeId ?? "", "--name", "web-1");
+    const run = "while [ ! -e go ]; do sleep 0.02; done";
+    await upload(line, `name: slow\nresources:\n  - { id: w, type: script, run: "${run}", creates: /go }\n`);
+    const result = await line.run("apply", "web-1", "--module", "slow", "--no-wait", "--json");
+    writeFileSync(join(root, "go"), "");
+    expect(result.code).toBe(5);
+    expect(["queued", "running"]).toContain((JSON.parse(result.stdout) as { status: string }).status);
+  });
+});
+
+describe("a module with several faults", () => {
+  it("is refused with the place of each, and nothing is stored", async () => {
+    const line = await startSignedIn();
+    const faulty = "name: web\nresources:\n  - { type: file, path: srv }\n  - { type: nope }\n";
+    const result = await runIn(line.folder, ["modules", "upload", "-"], undefined, faulty);
+    expect(result.code).toBe(1);
+    expect(result.stderr).toMatch(
+      /^fleetwright: MODULE_INVALID: The module has \d faults\.\n(?: {2}[34]:\d+ .+\n)+$/,
+    );
+    expect(await line.print("modules", "list", "--json")).toBe(
+      '{\n  "items": [],\n  "next_cursor": null\n}\n',
+    );
+  });
+});
+
+describe("a command", () => {
+  it.each([
+    ["that nobody knows", ["nope"]],
+    ["without its argument", ["apply"]],
+    ["with an unknown option", ["agents", "list", "--nope"]],
+    ["with a tag that is none", ["tags", "set", "web-1", "env"]],
+    ["with a limit that is no number", ["agents", "list", "--limit", "many"]],
+    ["about an unreadable file", ["modules", "upload", "/nonexistent.yml"]],
+  ])("%s is a usage error", async (_, args) => {
+    const line = await startSignedIn();
+    expect(await line.run(...args)).toMatchObject({ code: 2, stdout: "" });
+  });
+
+  it("about an agent that is not there says so", async () => {
+    const { run } = await startSignedIn();
+    expect(await run("apply", "web-9")).toMatchObject({
+      code: 1,
+      stderr: 'fleetwright: NOT_FOUND: There is no agent "web-9".\n',
+    });
+  });
+
+  it("shows help", async () => {
+    const { run } = await startSignedIn();
+    expect(await run("--help")).toMatchObject({
+      code: 0,
+      stderr: "",
+      stdout: expect.stringContaining("serve"),
+    });
+  });
+
+  it("never lets a machine write to the terminal", async () => {
+    const line = await startSignedIn();
+    const { agent } = await startSocketAgent(line);
+    await line.print("agents", "approve", agent.nodeId ?? "", "--name", "web-1");
+    const run = "printf '\\\\033[2Jgone\\\\007'";
+    await upload(
+      line,
+      `name: evil\nresources:\n  - { id: e, type: script, run: "${run}; touch e", creates: /e }\n`,
+    );
+    const applied = await line.print("apply", "web-1", "--module", "evil", "--json");
+    const { operation_id } = JSON.parse(applied) as { operation_id: string };
+    expect(await line.print("operations", "output", operation_id)).toBe(
+      "== evil/e stdout\n\\u{1b}[2Jgone\\u{7}\n",
+    );
+  });
+});
+
+async function upload({ folder }: CommandLine, content: string): Promise<void> {
+  const result = await runIn(folder, ["modules", "upload", "-"], undefined, content);
+  expect(result).toMatchObject({ code: 0, stderr: "" });
+}

@@ -1,0 +1,124 @@
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { MemoryStorage, systemCaller } from "fleetwright";
+import { ApiError, createClient } from "fleetwright/client";
+import type { Fetch } from "fleetwright/client";
+import { createKeyFile } from "fleetwright/client/node";
+import { startServer } from "fleetwright/h3";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+
+describe("a client with a key", () => {
+  it("signs in by itself, once for calls that come together", async () => {
+    const { url, signer, server } = await startTestServer();
+    const tokens: string[] = [];
+    const client = createClient({ url, signer, onToken: (token) => tokens.push(token) });
+    const [modules, session] = await Promise.all([client.modules.list(), client.session.get()]);
+    expect(modules).toEqual({ items: [], next_cursor: null });
+    expect(session.operator.role).toBe("Admin");
+    expect(tokens).toEqual([expect.stringMatching(/^fw_/)]);
+    expect(server.url).toBe(url);
+  });
+
+  it("signs in again when its session has ended, and sends the call again", async () => {
+    const { url, signer } = await startTestServer();
+    const client = createClient({ url, signer, token: "fw_gone" });
+    const operator = await client.operators.add({ username: "ada", public_key: otherKey(), role: "Viewer" });
+    expect(operator).toMatchObject({ username: "ada", role: "Viewer" });
+    expect((await client.operators.list()).items).toHaveLength(2);
+  });
+
+  it("does so once for each call, so that a key that lost its access is told", async () => {
+    const { url, server } = await startTestServer();
+    const signer = createKeyFile(join(temporaryFolder(), "key"));
+    const { operator_id } = await server.orchestrator.operators.add(systemCaller, {
+      username: "ada",
+      public_key: signer.publicKey,
+    });
+    const client = createClient({ url, signer });
+    await client.session.get();
+    await server.orchestrator.operators.remove(systemCaller, { operator_id });
+    const error = await client.session.get().catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(ApiError);
+    expect(error).toMatchObject({ status: 401 });
+  });
+
+  it("ends its session when it signs out", async () => {
+    const { url, signer } = await startTestServer();
+    const client = createClient({ url, signer });
+    const { token } = await client.signIn();
+    await client.signOut();
+    await expect(createClient({ url, token }).session.get()).rejects.toMatchObject({
+      code: "UNAUTHENTICATED",
+    });
+  });
+});
+
+describe("a client without a key", () => {
+  it("may ask what anyone may, and is refused the rest with the server's problem", async () => {
+    const { url } = await startTestServer();
+    const client = createClient({ url });
+    expect(await client.status.get()).toMatchObject({ status: "ok" });
+    await expect(client.agents.list()).rejects.toMatchObject({
+      status: 401,
+      code: "UNAUTHENTICATED",
+      problem: { type: "/problems/unauthenticated", request_id: expect.any(String) },
+    });
+  });
+});
+
+describe("an error of the client", () => {
+  it("tells each fault of a module with its place", async () => {
+    const { url, signer } = await startTestServer();
+    const client = createClient({ url, signer });
+    const error = await client.modules
+      .upload({ content: "name: web\nresources:\n  - { type: file, path: srv }\n  - { type: nope }\n" })
+      .catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: "MODULE_INVALID", status: 400 });
+    const faults = (error as ApiError).problem.errors ?? [];
+    expect(faults.map(({ line }) => line)).toEqual(expect.arrayContaining([3, 4]));
+  });
+
+  it("names the server that can't be reached", async () => {
+    const { url, server } = await startTestServer();
+    await server.close();
+    await expect(createClient({ url }).status.get()).rejects.toMatchObject({
+      status: 0,
+      code: "UNAVAILABLE",
+      message: `${url} can't be reached (ECONNREFUSED).`,
+    });
+  });
+
+  it("is made up where something else than the server answers", async () => {
+    const gateway: Fetch = () => Promise.resolve(new Response("<h1>Bad gateway</h1>", { status: 502 }));
+    const client = createClient({ url: "http://127.0.0.1:1", fetch: gateway });
+    await expect(client.status.get()).rejects.toMatchObject({ status: 502, code: "PEER_ERROR" });
+  });
+});
+
+describe("a path", () => {
+  it("takes what a caller puts into it as one part", async () => {
+    const asked: string[] = [];
+    const record: Fetch = (url) => {
+      asked.push(url);
+      return Promise.resolve(new Response(null, { status: 204 }));
+    };
+    const client = createClient({ url: "http://127.0.0.1:1/", token: "fw_x", fetch: record });
+    await client.tags.remove("../operators", "a/b?c");
+    expect(asked).toEqual(["http://127.0.0.1:1/api/v1/agents/..%2Foperators/tags/a%2Fb%3Fc"]);
+  });
+});
+
+async function startTestServer() {
+  const signer = createKeyFile(join(temporaryFolder(), "key"));
+  const server = await startServer({
+    storage: new MemoryStorage(),
+    adminPublicKeys: [signer.publicKey],
+    listen: { port: 0 },
+  });
+  onTestFinished(() => server.close());
+  return { url: server.url, signer, server };
+}
+
+function otherKey(): string {
+  return createKeyFile(join(temporaryFolder(), "other")).publicKey;
+}

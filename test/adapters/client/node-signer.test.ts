@@ -1,0 +1,43 @@
+import { generateKeyPairSync } from "node:crypto";
+import { statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import nacl from "tweetnacl";
+import { createKeyFile, readSigner } from "fleetwright/client/node";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+
+describe("a key file", () => {
+  it("is readable by its owner only and gives the same key each time", () => {
+    const path = join(temporaryFolder(), "key");
+    const made = createKeyFile(path);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(readSigner(path).publicKey).toBe(made.publicKey);
+  });
+
+  it("signs as Ed25519 does elsewhere", async () => {
+    const signer = createKeyFile(join(temporaryFolder(), "key"));
+    const signature = await signer.sign("täxt");
+    const publicKey = Buffer.from(signer.publicKey, "hex");
+    expect(nacl.sign.detached.verify(Buffer.from("täxt"), signature, publicKey)).toBe(true);
+  });
+
+  it("is never overwritten", () => {
+    const path = join(temporaryFolder(), "key");
+    const { publicKey } = createKeyFile(path);
+    expect(() => createKeyFile(path)).toThrow(expect.objectContaining({ code: "ALREADY_EXISTS" }));
+    expect(readSigner(path).publicKey).toBe(publicKey);
+  });
+
+  it.each([
+    ["no file", null],
+    ["no key", "hello"],
+    [
+      "a key of another kind",
+      generateKeyPairSync("x25519").privateKey.export({ format: "pem", type: "pkcs8" }),
+    ],
+  ])("is refused where there is %s", (_, content) => {
+    const path = join(temporaryFolder(), "key");
+    if (content !== null) writeFileSync(path, content);
+    expect(() => readSigner(path)).toThrow(expect.objectContaining({ code: "CONFIGURATION_INVALID" }));
+  });
+});

@@ -1,0 +1,72 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import {
+  endOf,
+  eventually,
+  startAgentProcess,
+  startFleetMember,
+  startServerProcess,
+} from "../support/processes.ts";
+import type { AgentProcess, ServerProcess } from "../support/processes.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+/** A script that says that it runs, waits for the test, and leaves something. */
+const module = `name: slow
+resources:
+  - id: slow
+    type: script
+    creates: /left
+    run: |
+      echo ran >> runs
+      while [ ! -e go ]; do sleep 0.05; done
+      touch left
+`;
+
+describe("an apply in the middle of which a process is killed", () => {
+  it("succeeds when it was the server, and has run once", async () => {
+    const folder = temporaryFolder();
+    const dataDir = join(folder, "data");
+    await using server = await startServerProcess(dataDir);
+    await using agent = await startFleetMember(join(folder, "web-1"), server);
+    const operationId = await beginSlowApply(server, agent);
+
+    await server.program.end("SIGKILL");
+    writeFileSync(join(agent.root, "go"), "");
+    await using back = await startServerProcess(dataDir, Number(new URL(server.url).port));
+
+    const operation = await endOf(back.client, operationId);
+    expect(operation).toMatchObject({ status: "succeeded", counts: { total: 1, changed: 1 } });
+    expect(readFileSync(join(agent.root, "runs"), "utf8")).toBe("ran\n");
+    expect(await back.client.audit.verify()).toMatchObject({ valid: true });
+  });
+
+  it("ends as interrupted when it was the agent, and is not run again", async () => {
+    const folder = temporaryFolder();
+    await using server = await startServerProcess(join(folder, "data"));
+    await using agent = await startFleetMember(join(folder, "web-1"), server);
+    const operationId = await beginSlowApply(server, agent);
+
+    await agent.program.end("SIGKILL");
+    // The script outlives the agent; it ends here.
+    writeFileSync(join(agent.root, "go"), "");
+    await using back = await startAgentProcess(join(folder, "web-1"), server.url);
+
+    expect(back.nodeId).toBe(agent.nodeId);
+    expect(await endOf(server.client, operationId)).toMatchObject({ status: "interrupted" });
+    expect(readFileSync(join(agent.root, "runs"), "utf8")).toBe("ran\n");
+
+    await eventually("the script has left something", () => existsSync(join(agent.root, "left")));
+    const next = await server.client.agents.apply(agent.nodeId, { modules: ["slow"] });
+    expect(next).toMatchObject({ status: "succeeded", counts: { unchanged: 1 } });
+    expect(readFileSync(join(agent.root, "runs"), "utf8")).toBe("ran\n");
+  });
+});
+
+/** Begins an apply and waits until its script runs. */
+async function beginSlowApply({ client }: ServerProcess, { nodeId, root }: AgentProcess): Promise<string> {
+  await client.modules.upload({ content: module });
+  const { operation_id } = await client.agents.apply(nodeId, { modules: ["slow"], wait_seconds: 0 });
+  await eventually("the script runs", () => existsSync(join(root, "runs")));
+  return operation_id;
+}

@@ -1,0 +1,100 @@
+/** The command line in this process, against a real server on loopback. */
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { MemoryStorage } from "fleetwright";
+import type { OrchestratorOptions } from "fleetwright";
+import { createAgent } from "fleetwright/agent";
+import type { Agent } from "fleetwright/agent";
+import { runCommandLine } from "fleetwright/cli";
+import { createKeyFile } from "fleetwright/client/node";
+import { startServer } from "fleetwright/h3";
+import type { RunningServer } from "fleetwright/h3";
+import { temporaryFolder } from "./temporary-folder.ts";
+
+/** What a run of the command line came to. */
+export interface CommandResult {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+/** A server, its Admin's key, and a user's own folder. */
+export interface CommandLine {
+  server: RunningServer;
+  /** Of the Admin. */
+  key: string;
+  folder: string;
+  /** Runs a command as the user. */
+  run(...args: string[]): Promise<CommandResult>;
+  /** Runs a command that must succeed; resolves with what it printed. */
+  print(...args: string[]): Promise<string>;
+}
+
+/** Starts a server that keeps everything in memory. */
+export async function startCommandLine(options: Partial<OrchestratorOptions> = {}): Promise<CommandLine> {
+  const folder = temporaryFolder();
+  const key = join(folder, "admin-key");
+  const { publicKey } = createKeyFile(key);
+  const server = await startServer({
+    storage: new MemoryStorage(),
+    ...options,
+    adminPublicKeys: [publicKey],
+    listen: { port: 0 },
+  });
+  onTestFinished(() => server.close());
+  const run = (...args: string[]): Promise<CommandResult> => runIn(folder, args, server.url);
+  async function print(...args: string[]): Promise<string> {
+    const { code, stdout, stderr } = await run(...args);
+    if (code !== 0) throw new Error(`${args.join(" ")} ended with ${code}: ${stderr}`);
+    return stdout;
+  }
+  return { server, key, folder, run, print };
+}
+
+/** Starts the same with the Admin signed in. */
+export async function startSignedIn(): Promise<CommandLine> {
+  const commandLine = await startCommandLine();
+  await commandLine.print("login", "--key", commandLine.key);
+  return commandLine;
+}
+
+/** Runs a command with a folder of its own for its user, and what it reads on standard input. */
+export async function runIn(
+  folder: string,
+  args: readonly string[],
+  url?: string,
+  input = "",
+): Promise<CommandResult> {
+  const result: CommandResult = { code: 0, stdout: "", stderr: "" };
+  result.code = await runCommandLine(args, {
+    stdout: (text) => void (result.stdout += text),
+    stderr: (text) => void (result.stderr += text),
+    environment: {
+      FLEETWRIGHT_HOME: join(folder, "home"),
+      ...(url !== undefined && { FLEETWRIGHT_URL: url }),
+    },
+    readInput: () => Promise.resolve(input),
+    untilStopped: () => Promise.resolve(),
+  });
+  return result;
+}
+
+/** Starts an agent over a WebSocket and waits until the server knows it. */
+export async function startSocketAgent({
+  server,
+  folder,
+}: CommandLine): Promise<{ agent: Agent; root: string }> {
+  const root = temporaryFolder();
+  const arrived = new Promise<void>((resolve) => {
+    const end = server.orchestrator.listen(({ event_type }) => {
+      if (event_type !== "agent.connected") return;
+      end();
+      resolve();
+    });
+  });
+  const agent = createAgent({ url: server.agentUrl, stateDir: join(folder, "agent"), root });
+  onTestFinished(() => agent.stop());
+  await agent.start();
+  await arrived;
+  return { agent, root };
+}

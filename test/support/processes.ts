@@ -1,0 +1,138 @@
+/** Servers and agents as real processes, run from the build. */
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import type { OperationDetail } from "fleetwright";
+import { createClient } from "fleetwright/client";
+import type { Client } from "fleetwright/client";
+import { readSigner } from "fleetwright/client/node";
+
+const program = fileURLToPath(new URL("../../dist/adapters/cli/main.js", import.meta.url));
+
+/** A process of ours. */
+export class Program implements AsyncDisposable {
+  readonly #child: ChildProcess;
+  readonly #exited: Promise<unknown>;
+  /** What it wrote to standard output so far. */
+  stdout = "";
+  stderr = "";
+
+  constructor(args: readonly string[], environment: Record<string, string> = {}) {
+    if (!existsSync(program)) throw new Error("There is no build: run `npm run build` first.");
+    const env = { PATH: process.env["PATH"] ?? "", HOME: "/nonexistent", ...environment };
+    this.#child = spawn(process.execPath, [program, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
+    this.#exited = once(this.#child, "close");
+    this.#child.stdout?.setEncoding("utf8").on("data", (piece: string) => (this.stdout += piece));
+    this.#child.stderr?.setEncoding("utf8").on("data", (piece: string) => (this.stderr += piece));
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  /** Resolves with what has matched on standard output; rejects when the process ends before. */
+  async says(pattern: RegExp): Promise<RegExpExecArray> {
+    for (;;) {
+      const match = pattern.exec(this.stdout);
+      if (match) return match;
+      const stopped = new AbortController();
+      const more = once(this.#child.stdout!, "data", { signal: stopped.signal }).catch(() => {});
+      await Promise.race([more, this.#exited]);
+      stopped.abort();
+      if (this.#child.exitCode !== null && !pattern.test(this.stdout)) {
+        throw new Error(`It ended with ${this.#child.exitCode}: ${this.stderr}`);
+      }
+    }
+  }
+
+  /** Asks it to end, or makes it, and waits. Resolves with the exit code; null where a signal ended it. */
+  async end(signal: "SIGTERM" | "SIGINT" | "SIGKILL" = "SIGTERM"): Promise<number | null> {
+    if (this.#child.exitCode === null && this.#child.signalCode === null) this.#child.kill(signal);
+    await this.#exited;
+    return this.#child.exitCode;
+  }
+
+  async exited(): Promise<number | null> {
+    await this.#exited;
+    return this.#child.exitCode;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.end("SIGKILL");
+  }
+}
+
+/** A server that runs, and a client that signs in as its first Admin. */
+export interface ServerProcess extends AsyncDisposable {
+  program: Program;
+  url: string;
+  client: Client;
+}
+
+/** Starts a server; `port` 0 takes a free one. */
+export async function startServerProcess(dataDir: string, port = 0): Promise<ServerProcess> {
+  const program = new Program([
+    "serve",
+    "--port",
+    String(port),
+    "--data-dir",
+    dataDir,
+    "--log-level",
+    "warn",
+  ]);
+  const [, url = ""] = await program.says(/^URL +(\S+)\n[^]*^Next .*\n/m);
+  const client = createClient({ url, signer: readSigner(join(dataDir, "admin-key")) });
+  return { program, url, client, [Symbol.asyncDispose]: () => program[Symbol.asyncDispose]() };
+}
+
+/** An agent that runs. */
+export interface AgentProcess extends AsyncDisposable {
+  program: Program;
+  nodeId: string;
+  /** Folder that stands for `/`. */
+  root: string;
+}
+
+/** Starts an agent in `folder`, which keeps its state and its machine. */
+export async function startAgentProcess(folder: string, url: string): Promise<AgentProcess> {
+  const root = join(folder, "root");
+  mkdirSync(root, { recursive: true });
+  const places = ["--root", root, "--state-dir", join(folder, "state")];
+  const program = new Program(["agent", "--url", url, ...places, "--log-level", "silent"]);
+  const [, nodeId = ""] = await program.says(/^Node +(\w+)$/m);
+  return { program, nodeId, root, [Symbol.asyncDispose]: () => program[Symbol.asyncDispose]() };
+}
+
+/** Starts an agent and approves it. */
+export async function startFleetMember(folder: string, server: ServerProcess): Promise<AgentProcess> {
+  const agent = await startAgentProcess(folder, server.url);
+  await eventually("the agent is known", async () => {
+    const { items } = await server.client.agents.list();
+    return items.some(({ node_id }) => node_id === agent.nodeId);
+  });
+  await server.client.agents.setStatus(agent.nodeId, { status: "approved", name: "web-1" });
+  return agent;
+}
+
+/** Looks again and again, for what another process does without telling us. */
+export async function eventually(what: string, check: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 15_000;
+  while (!(await check())) {
+    if (performance.now() > deadline) throw new Error(`It did not happen in time that ${what}.`);
+    await pause(25);
+  }
+}
+
+/** Waits until an operation has ended. */
+export async function endOf(client: Client, operationId: string): Promise<OperationDetail> {
+  let operation = await client.operations.get(operationId);
+  await eventually("the operation has ended", async () => {
+    operation = await client.operations.get(operationId);
+    return operation.status !== "queued" && operation.status !== "running";
+  });
+  return operation;
+}
