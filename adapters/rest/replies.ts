@@ -28,16 +28,16 @@ const common = ["cache-control", "no-store", "x-content-type-options", "nosniff"
 const json = ["content-type", "application/json", ...common] as const;
 const problem = ["content-type", problemMediaType, ...common] as const;
 
+function failure(error: OrchestratorError, requestId: string): RestReply {
+  return {
+    status: httpStatusOf[error.code],
+    headers: [...problem, "x-request-id", requestId, ...problemHeaders(error)],
+    body: JSON.stringify(toProblem(error, requestId)),
+  };
+}
+
 /** Prepares the answers of the surface below a path. */
 export function createReplies(basePath: string): Replies {
-  function failure(error: OrchestratorError, requestId: string): RestReply {
-    return {
-      status: httpStatusOf[error.code],
-      headers: [...problem, "x-request-id", requestId, ...problemHeaders(error)],
-      body: JSON.stringify(toProblem(error, requestId)),
-    };
-  }
-
   function success({ route, output, requestId, ifNoneMatch }: Success): RestReply | Response {
     if (output instanceof Response) return withCommonHeaders(output, requestId);
     const status = successStatus(route, output);

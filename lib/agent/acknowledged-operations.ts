@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { z } from "zod";
-import type { JournalContext } from "./operation-journal.ts";
+import type { JournalContext } from "./journal-context.ts";
 import { readText, replaceFile } from "./durable-file.ts";
 
 const fileSchema = z.strictObject({

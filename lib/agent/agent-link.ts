@@ -61,91 +61,119 @@ export interface AgentLink {
 
 /** Makes a line that is not started yet. */
 export function createAgentLink(options: AgentLinkOptions): AgentLink {
-  const abort = new AbortController();
-  let connection: LinkConnection | null = null;
-  let wake = (): void => {};
-  let finish = (): void => {};
-  let isStarted = false;
-  const done = new Promise<void>((resolve) => (finish = resolve));
+  return new DialingLink(options);
+}
 
-  const connected = (): LinkConnection => {
-    if (!connection) throw new OrchestratorError("AGENT_OFFLINE");
-    return connection;
-  };
+class DialingLink implements AgentLink {
+  readonly done: Promise<void>;
+  readonly #options: AgentLinkOptions;
+  readonly #abort = new AbortController();
+  #connection: LinkConnection | null = null;
+  #isStarted = false;
+  #failures = 0;
+  /** Resolves when no handler of an earlier connection runs any more. */
+  #earlier: Promise<void> = Promise.resolve();
+  #wake = (): void => {};
+  #finish = (): void => {};
 
-  async function connectOnce(earlier: Promise<void>): Promise<{ ending: Ending; settled: Promise<void> }> {
+  constructor(options: AgentLinkOptions) {
+    this.#options = options;
+    this.done = new Promise((resolve) => (this.#finish = resolve));
+  }
+
+  get status(): AgentStatus | "offline" {
+    return this.#connection?.status ?? "offline";
+  }
+
+  get bufferedBytes(): number {
+    return this.#connection?.bufferedBytes ?? 0;
+  }
+
+  start(): void {
+    if (this.#isStarted) throw new OrchestratorError("INTERNAL", { message: "The link is started already." });
+    this.#isStarted = true;
+    void this.#run().finally(this.#finish);
+  }
+
+  async stop(): Promise<void> {
+    this.#abort.abort();
+    this.#connection?.close("stopped");
+    this.#wake();
+    if (!this.#isStarted) this.#finish();
+    await this.done;
+  }
+
+  send(message: AgentMessage): void {
+    this.#connected().channel.send(message);
+  }
+
+  sendStream(streamId: string, data: Uint8Array): void {
+    this.#connected().channel.sendStream(streamId, data);
+  }
+
+  #connected(): LinkConnection {
+    if (!this.#connection) throw new OrchestratorError("AGENT_OFFLINE");
+    return this.#connection;
+  }
+
+  async #run(): Promise<void> {
+    const { clock } = this.#options;
+    while (!this.#abort.signal.aborted) {
+      const startedMs = clock.monotonic();
+      const ending = await this.#connectOnce();
+      this.#report(ending);
+      if (clock.monotonic() - startedMs >= longestDelayMs) this.#failures = 0;
+      await this.#pause(this.#nextDelayMs(ending));
+    }
+    await this.#earlier;
+  }
+
+  async #connectOnce(): Promise<Ending> {
     let socket: FrameSocket;
     try {
-      socket = await options.dial(abort.signal);
+      socket = await this.#options.dial(this.#abort.signal);
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
-      return {
-        ending: { code: null, message: `The orchestrator can't be reached: ${message}` },
-        settled: earlier,
-      };
+      return { code: null, message: `The orchestrator can't be reached: ${message}` };
     }
-    if (abort.signal.aborted) {
+    if (this.#abort.signal.aborted) {
       socket.destroy();
-      return { ending: { code: null, message: "stopped" }, settled: earlier };
+      return { code: null, message: "stopped" };
     }
-    const { sendLimitBytes = defaultSendLimitBytes } = options;
-    const current = new LinkConnection(socket, { ...options, sendLimitBytes }, earlier);
-    connection = current;
-    const ending = await current.ended;
-    connection = null;
-    return { ending, settled: Promise.all([earlier, current.settled()]).then(() => {}) };
+    const { sendLimitBytes = defaultSendLimitBytes } = this.#options;
+    const connection = new LinkConnection(socket, { ...this.#options, sendLimitBytes }, this.#earlier);
+    this.#connection = connection;
+    const ending = await connection.ended;
+    this.#connection = null;
+    this.#earlier = Promise.all([this.#earlier, connection.settled()]).then(() => {});
+    return ending;
   }
 
-  async function run(): Promise<void> {
-    const { clock, handlers, logger, random } = options;
-    let failures = 0;
-    let earlier = Promise.resolve();
-    while (!abort.signal.aborted) {
-      const startedMs = clock.monotonic();
-      const { ending, settled } = await connectOnce(earlier);
-      earlier = settled;
-      logger.debug("The connection to the orchestrator ended.", { ...ending });
+  #report(ending: Ending): void {
+    const { handlers, logger } = this.#options;
+    logger.debug("The connection to the orchestrator ended.", { ...ending });
+    try {
       handlers.down(ending);
-      if (abort.signal.aborted) break;
-      if (clock.monotonic() - startedMs >= longestDelayMs) failures = 0;
-      const isLasting = lastingFailures.includes(ending.code);
-      const rangeMs = isLasting ? longestDelayMs : Math.min(longestDelayMs, firstDelayMs * 2 ** failures);
-      failures += 1;
-      await pause(rangeMs * random());
+    } catch (error) {
+      // The line must outlive whoever listens: nothing else brings the agent back.
+      logger.error("A handler of the link threw.", { error });
     }
-    await earlier;
   }
 
-  async function pause(delayMs: number): Promise<void> {
-    let timer: Timer | null = null;
+  #nextDelayMs(ending: Ending): number {
+    const isLasting = lastingFailures.includes(ending.code);
+    const rangeMs = isLasting ? longestDelayMs : Math.min(longestDelayMs, firstDelayMs * 2 ** this.#failures);
+    this.#failures += 1;
+    return rangeMs * this.#options.random();
+  }
+
+  async #pause(delayMs: number): Promise<void> {
+    if (this.#abort.signal.aborted) return;
+    let timer: Timer | undefined;
     await new Promise<void>((resolve) => {
-      wake = resolve;
-      timer = options.clock.setTimer(delayMs, resolve);
+      this.#wake = resolve;
+      timer = this.#options.clock.setTimer(delayMs, resolve);
     });
-    (timer as Timer | null)?.cancel();
+    timer?.cancel();
   }
-
-  return {
-    get status() {
-      return connection?.status ?? "offline";
-    },
-    get bufferedBytes() {
-      return connection?.bufferedBytes ?? 0;
-    },
-    done,
-    start() {
-      if (isStarted) throw new OrchestratorError("INTERNAL", { message: "The link is started already." });
-      isStarted = true;
-      void run().finally(finish);
-    },
-    async stop() {
-      abort.abort();
-      connection?.close("stopped");
-      wake();
-      if (!isStarted) finish();
-      await done;
-    },
-    send: (message) => connected().channel.send(message),
-    sendStream: (streamId, data) => connected().channel.sendStream(streamId, data),
-  };
 }

@@ -23,6 +23,7 @@ import type { AgentMessage, MessageOf } from "../wire/messages.ts";
 import { toTimestamp } from "../clock.ts";
 import { AcknowledgedOperations } from "./acknowledged-operations.ts";
 import { appendFile, createFile, makeFolder, readText, removeFile, replaceFile } from "./durable-file.ts";
+import type { JournalContext } from "./journal-context.ts";
 import { type JournalRecord, parseJournal } from "./journal-record.ts";
 
 /** How an operation ended, as the orchestrator gets it. */
@@ -44,13 +45,6 @@ export interface CutOperation {
   operation_id: string;
   /** What was written down before the first change. */
   captured: AppliedResource[];
-}
-
-/** Where a journal is and what it works with. */
-export interface JournalContext {
-  stateDir: string;
-  clock: Clock;
-  logger: Logger;
 }
 
 const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

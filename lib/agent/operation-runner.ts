@@ -13,17 +13,14 @@ import type { Clock } from "../clock.ts";
 import type { Host } from "../host/host.ts";
 import type { Logger } from "../logger.ts";
 import type { ResourceTypes } from "../state/resource-type.ts";
-import type { OrchestratorMessage, MessageOf, PeerError } from "../wire/messages.ts";
+import type { PeerError } from "../wire/messages.ts";
 import type { AppliedSet } from "./applied-set.ts";
 import type { ProgressSink } from "./operation-progress.ts";
 import type { OperationJournal } from "./operation-journal.ts";
 import { OrchestratorError } from "../errors.ts";
-import { type OperationOutcome, runOperation } from "./run-operation.ts";
+import { type OperationOutcome, type RunCommand, runOperation } from "./run-operation.ts";
 import { isOperationId } from "./operation-journal.ts";
 import { toPeerError } from "./peer-error.ts";
-
-/** A command that makes an operation. */
-export type RunCommand = MessageOf<OrchestratorMessage, "apply" | "plan" | "check">;
 
 /** What the runner works with. */
 export interface OperationRunnerOptions {

@@ -3,17 +3,19 @@ import type { Host } from "../host/host.ts";
 import type { Logger } from "../logger.ts";
 import type { ResourceTypes } from "../state/resource-type.ts";
 import type { AppliedResource } from "../state/state-item.ts";
-import type { PeerError } from "../wire/messages.ts";
+import type { MessageOf, OrchestratorMessage, PeerError } from "../wire/messages.ts";
 import type { AppliedSet } from "./applied-set.ts";
 import type { ProgressSink } from "./operation-progress.ts";
 import type { OperationJournal, OperationResult } from "./operation-journal.ts";
-import type { RunCommand } from "./operation-runner.ts";
 import { toTimestamp } from "../clock.ts";
 import { isOrchestratorError } from "../errors.ts";
 import { type StateRunResult, runState } from "../state/engine.ts";
 import { OperationProgress } from "./operation-progress.ts";
 import { toPeerError } from "./peer-error.ts";
 import { fitResult, soundResult } from "./result-size.ts";
+
+/** A command that makes an operation. */
+export type RunCommand = MessageOf<OrchestratorMessage, "apply" | "plan" | "check">;
 
 /** What one operation is run with. */
 export interface RunContext {

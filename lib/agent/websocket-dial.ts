@@ -1,6 +1,6 @@
 /** Dials an orchestrator over WebSocket with the package `ws`. */
 import { TLSSocket } from "node:tls";
-import WebSocket, { type RawData } from "ws";
+import { WebSocket, type RawData } from "ws";
 import { tlsExporterLabel, type FrameSocket, type SocketHandlers } from "../transport/socket.ts";
 import { handshakeTimeoutMs, maxFrameBytes } from "../wire/limits.ts";
 

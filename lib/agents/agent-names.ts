@@ -34,11 +34,6 @@ export function takeName(name: string, nodeId: string): Write {
   };
 }
 
-/** The write that gives a name back. */
-export function releaseName(name: string): Write {
-  return { kind: "delete", collection: "agent_names", key: name.toLowerCase() };
-}
-
 /** Says "the name is taken" of a conflict on {@link takeName}; leaves every other error as it is. */
 export function asNameTaken(error: unknown, name: string): unknown {
   if (!isOrchestratorError(error, "REVISION_CONFLICT") || error.details["collection"] !== "agent_names")

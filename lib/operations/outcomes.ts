@@ -60,14 +60,14 @@ export class OutcomeRecorder {
   /** Writes how an operation ended. An operation that has ended is left as it is, unless it was `unknown`. */
   async record(operationId: string, outcome: Outcome): Promise<Recorded> {
     const known = await this.#store.read(operationId);
-    if (!counts(known, outcome)) return { operation: known, changed: false };
+    if (!stillCounts(known, outcome)) return { operation: known, changed: false };
     const results = outcome.results ?? [];
     const report = await saveReport(this.#context, operationId, { results, output: outcome.output ?? [] });
     const recorded = await this.#store.update(
       systemCaller,
       operationId,
       async (before): Promise<Changed | null> => {
-        if (!counts(before, outcome)) return null;
+        if (!stillCounts(before, outcome)) return null;
         const ended = { ...this.#ended(before, outcome), ...(report && { results: report }) };
         const added = (await this.#completions.get(ended.kind)?.(ended, results)) ?? {};
         return {
@@ -145,7 +145,7 @@ export class OutcomeRecorder {
 }
 
 /** Whether an outcome still says something about an operation. */
-function counts({ status }: Readonly<OperationDocument>, outcome: Outcome): boolean {
+function stillCounts({ status }: Readonly<OperationDocument>, outcome: Outcome): boolean {
   if (outcome.onlyQueued === true) return status === "queued";
   return status === "queued" || status === "running" || status === "unknown";
 }

@@ -36,9 +36,6 @@ export const commonPropertiesSchema = z.object({
   sensitive: z.boolean().default(false),
 });
 
-/** The common properties with their defaults. */
-export type CommonProperties = z.infer<typeof commonPropertiesSchema>;
-
 const commonNames: ReadonlySet<string> = new Set(Object.keys(commonPropertiesSchema.shape));
 
 /** Where a definition comes from. */

@@ -49,9 +49,7 @@ export const countsSchema = z.strictObject({
 });
 
 export type Change = z.infer<typeof changeSchema>;
-export type Outcome = z.infer<typeof outcomeSchema>;
 export type Action = z.infer<typeof actionSchema>;
-export type SkipReason = z.infer<typeof skipReasonSchema>;
 export type ResourceResult = z.infer<typeof resourceResultSchema>;
 export type Counts = z.infer<typeof countsSchema>;
 

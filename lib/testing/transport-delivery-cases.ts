@@ -150,6 +150,8 @@ export const transportDeliveryCases: SceneCase[] = [
       check(code === "AGENT_OFFLINE", `sending ended with ${String(code)}`);
       check((await heard.next("disconnected")).nodeId === one.nodeId, "another agent was cut off");
       check(!transport.isConnected(one.nodeId), "it is still connected");
+      // It never hears of the end by itself: it still does not read.
+      one.socket.destroy();
     },
   },
 ];

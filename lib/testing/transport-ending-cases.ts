@@ -106,7 +106,7 @@ export const transportEndingCases: SceneCase[] = [
     promise: 10,
     name: "an agent about which nothing is decided is let go after 10 s",
     async test({ clock, heard, behaviour, agent }) {
-      let decide = (_: Admission): void => {};
+      let decide: (admission: Admission) => void = () => {};
       behaviour.admit = () => new Promise((resolve) => (decide = resolve));
       const one = await agent(1);
       one.greet();

@@ -185,7 +185,6 @@ export const toyRouter = t.router({
 });
 
 /** The type of the toy's router. */
-export type ToyRouter = typeof toyRouter;
 
 /** Two lines, one after the other; "endless" never ends and counts what was asked of it, "broken" breaks off. */
 function streamLines(toy: Toy, machine: string): Response {

@@ -200,6 +200,37 @@ describe("after a connection has ended", () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
+  test("dials again although the listener throws", async () => {
+    const errors: string[] = [];
+    const base = await scene();
+    let dials = 0;
+    const handlers = {
+      accepted: () => {},
+      statusChanged: () => {},
+      command: async () => {},
+      stream: async () => {},
+      down: () => {
+        throw new Error("broken listener");
+      },
+    };
+    const { link, clock } = await scene({
+      handlers,
+      logger: { ...silentLogger, error: (message) => errors.push(message) },
+      dial: () => {
+        dials += 1;
+        base.heard.add({ kind: "dial" });
+        return Promise.reject(new Error("no"));
+      },
+    });
+    link.start();
+    await base.heard.next("dial");
+    await clock.advance(0);
+    await clock.advance(5000);
+    expect(dials).toBeGreaterThan(1);
+    expect(errors.length).toBeGreaterThan(0);
+    await link.stop();
+  });
+
   test("begins with short waits again once a connection has lasted", async () => {
     const { clock, heard, transport, start, link } = await scene();
     link.start();

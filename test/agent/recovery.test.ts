@@ -10,7 +10,7 @@ import {
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Host, HostFiles } from "../../lib/host/host.ts";
-import type { RunCommand } from "../../lib/agent/operation-runner.ts";
+import type { RunCommand } from "../../lib/agent/run-operation.ts";
 import { AppliedSet } from "../../lib/agent/applied-set.ts";
 import { OperationJournal } from "../../lib/agent/operation-journal.ts";
 import { OperationRunner } from "../../lib/agent/operation-runner.ts";

@@ -28,7 +28,7 @@ interface Variant {
 }
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
-const builtIn = ["node-http", "rest", "rest-chain", "rest-h3", "trpc"].map((name) =>
+const builtIn = ["node-http", "rest", "rest-chain", "rest-h3", "trpc", "real"].map((name) =>
   here(`servers/${name}.ts`),
 );
 

@@ -1,6 +1,6 @@
 import type { ResolvedResource } from "../../lib/state/resource.ts";
 import type { MessageOf, OrchestratorMessage } from "../../lib/wire/messages.ts";
-import type { RunCommand } from "../../lib/agent/operation-runner.ts";
+import type { RunCommand } from "../../lib/agent/run-operation.ts";
 import { resolveResource } from "../../lib/state/definition.ts";
 
 /** A resolved resource of a module "web", as an orchestrator sends it. */

@@ -21,12 +21,12 @@ export async function listenForAgents(
   tls?: { key: string; cert: string },
 ): Promise<AgentListener> {
   const app = new H3().get("/agent/v1", agentSocketHandler(transport));
-  const resolve = async (request: Request): Promise<unknown> => {
+  const findHooks = async (request: Request): Promise<unknown> => {
     const response = await app.fetch(request);
     return (response as Response & { crossws?: unknown }).crossws;
   };
   const sockets = crossws({
-    resolve: resolve as ResolveHooks,
+    resolve: findHooks as ResolveHooks,
     serverOptions: { maxPayload: agentSocketMaxPayload, perMessageDeflate: false },
   });
   const handler = toNodeHandler(app);

@@ -11,7 +11,7 @@ function held() {
   const [socket, peer] = createSocketPair();
   const handled: number[] = [];
   const failures: unknown[] = [];
-  let release = (_?: Error): void => {};
+  let release: (error?: Error) => void = () => {};
   const queue = new InboundQueue<number>(socket, {
     handle: (item) =>
       new Promise((resolve, reject) => {

@@ -4,15 +4,15 @@ import { parseMessage } from "../../lib/wire/parse-json.ts";
 import { codeOf } from "./support/peers.ts";
 
 const any = z.json();
-const nested = (depth: number): string => "[".repeat(depth) + "]".repeat(depth);
+const nested = (depth: number): string => `${"[".repeat(depth)}${"]".repeat(depth)}`;
 
 test.each([
   ["an object", '{"a":[1,"x",null]}', { a: [1, "x", null] }],
   ["64 levels", nested(64), JSON.parse(nested(64))],
   [
     "brackets inside strings, which are no levels",
-    JSON.stringify(["[".repeat(100) + '"\\']),
-    ["[".repeat(100) + '"\\'],
+    JSON.stringify([`${"[".repeat(100)}"\\`]),
+    [`${"[".repeat(100)}"\\`],
   ],
   ["a whole surrogate pair, escaped", '"\\ud83d\\ude00"', "😀"],
   ["a backslash before what looks like an escape", '"\\\\ud800"', "\\ud800"],
@@ -24,7 +24,7 @@ test.each([
 test.each([
   ["65 levels", nested(65)],
   ["a million levels", "[".repeat(1_000_000)],
-  ["objects nested too deeply", '{"a":'.repeat(65) + "1" + "}".repeat(65)],
+  ["objects nested too deeply", `${'{"a":'.repeat(65)}1${"}".repeat(65)}`],
   ["no JSON", "{'a':1}"],
   ["nothing", ""],
   ["two values", "1 2"],
@@ -39,11 +39,12 @@ test.each([
 
 test("names the places that are wrong and shows no values", () => {
   const schema = z.strictObject({ secret: z.number() });
+  let seen: unknown;
   try {
     parseMessage(schema, '{"secret":"hunter2"}');
-    expect.unreachable();
   } catch (error) {
-    expect(error).toMatchObject({ code: "PROTOCOL_ERROR", details: { issues: ["secret: invalid_type"] } });
-    expect(JSON.stringify(error)).not.toContain("hunter2");
+    seen = error;
   }
+  expect(seen).toMatchObject({ code: "PROTOCOL_ERROR", details: { issues: ["secret: invalid_type"] } });
+  expect(JSON.stringify(seen)).not.toContain("hunter2");
 });

@@ -93,7 +93,9 @@ export class BlobFiles {
     const before = this.#queues.get(id) ?? Promise.resolve();
     const result = before
       .then(() => work(path))
-      .catch((error: unknown) => Promise.reject(storageError(error)));
+      .catch((error: unknown) => {
+        throw storageError(error);
+      });
     const settled = result.then(
       () => {},
       () => {},

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import WebSocket from "ws";
+import { WebSocket } from "ws";
 import { startToy } from "../rest/server.ts";
 
 let server: Awaited<ReturnType<typeof startToy>>;

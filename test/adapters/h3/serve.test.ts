@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { request } from "node:https";
 import { describe, expect, test } from "vitest";
-import WebSocket from "ws";
+import { WebSocket } from "ws";
 import { createApp } from "../../../adapters/h3/app.ts";
 import { listenApp } from "../../../adapters/h3/serve.ts";
 import { Toy, toyContexts, toyRouter } from "../toy.ts";

@@ -20,6 +20,10 @@ async function otherProcess(): Promise<ChildProcess & { pid: number }> {
   return child as unknown as ChildProcess & { pid: number };
 }
 
+function holderOf(folder: string): unknown {
+  return (JSON.parse(readFileSync(lockOf(folder), "utf8")) as { pid: unknown }).pid;
+}
+
 test("a folder in use is refused with the process that uses it, and free after close", async () => {
   const folder = temporaryFolder();
   const first = await openStorage({ folder });
@@ -61,6 +65,7 @@ test.runIf(existsSync("/proc/self/stat"))(
     const child = await otherProcess();
     writeLock(folder, { pid: child.pid, started: "1", token: "x" });
     await openStorage({ folder });
+    expect(holderOf(folder)).toBe(process.pid);
   },
 );
 
@@ -68,12 +73,14 @@ test("the lock of a predecessor with our own process id is taken over, as in a r
   const folder = temporaryFolder();
   writeLock(folder, { pid: process.pid, started: "1", token: "of the predecessor" });
   await openStorage({ folder });
+  expect(readFileSync(lockOf(folder), "utf8")).not.toContain("of the predecessor");
 });
 
 test.each(["", "{", "null", '{"pid":-1}'])("a lock that can't be read (%j) is taken over", async (text) => {
   const folder = temporaryFolder();
   writeLock(folder, text);
   await openStorage({ folder });
+  expect(holderOf(folder)).toBe(process.pid);
 });
 
 test("of many that find a stale lock exactly one gets the folder", async () => {

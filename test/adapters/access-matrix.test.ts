@@ -1,0 +1,192 @@
+/** Every procedure with every kind of caller, as a call within the process, over tRPC and over REST: one answer from all. */
+import { randomUUID } from "node:crypto";
+import { TRPCError, type AnyProcedure } from "@trpc/server";
+import { isOrchestratorError, nodeCrypto, permissionTable, roles, toHex } from "fleetwright";
+import type { Caller, Orchestrator, Permission, Role } from "fleetwright";
+import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { inputFields } from "../../adapters/rest/parameters.ts";
+import { createContextFactory } from "../../adapters/trpc/context.ts";
+import { appRouter } from "../../adapters/trpc/router.ts";
+import type { ProcedureMeta } from "../../adapters/trpc/trpc.ts";
+import { serve, type TestServer } from "../support/server.ts";
+
+const procedures = Object.entries(appRouter._def.procedures as Record<string, unknown>) as [
+  Permission,
+  AnyProcedure,
+][];
+type CallerKind = "nobody" | "garbage" | "expired" | Role;
+const callerKinds: CallerKind[] = ["nobody", "garbage", "expired", ...roles];
+/** What a call came to: the refusal, or "allowed" for everything else, be it a success or another error. */
+type Verdict = "UNAUTHENTICATED" | "FORBIDDEN" | "allowed";
+type Verb = (caller: Caller, input: unknown) => Promise<unknown>;
+
+let served: TestOrchestrator;
+let server: TestServer;
+let expired: string;
+let count = 0;
+
+beforeAll(async () => {
+  served = await createTestOrchestrator();
+  server = await serve(served.orchestrator);
+  expired = (await served.signIn("Admin", "expired")).token;
+  await served.clock.advance(13 * 3_600_000);
+});
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  await served[Symbol.asyncDispose]();
+});
+
+/** A token of its own for each call: some calls end the session they are made with. */
+async function tokenOf(kind: CallerKind): Promise<string | null> {
+  if (kind === "nobody") return null;
+  if (kind === "garbage") return `fw_${"x".repeat(43)}`;
+  if (kind === "expired") return expired;
+  count += 1;
+  return (await served.signIn(kind, `caller-${count}`)).token;
+}
+
+function expectedVerdict(permission: Permission, kind: CallerKind): Verdict {
+  const needed = permissionTable[permission];
+  if (kind === "garbage" || kind === "expired") return "UNAUTHENTICATED";
+  if (needed === "anyone") return "allowed";
+  if (kind === "nobody") return "UNAUTHENTICATED";
+  return roles.indexOf(kind) >= roles.indexOf(needed) ? "allowed" : "FORBIDDEN";
+}
+
+/** A valid value for each field that an input must have. Nothing with these ids is there. */
+const examples: Record<string, unknown> = {
+  node_id: "0".repeat(32),
+  operator_id: "0".repeat(32),
+  operation_id: randomUUID(),
+  drift_id: randomUUID(),
+  name: "nothing",
+  key: "env",
+  value: "test",
+  tags: { env: "test" },
+  status: "approved",
+  role: "Viewer",
+  username: "somebody",
+  public_key: toHex(nodeCrypto.createSigner(nodeCrypto.createSigningKeyPair().secretKey).publicKey),
+  challenge_id: "no-such-challenge",
+  signature: "0".repeat(128),
+  content: "name: nothing\nresources: []\n",
+  selector: "*",
+  modules: ["nothing"],
+  before: "2020-01-01T00:00:00.000Z",
+  retention_days: 90,
+};
+
+/** The smallest valid input of a procedure; undefined where it takes none. */
+function inputOf(procedure: AnyProcedure): Record<string, unknown> | undefined {
+  const [schema] = (procedure._def as unknown as { inputs: unknown[] }).inputs;
+  if (schema === undefined) return undefined;
+  const needed = [...inputFields(schema)].filter(([, field]) => !(field as Optional).isOptional());
+  return Object.fromEntries(
+    needed.map(([name]) => {
+      if (!(name in examples)) throw new Error(`The test needs an example of the field ${name}.`);
+      return [name, examples[name]];
+    }),
+  );
+}
+interface Optional {
+  isOptional(): boolean;
+}
+
+async function verdictOf(call: () => Promise<unknown>): Promise<Verdict> {
+  try {
+    await call();
+  } catch (thrown) {
+    const error = thrown instanceof TRPCError ? thrown.cause : thrown;
+    if (!isOrchestratorError(error)) throw thrown;
+    if (error.code === "UNAUTHENTICATED" || error.code === "FORBIDDEN") return error.code;
+    expect(error.code).not.toBe("VALIDATION_FAILED");
+  }
+  return "allowed";
+}
+
+/** The method of `lib` behind a procedure, where its name does not say it. */
+const featureOf: Record<string, (orchestrator: Orchestrator) => object> = {
+  auth: ({ access }) => access,
+  tags: ({ agents }) => agents.tags,
+  state: ({ operations }) => operations,
+  "assignments.applyNow": ({ rollouts }) => rollouts,
+  "assignments.plan": ({ rollouts }) => rollouts,
+};
+
+async function callLib(path: Permission, input: unknown, token: string | null): Promise<unknown> {
+  const { orchestrator } = served;
+  const [area = "", name = ""] = path.split(".");
+  const verb = name === "applyNow" ? "apply" : name;
+  const find = featureOf[path] ?? featureOf[area];
+  const feature = find ? find(orchestrator) : orchestrator[area as keyof Orchestrator];
+  const verbs = feature as unknown as Record<string, Verb>;
+  expect(verbs[verb], `lib has no ${path}`).toBeTypeOf("function");
+  return verbs[verb]!(await orchestrator.access.authenticate(token), input);
+}
+
+async function callTrpc(path: Permission, input: unknown, token: string | null): Promise<unknown> {
+  const info = { request_id: "matrix", source_address: null, if_match: null };
+  const authorization = token === null ? undefined : `Bearer ${token}`;
+  const caller = appRouter.createCaller(
+    createContextFactory<Caller, Orchestrator>(served.orchestrator)(info, authorization),
+  );
+  const [area = "", verb = ""] = path.split(".");
+  const verbs = caller as unknown as Record<string, Record<string, (input: unknown) => Promise<unknown>>>;
+  return verbs[area]![verb]!(input);
+}
+
+async function callRest(procedure: AnyProcedure, token: string | null): Promise<Verdict> {
+  const { method, path } = (procedure._def.meta as ProcedureMeta).openapi!;
+  const rest = { ...inputOf(procedure) };
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    const value = encodeURIComponent(String(rest[name]));
+    delete rest[name];
+    return value;
+  });
+  const takesBody = method === "POST" || method === "PUT" || method === "PATCH";
+  const query = takesBody ? "" : `?${new URLSearchParams(rest as Record<string, string>)}`;
+  const answer = await server.rest(method, filled + query, {
+    token: token ?? undefined,
+    ...(takesBody && { body: rest }),
+  });
+  const code = (answer.json as { code?: string } | undefined)?.code;
+  expect(code).not.toBe("VALIDATION_FAILED");
+  if (code === "UNAUTHENTICATED" || code === "FORBIDDEN") {
+    expect(answer.status).toBe(code === "UNAUTHENTICATED" ? 401 : 403);
+    return code;
+  }
+  expect(answer.status).not.toBe(403);
+  expect(answer.status).toBeLessThan(500);
+  return "allowed";
+}
+
+test("every procedure has a permission, and every permission a procedure", () => {
+  expect(procedures.map(([path]) => path).sort()).toEqual(Object.keys(permissionTable).sort());
+});
+
+describe.each(procedures)("%s", (path, procedure) => {
+  test.each(callerKinds)("called by %s", async (kind) => {
+    const input = inputOf(procedure);
+    const lib = await tokenOf(kind);
+    const trpc = await tokenOf(kind);
+    const verdicts = {
+      lib: await verdictOf(() => callLib(path, input, lib)),
+      trpc: await verdictOf(() => callTrpc(path, input, trpc)),
+      rest: await callRest(procedure, await tokenOf(kind)),
+    };
+    const expected = expectedVerdict(path, kind);
+    expect(verdicts).toEqual({ lib: expected, trpc: expected, rest: expected });
+  });
+});
+
+test("a refusal for want of a right is in the audit log, with who, what and from where", async () => {
+  const { token, operator_id } = await served.signIn("Viewer", "curious");
+  await server.rest("DELETE", "/audit?before=2020-01-01T00:00:00Z", { token });
+  const denied = served.events.findLast((event) => event.event_type === "access.denied");
+  expect(denied).toMatchObject({
+    actor: { id: operator_id, name: "curious" },
+    metadata: { permission: "audit.prune", needed: "Admin" },
+    source_address: "127.0.0.1",
+  });
+});

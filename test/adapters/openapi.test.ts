@@ -1,0 +1,150 @@
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { permissionTable, type Permission } from "fleetwright";
+import { describe, expect, test } from "vitest";
+import { createOpenApiDocument } from "../../adapters/rest/openapi.ts";
+import { restProcedures } from "../../adapters/rest/routes.ts";
+import { appRouter } from "../../adapters/trpc/router.ts";
+import type { ProcedureMeta } from "../../adapters/trpc/trpc.ts";
+
+interface Media {
+  schema?: object;
+}
+interface Operation {
+  operationId?: string;
+  summary?: string;
+  tags?: string[];
+  security?: object[];
+  parameters?: { name: string; in: string; required?: boolean; schema: object }[];
+  requestBody?: { content: Record<string, Media> };
+  responses: Record<string, { headers?: object; content?: Record<string, Media> }>;
+}
+
+// As it is served: through JSON.
+const document = JSON.parse(JSON.stringify(createOpenApiDocument(appRouter))) as {
+  openapi: string;
+  info: object;
+  servers: object[];
+  tags: { name: string }[];
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, object>; securitySchemes: object };
+};
+const operations = restProcedures(appRouter).map(([name, procedure]) => {
+  const { method, path } = (procedure._def.meta as ProcedureMeta).openapi!;
+  return [name as Permission, document.paths[path]![method.toLowerCase()]!] as const;
+});
+const find = (name: Permission): Operation => operations.find(([path]) => path === name)![1];
+
+describe("the OpenAPI description of the product", () => {
+  test("is valid OpenAPI 3.1", async () => {
+    const result = await new Validator().validate(structuredClone(document));
+    expect(result).toMatchObject({ valid: true });
+  });
+
+  test("has the title, version, licence and base path that the specification says", () => {
+    expect(document).toMatchObject({
+      openapi: "3.1.0",
+      info: {
+        title: "Fleetwright management API",
+        version: "0.0.9",
+        license: { name: "MIT OR Apache-2.0", identifier: "MIT OR Apache-2.0" },
+      },
+      servers: [{ url: "/api/v1" }],
+      components: { securitySchemes: { session: { type: "http", scheme: "bearer" } } },
+    });
+  });
+
+  test("has an operation for each procedure, and none beside", () => {
+    const described = Object.values(document.paths).flatMap((path) => Object.keys(path));
+    expect(described).toHaveLength(operations.length);
+    expect(operations.map(([name]) => name).sort()).toEqual(Object.keys(permissionTable).sort());
+  });
+
+  test.each(operations)("%s has an id, a summary and a known tag", (name, operation) => {
+    expect(operation.operationId).toMatch(/^[a-zA-Z]+[-.][a-zA-Z]+$/);
+    expect(operation.operationId?.replace("-", ".")).toBe(name);
+    expect(operation.summary).toMatch(/^[A-Z].{5,79}[^.]$/);
+    expect(operation.tags).toHaveLength(1);
+    expect(document.tags).toContainEqual({ name: operation.tags![0] });
+  });
+
+  test.each(operations)("%s asks for a session unless it is open to anyone", (name, operation) => {
+    if (permissionTable[name] === "anyone") expect(operation.security ?? []).toEqual([]);
+    else expect(operation.security).toEqual([{ session: [] }]);
+  });
+
+  test.each(operations)("%s says what a success and a refusal look like", (_name, { responses }) => {
+    const successes = Object.entries(responses).filter(([status]) => /^[23]/.test(status));
+    expect(successes.length).toBeGreaterThan(0);
+    for (const [status, { content, headers }] of successes) {
+      if (status === "204") expect(content).toBeUndefined();
+      else expect(content).toHaveProperty(["application/json", "schema"]);
+      if (status === "201" || status === "202") expect(headers).toHaveProperty("Location");
+    }
+    expect(responses["default"]?.content).toEqual({
+      "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } },
+    });
+  });
+
+  const statuses: [Permission, string[]][] = [
+    ["status.get", ["200"]],
+    ["auth.challenge", ["200"]],
+    ["auth.signOut", ["204"]],
+    ["operators.add", ["201"]],
+    ["operators.remove", ["204"]],
+    ["agents.remove", ["204"]],
+    ["tags.remove", ["204"]],
+    ["modules.upload", ["200", "201"]],
+    ["modules.remove", ["204"]],
+    ["assignments.create", ["201"]],
+    ["assignments.remove", ["204"]],
+    ["assignments.applyNow", ["200", "202"]],
+    ["assignments.plan", ["200", "202"]],
+    ["state.applyNow", ["200", "202"]],
+    ["state.plan", ["200", "202"]],
+    ["drift.check", ["200", "202"]],
+    ["audit.prune", ["200"]],
+    ["audit.setRetention", ["200"]],
+  ];
+  test.each(statuses)("%s succeeds with %j", (name, expected) => {
+    const found = Object.keys(find(name).responses).filter((status) => /^[23]/.test(status));
+    expect(found).toEqual(expected);
+  });
+
+  test("no schema says nothing", () => {
+    expect(emptySchemas(document)).toEqual([]);
+  });
+
+  test("every schema that is referred to is there, and every one that is there is used", () => {
+    const text = JSON.stringify(document);
+    const used = [...text.matchAll(/"#\/components\/schemas\/([^"]+)"/g)].map(([, name]) => name);
+    expect([...new Set(used)].sort()).toEqual(Object.keys(document.components.schemas).sort());
+  });
+
+  test("every parameter of a path is described and required", () => {
+    for (const [path, methods] of Object.entries(document.paths)) {
+      const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+      for (const { parameters = [] } of Object.values(methods)) {
+        const inPath = parameters.filter((parameter) => parameter.in === "path");
+        expect(inPath.map(({ name }) => name).sort()).toEqual(names.sort());
+        expect(inPath.every(({ required }) => required === true)).toBe(true);
+      }
+    }
+  });
+});
+
+/** Where a schema is `{}`, which a generated client can only take for "anything". */
+function emptySchemas(root: unknown): string[] {
+  const found: string[] = [];
+  const visit = (node: unknown, path: string[]): void => {
+    if (typeof node !== "object" || node === null) return;
+    const [key = "", parent = ""] = path.toReversed();
+    const isSchema =
+      ["schema", "items", "additionalProperties"].includes(key) ||
+      ["properties", "schemas"].includes(parent) ||
+      (/^\d+$/.test(key) && ["anyOf", "oneOf", "allOf"].includes(parent));
+    if (isSchema && !Array.isArray(node) && Object.keys(node).length === 0) found.push(path.join("/"));
+    for (const [name, child] of Object.entries(node)) visit(child, [...path, name]);
+  };
+  visit(root, []);
+  return found;
+}

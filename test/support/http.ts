@@ -1,0 +1,76 @@
+/** Requests that are sent exactly as written, to an app on a real socket of loopback. */
+import { createServer, request as httpRequest } from "node:http";
+import type { IncomingHttpHeaders } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { App } from "../../adapters/h3/app.ts";
+
+/** What a server answered. */
+export interface Answer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  text: string;
+  /** The body where it is JSON; else undefined. */
+  json: unknown;
+}
+
+/** A request as it goes over the wire: the path is sent exactly as written. */
+export interface Call {
+  method?: string;
+  path: string;
+  /** A header with an empty value is left out. */
+  headers?: Record<string, string>;
+  body?: string | Buffer;
+  /** Sends the body without announcing its length. */
+  chunked?: boolean;
+}
+
+/** An app that listens on a free port of loopback. */
+export interface AppOnSocket extends AsyncDisposable {
+  port: number;
+  url: string;
+}
+
+/** Listens with an app until it is disposed of. */
+export async function listenOnLoopback({ listener, sockets }: App): Promise<AppOnSocket> {
+  const server = createServer(listener);
+  server.on("upgrade", sockets.upgrade);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    url: `http://127.0.0.1:${port}`,
+    async [Symbol.asyncDispose]() {
+      sockets.closeAll();
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** Sends a request on a connection of its own and reads the whole answer. */
+export function send(port: number, call: Call): Promise<Answer> {
+  const { method = "GET", path, headers = {}, body, chunked = false } = call;
+  return new Promise((resolve, reject) => {
+    const length = body === undefined || chunked ? {} : { "content-length": String(Buffer.byteLength(body)) };
+    const given = Object.fromEntries(
+      Object.entries({ ...length, ...headers }).filter(([, value]) => value !== ""),
+    );
+    const request = httpRequest(
+      { host: "127.0.0.1", port, method, path, headers: given, agent: false },
+      (response) => {
+        const pieces: Buffer[] = [];
+        response.on("data", (piece: Buffer) => pieces.push(piece));
+        response.on("error", reject);
+        response.on("end", () => {
+          const text = Buffer.concat(pieces).toString();
+          const isJson = /json/.test(response.headers["content-type"] ?? "") && text !== "";
+          const json: unknown = isJson ? JSON.parse(text) : undefined;
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, text, json });
+        });
+      },
+    );
+    request.on("error", reject);
+    if (chunked) request.flushHeaders();
+    request.end(body);
+  });
+}
