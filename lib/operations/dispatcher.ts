@@ -16,6 +16,7 @@ import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { OrchestratorError, type ErrorCode } from "../errors.ts";
 import type { AgentMessage, MessageOf, OrchestratorMessage } from "../wire/messages.ts";
+import type { ResolvedResource } from "../state/resource.ts";
 import type { OperationDocument } from "./documents.ts";
 import type { OperationStore } from "./operation-store.ts";
 import type { Outcome, OutcomeRecorder } from "./outcomes.ts";
@@ -193,7 +194,8 @@ export class Dispatcher {
       id: this.#context.ids.next(),
       operation_id,
       timeout_seconds,
-      resources: [...(await this.#snapshots.load(operation.snapshot))],
+      // No copy: the list itself is what its canonical text is remembered by.
+      resources: (await this.#snapshots.load(operation.snapshot)) as ResolvedResource[],
       not_after: toTimestamp(deadline_at),
     };
     if (running?.operationId === operation_id) running.commandId = command.id;
