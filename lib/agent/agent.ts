@@ -15,7 +15,7 @@ import type { Crypto } from "../crypto/crypto.ts";
 import type { Logger } from "../logger.ts";
 import type { AgentStatus } from "../wire/handshake-messages.ts";
 import type { AgentMessage } from "../wire/messages.ts";
-import { systemClock, toTimestamp } from "../clock.ts";
+import { createSystemClock, toTimestamp } from "../clock.ts";
 import { nodeCrypto } from "../crypto/node-crypto.ts";
 import { OrchestratorError, isOrchestratorError } from "../errors.ts";
 import { LocalHost } from "../host/local-host.ts";
@@ -62,7 +62,7 @@ export class Agent {
   /** @throws {OrchestratorError} `CONFIGURATION_INVALID` without exactly one of `url` and `dial`. */
   constructor(options: AgentOptions) {
     this.#options = { ...options, dial: dialOf(options) };
-    this.#clock = options.clock ?? systemClock;
+    this.#clock = options.clock ?? createSystemClock({ keepsAlive: true });
     this.#logger = options.logger ?? silentLogger;
   }
 
