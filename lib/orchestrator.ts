@@ -125,6 +125,7 @@ export class Orchestrator {
     return this.#stopping;
   }
 
+  /** As {@link stop}. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop();
   }

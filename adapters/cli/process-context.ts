@@ -10,7 +10,15 @@ export const processContext: CommandContext = {
   readInput: () => text(process.stdin),
   untilStopped: () =>
     new Promise((resolve) => {
+      // Waiting for a signal keeps no process alive, nor do timers of the library: an agent without a connection would end.
+      const alive = setInterval(() => {}, longestTimerMs);
+      const stop = (): void => {
+        clearInterval(alive);
+        resolve();
+      };
       // Once each: the second signal of a kind ends the process at once.
-      for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());
+      for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, stop);
     }),
 };
+
+const longestTimerMs = 2_147_483_647;

@@ -3,6 +3,7 @@ import { z } from "zod";
 /** Roles in rising order: each may do all that those before it may. */
 export const roles = ["Viewer", "Operator", "Admin"] as const;
 
+/** What an operator may do; see {@link roles}. */
 export type Role = (typeof roles)[number];
 
 /** Takes a role without regard to case. */

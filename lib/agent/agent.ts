@@ -115,6 +115,7 @@ export class Agent {
     await this.done;
   }
 
+  /** As {@link stop}. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
   }

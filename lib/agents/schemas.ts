@@ -1,8 +1,10 @@
 import { z } from "zod";
 import { keyIdSchema, pageInput, pageOf, personNameSchema } from "../internal/common-schemas.ts";
 
+/** Whether an agent may do anything. */
 export const approvalStatusSchema = z.enum(["pending", "approved", "rejected"]);
 
+/** Key of a tag. */
 export const tagKeySchema = z
   .string()
   .regex(
@@ -10,17 +12,21 @@ export const tagKeySchema = z
     "1-63 of letters, digits, '_', '.', '/', '-', starting with a letter or '_'",
   );
 
+/** Value of a tag; may be empty. */
 export const tagValueSchema = z
   .string()
   .max(255)
   .regex(/^[^\p{C}]*$/u, "0-255 printable characters");
 
+/** All tags of one agent. */
 export const tagsSchema = z
   .record(tagKeySchema, tagValueSchema)
   .refine((tags) => Object.keys(tags).length <= 64, "at most 64 tags");
 
+/** Value of an attribute. */
 export const attributeValueSchema = z.union([z.string(), z.number(), z.boolean()]);
 
+/** An agent as everyone sees it. */
 export const agentSchema = z
   .object({
     node_id: keyIdSchema,
@@ -44,8 +50,11 @@ export const agentSchema = z
   })
   .meta({ id: "Agent" });
 
+/** Output of `agents.list`. */
 export const agentPageSchema = pageOf(agentSchema);
+/** Names one agent. */
 export const agentIdInput = z.strictObject({ node_id: keyIdSchema });
+/** Input of `agents.list`; every filter must hold. */
 export const listAgentsInput = z.strictObject({
   status: approvalStatusSchema.optional(),
   connected: z.boolean().optional(),
@@ -58,6 +67,7 @@ export const listAgentsInput = z.strictObject({
     .describe("Part of the name or hostname, without regard to case."),
   ...pageInput,
 });
+/** Input of `agents.setStatus`. */
 export const setStatusInput = z.strictObject({
   node_id: keyIdSchema,
   status: z.enum(["approved", "rejected"]),
@@ -65,22 +75,31 @@ export const setStatusInput = z.strictObject({
     .optional()
     .describe("Default the hostname, made valid and unique. Once set it stays."),
 });
+/** Output of `agents.attributes`. */
 export const agentAttributesSchema = z.object({
   node_id: keyIdSchema,
   attributes: z.record(z.string(), attributeValueSchema),
   collected_at: z.string().nullable().describe("Null where the agent has told nothing yet."),
 });
 
+/** Input of `agents.tags.replace`. */
 export const replaceTagsInput = z.strictObject({ node_id: keyIdSchema, tags: tagsSchema });
+/** Input of `agents.tags.set`. */
 export const setTagInput = z.strictObject({ node_id: keyIdSchema, key: tagKeySchema, value: tagValueSchema });
+/** Input of `agents.tags.remove`. */
 export const removeTagInput = z.strictObject({ node_id: keyIdSchema, key: tagKeySchema });
+/** Output of `agents.tags.replace` and `agents.tags.set`: all tags as they are then. */
 export const agentTagsSchema = z.object({ tags: z.record(z.string(), z.string()) });
+/** Output of `agents.tags.list`. */
 export const tagListSchema = z.object({
   items: z.array(
     z.object({ key: z.string(), values: z.array(z.object({ value: z.string(), agents: z.number().int() })) }),
   ),
 });
 
+/** A machine of the fleet, known by its agent. */
 export type Agent = z.infer<typeof agentSchema>;
+/** What an agent tells of its machine. */
 export type AgentAttributes = z.infer<typeof agentAttributesSchema>;
+/** Every tag in use, with its values. */
 export type TagList = z.infer<typeof tagListSchema>;

@@ -8,6 +8,7 @@ const selectorInput = z
   .describe("Which agents. `*` is every agent and must be written.");
 const modulesInput = z.array(nameSchema).min(1).max(100).describe("Names of modules.");
 
+/** An assignment as lists show it. */
 export const assignmentSchema = z
   .object({
     name: nameSchema,
@@ -20,19 +21,25 @@ export const assignmentSchema = z
   })
   .meta({ id: "Assignment" });
 
+/** Output of `assignments.get`. */
 export const assignmentDetailSchema = assignmentSchema
   .extend({ matched_agents: z.array(z.object({ node_id: z.string(), name: z.string() })) })
   .meta({ id: "AssignmentDetail" });
 
+/** Output of `assignments.list`. */
 export const assignmentPageSchema = pageOf(assignmentSchema);
+/** Input of `assignments.list`. */
 export const listAssignmentsInput = z.strictObject(pageInput);
+/** Names one assignment. */
 export const assignmentNameInput = z.strictObject({ name: nameSchema });
+/** Input of `assignments.create`. */
 export const createAssignmentInput = z.strictObject({
   name: nameSchema,
   description: z.string().max(1000).optional(),
   selector: selectorInput,
   modules: modulesInput,
 });
+/** Input of `assignments.update`; what is absent stays. */
 export const updateAssignmentInput = z.strictObject({
   name: nameSchema,
   description: z.string().max(1000).optional(),
@@ -40,5 +47,7 @@ export const updateAssignmentInput = z.strictObject({
   modules: modulesInput.optional(),
 });
 
+/** Which modules go to which agents. */
 export type Assignment = z.infer<typeof assignmentSchema>;
+/** An assignment with the agents that it matches now. */
 export type AssignmentDetail = z.infer<typeof assignmentDetailSchema>;

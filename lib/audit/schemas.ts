@@ -3,6 +3,7 @@ import { pageInput, pageOf, timestampSchema } from "../internal/common-schemas.t
 
 const subjectSchema = z.object({ type: z.string(), id: z.string(), name: z.string() });
 
+/** An event of the audit log. */
 export const auditEventSchema = z
   .object({
     id: z.string(),
@@ -20,8 +21,10 @@ export const auditEventSchema = z
   })
   .meta({ id: "AuditEvent" });
 
+/** Output of `audit.list`. */
 export const auditPageSchema = pageOf(auditEventSchema);
 
+/** Input of `audit.list`; every filter must hold. */
 export const listAuditInput = z.strictObject({
   event_type: z.string().max(100).optional(),
   category: z.enum(["access", "agent", "module", "assignment", "operation", "drift", "audit"]).optional(),
@@ -33,14 +36,19 @@ export const listAuditInput = z.strictObject({
   ...pageInput,
 });
 
+/** Input of `audit.prune`. */
 export const pruneAuditInput = z.strictObject({ before: timestampSchema });
+/** Output of `audit.prune`. */
 export const pruneResultSchema = z.object({ deleted: z.number().int() });
 
+/** Output of `audit.getRetention` and `audit.setRetention`. */
 export const retentionSchema = z.object({
   retention_days: z.number().int().min(1).max(3650).nullable().describe("Null keeps every event."),
 });
+/** Input of `audit.setRetention`. */
 export const setRetentionInput = z.strictObject(retentionSchema.shape);
 
+/** Output of `audit.verify`. */
 export const verifyAuditSchema = z.object({
   valid: z.boolean(),
   from_sequence: z.number().int(),
@@ -49,6 +57,9 @@ export const verifyAuditSchema = z.object({
   head_hash: z.string(),
 });
 
+/** Something that was done, by whom and when. */
 export type AuditEvent = z.infer<typeof auditEventSchema>;
+/** For how long events are kept. */
 export type AuditRetention = z.infer<typeof retentionSchema>;
+/** Whether the chain of hashes is whole. */
 export type AuditVerification = z.infer<typeof verifyAuditSchema>;

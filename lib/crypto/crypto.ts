@@ -20,7 +20,9 @@ export interface Signer {
 
 /** The cryptographic operations that the package needs. */
 export interface Crypto {
+  /** Bytes that nobody can guess. */
   randomBytes(length: number): Uint8Array;
+  /** SHA-256 (FIPS 180-4), 32 bytes. */
   sha256(data: Uint8Array): Uint8Array;
   /** HMAC-SHA-256 (RFC 2104), 32 bytes. */
   hmac(key: Uint8Array, data: Uint8Array): Uint8Array;
@@ -29,6 +31,7 @@ export interface Crypto {
   /** Compares in constant time. */
   equal(a: Uint8Array, b: Uint8Array): boolean;
 
+  /** A new Ed25519 key pair. */
   createSigningKeyPair(): KeyPair;
   /** Keeps the imported key, so that signing again is cheap. */
   createSigner(seed: Uint8Array): Signer;
@@ -37,6 +40,7 @@ export interface Crypto {
   /** False for a key of wrong length, one that is not canonical, not on the curve or of small order. */
   isAcceptablePublicKey(publicKey: Uint8Array): boolean;
 
+  /** A new X25519 key pair. */
   createExchangeKeyPair(): KeyPair;
   /** X25519; null where the result would be all zeros (a low-order point). */
   exchange(secretKey: Uint8Array, publicKey: Uint8Array): Uint8Array | null;

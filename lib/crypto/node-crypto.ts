@@ -2,12 +2,12 @@
 import {
   createCipheriv,
   createDecipheriv,
-  createHash,
   createHmac,
   createPrivateKey,
   createPublicKey,
   diffieHellman,
   generateKeyPairSync,
+  hash,
   hkdfSync,
   randomBytes,
   sign,
@@ -44,7 +44,7 @@ const verifyKeys = new Map<string, KeyObject>();
  */
 export const nodeCrypto: Crypto = {
   randomBytes: (length) => bytesOf(randomBytes(length)),
-  sha256: (data) => bytesOf(createHash("sha256").update(data).digest()),
+  sha256: (data) => bytesOf(hash("sha256", data, "buffer")),
   hmac: (key, data) => bytesOf(createHmac("sha256", key).update(data).digest()),
   deriveKey: (secret, salt, info, length) =>
     new Uint8Array(hkdfSync("sha256", secret, salt, Buffer.from(info), length)),

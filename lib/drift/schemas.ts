@@ -2,8 +2,10 @@ import { z } from "zod";
 import { idSchema, keyIdSchema, pageInput, pageOf, waitInput } from "../internal/common-schemas.ts";
 import { countsSchema, resourceResultSchema } from "../state/result.ts";
 
+/** How a drift check stands or ended. */
 export const driftStatusSchema = z.enum(["running", "in_sync", "drifted", "failed", "cancelled"]);
 
+/** A drift check as lists show it. */
 export const driftRecordSchema = z
   .object({
     drift_id: idSchema,
@@ -17,15 +19,23 @@ export const driftRecordSchema = z
   })
   .meta({ id: "DriftRecord" });
 
+/** Output of `drift.check`, `drift.latest` and `drift.get`. */
 export const driftDetailSchema = driftRecordSchema
   .extend({ resources: z.array(resourceResultSchema) })
   .meta({ id: "DriftDetail" });
 
+/** Output of `drift.list`. */
 export const driftPageSchema = pageOf(driftRecordSchema);
+/** Input of `drift.check`. */
 export const checkDriftInput = z.strictObject({ node_id: keyIdSchema, ...waitInput });
+/** Input of `drift.list`. */
 export const listDriftInput = z.strictObject({ node_id: keyIdSchema, ...pageInput });
+/** Names one drift check. */
 export const driftIdInput = z.strictObject({ drift_id: idSchema });
 
+/** How a drift check stands or ended. */
 export type DriftStatus = z.infer<typeof driftStatusSchema>;
+/** A drift check as lists show it. */
 export type DriftRecord = z.infer<typeof driftRecordSchema>;
+/** A drift check with the result of each resource. */
 export type DriftDetail = z.infer<typeof driftDetailSchema>;

@@ -25,6 +25,19 @@ export function canonicalJson(value: Json): string {
   }
 }
 
+/** The canonical texts of lists that are written again and again. */
+const lasting = new WeakMap<readonly Json[], string>();
+
+/**
+ * Writes a list once and for all: {@link canonicalJson} takes the text from here from then on, also where the list stands
+ * in another value. Neither the list, which is frozen, nor anything in it may change afterwards.
+ */
+export function keepCanonical(list: readonly Json[]): string {
+  const text = canonicalJson(list as Json);
+  lasting.set(Object.freeze(list), text);
+  return text;
+}
+
 /** Half of a surrogate pair without its other half: with the `u` flag, whole pairs are read as one character. */
 const loneSurrogate = /\p{Surrogate}/u;
 
@@ -36,7 +49,7 @@ function canonicalString(text: string): string {
 }
 
 function canonicalList(list: readonly Json[]): string {
-  return `[${list.map(canonicalJson).join(",")}]`;
+  return lasting.get(list) ?? `[${list.map(canonicalJson).join(",")}]`;
 }
 
 function canonicalObject(object: { [key: string]: Json }): string {

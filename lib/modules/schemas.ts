@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { nameSchema, pageInput, pageOf } from "../internal/common-schemas.ts";
 
+/** A module as lists show it. */
 export const moduleSchema = z
   .object({
     name: nameSchema,
@@ -15,6 +16,7 @@ export const moduleSchema = z
   })
   .meta({ id: "Module" });
 
+/** Output of `modules.get`. */
 export const moduleDetailSchema = moduleSchema
   .extend({
     content: z.string().describe("The YAML as uploaded."),
@@ -22,24 +24,33 @@ export const moduleDetailSchema = moduleSchema
   })
   .meta({ id: "ModuleDetail" });
 
+/** Output of `modules.upload`. */
 export const uploadedModuleSchema = moduleSchema
   .extend({
     created: z.boolean().describe("Whether a revision was made; false where the content was there already."),
   })
   .meta({ id: "UploadedModule" });
 
+/** Output of `modules.list`. */
 export const modulePageSchema = pageOf(moduleSchema);
+/** Input of `modules.list`. */
 export const listModulesInput = z.strictObject(pageInput);
+/** Input of `modules.upload`. */
 export const uploadModuleInput = z.strictObject({
   content: z.string().min(1).max(524_288).describe("YAML, at most 512 KiB."),
   name: nameSchema.optional().describe("Must equal the name in the content."),
 });
+/** Input of `modules.get`. */
 export const getModuleInput = z.strictObject({
   name: nameSchema,
   revision: z.number().int().min(1).optional().describe("Default the newest."),
 });
+/** Names one module. */
 export const moduleNameInput = z.strictObject({ name: nameSchema });
 
+/** A module in one revision, without its content. */
 export type Module = z.infer<typeof moduleSchema>;
+/** A module after its upload. */
 export type UploadedModule = z.infer<typeof uploadedModuleSchema>;
+/** A module with its content. */
 export type ModuleDetail = z.infer<typeof moduleDetailSchema>;

@@ -18,6 +18,7 @@ import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { isOrchestratorError, OrchestratorError, type ErrorCode } from "../errors.ts";
 import type { AgentMessage, MessageOf, OrchestratorMessage } from "../wire/messages.ts";
+import type { ResolvedResource } from "../state/resource.ts";
 import { BackgroundWork } from "./background-work.ts";
 import type { OperationDocument } from "./documents.ts";
 import { isOpen, type OperationStore } from "./operation-store.ts";
@@ -145,7 +146,7 @@ export class Dispatcher {
     try {
       while (lane.asked) {
         lane.asked = false;
-        for (const operationId of [...lane.queue]) {
+        for (const operationId of lane.queue) {
           if (lane.running || this.#stopped) return;
           await this.#take(nodeId, operationId);
         }
@@ -216,7 +217,8 @@ export class Dispatcher {
       id: this.#context.ids.next(),
       operation_id,
       timeout_seconds,
-      resources: [...(await this.#snapshots.load(operation.snapshot))],
+      // No copy: the list itself is what its canonical text is remembered by.
+      resources: (await this.#snapshots.load(operation.snapshot)) as ResolvedResource[],
       not_after: toTimestamp(deadline_at),
     };
     if (running?.operationId === operation_id) running.commandId = command.id;

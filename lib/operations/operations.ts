@@ -222,6 +222,7 @@ export class Operations {
     return this.#dispatcher.recover();
   }
 
+  /** Lets those go who wait, and ends sending; what is open is taken up at the next start. */
   async stop(): Promise<void> {
     this.#outcomes.release();
     await this.#dispatcher.stop();

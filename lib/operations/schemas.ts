@@ -10,8 +10,10 @@ import {
 } from "../internal/common-schemas.ts";
 import { countsSchema, resourceResultSchema } from "../state/result.ts";
 
+/** What an operation does. */
 export const operationKindSchema = z.enum(["apply", "plan"]);
 
+/** How an operation stands or ended. */
 export const operationStatusSchema = z.enum([
   "queued",
   "running",
@@ -24,6 +26,7 @@ export const operationStatusSchema = z.enum([
   "unknown",
 ]);
 
+/** An operation as lists show it. */
 export const operationSchema = z
   .object({
     operation_id: idSchema,
@@ -44,12 +47,16 @@ export const operationSchema = z
   })
   .meta({ id: "Operation" });
 
+/** Output of `operations.get`. */
 export const operationDetailSchema = operationSchema
   .extend({ resources: z.array(resourceResultSchema.meta({ id: "ResourceResult" })) })
   .meta({ id: "OperationDetail" });
 
+/** Output of `operations.list` and `operations.listForAgent`. */
 export const operationPageSchema = pageOf(operationSchema);
+/** Names one operation. */
 export const operationIdInput = z.strictObject({ operation_id: idSchema });
+/** Names one operation of one agent. */
 export const operationOfAgentInput = z.strictObject({ node_id: keyIdSchema, operation_id: idSchema });
 
 const operationFilters = {
@@ -61,7 +68,9 @@ const operationFilters = {
   to: timestampSchema.optional().describe("Created before."),
   ...pageInput,
 };
+/** Input of `operations.list`; every filter must hold. */
 export const listOperationsInput = z.strictObject({ node_id: keyIdSchema.optional(), ...operationFilters });
+/** Input of `operations.listForAgent`; every filter must hold. */
 export const listAgentOperationsInput = z.strictObject({ node_id: keyIdSchema, ...operationFilters });
 
 const runInput = {
@@ -84,7 +93,9 @@ const runInput = {
     .describe("How long it stays queued. Default 3,600."),
   ...waitInput,
 };
+/** Input of `operations.plan`. */
 export const planInput = z.strictObject(runInput);
+/** Input of `operations.apply`. */
 export const applyInput = z.strictObject({
   ...runInput,
   allow_empty: z
@@ -93,6 +104,7 @@ export const applyInput = z.strictObject({
     .describe("Whether everything that was applied may be removed. Default false."),
 });
 
+/** Output of `operations.output`. */
 export const outputListSchema = z.object({
   operation_id: idSchema,
   truncated: z.boolean(),
@@ -113,6 +125,7 @@ const believedResourceSchema = z.object({
   type: z.string(),
   identity: z.string(),
 });
+/** Output of `operations.believed`. */
 export const believedStateSchema = z
   .object({
     node_id: keyIdSchema,
@@ -126,10 +139,17 @@ export const believedStateSchema = z
   })
   .meta({ id: "BelievedState" });
 
+/** What an operation does. */
 export type OperationKind = z.infer<typeof operationKindSchema>;
+/** How an operation stands or ended. */
 export type OperationStatus = z.infer<typeof operationStatusSchema>;
+/** A plan or an apply of one machine. */
 export type Operation = z.infer<typeof operationSchema>;
+/** An operation with the result of each resource. */
 export type OperationDetail = z.infer<typeof operationDetailSchema>;
+/** What the scripts of an operation printed. */
 export type OperationOutputList = z.infer<typeof outputListSchema>;
+/** What is believed of a machine. */
 export type BelievedState = z.infer<typeof believedStateSchema>;
+/** A resource as the believed state names it. */
 export type BelievedResource = z.infer<typeof believedResourceSchema>;

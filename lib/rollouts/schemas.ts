@@ -2,8 +2,10 @@ import { z } from "zod";
 import { nameSchema, waitInput } from "../internal/common-schemas.ts";
 import { operationStatusSchema } from "../operations/schemas.ts";
 
+/** Input of `rollouts.apply` and `rollouts.plan`. */
 export const rolloutInput = z.strictObject({ name: nameSchema, ...waitInput });
 
+/** Output of `rollouts.apply` and `rollouts.plan`. */
 export const rolloutSchema = z
   .object({
     rollout_id: z.string(),
@@ -28,4 +30,5 @@ export const rolloutSchema = z
   })
   .meta({ id: "Rollout" });
 
+/** An assignment carried out on the agents that it matched. */
 export type Rollout = z.infer<typeof rolloutSchema>;

@@ -48,9 +48,12 @@ export const countsSchema = z.strictObject({
   skipped: z.number().int().min(0),
 });
 
+/** One property that differs. */
 export type Change = z.infer<typeof changeSchema>;
 export type Action = z.infer<typeof actionSchema>;
+/** What happened, or would happen, to one resource. */
 export type ResourceResult = z.infer<typeof resourceResultSchema>;
+/** How many resources ended how. */
 export type Counts = z.infer<typeof countsSchema>;
 
 /** Counts the outcomes of a run. */

@@ -1,5 +1,6 @@
 import { z } from "zod";
 
+/** Output of `status.get`. */
 export const statusSchema = z
   .object({
     status: z.enum(["ok", "degraded"]),
@@ -14,4 +15,5 @@ export const statusSchema = z
   })
   .meta({ id: "Status" });
 
+/** Whether the orchestrator works, and what it speaks. */
 export type Status = z.infer<typeof statusSchema>;

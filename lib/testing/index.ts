@@ -2,5 +2,14 @@
 export { FakeClock } from "./fake-clock.ts";
 export { createTestOrchestrator } from "./test-orchestrator.ts";
 export type { SignedIn, TestOrchestrator } from "./test-orchestrator.ts";
+
+// What every implementation of a port must pass
 export type { ConformanceCase } from "./conformance.ts";
 export { storageConformance } from "./storage-conformance.ts";
+export type { CreateStorage, StorageSubject } from "./storage-conformance.ts";
+export { transportConformance } from "./transport-conformance.ts";
+export type { CreateTransportUnderTest, TransportUnderTest } from "./transport-scene.ts";
+export { hostConformance } from "./host-conformance.ts";
+export type { HostUnderTest } from "./host-conformance.ts";
+export { resourceLaws } from "./resource-laws.ts";
+export type { LawCase, LawSubject } from "./resource-laws.ts";

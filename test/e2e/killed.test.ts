@@ -63,6 +63,20 @@ describe("an apply in the middle of which a process is killed", () => {
   });
 });
 
+it("an agent that finds no server waits for one", async () => {
+  const folder = temporaryFolder();
+  const dataDir = join(folder, "data");
+  const { url, program } = await startServerProcess(dataDir);
+  await program.end();
+  await using agent = await startAgentProcess(join(folder, "web-1"), url);
+  await using server = await startServerProcess(dataDir, Number(new URL(url).port));
+  await eventually("the agent is known", async () => {
+    const { items } = await server.client.agents.list({ status: "pending" });
+    return items.some(({ node_id }) => node_id === agent.nodeId);
+  });
+  expect(await agent.program.end()).toBe(0);
+});
+
 /** Begins an apply and waits until its script runs. */
 async function beginSlowApply({ client }: ServerProcess, { nodeId, root }: AgentProcess): Promise<string> {
   await client.modules.upload({ content: module });

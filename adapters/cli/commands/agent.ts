@@ -31,7 +31,6 @@ async function runAgent(call: CommandCall, options: AgentCommandOptions): Promis
   const { context } = call;
   const url = toAgentUrl(call.options.url ?? context.environment["FLEETWRIGHT_URL"]);
   const stateDir = resolve(options.stateDir ?? join(homeFolder(context), "agent"));
-  const stopped = context.untilStopped();
   const agent = createAgent({
     url,
     stateDir,
@@ -50,7 +49,7 @@ async function runAgent(call: CommandCall, options: AgentCommandOptions): Promis
         ["Root", told.root],
       ]),
     );
-    await stopped;
+    await context.untilStopped();
   } finally {
     await agent.stop();
   }

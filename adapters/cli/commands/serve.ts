@@ -29,7 +29,6 @@ export function addServeCommand(program: Command, run: Run): void {
 async function serve(call: CommandCall, flags: ServerFlags): Promise<void> {
   const { context } = call;
   const { host, port, dataDir, tls, ...settings } = readSettings(context, flags);
-  const stopped = context.untilStopped();
   const logger = createLogger(context, settings.logLevel);
   const server = await startServer({
     storage: new FileStorage({ folder: dataDir, clock: systemClock, logger }),
@@ -41,7 +40,7 @@ async function serve(call: CommandCall, flags: ServerFlags): Promise<void> {
   try {
     const adminKey = await ensureFirstAdmin(server.orchestrator, dataDir);
     announce(call, server, { dataDir, adminKey });
-    await stopped;
+    await context.untilStopped();
   } finally {
     await server.close();
   }
