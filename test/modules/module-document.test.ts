@@ -173,6 +173,11 @@ const faults: [name: string, text: string, issues: (string | RegExp)[]][] = [
 `,
     [/^3:5 .*needs an id/, /^3:5 .*check, creates or run_on/],
   ],
+  [
+    "half a character",
+    `${head}  - { type: file, path: /a, content: "\\ud800" }\n  - { type: directory, path: "/\\udc00" }\n`,
+    [/^3:38 .*half a character/, /^4:30 .*half a character/],
+  ],
   ["faults in every resource", `${head}  - { type: x }\n  - { type: y }\n`, [/^3:13 .*"x"/, /^4:13 .*"y"/]],
 ];
 
