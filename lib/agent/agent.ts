@@ -88,7 +88,7 @@ export class Agent {
    * @throws {OrchestratorError} `STORAGE_LOCKED` where another agent uses the state folder; `STORAGE_CORRUPT` for damaged
    * files in it; `STORAGE_FULL`, `STORAGE_FAILED`.
    * @throws {OrchestratorError} `ORCHESTRATOR_KEY_CHANGED` where another key than `orchestratorKey` is pinned;
-   * `KEY_REFUSED` where it is no key.
+   * `KEY_REFUSED` where it is no key; `CONFIGURATION_INVALID` where `root` is no folder.
    */
   async start(): Promise<void> {
     if (this.#isStarted)
