@@ -36,6 +36,9 @@ import { recoverCutOff } from "./recovery.ts";
 import { ResultDelivery } from "./result-delivery.ts";
 import { StateLock } from "./state-lock.ts";
 
+/** The longest that Node can wait, milliseconds. */
+const longestIntervalMs = 2 ** 31 - 1;
+
 /** What of an agent lives between `start` and `stop`. */
 interface RunningAgent {
   lock: StateLock;
@@ -55,6 +58,8 @@ export class Agent {
   /** How far the orchestrator's clock is ahead of ours, milliseconds; as of the last connection. */
   #clockOffsetMs = 0;
   #isStarted = false;
+  /** What keeps the process alive while no connection does. */
+  #alive: NodeJS.Timeout | undefined;
   #resolveDone: () => void = () => {};
   /** Resolves when the agent has stopped. */
   readonly done: Promise<void> = new Promise((resolve) => (this.#resolveDone = resolve));
@@ -78,11 +83,12 @@ export class Agent {
 
   /**
    * Puts in order what an earlier process left, then begins to dial. Resolves before there is a connection. Called once.
+   * From then on the agent keeps its process alive until it is stopped, also while its orchestrator can't be reached.
    *
    * @throws {OrchestratorError} `STORAGE_LOCKED` where another agent uses the state folder; `STORAGE_CORRUPT` for damaged
    * files in it; `STORAGE_FULL`, `STORAGE_FAILED`.
    * @throws {OrchestratorError} `ORCHESTRATOR_KEY_CHANGED` where another key than `orchestratorKey` is pinned;
-   * `KEY_REFUSED` where it is no key.
+   * `KEY_REFUSED` where it is no key; `CONFIGURATION_INVALID` where `root` is no folder.
    */
   async start(): Promise<void> {
     if (this.#isStarted)
@@ -94,6 +100,7 @@ export class Agent {
     try {
       this.#running = this.#build(lock);
       this.#running.link.start();
+      this.#alive = setInterval(() => {}, longestIntervalMs);
     } catch (error) {
       lock.release();
       throw error;
@@ -110,6 +117,7 @@ export class Agent {
       running.delivery.pause();
       await running.link.stop();
       running.lock.release();
+      clearInterval(this.#alive);
     }
     if (running || this.#nodeId === null) this.#resolveDone();
     await this.done;
