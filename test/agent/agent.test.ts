@@ -50,26 +50,6 @@ describe("Agent", () => {
     expect(orchestrator.inbox.filter((message) => message.type === "attributes")).toEqual([]);
   });
 
-  it("keeps its process alive until it is stopped, also while its orchestrator is away", async () => {
-    const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
-    const before = timers();
-    const refused = deferred();
-    const agent = start({
-      stateDir: temporaryFolder(),
-      host: new MemoryHost(),
-      dial: async () => {
-        refused.resolve();
-        throw new Error("connect ECONNREFUSED");
-      },
-    });
-    await agent.start();
-    await refused.promise;
-    await settle();
-    await expect.poll(timers).toBe(before + 1);
-    await agent.stop();
-    expect(timers()).toBe(before);
-  });
-
   it("goes on without a connection, and delivers results before anything else when it is back", async () => {
     const gate = deferred();
     const { orchestrator, agent, clock, host } = await begin({
