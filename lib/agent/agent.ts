@@ -15,7 +15,7 @@ import type { Crypto } from "../crypto/crypto.ts";
 import type { Logger } from "../logger.ts";
 import type { AgentStatus } from "../wire/handshake-messages.ts";
 import type { AgentMessage } from "../wire/messages.ts";
-import { systemClock, toTimestamp } from "../clock.ts";
+import { createSystemClock, toTimestamp } from "../clock.ts";
 import { nodeCrypto } from "../crypto/node-crypto.ts";
 import { OrchestratorError, isOrchestratorError } from "../errors.ts";
 import { LocalHost } from "../host/local-host.ts";
@@ -36,9 +36,6 @@ import { recoverCutOff } from "./recovery.ts";
 import { ResultDelivery } from "./result-delivery.ts";
 import { StateLock } from "./state-lock.ts";
 
-/** The longest that Node can wait, milliseconds. */
-const longestIntervalMs = 2 ** 31 - 1;
-
 /** What of an agent lives between `start` and `stop`. */
 interface RunningAgent {
   lock: StateLock;
@@ -58,8 +55,6 @@ export class Agent {
   /** How far the orchestrator's clock is ahead of ours, milliseconds; as of the last connection. */
   #clockOffsetMs = 0;
   #isStarted = false;
-  /** What keeps the process alive while no connection does. */
-  #alive: NodeJS.Timeout | undefined;
   #resolveDone: () => void = () => {};
   /** Resolves when the agent has stopped. */
   readonly done: Promise<void> = new Promise((resolve) => (this.#resolveDone = resolve));
@@ -67,7 +62,7 @@ export class Agent {
   /** @throws {OrchestratorError} `CONFIGURATION_INVALID` without exactly one of `url` and `dial`. */
   constructor(options: AgentOptions) {
     this.#options = { ...options, dial: dialOf(options) };
-    this.#clock = options.clock ?? systemClock;
+    this.#clock = options.clock ?? createSystemClock({ keepsAlive: true });
     this.#logger = options.logger ?? silentLogger;
   }
 
@@ -100,7 +95,6 @@ export class Agent {
     try {
       this.#running = this.#build(lock);
       this.#running.link.start();
-      this.#alive = setInterval(() => {}, longestIntervalMs);
     } catch (error) {
       lock.release();
       throw error;
@@ -117,7 +111,6 @@ export class Agent {
       running.delivery.pause();
       await running.link.stop();
       running.lock.release();
-      clearInterval(this.#alive);
     }
     if (running || this.#nodeId === null) this.#resolveDone();
     await this.done;

@@ -27,7 +27,7 @@ export interface AgentWatcher {
   /** An approved agent has a connection. */
   available(nodeId: string): void;
   /** An agent was rejected or removed: what it was to do is over. */
-  dismissed(nodeId: string): Promise<void>;
+  dismissed(nodeId: string): void;
   /** What else to delete in the step that forgets an agent. */
   forget(nodeId: string): Write[];
 }
@@ -198,7 +198,7 @@ export class Agents {
   async #enforce(agent: AgentDocument): Promise<void> {
     if (agent.status === "rejected") {
       await this.#context.transport.disconnect(agent.node_id, "rejected");
-      for (const watcher of this.#watchers) await watcher.dismissed(agent.node_id);
+      for (const watcher of this.#watchers) watcher.dismissed(agent.node_id);
       return;
     }
     if (!this.#context.transport.isConnected(agent.node_id)) return;

@@ -41,10 +41,14 @@ export function keepCanonical(list: readonly Json[]): string {
 /** Half of a surrogate pair without its other half: with the `u` flag, whole pairs are read as one character. */
 const loneSurrogate = /\p{Surrogate}/u;
 
+/** Whether a text is well-formed Unicode, as all that is hashed must be. */
+export function isWellFormed(text: string): boolean {
+  return !loneSurrogate.test(text);
+}
+
 function canonicalString(text: string): string {
   // A lone surrogate has no UTF-8 form: two different texts would end as the same bytes.
-  if (loneSurrogate.test(text))
-    throw new TypeError("A text must be well-formed Unicode to be written as JSON.");
+  if (!isWellFormed(text)) throw new TypeError("A text must be well-formed Unicode to be written as JSON.");
   return JSON.stringify(text);
 }
 

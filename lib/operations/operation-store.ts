@@ -8,7 +8,7 @@ import type { OperationDocument } from "./documents.ts";
 import type { OperationStatus } from "./schemas.ts";
 
 /** Statuses of an operation that may still do something. */
-const openStatuses = ["queued", "running"] as const satisfies OperationStatus[];
+const openStatuses = ["running", "queued"] as const satisfies OperationStatus[];
 
 export function isOpen(operation: Readonly<OperationDocument>): boolean {
   return openStatuses.some((status) => status === operation.status);
@@ -84,7 +84,7 @@ export class OperationStore {
     }
   }
 
-  /** Every operation that may still do something, oldest first. */
+  /** Every operation that may still do something: first what runs, then what waits, each oldest first. */
   async *open(): AsyncGenerator<Readonly<OperationDocument>> {
     for (const status of openStatuses) {
       let after: string | undefined;

@@ -24,6 +24,7 @@ describe("an operation", () => {
     await approve(test, agent.nodeId);
     const operation_id = await startApply(test, agent.nodeId);
     await agent.next("apply");
+    await agent.link.stop();
     await test.clock.advance(89_000);
     expect(await test.orchestrator.operations.wait(operation_id, 0)).toMatchObject({ status: "running" });
     await test.clock.advance(2_000);
@@ -31,8 +32,9 @@ describe("an operation", () => {
       status: "unknown",
       error: { code: "AGENT_TIMEOUT" },
     });
-    agent.link.send(emptyResult(operation_id));
-    expect(await agent.next("ack")).toMatchObject({ operation_id });
+    await using again = await connectScriptedAgent(test, agent.keys);
+    again.link.send(emptyResult(operation_id));
+    expect(await again.next("ack")).toMatchObject({ operation_id });
     expect(await test.orchestrator.operations.wait(operation_id, 0)).toMatchObject({ status: "succeeded" });
   });
 
