@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { systemCaller } from "fleetwright";
+import { OrchestratorError, systemCaller } from "fleetwright";
 import { createTestOrchestrator, FakeClock, type TestOrchestrator } from "fleetwright/testing";
 import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import { eventOf } from "../support/fleet.ts";
@@ -51,6 +51,20 @@ describe("an operation", () => {
     expect(await test.orchestrator.operations.wait(operation_id, 0)).toMatchObject({ status: "succeeded" });
     const { items } = await test.orchestrator.audit.list(systemCaller, { category: "operation" });
     expect(items.map((item) => item.event_type)).toEqual(["operation.finished", "operation.requested"]);
+  });
+
+  it("fails at once where what is desired is more than an agent can be sent", async () => {
+    await using test = await createTestOrchestrator();
+    await using agent = await connectScriptedAgent(test);
+    await approve(test, agent.nodeId);
+    test.transport.send = async () => {
+      throw new OrchestratorError("PAYLOAD_TOO_LARGE");
+    };
+    const operation_id = await startApply(test, agent.nodeId);
+    expect(await test.orchestrator.operations.wait(operation_id, 30)).toMatchObject({
+      status: "failed",
+      error: { code: "PAYLOAD_TOO_LARGE" },
+    });
   });
 
   it("fails with the reason where the agent refuses the command", async () => {
