@@ -187,10 +187,9 @@ export class Journal {
 
   async #continue({ number, path, content }: { number: number; path: string; content: Buffer }, end: number) {
     const file = await this.#options.disk.open(path, "durable");
-    if (!isBlankFrom(content, end)) {
-      await file.truncate(end);
-      await file.sync();
-    }
+    if (!isBlankFrom(content, end)) await file.truncate(end);
+    // A killed process may have left records that can be read and are not on the disk yet.
+    await file.sync();
     return { number, path, file, end };
   }
 
