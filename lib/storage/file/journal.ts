@@ -211,7 +211,6 @@ export class Journal {
       for (let at = 0; at < segmentBytes; at += zeroBlock.length) {
         await file.write(zeroBlock.subarray(0, segmentBytes - at), at);
       }
-      await file.sync();
       await disk.syncFolder(folder);
     } catch (error) {
       await file.close();
