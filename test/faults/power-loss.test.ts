@@ -56,17 +56,18 @@ function troubleOf(random: () => number): Trouble {
 describe(`nothing that was promised is lost or half there, whatever kills the process: ${seeds.length} seeds`, () => {
   const size = Math.ceil(seeds.length / groups);
   const parts = Array.from({ length: groups }, (_, part) => seeds.slice(part * size, (part + 1) * size));
-  test.each(parts.filter((part) => part.length > 0).map((part) => ({ first: part[0], last: part.at(-1), part })))(
-    "seeds $first to $last",
-    { timeout: isSoak ? 3_600_000 : 60_000 },
-    async ({ part }) => {
-      let promises = 0;
-      for (const seed of part) {
-        promises += await survive(seed).catch((cause: unknown) => {
-          throw new Error(`Seed ${seed}: ${String(cause)} Run it alone with FLEETWRIGHT_SEEDS=${seed}-${seed}.`, { cause });
-        });
-      }
-      expect(promises).toBeGreaterThan(part.length);
-    },
-  );
+  test.each(
+    parts.filter((part) => part.length > 0).map((part) => ({ first: part[0], last: part.at(-1), part })),
+  )("seeds $first to $last", { timeout: isSoak ? 3_600_000 : 60_000 }, async ({ part }) => {
+    let promises = 0;
+    for (const seed of part) {
+      promises += await survive(seed).catch((cause: unknown) => {
+        throw new Error(
+          `Seed ${seed}: ${String(cause)} Run it alone with FLEETWRIGHT_SEEDS=${seed}-${seed}.`,
+          { cause },
+        );
+      });
+    }
+    expect(promises).toBeGreaterThan(part.length);
+  });
 });

@@ -79,7 +79,10 @@ export class Promised {
     // Each commit wrote its document and its entry together: what is not trimmed runs up to the document, once each.
     const logged = entries.filter(({ value }) => value["writer"] === writer).map(({ value }) => value["n"]);
     const expected = logged.map((_, index) => n - logged.length + 1 + index);
-    demand(String(logged) === String(expected), `${writer} has ${n} and the log of it ends ${logged.slice(-3)}`);
+    demand(
+      String(logged) === String(expected),
+      `${writer} has ${n} and the log of it ends ${logged.slice(-3)}`,
+    );
     this.#counts.set(writer, n);
     return n;
   }
@@ -91,7 +94,10 @@ export class Promised {
     const isGone = bytes.length === 0 && known?.removing === true;
     const isNew = known !== undefined && known.bytes.length === 0 && !known.removing;
     demand(begins || isGone, `blob ${id} has lost some of its ${known?.bytes.length ?? 0} bytes`);
-    demand(!isNew || /^(\[\d*\]?)*\d*\]?(\[\d*)*\0*/.test(bytes.toString("latin1")), `blob ${id} is not what was appended`);
+    demand(
+      !isNew || /^(\[\d*\]?)*\d*\]?(\[\d*)*\0*/.test(bytes.toString("latin1")),
+      `blob ${id} is not what was appended`,
+    );
     // What was being appended may be there in part.
     this.#blobs.set(id, { bytes, removing: false });
   }
@@ -102,7 +108,13 @@ export class Promised {
     const attempt = ++this.#attempts;
     const value: Counter = { n, attempt, pad: "" };
     value.pad = padOf(value);
-    const put = { kind: "put", collection: "counters", key: writer, value: { ...value }, expected: n - 1 } as const;
+    const put = {
+      kind: "put",
+      collection: "counters",
+      key: writer,
+      value: { ...value },
+      expected: n - 1,
+    } as const;
     try {
       await storage.commit([put, { kind: "append", log: "audit", at: n, value: { writer, n } }]);
     } catch (error) {

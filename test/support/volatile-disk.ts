@@ -209,7 +209,9 @@ export class VolatileDisk implements Disk {
       names.delete(path);
       durableNames.delete(path);
     }
-    this.#platter.pendingNames = this.#platter.pendingNames.filter(([first]) => !first?.[0].endsWith("/lock"));
+    this.#platter.pendingNames = this.#platter.pendingNames.filter(
+      ([first]) => !first?.[0].endsWith("/lock"),
+    );
   }
 }
 
