@@ -13,13 +13,14 @@ import { lostSyncs, plainBugs, type Bug } from "./bugs.ts";
 
 const repository = fileURLToPath(new URL("../../", import.meta.url));
 const bugs = [...lostSyncs, ...plainBugs];
+const named = bugs.map((bug) => [bug.name, bug] as const);
 const syncCall = /\bsync\(\)|\bsyncFolder\(|[fd]syncSync\(|datasync\(\)|O_DSYNC\b|"durable"\)/g;
 
 const read = (file: string): string => readFileSync(join(repository, file), "utf8");
 const withBug = (text: string, { from, to = "" }: Bug): string => text.replace(from, () => to);
 
 describe("the table of bugs", () => {
-  test.each(bugs)("fits the sources: $name", (bug) => {
+  test.each(named)("fits the sources: %s", (_, bug) => {
     const parts = read(bug.file).split(bug.from);
     expect(parts).toHaveLength(2);
     expect(withBug(read(bug.file), bug)).not.toBe(read(bug.file));
@@ -40,7 +41,7 @@ describe("the table of bugs", () => {
 });
 
 describe.runIf(isSoak)("a test fails when", () => {
-  test.each(bugs)("$name", { timeout: 300_000 }, (bug) => {
+  test.each(named)("%s", { timeout: 300_000 }, (_, bug) => {
     const copy = temporaryFolder();
     for (const part of ["lib", "adapters", "test", "package.json", "tsconfig.json", "vitest.config.ts"]) {
       cpSync(join(repository, part), join(copy, part), { recursive: true });
@@ -48,14 +49,14 @@ describe.runIf(isSoak)("a test fails when", () => {
     symlinkSync(join(repository, "node_modules"), join(copy, "node_modules"));
     writeFileSync(join(copy, bug.file), withBug(read(bug.file), bug));
     const vitest = join(repository, "node_modules/vitest/vitest.mjs");
-    const env = { ...process.env, FLEETWRIGHT_SOAK: "0", FLEETWRIGHT_SEEDS: "" };
+    const env = { PATH: process.env["PATH"], HOME: copy };
     const run = spawnSync(process.execPath, [vitest, "run", "--bail", "1", ...bug.tests], {
       cwd: copy,
       env,
       encoding: "utf8",
     });
     rmSync(copy, { recursive: true, force: true });
-    const failed = /FAIL.*\n.*Error.*/.exec(run.stdout.replaceAll(/\u001b\[\d*m/g, ""))?.[0];
+    const failed = /FAIL.*\n.*Error.*/.exec((run.stdout + run.stderr).replaceAll(/\u001b\[\d*m/g, ""))?.[0];
     console.log(`${bug.name} -> ${failed ?? "nothing failed"}`);
     expect(run.status, run.stdout).not.toBe(0);
     expect(failed, run.stdout + run.stderr).toBeDefined();
