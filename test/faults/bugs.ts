@@ -168,10 +168,10 @@ export const lostSyncs: readonly Bug[] = [
     tests: systemCalls,
   },
   {
-    name: "the agent's new folder is not synced",
+    name: "the names of the agent's new folders are not synced",
     file: durableFile,
-    from: `  if (first !== undefined) syncFolder(dirname(first));\n`,
-    to: `  void first;\n`,
+    from: `made = dirname(made)) syncFolder(dirname(made));`,
+    to: `made = dirname(made)) dirname(made);`,
     tests: systemCalls,
   },
   {
