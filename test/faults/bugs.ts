@@ -120,24 +120,17 @@ export const lostSyncs: readonly Bug[] = [
     tests: powerLoss,
   },
   {
-    name: "names that a killed process left in the data folder are not synced",
-    file: folder,
-    from: `[folder, logsFolder, blobsFolder]) await disk.syncFolder(path)`,
-    to: `[logsFolder, blobsFolder]) await disk.syncFolder(path)`,
-    tests: [...powerLoss, ...systemCalls],
-  },
-  {
     name: "names that a killed process left among the blobs are not synced",
     file: folder,
-    from: `[folder, logsFolder, blobsFolder]) await disk.syncFolder(path)`,
-    to: `[folder, logsFolder]) await disk.syncFolder(path)`,
+    from: `[logsFolder, blobsFolder]) await disk.syncFolder(path)`,
+    to: `[logsFolder]) await disk.syncFolder(path)`,
     tests: [...powerLoss, ...systemCalls],
   },
   {
     name: "names of logs that a killed process left are not synced",
     file: folder,
-    from: `[folder, logsFolder, blobsFolder]) await disk.syncFolder(path)`,
-    to: `[folder, blobsFolder]) await disk.syncFolder(path)`,
+    from: `[logsFolder, blobsFolder]) await disk.syncFolder(path)`,
+    to: `[blobsFolder]) await disk.syncFolder(path)`,
     tests: systemCalls,
   },
   {

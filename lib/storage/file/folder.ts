@@ -68,8 +68,9 @@ export async function openFolder(options: FolderOptions, schema: StorageSchema):
     const [logsFolder, blobsFolder] = [join(folder, "logs"), join(folder, "blobs")];
     await disk.makeFolder(logsFolder);
     await disk.makeFolder(blobsFolder);
-    // Names that a killed process made and did not sync.
-    for (const path of [folder, logsFolder, blobsFolder]) await disk.syncFolder(path);
+    // Names that a killed process made and did not sync. Those in the data folder itself are synced before anything is
+    // kept under them: a segment when it is made, all others with the first snapshot.
+    for (const path of [logsFolder, blobsFolder]) await disk.syncFolder(path);
     const parts = { ...options, database, journal, logs, low, snapshots };
     const checkpoints = new Checkpoints({ ...parts, schemaVersion: schema.version });
     const stored = snapshot.schema_version;
