@@ -85,6 +85,13 @@ export const lostSyncs: readonly Bug[] = [
     tests: powerLoss,
   },
   {
+    name: "the sync of a log segment does nothing",
+    file: logFile,
+    from: `      await this.#file?.sync();`,
+    to: `      await Promise.resolve();`,
+    tests: powerLoss,
+  },
+  {
     name: "the names of log segments are not synced",
     file: logFile,
     from: `await this.#options.disk.syncFolder(this.#options.folder)`,

@@ -33,7 +33,7 @@ async function survive(seed: number): Promise<number> {
     })();
     await Promise.race([disk.lost, work]);
     const changes = Math.floor(random() * 250);
-    disk = random() < 0.35 ? disk.afterKill(changes) : disk.afterPowerLoss(changes);
+    disk = random() < 0.4 ? disk.afterKill(changes) : disk.afterPowerLoss(changes);
   }
   const last = new FileStorage({
     folder: "/data",
