@@ -20,7 +20,10 @@ test.skipIf(!hasStrace)(
   "a process that is killed at any call has lost nothing it acknowledged",
   { timeout: 600_000 },
   async () => {
-    const program = await buildProgram("numbered-commits.ts", temporaryFolder());
+    const program = await buildProgram(
+      new URL("../support/numbered-commits.ts", import.meta.url),
+      temporaryFolder(),
+    );
     const kills: Record<string, number> = {};
     for (const call of calls) {
       kills[call] = 0;

@@ -36,7 +36,10 @@ test.skipIf(!hasStrace)(
   { timeout: 60_000 },
   async () => {
     const folder = temporaryFolder();
-    const program = await buildProgram("synced-calls.ts", temporaryFolder());
+    const program = await buildProgram(
+      new URL("../support/synced-calls.ts", import.meta.url),
+      temporaryFolder(),
+    );
     const output = join(temporaryFolder(), "calls");
     const run = await runUnderStrace(["-y", "-o", output, "-e", `trace=${traced}`], [program, folder]);
     expect(run.stderr).toBe("");

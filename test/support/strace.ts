@@ -8,14 +8,14 @@ import { build } from "vite";
 /** Whether strace is here and may be used. */
 export const hasStrace = spawnSync("strace", ["-qq", "-o", "/dev/null", "true"]).status === 0;
 
-/** Builds a program of this folder, with the sources it uses, into one file that starts fast. Gives its path. */
-export async function buildProgram(name: string, folder: string): Promise<string> {
+/** Builds a program, with the sources it uses, into one file that starts fast. Gives its path. */
+export async function buildProgram(source: URL, folder: string): Promise<string> {
   await build({
     configFile: false,
     logLevel: "silent",
     ssr: { noExternal: true },
     build: {
-      ssr: fileURLToPath(new URL(name, import.meta.url)),
+      ssr: fileURLToPath(source),
       outDir: folder,
       target: "node20",
       rolldownOptions: { output: { entryFileNames: "program.mjs" } },
