@@ -234,15 +234,15 @@ export const plainBugs: readonly Bug[] = [
   {
     name: "a commit is applied before it is written",
     file: "lib/storage/file/commit-pump.ts",
-    from: `        await this.#target.write(batch.effects);\n        this.#target.apply(batch.effects);`,
+    from: `        await this.#target.write(batch.effects);`,
     to: `        this.#target.apply(batch.effects);\n        await this.#target.write(batch.effects);`,
     tests: ["test/storage/failures.test.ts"],
   },
   {
     name: "a commit resolves before it is written",
     file: "lib/storage/file/commit-pump.ts",
-    from: `      if (batch.effects.length > 0) {`,
-    to: `      for (const { settled } of settle) settled();\n      if (batch.effects.length > 0) {`,
+    from: `        await this.#target.write(batch.effects);`,
+    to: `        for (const { settled } of settle) settled();\n        await this.#target.write(batch.effects);`,
     tests: powerLoss,
   },
   {

@@ -93,7 +93,10 @@ export class FleetLoad {
     for (const { mark, acknowledged } of this.#requests) {
       if (mark.startsWith("module-") && acknowledged && !names.has(mark)) throw new Error(`${mark} is lost.`);
     }
-    for (const operationId of this.#operations) await client.operations.get(operationId);
+    const operations = await everything((cursor) => client.operations.list({ limit: 500, ...cursor }));
+    const known = new Set(operations.map(({ operation_id }) => operation_id));
+    const lost = [...this.#operations].find((operationId) => !known.has(operationId));
+    if (lost !== undefined) throw new Error(`Operation ${lost} is lost.`);
     const chain = await client.audit.verify();
     if (!chain.valid) throw new Error(`The audit log does not verify: ${JSON.stringify(chain)}`);
   }
