@@ -18,10 +18,11 @@ import { OrchestratorError } from "../errors.ts";
 const fileMode = 0o600;
 const folderMode = 0o700;
 
-/** Makes a folder that only the agent's user may enter, and those above it. */
+/** Makes a folder that only the agent's user may enter, and those above it. Their names are durable when it returns. */
 export function makeFolder(path: string): void {
   const first = guarded(path, () => mkdirSync(path, { recursive: true, mode: folderMode }));
-  if (first !== undefined) syncFolder(dirname(first));
+  if (first === undefined) return;
+  for (let made = path; made.length >= first.length; made = dirname(made)) syncFolder(dirname(made));
 }
 
 /** Reads a text; null where there is no file. */

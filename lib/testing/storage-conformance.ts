@@ -15,7 +15,8 @@ export type { CreateStorage, StorageSubject } from "./storage/subject.ts";
  * The cases that every storage passes: at least one for each numbered promise at the head of the `Storage` port.
  *
  * Each case makes a storage of its own and closes it. `needs` names what a storage may lack: "series" (it keeps time
- * series) or "fill" (the test can make it run out of space).
+ * series), "fill" (the test can make it run out of space), "crash" (the test can show what kill -9 would leave) or "shared"
+ * (several processes may open the same data at once).
  *
  * @param create - Makes an empty storage, not yet opened, and what a case needs beside it.
  * @example With vitest

@@ -1,4 +1,5 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { cp, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "vitest";
@@ -28,17 +29,26 @@ const createFile: CreateStorage = async () => {
     clock,
     again,
     setFull: (full) => void (disk.full = full),
+    async crash() {
+      const copy = join(folder, `crash-${randomUUID()}`);
+      const names = (await readdir(folder)).filter((name) => name !== "lock" && !name.startsWith("crash-"));
+      for (const name of names) await cp(join(folder, name), join(copy, name), { recursive: true });
+      return new FileStorage({ folder: copy, clock, ...sizes });
+    },
     dispose: () => rm(folder, { recursive: true }),
   };
 };
 
 describe("the memory storage", () => {
-  for (const { name, promise, run } of storageConformance(createMemory)) test(`${promise}. ${name}`, run);
+  for (const { name, promise, needs, run } of storageConformance(createMemory)) {
+    // It does not outlive its process, and is for one.
+    test.skipIf(needs === "crash" || needs === "shared")(`${promise}. ${name}`, run);
+  }
 });
 
 describe("the file storage", () => {
   for (const { name, promise, needs, run } of storageConformance(createFile)) {
-    // It keeps no series.
-    test.skipIf(needs === "series")(`${promise}. ${name}`, run);
+    // It keeps no series, and is for one process.
+    test.skipIf(needs === "series" || needs === "shared")(`${promise}. ${name}`, run);
   }
 });

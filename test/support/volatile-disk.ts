@@ -3,82 +3,108 @@ import type { Disk, DiskFile, OpenMode } from "../../lib/storage/file/disk.ts";
 
 const sectorBytes = 512;
 
-/** A change to a file that is not synced yet. */
-type PendingChange = { at: number; bytes: Buffer } | { size: number };
+/** A change to a file. A write that was synced by itself is certain, which says nothing of those before it. */
+type Change = { at: number; bytes: Buffer; certain: boolean } | { size: number; certain: false };
 
 interface Inode {
+  /** What a process reads. */
   content: Buffer;
   durable: Buffer;
-  pending: PendingChange[];
+  /** Changes since then, in order. */
+  pending: Change[];
 }
 
 /** A change of names in one folder that is not synced yet: a rename is one change of two names. */
 type PendingNames = [path: string, inode: Inode | null][];
 
+/** What is shared by all lives of a disk. */
+interface Platter {
+  names: Map<string, Inode>;
+  durableNames: Map<string, Inode>;
+  pendingNames: PendingNames[];
+}
+
+/** What goes wrong while the disk is used. */
+export interface Trouble {
+  /** Share of the writes, 0 to 1, that find no space after some of their bytes, or after all of them. */
+  full?: number;
+  /** The sync after so many fails once; what was to be synced may be written or not, and counts as clean afterwards. */
+  brokenSync?: number;
+}
+
 /**
- * A file system in memory that loses power: after a given number of changes nothing answers any more, and
- * {@link afterPowerLoss} gives what a real disk might hold then. What was synced is there; of the rest each sector of each
- * write may be there or not, and so may each change of a name, a rename as a whole.
+ * A file system in memory under a process that dies: after a given number of changes nothing answers any more.
+ *
+ * {@link afterKill} gives the disk as the next process finds it: everything that was written can be read, synced or not.
+ * {@link afterPowerLoss} gives what a real disk might hold: what was synced is there; of the rest each sector of each
+ * write may be there or not, and so may each change of a name, a rename as a whole. A write to a file opened "durable"
+ * makes its own bytes durable, not those that a process before it left unsynced.
  */
 export class VolatileDisk implements Disk {
-  /** Resolves when the power is gone. */
+  /** Resolves when the process is dead. */
   readonly lost: Promise<void>;
+  trouble: Trouble = {};
   readonly #random: () => number;
-  readonly #names = new Map<string, Inode>();
-  readonly #durableNames = new Map<string, Inode>();
-  #pendingNames: PendingNames[] = [];
+  readonly #platter: Platter;
   #changesLeft: number;
   #lose: () => void = () => {};
 
-  /** @param changes - Power is lost at the change after so many. */
-  constructor(random: () => number, changes: number) {
+  /** @param changes - The end comes at the change after so many. */
+  constructor(random: () => number, changes: number, platter?: Platter) {
     this.#random = random;
     this.#changesLeft = changes;
+    this.#platter = platter ?? { names: new Map(), durableNames: new Map(), pendingNames: [] };
     this.lost = new Promise((resolve) => (this.#lose = resolve));
   }
 
-  /** The disk after the power came back, with the next power loss after some changes. */
+  /** The disk for the process after the one that died, which dies after some changes. */
+  afterKill(changes: number): VolatileDisk {
+    this.#forgetLocks();
+    return new VolatileDisk(this.#random, changes, this.#platter);
+  }
+
+  /** The disk after the power came back. */
   afterPowerLoss(changes: number): VolatileDisk {
-    const next = new VolatileDisk(this.#random, changes);
-    for (const names of this.#pendingNames) {
-      if (this.#random() < 0.6) setNames(this.#durableNames, names);
-    }
-    for (const [path, inode] of this.#durableNames) {
-      // No process survives a power loss, so that its lock means nothing.
-      if (path.endsWith("/lock")) continue;
+    const { durableNames, pendingNames } = this.#platter;
+    for (const names of pendingNames) if (this.#random() < 0.6) setNames(durableNames, names);
+    const names = new Map<string, Inode>();
+    for (const [path, inode] of durableNames) {
       const content = this.#remainsOf(inode);
-      const survivor = { content, durable: Buffer.from(content), pending: [] };
-      next.#names.set(path, survivor);
-      next.#durableNames.set(path, survivor);
+      names.set(path, { content, durable: content, pending: [] });
     }
+    const next = new VolatileDisk(this.#random, changes, {
+      names,
+      durableNames: new Map(names),
+      pendingNames: [],
+    });
+    next.#forgetLocks();
     return next;
   }
 
   async open(path: string, mode: OpenMode): Promise<DiskFile> {
-    let inode = this.#names.get(path);
+    let inode = this.#platter.names.get(path);
     if (inode === undefined) {
-      if (mode === "read" || mode === "update")
-        throw Object.assign(new Error(`ENOENT: ${path}`), { code: "ENOENT" });
+      if (mode === "read" || mode === "update") throw systemError("ENOENT");
       inode = { content: Buffer.alloc(0), durable: Buffer.alloc(0), pending: [] };
       await this.#changeNames([[path, inode]]);
-    } else if (mode === "replace") await this.#change(inode, { size: 0 });
+    } else if (mode === "replace") await this.#change(inode, { size: 0, certain: false });
     return this.#fileOf(inode, mode);
   }
 
   async readWhole(path: string): Promise<Buffer | null> {
-    const inode = this.#names.get(path);
+    const inode = this.#platter.names.get(path);
     return inode === undefined ? null : Buffer.from(inode.content);
   }
 
   async createExclusive(path: string, text: string): Promise<boolean> {
-    if (this.#names.has(path)) return false;
+    if (this.#platter.names.has(path)) return false;
     const content = Buffer.from(text);
     await this.#changeNames([[path, { content, durable: content, pending: [] }]]);
     return true;
   }
 
   async list(folder: string): Promise<string[]> {
-    return [...this.#names.keys()]
+    return [...this.#platter.names.keys()]
       .filter((path) => dirname(path) === folder)
       .map((path) => path.slice(folder.length + 1));
   }
@@ -86,8 +112,8 @@ export class VolatileDisk implements Disk {
   async makeFolder(): Promise<void> {}
 
   async rename(from: string, to: string): Promise<void> {
-    const inode = this.#names.get(from);
-    if (inode === undefined) throw Object.assign(new Error(`ENOENT: ${from}`), { code: "ENOENT" });
+    const inode = this.#platter.names.get(from);
+    if (inode === undefined) throw systemError("ENOENT");
     await this.#changeNames([
       [to, inode],
       [from, null],
@@ -95,36 +121,42 @@ export class VolatileDisk implements Disk {
   }
 
   async remove(path: string): Promise<void> {
-    if (this.#names.has(path)) await this.#changeNames([[path, null]]);
+    if (this.#platter.names.has(path)) await this.#changeNames([[path, null]]);
   }
 
   async syncFolder(folder: string): Promise<void> {
     await this.#countChange();
+    const platter = this.#platter;
     const isHere = (names: PendingNames): boolean => names.every(([path]) => dirname(path) === folder);
-    for (const names of this.#pendingNames.filter(isHere)) setNames(this.#durableNames, names);
-    this.#pendingNames = this.#pendingNames.filter((names) => !isHere(names));
+    for (const names of platter.pendingNames.filter(isHere)) setNames(platter.durableNames, names);
+    platter.pendingNames = platter.pendingNames.filter((names) => !isHere(names));
   }
 
   #fileOf(inode: Inode, mode: OpenMode): DiskFile {
-    const sync = async (): Promise<void> => {
-      await this.#countChange();
-      inode.durable = Buffer.from(inode.content);
-      inode.pending = [];
-    };
     return {
       read: async (position, length) => Buffer.from(inode.content.subarray(position, position + length)),
       write: async (bytes, at) => {
-        await this.#change(inode, { at, bytes: Buffer.from(bytes) });
-        if (mode === "durable") await sync();
+        const isFull = this.#random() < (this.trouble.full ?? 0);
+        const taken = isFull ? Math.floor(this.#random() * 1.3 * bytes.length) : bytes.length;
+        const change: Change = { at, bytes: Buffer.from(bytes.subarray(0, taken)), certain: false };
+        await this.#change(inode, change);
+        if (isFull) throw systemError("ENOSPC");
+        if (mode !== "durable") return;
+        await this.#countSync(inode);
+        change.certain = true;
       },
-      sync,
-      truncate: (size) => this.#change(inode, { size }),
+      sync: async () => {
+        await this.#countSync(inode);
+        inode.durable = inode.pending.reduce(changed, inode.durable);
+        inode.pending = [];
+      },
+      truncate: (size) => this.#change(inode, { size, certain: false }),
       size: async () => inode.content.length,
       close: async () => {},
     };
   }
 
-  async #change(inode: Inode, change: PendingChange): Promise<void> {
+  async #change(inode: Inode, change: Change): Promise<void> {
     await this.#countChange();
     inode.pending.push(change);
     inode.content = changed(inode.content, change);
@@ -132,11 +164,19 @@ export class VolatileDisk implements Disk {
 
   async #changeNames(names: PendingNames): Promise<void> {
     await this.#countChange();
-    this.#pendingNames.push(names);
-    setNames(this.#names, names);
+    this.#platter.pendingNames.push(names);
+    setNames(this.#platter.names, names);
   }
 
-  /** Takes a turn of the event loop, as a real disk does. Never resolves once the power is gone. */
+  async #countSync(inode: Inode): Promise<void> {
+    await this.#countChange();
+    if (this.trouble.brokenSync === undefined || this.trouble.brokenSync-- !== 0) return;
+    inode.durable = this.#remainsOf(inode);
+    inode.pending = [];
+    throw systemError("EIO");
+  }
+
+  /** Takes a turn of the event loop, as a real disk does. Never resolves once the process is dead. */
   async #countChange(): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
     if (this.#changesLeft-- > 0) return;
@@ -145,22 +185,38 @@ export class VolatileDisk implements Disk {
   }
 
   #remainsOf({ durable, pending }: Inode): Buffer {
-    let content = Buffer.from(durable);
+    let content = durable;
     for (const change of pending) {
-      if ("size" in change) {
-        if (this.#random() < 0.5) content = changed(content, change);
+      if ("size" in change || change.certain) {
+        if (change.certain || this.#random() < 0.5) content = changed(content, change);
         continue;
       }
       const { at, bytes } = change;
       for (let start = 0; start < bytes.length;) {
         const end = Math.min(bytes.length, start + sectorBytes - ((at + start) % sectorBytes));
-        const sector = { at: at + start, bytes: bytes.subarray(start, end) };
+        const sector: Change = { at: at + start, bytes: bytes.subarray(start, end), certain: false };
         if (this.#random() < 0.6) content = changed(content, sector);
         start = end;
       }
     }
     return content;
   }
+
+  /** The process that held a lock is dead, though the tests run every life of it in their own process. */
+  #forgetLocks(): void {
+    const { names, durableNames } = this.#platter;
+    for (const path of [...names.keys(), ...durableNames.keys()].filter((name) => name.endsWith("/lock"))) {
+      names.delete(path);
+      durableNames.delete(path);
+    }
+    this.#platter.pendingNames = this.#platter.pendingNames.filter(
+      ([first]) => !first?.[0].endsWith("/lock"),
+    );
+  }
+}
+
+function systemError(code: string): Error {
+  return Object.assign(new Error(`${code}: injected by the test`), { code });
 }
 
 function setNames(known: Map<string, Inode>, names: PendingNames): void {
@@ -170,7 +226,8 @@ function setNames(known: Map<string, Inode>, names: PendingNames): void {
   }
 }
 
-function changed(content: Buffer, change: PendingChange): Buffer<ArrayBuffer> {
+/** The content after a change; never the same buffer, so that an older one may be kept. */
+function changed(content: Buffer, change: Change): Buffer {
   const size = "size" in change ? change.size : Math.max(content.length, change.at + change.bytes.length);
   const next = Buffer.alloc(size);
   content.copy(next, 0, 0, Math.min(size, content.length));

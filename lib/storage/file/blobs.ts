@@ -10,11 +10,16 @@ interface BlobRange {
   to?: number;
 }
 
+/** Blobs that are known as durable; what falls out of it costs a sync more. */
+const maxKnown = 10_000;
+
 /** Blobs, one file each. Calls on the same blob run one after the other, so that none sees bytes that are not durable. */
 export class BlobFiles {
   readonly #disk: Disk;
   readonly #folder: string;
   readonly #queues = new Map<string, Promise<unknown>>();
+  /** Files that this process synced: a killed one may have left bytes that can be read and are not on the disk yet. */
+  readonly #synced = new Set<string>();
 
   constructor(disk: Disk, folder: string) {
     this.#disk = disk;
@@ -67,12 +72,27 @@ export class BlobFiles {
   }
 
   async #openExisting(path: string, mode: "read" | "update"): Promise<DiskFile | null> {
+    let file: DiskFile;
     try {
-      return await this.#disk.open(path, mode);
+      file = await this.#disk.open(path, mode);
     } catch (error) {
       if (errorCodeOf(error) === "ENOENT") return null;
       throw error;
     }
+    try {
+      await this.#syncOnce(path, file);
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
+    return file;
+  }
+
+  async #syncOnce(path: string, file: DiskFile): Promise<void> {
+    if (this.#synced.has(path)) return;
+    await file.sync();
+    if (this.#synced.size === maxKnown) this.#synced.clear();
+    this.#synced.add(path);
   }
 
   async #create(path: string, bytes: Uint8Array): Promise<void> {

@@ -65,9 +65,12 @@ export async function openFolder(options: FolderOptions, schema: StorageSchema):
       await log.open(snapshot.logs[name]?.head.sequence ?? 0, base.sequence);
       for (const entry of replayed.get(name) ?? []) if (entry.sequence > base.sequence) log.append(entry);
     }
-    const blobsFolder = join(folder, "blobs");
+    const [logsFolder, blobsFolder] = [join(folder, "logs"), join(folder, "blobs")];
+    await disk.makeFolder(logsFolder);
     await disk.makeFolder(blobsFolder);
-    await disk.syncFolder(folder);
+    // Names that a killed process made and did not sync. Those in the data folder itself are synced before anything is
+    // kept under them: a segment when it is made, all others with the first snapshot.
+    for (const path of [logsFolder, blobsFolder]) await disk.syncFolder(path);
     const parts = { ...options, database, journal, logs, low, snapshots };
     const checkpoints = new Checkpoints({ ...parts, schemaVersion: schema.version });
     const stored = snapshot.schema_version;

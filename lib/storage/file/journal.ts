@@ -187,10 +187,9 @@ export class Journal {
 
   async #continue({ number, path, content }: { number: number; path: string; content: Buffer }, end: number) {
     const file = await this.#options.disk.open(path, "durable");
-    if (!isBlankFrom(content, end)) {
-      await file.truncate(end);
-      await file.sync();
-    }
+    if (!isBlankFrom(content, end)) await file.truncate(end);
+    // A killed process may have left records that can be read and are not on the disk yet.
+    await file.sync();
     return { number, path, file, end };
   }
 
@@ -212,7 +211,6 @@ export class Journal {
       for (let at = 0; at < segmentBytes; at += zeroBlock.length) {
         await file.write(zeroBlock.subarray(0, segmentBytes - at), at);
       }
-      await file.sync();
       await disk.syncFolder(folder);
     } catch (error) {
       await file.close();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { isOrchestratorError } from "../../errors.ts";
-import type { Write } from "../../storage/storage.ts";
-import { assertRefused, putAgent, reopen, type StorageCase } from "./subject.ts";
+import type { Storage, Write } from "../../storage/storage.ts";
+import { assertRefused, putAgent, reopen, testSchema, type StorageCase } from "./subject.ts";
 
 const auditEntry: Write = { kind: "append", log: "audit", at: 1_000, value: { event: "agent.approved" } };
 
@@ -26,6 +26,25 @@ export const commitCases: StorageCase[] = [
         entries.map(({ sequence, at, value }) => ({ sequence, at, value })),
         [{ sequence: 1, at: 1_000, value: { event: "agent.approved" } }],
       );
+    },
+  },
+  {
+    name: "a crash between two writes leaves the first, and of the second all or nothing",
+    promise: 1,
+    needs: "crash",
+    async run({ storage, crash }) {
+      assert.ok(crash, "The subject has no crash.");
+      for (let n = 1; n <= 5; n++) {
+        await storage.commit([putAgent("first", { n }), auditEntry]);
+        const second = storage.commit([putAgent("a", { n }), auditEntry, putAgent("b", { n }), auditEntry]);
+        const left: Storage = await crash();
+        await left.open(testSchema);
+        assert.deepEqual((await left.get("agents", "first"))?.value, { n });
+        const [a, b] = await Promise.all([left.get("agents", "a"), left.get("agents", "b")]);
+        assert.deepEqual(a?.value, b?.value);
+        assert.equal((await left.readLog("audit")).head.sequence, a?.value["n"] === n ? 3 * n : 3 * n - 2);
+        await second;
+      }
     },
   },
   {
@@ -129,6 +148,31 @@ export const commitCases: StorageCase[] = [
       const outcomes = await Promise.allSettled(calls);
       assert.equal(outcomes.filter((outcome) => outcome.status === "fulfilled").length, 1);
       assert.equal((await storage.readLog("audit")).head.sequence, 1);
+    },
+  },
+  {
+    name: "twenty writers that read, add one and try again until they win lose no addition",
+    promise: 3,
+    async run({ storage }) {
+      await storage.commit([putAgent("a", { n: 0 })]);
+      const addOne = async (): Promise<void> => {
+        const read = await storage.get<{ n: number }>("agents", "a");
+        assert.ok(read);
+        const put: Write = {
+          kind: "put",
+          collection: "agents",
+          key: "a",
+          value: { n: read.value.n + 1 },
+          expected: read.revision,
+        };
+        await storage.commit([put, auditEntry]).catch(async (error: unknown) => {
+          if (!isOrchestratorError(error, "REVISION_CONFLICT")) throw error;
+          await addOne();
+        });
+      };
+      await Promise.all(Array.from({ length: 20 }, addOne));
+      assert.deepEqual(await storage.get("agents", "a"), { key: "a", revision: 21, value: { n: 20 } });
+      assert.equal((await storage.readLog("audit")).head.sequence, 20);
     },
   },
   {

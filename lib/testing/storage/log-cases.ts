@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { canonicalJson } from "../../internal/canonical-json.ts";
-import type { LogEntry, LogPlace, Storage, Write } from "../../storage/storage.ts";
+import type { LogEntry, LogPage, LogPlace, Storage, Write } from "../../storage/storage.ts";
 import { beforeAndAfterRestart, assertRefused, reopen, type StorageCase } from "./subject.ts";
 
 const entry = (n: number, log = "audit"): Write => ({
@@ -136,6 +136,26 @@ export const logCases: StorageCase[] = [
       const stretch = await storage.readLog("events", { from: 120, to: 123, reverse: true });
       assert.deepEqual(sequences(stretch.entries), [123, 122, 121, 120]);
       assert.equal(stretch.next, null);
+    },
+  },
+  {
+    name: "pages under appends and trims neither skip nor repeat what is kept",
+    promise: 6,
+    async run({ storage }) {
+      await appendMany(storage, 200, "events");
+      const seen: number[] = [];
+      for (let from: number | null = 1; from !== null && seen.length < 400;) {
+        const page: LogPage = await storage.readLog("events", { from, limit: 30 });
+        seen.push(...sequences(page.entries));
+        from = page.next;
+        await storage.commit([entry(seen.length, "events"), entry(0, "audit"), entry(0, "events")]);
+        await storage.trimLog("events", Math.floor((seen.at(-1) ?? 0) / 2));
+      }
+      assert.ok(seen.length >= 200);
+      assert.deepEqual(
+        seen,
+        Array.from({ length: seen.length }, (_, index) => index + 1),
+      );
     },
   },
   {

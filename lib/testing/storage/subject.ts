@@ -14,6 +14,11 @@ export interface StorageSubject {
   again(): Storage;
   /** Makes space run out, and come back. Absent where a test has no means to. */
   setFull?(full: boolean): void;
+  /**
+   * Gives what kill -9 would leave at this moment, as a new storage that is not opened; the one that was killed so to speak
+   * may be used on. Absent where a test has no means to.
+   */
+  crash?(): Promise<Storage>;
   /** Removes what was stored. All storages are closed by then. */
   dispose(): Promise<void>;
 }
@@ -52,7 +57,13 @@ export async function withStorage(
     await subject.storage.open(testSchema);
     const { storage, clock, setFull } = subject;
     const fill = setFull === undefined ? {} : { setFull: (full: boolean) => setFull.call(subject, full) };
-    await run({ storage, clock, again, dispose: () => subject.dispose(), ...fill });
+    const crash = async (): Promise<Storage> => {
+      assert.ok(subject.crash, "The subject has no crash.");
+      const left = await subject.crash();
+      opened.push(left);
+      return left;
+    };
+    await run({ storage, clock, again, crash, dispose: () => subject.dispose(), ...fill });
   } finally {
     subject.setFull?.(false);
     for (const storage of opened) await storage.close();

@@ -1,0 +1,73 @@
+/**
+ * The power loss test believes that the real disk does what it promises; here strace shows that it does: which file was
+ * synced, and which folder after it. The same for the agent's files. Linux with strace; skipped elsewhere.
+ */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { buildProgram, hasStrace, runUnderStrace } from "../support/strace.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+const traced = "openat,write,pwrite64,fsync,fdatasync,rename,mkdir,ftruncate";
+
+/** Step -> calls that it must make, in this order; others may come between. `~` stands for the folder. */
+const expected: Record<string, readonly string[]> = {
+  "disk folder": ["mkdir ~/a/b", "fsync ~/a", "fsync ~"],
+  "disk durable": ["openat O_DSYNC ~/durable", "pwrite64 ~/durable"],
+  "disk sync": ["fsync ~/plain"],
+  "disk names": ["fsync ~"],
+  "agent folder": ["mkdir ~/c/d", "fsync ~/c", "fsync ~"],
+  "agent create": ["write ~/c/created", "fsync ~/c/created", "fsync ~/c"],
+  "agent replace": [
+    "write ~/c/replaced.new",
+    "fsync ~/c/replaced.new",
+    "rename ~/c/replaced.new",
+    "fsync ~/c",
+  ],
+  "agent append": ["write ~/c/created", "fsync ~/c/created"],
+  // It finds a folder whose names a killed process may have left unsynced.
+  start: ["fsync ~/data/logs", "fsync ~/data/blobs"],
+};
+
+if (!hasStrace) console.log(`Skipped: ${Object.keys(expected).length} ways to sync, for lack of strace.`);
+
+test.skipIf(!hasStrace)(
+  "what counts as durable was synced, and in the right order",
+  { timeout: 60_000 },
+  async () => {
+    const folder = temporaryFolder();
+    const program = await buildProgram(
+      new URL("../support/synced-calls.ts", import.meta.url),
+      temporaryFolder(),
+    );
+    const output = join(temporaryFolder(), "calls");
+    const run = await runUnderStrace(["-y", "-o", output, "-e", `trace=${traced}`], [program, folder]);
+    expect(run.stderr).toBe("");
+    const calls = callsOf(readFileSync(output, "utf8").replaceAll(folder, "~"));
+    for (const [step, wanted] of Object.entries(expected)) {
+      const begin = calls.indexOf(`begin ${step}`);
+      const end = calls.indexOf(`end ${step}`);
+      expect(end, step).toBeGreaterThan(begin);
+      expect(inOrder(calls.slice(begin, end), wanted), step).toEqual(wanted);
+    }
+  },
+);
+
+/** The calls as "name path", and the marks of the program. */
+function callsOf(text: string): string[] {
+  return text.split("\n").flatMap((line) => {
+    const mark = /write\(1<.*?>, "((?:begin|end) [a-z ]+)\\n"/.exec(line)?.[1];
+    if (mark !== undefined) return [mark];
+    const [, name, rest = ""] = /^\d+ +(\w+)\((.*)/.exec(line) ?? [];
+    const path = /[<"](~[^>"]*)[>"]/.exec(rest)?.[1];
+    if (name === undefined || path === undefined) return [];
+    return [`${name}${rest.includes("O_DSYNC") ? " O_DSYNC" : ""} ${path}`];
+  });
+}
+
+/** Those of the wanted calls that are there one after the other. */
+function inOrder(calls: readonly string[], wanted: readonly string[]): string[] {
+  const found: string[] = [];
+  for (const call of calls) if (call === wanted[found.length]) found.push(call);
+  return found;
+}
