@@ -14,6 +14,9 @@ import { Journal } from "./journal.ts";
 import { LogFile } from "./log-file.ts";
 import { emptySnapshot, folderFormat, SnapshotFile, type Snapshot } from "./snapshot.ts";
 
+/** A file that says that a restore into the folder is not finished: what is there must not be taken for all of it. */
+export const restoreMark = "restore-unfinished";
+
 /** What a data folder is opened with. */
 export interface FolderOptions {
   disk: Disk;
@@ -43,6 +46,9 @@ export interface OpenFolder {
  */
 export async function openFolder(options: FolderOptions, schema: StorageSchema): Promise<OpenFolder> {
   const { disk, folder, logger } = options;
+  if ((await disk.list(folder)).includes(restoreMark)) {
+    throw corrupt(join(folder, restoreMark), 0, "a restore into this folder was not finished");
+  }
   const snapshots = new SnapshotFile(disk, join(folder, "db.json"));
   const low = new Low(snapshots, emptySnapshot());
   await low.read();
@@ -53,7 +59,7 @@ export async function openFolder(options: FolderOptions, schema: StorageSchema):
   const logs = new Map<string, LogFile>();
   try {
     const replayed = await replay(journal, database, snapshot.sequence);
-    for (const [name, { base }] of Object.entries(database.view().logs)) {
+    for (const [name, { base }] of database.logs()) {
       const log = new LogFile({
         disk,
         folder: join(folder, "logs", fileNameOf(name)),
@@ -65,15 +71,15 @@ export async function openFolder(options: FolderOptions, schema: StorageSchema):
       await log.open(snapshot.logs[name]?.head.sequence ?? 0, base.sequence);
       for (const entry of replayed.get(name) ?? []) if (entry.sequence > base.sequence) log.append(entry);
     }
-    const blobsFolder = join(folder, "blobs");
-    await disk.makeFolder(blobsFolder);
+    const blobs = new BlobFiles(disk, join(folder, "blobs"));
+    await blobs.open();
     await disk.syncFolder(folder);
     const parts = { ...options, database, journal, logs, low, snapshots };
     const checkpoints = new Checkpoints({ ...parts, schemaVersion: schema.version });
     const stored = snapshot.schema_version;
     if (stored > 0 && stored < schema.version) await backUp(options, snapshot, database);
     if (stored !== schema.version) await checkpoints.writeNow();
-    return { database, journal, logs, blobs: new BlobFiles(disk, blobsFolder), checkpoints };
+    return { database, journal, logs, blobs, checkpoints };
   } catch (error) {
     for (const log of logs.values()) await log.close();
     await journal.close();
