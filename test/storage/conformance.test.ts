@@ -27,7 +27,7 @@ const createFile: CreateStorage = async () => {
     storage: again(),
     clock,
     again,
-    setFull: (full) => void (disk.full = full),
+    setFull: (full) => void (disk.freeBytes = full ? 0 : Infinity),
     dispose: () => rm(folder, { recursive: true }),
   };
 };

@@ -1,5 +1,6 @@
 import { Low } from "lowdb";
 import { join } from "node:path";
+import type { Clock } from "../../clock.ts";
 import { OrchestratorError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import { Database } from "../database.ts";
@@ -19,6 +20,7 @@ export const restoreMark = "restore-unfinished";
 
 /** What a data folder is opened with. */
 export interface FolderOptions {
+  clock: Clock;
   disk: Disk;
   folder: string;
   logger: Logger;

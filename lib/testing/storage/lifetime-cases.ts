@@ -4,6 +4,7 @@ import { assertRefused, putAgent, testSchema, type StorageCase } from "./subject
 
 const everyCall: Record<string, (storage: Storage) => Promise<unknown>> = {
   open: (storage) => storage.open(testSchema),
+  check: (storage) => storage.check(),
   get: (storage) => storage.get("agents", "a"),
   list: (storage) => storage.list("agents"),
   commit: (storage) => storage.commit([putAgent("a", {})]),
@@ -28,6 +29,7 @@ export const lifetimeCases: StorageCase[] = [
       await storage.close();
       await storage.close();
       for (const call of Object.values(everyCall)) await assertRefused(call(storage), "STORAGE_CLOSED");
+      if (storage.backup) await assertRefused(drain(storage.backup.archive()), "STORAGE_CLOSED");
       if (storage.series) await assertRefused(storage.series.append("a", []), "STORAGE_CLOSED");
       assert.equal(await lease?.renew(), false);
     },
@@ -92,3 +94,7 @@ export const lifetimeCases: StorageCase[] = [
     },
   },
 ];
+
+async function drain(pieces: AsyncIterable<Uint8Array>): Promise<void> {
+  for await (const _piece of pieces) continue;
+}
