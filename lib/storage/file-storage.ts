@@ -65,7 +65,12 @@ export interface FileStorageOptions {
 export class FileStorage implements Storage {
   readonly capabilities = { durable: true, shared: false };
   readonly series = null;
-  readonly backup: StorageBackup = { archive: () => this.#archive() };
+  readonly backup: StorageBackup = {
+    archive: () => {
+      this.#checkBackup();
+      return this.#archive();
+    },
+  };
   readonly #options: Required<FileStorageOptions>;
   readonly #leases: ProcessLeases;
   readonly #lifetime = new Lifetime();
@@ -213,11 +218,14 @@ export class FileStorage implements Storage {
     }
   }
 
-  async *#archive(): AsyncGenerator<Uint8Array> {
+  #checkBackup(): void {
     this.#lifetime.check();
-    if (this.#isBackingUp) {
-      throw new OrchestratorError("UNAVAILABLE", { message: "Another backup is being made." });
-    }
+    if (!this.#isBackingUp) return;
+    throw new OrchestratorError("UNAVAILABLE", { message: "Another backup is being made." });
+  }
+
+  async *#archive(): AsyncGenerator<Uint8Array> {
+    this.#checkBackup();
     this.#isBackingUp = true;
     try {
       for await (const piece of writeArchive(folderParts(this.#open, this.#schema.version))) {

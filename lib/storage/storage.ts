@@ -211,7 +211,7 @@ export interface StorageBackup {
    * first piece is asked for, and of each blob at least what was in it then. Commits go on meanwhile; `verifyBackup` and
    * `restoreBackup` read it. Whoever stops early calls `return`.
    *
-   * @throws {OrchestratorError} While it is read: `UNAVAILABLE` when another one is being made; `STORAGE_CLOSED`;
+   * @throws {OrchestratorError} `UNAVAILABLE` when another one is being read; `STORAGE_CLOSED`. While it is read, also
    *   `STORAGE_CORRUPT`.
    */
   archive(): AsyncIterable<Uint8Array>;

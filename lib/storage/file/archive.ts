@@ -60,29 +60,26 @@ export async function* writeArchive(parts: AsyncIterable<ArchivePart>): AsyncGen
 export async function* readArchive(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<ArchivePart> {
   const digest = createHash("sha256");
   const reader = new ByteReader(chunks, (bytes) => digest.update(bytes));
-  checkHead(await reader.line(maxLineBytes));
-  let last = "head";
-  for (let count = 0; ; count++) {
-    const offset = reader.position;
-    const soFar = digest.copy().digest("hex");
-    const line = (await reader.line(maxLineBytes)) ?? "";
-    const end = endPattern.exec(line);
-    if (end !== null) {
-      if (Number(end[1]) !== count || end[2] !== soFar)
-        throw damaged("end", offset, "does not match its checksum");
-      if (!(await reader.isAtEnd())) throw damaged("end", reader.position, "is followed by something");
-      return;
+  try {
+    checkHead(await reader.line(maxLineBytes));
+    let last = "head";
+    for (let count = 0; ; count++) {
+      const offset = reader.position;
+      const sha256 = digest.copy().digest("hex");
+      const line = await reader.line(maxLineBytes);
+      const end = endPattern.exec(line ?? "");
+      if (end !== null) {
+        if (Number(end[1]) !== count || end[2] !== sha256)
+          throw damaged("end", offset, "does not match its checksum");
+        if (!(await reader.isAtEnd())) throw damaged("end", reader.position, "is followed by something");
+        return;
+      }
+      const part = await readPart(reader, { head: partPattern.exec(line ?? ""), last, offset });
+      last = part.file;
+      yield part;
     }
-    const part = partPattern.exec(line);
-    if (part === null || !isPath(part[1] ?? "")) {
-      throw damaged(
-        line === "" ? "end" : last,
-        offset,
-        line === "" ? "is missing" : "is followed by a damaged head",
-      );
-    }
-    yield await readPart(reader, part, offset);
-    last = part[1] ?? "";
+  } finally {
+    await reader.close();
   }
 }
 
@@ -104,8 +101,16 @@ function checkHead(line: string | null): void {
   });
 }
 
-async function readPart(reader: ByteReader, head: RegExpExecArray, at: number): Promise<ArchivePart> {
-  const [, file = "", offset, length, sha256] = head;
+interface PartStart {
+  head: RegExpExecArray | null;
+  /** The entry before, and where the head stands: what is told of a head that can't be read. */
+  last: string;
+  offset: number;
+}
+
+async function readPart(reader: ByteReader, { head, last, offset: at }: PartStart): Promise<ArchivePart> {
+  const [, file = "", offset, length, sha256] = head ?? [];
+  if (!isPath(file)) throw damaged(last, at, "is followed by neither another part nor the end");
   if (Number(length) > maxPartBytes) throw damaged(file, at, "claims too many bytes");
   const bytes = await reader.bytes(Number(length));
   const after = await reader.bytes(1);

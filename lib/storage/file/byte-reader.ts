@@ -46,6 +46,11 @@ export class ByteReader {
     return false;
   }
 
+  /** Lets go of the stream, wherever the reading is. */
+  async close(): Promise<void> {
+    await this.#chunks.return?.();
+  }
+
   async #more(): Promise<boolean> {
     const { done, value } = await this.#chunks.next();
     if (done === true) return false;
