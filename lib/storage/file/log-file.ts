@@ -152,8 +152,10 @@ export class LogFile implements LogEntries {
     return result;
   }
 
+  /** Writes what waits now; what comes meanwhile must not keep others waiting for ever. */
   async #flush(): Promise<void> {
-    while (this.#waiting.length > 0) {
+    const last = this.#waiting.at(-1)?.sequence ?? 0;
+    while ((this.#waiting[0]?.sequence ?? Infinity) <= last) {
       const { segment, file } = await this.#segmentToFill(this.#waiting[0] as LogEntry);
       const records: Buffer[] = [];
       const room = Math.min(sliceBytes, this.#options.segmentBytes - segment.bytes);
