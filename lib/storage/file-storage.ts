@@ -97,7 +97,7 @@ export class FileStorage implements Storage {
       revisionOf: (collection, key) => this.#open.database.revisionOf(collection, key),
       headOf: (log) => this.#open.database.headOf(log),
       baseOf: (log) => this.#open.database.baseOf(log),
-      write: (effects, options) => this.#open.journal.append(effectsToText(effects), options),
+      write: (effects, commitOptions) => this.#open.journal.append(effectsToText(effects), commitOptions),
       apply: (effects) => this.#apply(effects),
       afterBatch: () => this.#open.checkpoints.beginIfDue(),
     });

@@ -131,23 +131,24 @@ describe("a backup that is restored", () => {
   });
 });
 
-describe("a damaged backup is refused by verify and restore, with the entry:", () => {
-  async function refusal(archive: Buffer): Promise<{ code: string; details: Record<string, unknown> }> {
-    const folder = join(temporaryFolder(), "restored");
-    const outcome = (work: Promise<unknown>) =>
-      work.then(
-        () => expect.fail("It was taken."),
-        (error) => error,
-      );
-    const refused = await outcome(verifyBackup(inPieces(archive)));
-    expect(await outcome(restoreBackup(inPieces(archive), folder))).toMatchObject({
-      code: refused.code,
-      details: refused.details,
-    });
-    expect(readdirSync(folder)).toEqual([]);
-    return refused;
-  }
+/** How verify and restore refuse an archive, both alike, with nothing left behind. */
+async function refusal(archive: Buffer): Promise<{ code: string; details: Record<string, unknown> }> {
+  const folder = join(temporaryFolder(), "restored");
+  const outcome = (work: Promise<unknown>) =>
+    work.then(
+      () => expect.fail("It was taken."),
+      (error) => error,
+    );
+  const refused = await outcome(verifyBackup(inPieces(archive)));
+  expect(await outcome(restoreBackup(inPieces(archive), folder))).toMatchObject({
+    code: refused.code,
+    details: refused.details,
+  });
+  expect(readdirSync(folder)).toEqual([]);
+  return refused;
+}
 
+describe("a damaged backup is refused by verify and restore, with the entry:", () => {
   test("cut off anywhere", async () => {
     const archive = await backUp(await openFilled());
     const random = seededRandom(11);

@@ -4,7 +4,8 @@ import { damaged, type ArchivePart } from "./archive.ts";
 import { fileNameOf } from "./file-name.ts";
 import { decodeEntry } from "./log-segment.ts";
 import { decodeRecord } from "./record.ts";
-import { parseSnapshot, type Snapshot } from "./snapshot.ts";
+import { parseSnapshot } from "./snapshot.ts";
+import type { Snapshot } from "./snapshot-text.ts";
 
 /** What a backup holds. */
 export interface BackupSummary {

@@ -13,7 +13,8 @@ import { effectsFromText } from "./effects.ts";
 import { fileNameOf } from "./file-name.ts";
 import { Journal } from "./journal.ts";
 import { LogFile } from "./log-file.ts";
-import { emptySnapshot, folderFormat, SnapshotFile, type Snapshot } from "./snapshot.ts";
+import { emptySnapshot, folderFormat, SnapshotFile } from "./snapshot.ts";
+import type { Snapshot } from "./snapshot-text.ts";
 
 /** A file that says that a restore into the folder is not finished: what is there must not be taken for all of it. */
 export const restoreMark = "restore-unfinished";

@@ -1,7 +1,7 @@
 /** A snapshot as JSON of one document a line, so that it can be written in slices and read without parsing every document. */
+import type { DatabaseView } from "../database.ts";
 import { StoredText } from "../stored-text.ts";
 import type { StoredDocument } from "../storage.ts";
-import type { Snapshot } from "./snapshot.ts";
 
 const sliceChars = 64 * 1_024;
 /** The documents of a block keep its text alive until each was asked for or replaced. */
@@ -10,6 +10,15 @@ const lineFeed = 0x0a;
 const collectionsStart = `,"collections":{`;
 const keyStart = `{"key":"`;
 const revisionStart = `,"revision":`;
+
+/** What `db.json` holds. */
+export interface Snapshot extends DatabaseView {
+  /** Version of the form of the data folder. */
+  format: number;
+  schema_version: number;
+  /** The last journal record that is in it. */
+  sequence: number;
+}
 
 /** The snapshot's JSON without its last brace, in texts of about 64 KiB. */
 export function* snapshotTexts(snapshot: Snapshot): Generator<string> {

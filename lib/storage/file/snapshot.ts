@@ -1,19 +1,9 @@
 import type { Adapter } from "lowdb";
 import { dirname } from "node:path";
 import { crc32 } from "node:zlib";
-import type { DatabaseView } from "../database.ts";
 import type { Disk } from "./disk.ts";
 import { corrupt } from "./errors.ts";
-import { readSnapshotLines, snapshotTexts } from "./snapshot-text.ts";
-
-/** What `db.json` holds. */
-export interface Snapshot extends DatabaseView {
-  /** Version of the form of the data folder. */
-  format: number;
-  schema_version: number;
-  /** The last journal record that is in it. */
-  sequence: number;
-}
+import { readSnapshotLines, snapshotTexts, type Snapshot } from "./snapshot-text.ts";
 
 /** The version of the form of the data folder that this code writes. */
 export const folderFormat = 1;
