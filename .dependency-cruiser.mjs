@@ -13,6 +13,7 @@ const features = {
   modules: [],
   secrets: [],
   audit: [],
+  backups: [],
   status: ["agents"],
   maintenance: ["agents"],
   metrics: ["agents"],

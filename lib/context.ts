@@ -29,6 +29,13 @@ export interface EventInput {
   metadata?: JsonObject;
 }
 
+interface AuditedCommit {
+  caller: Caller;
+  writes: readonly Write[];
+  inputs: readonly EventInput[];
+  reserve: boolean;
+}
+
 /** What every feature is given. */
 export class Context {
   readonly storage: Storage;
@@ -72,14 +79,17 @@ export class Context {
   }
 
   /** Commits documents together with the events that tell of them, as one durable step, and then publishes the events. */
-  async commit(caller: Caller, writes: readonly Write[], ...inputs: EventInput[]): Promise<CommitResult> {
-    const events = inputs.map((input) => this.#toEvent(caller, input));
-    const audited = events
-      .filter((event) => eventTable[event.event_type].audited)
-      .map((event) => this.#toEntry(event));
-    const result = await this.storage.commit([...writes, ...audited]);
-    for (const event of events) this.#publish(event);
-    return result;
+  commit(caller: Caller, writes: readonly Write[], ...inputs: EventInput[]): Promise<CommitResult> {
+    return this.#commit({ caller, writes, inputs, reserve: false });
+  }
+
+  /** The same for what must go on when the disk is full; see {@link CommitOptions}. */
+  commitWithReserve(
+    caller: Caller,
+    writes: readonly Write[],
+    ...inputs: EventInput[]
+  ): Promise<CommitResult> {
+    return this.#commit({ caller, writes, inputs, reserve: true });
   }
 
   /** Tells listeners of something that needs no record. */
@@ -91,6 +101,16 @@ export class Context {
   listen(listener: EventListener): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
+  }
+
+  async #commit({ caller, writes, inputs, reserve }: AuditedCommit): Promise<CommitResult> {
+    const events = inputs.map((input) => this.#toEvent(caller, input));
+    const audited = events
+      .filter((event) => eventTable[event.event_type].audited)
+      .map((event) => this.#toEntry(event));
+    const result = await this.storage.commit([...writes, ...audited], { reserve });
+    for (const event of events) this.#publish(event);
+    return result;
   }
 
   #publish(event: OrchestratorEvent): void {

@@ -4,7 +4,8 @@ import type { JsonObject } from "./internal/json.ts";
 export type Severity = "info" | "warning" | "critical";
 
 /** The part of the product that an event belongs to; audit can be filtered by it. */
-export type EventCategory = "access" | "agent" | "module" | "assignment" | "operation" | "drift" | "audit";
+export type EventCategory =
+  "access" | "agent" | "module" | "assignment" | "operation" | "drift" | "audit" | "storage";
 
 interface EventDefinition {
   category: EventCategory;
@@ -46,6 +47,7 @@ export const eventTable = {
   "drift.checkRequested": { category: "drift", severity: "info", audited: true },
   "drift.detected": { category: "drift", severity: "warning", audited: true },
   "drift.resolved": { category: "drift", severity: "info", audited: true },
+  "storage.backedUp": { category: "storage", severity: "warning", audited: true },
   "audit.pruned": { category: "audit", severity: "warning", audited: true },
   "audit.retentionChanged": { category: "audit", severity: "warning", audited: true },
 } as const satisfies Record<string, EventDefinition>;

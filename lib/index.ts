@@ -33,6 +33,7 @@ export type { Agents } from "./agents/agents.ts";
 export type { TagVerbs } from "./agents/tag-verbs.ts";
 export type { Assignments } from "./assignments/assignments.ts";
 export type { Audit } from "./audit/audit.ts";
+export type { Backups } from "./backups/backups.ts";
 export type { Drift } from "./drift/drift.ts";
 export type { Modules } from "./modules/modules.ts";
 export type { Operations } from "./operations/operations.ts";
@@ -62,8 +63,10 @@ export type { Change, Counts, ResourceResult } from "./state/result.ts";
 
 // Ports, and the implementations that ship
 export { FileStorage } from "./storage/file-storage.ts";
+export { restoreBackup, verifyBackup } from "./storage/file/restore.ts";
+export type { BackupSummary } from "./storage/file/backup-check.ts";
 export { MemoryStorage } from "./storage/memory-storage.ts";
-export type { Storage } from "./storage/storage.ts";
+export type { Storage, StorageBackup } from "./storage/storage.ts";
 export { MemoryTransport } from "./transport/memory-transport.ts";
 export { SocketTransport } from "./transport/socket-transport.ts";
 export type { Transport } from "./transport/transport.ts";

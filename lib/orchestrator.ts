@@ -9,6 +9,7 @@ import { Assignments } from "./assignments/assignments.ts";
 import { assignmentCollections } from "./assignments/documents.ts";
 import { Audit } from "./audit/audit.ts";
 import { auditCollections, auditLogs } from "./audit/documents.ts";
+import { Backups } from "./backups/backups.ts";
 import { Context } from "./context.ts";
 import { Drift } from "./drift/drift.ts";
 import { driftCollections } from "./drift/documents.ts";
@@ -71,6 +72,8 @@ export class Orchestrator {
   readonly drift: Drift;
   /** What was done, by whom and when. */
   readonly audit: Audit;
+  /** Copies of everything, to be restored elsewhere. */
+  readonly backups: Backups;
   /** Whether the orchestrator works. */
   readonly status: StatusReport;
   readonly #context: Context;
@@ -90,6 +93,7 @@ export class Orchestrator {
     this.rollouts = new Rollouts(context, this);
     this.drift = new Drift(context, this);
     this.audit = new Audit(context);
+    this.backups = new Backups(context);
     this.status = new StatusReport(context);
   }
 

@@ -3,6 +3,7 @@ export * from "./access/schemas.ts";
 export * from "./agents/schemas.ts";
 export * from "./assignments/schemas.ts";
 export * from "./audit/schemas.ts";
+export * from "./backups/schemas.ts";
 export * from "./drift/schemas.ts";
 export * from "./modules/schemas.ts";
 export * from "./operations/schemas.ts";

@@ -7,6 +7,7 @@ import { addAgentCommand } from "./commands/agent.ts";
 import { addAgentsCommands } from "./commands/agents.ts";
 import { addAssignmentsCommands } from "./commands/assignments.ts";
 import { addAuditCommands } from "./commands/audit.ts";
+import { addBackupCommands } from "./commands/backup.ts";
 import { addModulesCommands } from "./commands/modules.ts";
 import { addOperationsCommands } from "./commands/operations.ts";
 import { addOperatorsCommands } from "./commands/operators.ts";
@@ -62,4 +63,5 @@ const commands = [
   addOperationsCommands,
   addOperatorsCommands,
   addAuditCommands,
+  addBackupCommands,
 ];

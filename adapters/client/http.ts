@@ -12,6 +12,8 @@ export interface RequestExtras {
   query?: Query | undefined;
   /** Sent as JSON. */
   body?: unknown;
+  /** Whether the answer is bytes to be read as they come, a `ReadableStream`; else it is JSON. */
+  asStream?: boolean;
   signal?: AbortSignal;
 }
 
@@ -32,7 +34,7 @@ const basePath = "/api/v1";
 /** Prepares to send. The answer is the parsed body, null where there is none; a refusal is thrown as `ApiError`. */
 export function createSend(url: string, fetch: Fetch): Send {
   const root = `${url.replace(/\/+$/, "")}${basePath}`;
-  return async ({ method, path, query, body, signal, token }) => {
+  return async ({ method, path, query, body, asStream = false, signal, token }) => {
     const headers: Record<string, string> = { accept: "application/json" };
     if (token !== null) headers["authorization"] = `Bearer ${token}`;
     if (body !== undefined) headers["content-type"] = "application/json";
@@ -44,24 +46,36 @@ export function createSend(url: string, fetch: Fetch): Send {
       ...(body !== undefined && { body: JSON.stringify(body) }),
       ...(signal && { signal }),
     };
-    const { status, ok, text } = await exchange(fetch, `${root}${path}${toSearch(query)}`, init).catch(
+    const target = `${root}${path}${toSearch(query)}`;
+    const { status, ok, text, stream } = await exchange(fetch, { target, init, asStream }).catch(
       (error: unknown) => {
         if (signal?.aborted) throw error;
         throw unreachable(url, error);
       },
     );
     if (!ok) throw toApiError(status, text);
-    return parseBody(status, text);
+    return stream ?? parseBody(status, text);
   };
 }
 
-async function exchange(
-  fetch: Fetch,
-  url: string,
-  init: RequestInit,
-): Promise<{ status: number; ok: boolean; text: string }> {
-  const response = await fetch(url, init);
-  return { status: response.status, ok: response.ok, text: await response.text() };
+interface Exchange {
+  target: string;
+  init: RequestInit;
+  asStream: boolean;
+}
+
+interface Exchanged {
+  status: number;
+  ok: boolean;
+  text: string;
+  stream: ReadableStream<Uint8Array> | null;
+}
+
+async function exchange(fetch: Fetch, { target, init, asStream }: Exchange): Promise<Exchanged> {
+  const response = await fetch(target, init);
+  const { status, ok } = response;
+  if (asStream && ok) return { status, ok, text: "", stream: response.body };
+  return { status, ok, text: await response.text(), stream: null };
 }
 
 function parseBody(status: number, text: string): unknown {

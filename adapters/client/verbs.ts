@@ -106,6 +106,10 @@ export function createVerbs(call: Call) {
       output: (nodeId: string, operationId: string) =>
         call<OperationOutputList>("GET", at`/agents/${nodeId}/state/operations/${operationId}/output`),
     },
+    backups: {
+      /** The bytes of a backup, as they come; a connection that breaks off is an error while reading. */
+      create: () => call<ReadableStream<Uint8Array>>("GET", "/backup", { asStream: true }),
+    },
     audit: {
       list: (query?: Query) => call<Page<AuditEvent>>("GET", "/audit", { query }),
       verify: () => call<AuditVerification>("GET", "/audit/verify"),

@@ -15,6 +15,7 @@ import { createRequestIds } from "../rest/request-id.ts";
 import type { ContextFactory, RequestContext } from "../trpc/context.ts";
 import { addSecurityHeaders, createErrorAnswer } from "./errors.ts";
 import { mountHealth, mountProblemPages } from "./pages.ts";
+import type { AppReadiness } from "./pages.ts";
 import { createSockets } from "./sockets.ts";
 import type { SocketLimits, SocketRoutes, Sockets } from "./sockets.ts";
 import { createSourceAddress } from "./source-address.ts";
@@ -25,7 +26,7 @@ export interface AppOptions<Context extends RequestContext> extends SocketLimits
   router: AnyRouter;
   createContext: ContextFactory<Context>;
   /** Whether requests can be served now: what `/readyz` answers. */
-  isReady: () => boolean;
+  isReady: AppReadiness;
   /** WebSocket endpoints by path, e.g. `/agent/v1`. */
   sockets?: SocketRoutes;
   /** Default: nothing is logged. */

@@ -1,6 +1,7 @@
 /** The surface on a listener: REST, tRPC, the agents' socket, health. */
 export { createApp } from "./app.ts";
 export type { App, AppOptions } from "./app.ts";
+export type { AppReadiness } from "./pages.ts";
 export { agentSocketHandler, agentSocketMaxPayload, createAgentSocket } from "./agent-socket.ts";
 export { listenApp } from "./serve.ts";
 export type { ListenAppOptions, ListeningApp } from "./serve.ts";

@@ -3,14 +3,18 @@ import { OrchestratorError } from "fleetwright";
 import type { H3 } from "h3";
 import { findProblemPage, renderProblemIndex, renderProblemPage } from "../rest/problem-pages.ts";
 
-/** Serves `/livez` (the process runs) and `/readyz` (requests can be served: 200 or 503). */
-export function mountHealth(h3: H3, isReady: () => boolean): void {
+/** Serves `/livez` (the process runs) and `/readyz` (requests can be served: 200, or 503 with the reason). */
+export function mountHealth(h3: H3, isReady: AppReadiness): void {
   h3.get("/livez", () => ({ status: "ok" }));
-  h3.get("/readyz", () => {
-    if (!isReady()) throw new OrchestratorError("UNAVAILABLE", { message: "The service is not ready." });
+  h3.get("/readyz", async () => {
+    const ready = await isReady();
+    if (!ready) throw new OrchestratorError("UNAVAILABLE", { message: "The service is not ready." });
     return { status: "ok" };
   });
 }
+
+/** Whether requests can be served. May throw the `OrchestratorError` that says why they can't; its code decides the status. */
+export type AppReadiness = () => boolean | Promise<boolean>;
 
 /** Serves `/problems` and a page for each error code below it: HTML, or JSON to whoever accepts that. */
 export function mountProblemPages(h3: H3): void {

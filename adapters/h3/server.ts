@@ -42,7 +42,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const app = createApp({
     router: appRouter,
     createContext: createContextFactory(orchestrator),
-    isReady: () => isReady,
+    isReady: async () => {
+      if (isReady) await orchestrator.status.checkReady();
+      return isReady;
+    },
     sockets: new Map([[agentPath, createAgentSocket(transport)]]),
     ...(options.logger && { logger: options.logger }),
     ...(trustedProxies && { trustedProxies }),

@@ -4,6 +4,7 @@ import { authProcedures, operatorProcedures } from "./procedures/access.ts";
 import { agentProcedures, tagProcedures } from "./procedures/agents.ts";
 import { assignmentProcedures } from "./procedures/assignments.ts";
 import { auditProcedures } from "./procedures/audit.ts";
+import { backupProcedures } from "./procedures/backups.ts";
 import { procedure, route, t } from "./procedures/builder.ts";
 import { moduleProcedures } from "./procedures/modules.ts";
 import { driftProcedures, operationProcedures, stateProcedures } from "./procedures/state.ts";
@@ -24,6 +25,7 @@ export const appRouter = t.router({
   state: stateProcedures,
   operations: operationProcedures,
   drift: driftProcedures,
+  backups: backupProcedures,
   audit: auditProcedures,
 });
 

@@ -59,8 +59,9 @@ export class Access {
     const { challenge_id, signature } = parseInput(verifyInput, input);
     this.#limit(caller);
     try {
-      const publicKey = await this.#ready().redeem(challenge_id, decodeBytes(signature, 64));
-      const operator = await this.operators.find(nodeIdOf(fromHex(publicKey)!, this.#context.crypto));
+      const find = (key: string): Promise<Operator | null> =>
+        this.operators.find(nodeIdOf(fromHex(key)!, this.#context.crypto));
+      const operator = await this.#ready().redeem(challenge_id, decodeBytes(signature, 64), find);
       if (!operator) throw new OrchestratorError("SIGNATURE_INVALID");
       return await this.#startSession(caller, operator);
     } catch (error) {
@@ -83,7 +84,7 @@ export class Access {
   async signOut(caller: Caller): Promise<void> {
     await this.authorize(caller, "auth.signOut");
     const signedIn = requireOperator(caller);
-    await this.#context.commit(caller, this.#sessions.end(signedIn.session_id), {
+    await this.#context.commitWithReserve(caller, this.#sessions.end(signedIn.session_id), {
       type: "operator.signedOut",
       summary: `Operator ${signedIn.username} signed out`,
     });
@@ -135,7 +136,7 @@ export class Access {
     const from = { ...signedIn, ...(caller.origin && { origin: caller.origin }) };
     await retryOnConflict(async () => {
       const seen = await this.operators.touch(operator_id);
-      await this.#context.commit(from, [...writes, seen], {
+      await this.#context.commitWithReserve(from, [...writes, seen], {
         type: "operator.signedIn",
         summary: `Operator ${username} signed in`,
       });

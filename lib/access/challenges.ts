@@ -8,7 +8,7 @@ import { fromHex, toHex, toUtf8 } from "../crypto/encoding.ts";
 import { fromBase64Url, toBase64Url } from "../internal/base64url.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import { toTimestamp } from "../clock.ts";
-import type { Write } from "../storage/storage.ts";
+import type { CommitOptions, Write } from "../storage/storage.ts";
 import type { Challenge } from "./schemas.ts";
 
 interface ChallengeClaims {
@@ -51,19 +51,26 @@ export class Challenges {
   }
 
   /**
-   * Uses a challenge up and checks its signature, in this order: a wrong signature costs the challenge.
+   * Uses a challenge up and tells who signed it. A wrong signature costs the challenge, too: nothing is told before it is
+   * used up. On a full disk only those who are found get as far.
    *
-   * @returns The public key (hex) that signed.
+   * @param find - Looks up who a public key (hex) belongs to.
+   * @returns Whom `find` found; null where it found nobody.
    * @throws {OrchestratorError} `CHALLENGE_INVALID`, `SIGNATURE_INVALID`.
    */
-  async redeem(challengeId: string, signature: Uint8Array | null): Promise<string> {
+  async redeem<Found>(
+    challengeId: string,
+    signature: Uint8Array | null,
+    find: (publicKey: string) => Promise<Found | null>,
+  ): Promise<Found | null> {
     const claims = this.#read(challengeId);
-    await this.#consume(claims);
     const message = toUtf8(this.#message(claims));
     const valid =
       signature !== null && this.#context.crypto.verify(fromHex(claims.public_key)!, message, signature);
+    const found = valid ? await find(claims.public_key) : null;
+    await this.#consume(claims, { reserve: found !== null });
     if (!valid) throw new OrchestratorError("SIGNATURE_INVALID");
-    return claims.public_key;
+    return found;
   }
 
   #read(challengeId: string): ChallengeClaims {
@@ -76,7 +83,7 @@ export class Challenges {
     return claims;
   }
 
-  async #consume(claims: ChallengeClaims): Promise<void> {
+  async #consume(claims: ChallengeClaims, options: CommitOptions): Promise<void> {
     const { storage, clock } = this.#context;
     const expired = await storage.list("used_nonces", {
       index: "by_expiry",
@@ -90,10 +97,14 @@ export class Challenges {
     }));
     const value = { expires_at: claims.expires_at };
     try {
-      await storage.commit([
-        { kind: "put", collection: "used_nonces", key: claims.nonce, value, expected: 0 },
-        ...forget,
-      ]);
+      const use: Write = {
+        kind: "put",
+        collection: "used_nonces",
+        key: claims.nonce,
+        value,
+        expected: 0,
+      };
+      await storage.commit([use, ...forget], options);
     } catch (error) {
       if (isOrchestratorError(error, "REVISION_CONFLICT")) throw new OrchestratorError("CHALLENGE_INVALID");
       throw error;

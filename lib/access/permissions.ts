@@ -49,6 +49,7 @@ export const permissionTable = {
   "drift.list": "Viewer",
   "drift.latest": "Viewer",
   "drift.get": "Viewer",
+  "backups.create": "Admin",
   "audit.list": "Viewer",
   "audit.verify": "Viewer",
   "audit.prune": "Admin",

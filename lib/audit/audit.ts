@@ -162,7 +162,8 @@ export class Audit {
     if (!last) return 0;
     const hash = last.hash ?? noHash;
     const signature = toHex(this.#context.identity.sign(anchorText(last.sequence, hash)));
-    await this.#context.commit(
+    // With the reserve: pruning makes space.
+    await this.#context.commitWithReserve(
       caller,
       [
         {

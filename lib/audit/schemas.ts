@@ -27,7 +27,9 @@ export const auditPageSchema = pageOf(auditEventSchema);
 /** Input of `audit.list`; every filter must hold. */
 export const listAuditInput = z.strictObject({
   event_type: z.string().max(100).optional(),
-  category: z.enum(["access", "agent", "module", "assignment", "operation", "drift", "audit"]).optional(),
+  category: z
+    .enum(["access", "agent", "module", "assignment", "operation", "drift", "audit", "storage"])
+    .optional(),
   actor: z.string().max(100).optional().describe("Id or name of who did it."),
   target: z.string().max(100).optional().describe("Id or name of what it was done to."),
   from: timestampSchema.optional(),

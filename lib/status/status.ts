@@ -28,10 +28,22 @@ export class StatusReport {
     };
   }
 
-  /** An empty commit: refused where nothing could be written. */
+  /**
+   * Whether requests can be served. A full disk is no reason against it: reads and sign-in go on, and it heals by itself.
+   *
+   * @throws {OrchestratorError} `STORAGE_FAILED` when nothing is written any more until a restart; `STORAGE_CLOSED`.
+   */
+  async checkReady(): Promise<void> {
+    try {
+      await this.#context.storage.check();
+    } catch (error) {
+      if (!isOrchestratorError(error, "STORAGE_FULL")) throw error;
+    }
+  }
+
   async #checkStorage(): Promise<NonNullable<Status["checks"]>[number]> {
     try {
-      await this.#context.storage.commit([]);
+      await this.#context.storage.check();
       return { name: "storage", status: "ok" };
     } catch (error) {
       const detail = isOrchestratorError(error) ? `${error.code}: ${error.message}` : "failed";

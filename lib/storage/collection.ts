@@ -4,13 +4,15 @@ import { readCursor, writeCursor } from "./cursor.ts";
 import { compareWithBound, TypeEdge, type OrderValue } from "./order.ts";
 import { SortedList } from "./sorted-list.ts";
 import type { CollectionDefinition, DocumentPage, ListQuery, StoredDocument } from "./storage.ts";
+import { StoredText } from "./stored-text.ts";
 
 /** The fields of an index, then the key: unique, and the whole of what a page is ordered by. */
 type IndexEntry = readonly OrderValue[];
 
 interface Index {
   paths: string[][];
-  entries: SortedList<IndexEntry>;
+  /** Null until the first list in this order: what nobody asks for costs nothing, neither at the start nor with a put. */
+  entries: SortedList<IndexEntry> | null;
 }
 
 const compareEntries = (a: IndexEntry, b: IndexEntry): number => compareWithBound(a, b);
@@ -18,7 +20,7 @@ const byKey = "";
 
 /** The documents of one collection in memory, with the orders in which they can be listed. */
 export class Collection {
-  readonly #documents = new Map<string, StoredDocument>();
+  readonly #documents = new Map<string, StoredDocument | StoredText>();
   readonly #indexes = new Map<string, Index>();
 
   constructor(definition: CollectionDefinition) {
@@ -27,33 +29,37 @@ export class Collection {
   }
 
   get(key: string): StoredDocument | null {
-    return this.#documents.get(key) ?? null;
+    const document = this.#documents.get(key);
+    return document === undefined ? null : this.#read(document);
+  }
+
+  /** 0 when there is no such document. */
+  revisionOf(key: string): number {
+    return this.#documents.get(key)?.revision ?? 0;
   }
 
   /** All documents as they are now; later changes do not show in the list. */
-  all(): StoredDocument[] {
+  all(): (StoredDocument | StoredText)[] {
     return [...this.#documents.values()];
   }
 
-  /** Takes in the documents of an empty collection: faster than putting each. */
-  fill(documents: readonly StoredDocument[]): void {
+  /** Takes in the documents of an empty collection. */
+  fill(documents: readonly (StoredDocument | StoredText)[]): void {
     for (const document of documents) this.#documents.set(document.key, document);
-    for (const index of this.#indexes.values()) {
-      index.entries.fill(documents.map((document) => indexEntry(index, document)));
-    }
   }
 
   put(document: StoredDocument): void {
     const previous = this.#documents.get(document.key);
     this.#documents.set(document.key, document);
-    for (const index of this.#indexes.values()) {
-      const entry = indexEntry(index, document);
+    for (const { paths, entries } of this.#indexes.values()) {
+      if (entries === null) continue;
+      const entry = indexEntry(paths, document);
       if (previous !== undefined) {
-        const previousEntry = indexEntry(index, previous);
+        const previousEntry = indexEntry(paths, readStored(previous));
         if (compareEntries(previousEntry, entry) === 0) continue;
-        index.entries.remove(previousEntry);
+        entries.remove(previousEntry);
       }
-      index.entries.insert(entry);
+      entries.insert(entry);
     }
   }
 
@@ -61,7 +67,8 @@ export class Collection {
     const document = this.#documents.get(key);
     if (document === undefined) return;
     this.#documents.delete(key);
-    for (const index of this.#indexes.values()) index.entries.remove(indexEntry(index, document));
+    for (const { paths, entries } of this.#indexes.values())
+      entries?.remove(indexEntry(paths, readStored(document)));
   }
 
   list(query: ListQuery): DocumentPage {
@@ -71,19 +78,36 @@ export class Collection {
     checkLimit(limit);
     const items: StoredDocument[] = [];
     let last: IndexEntry = [];
-    for (const entry of entriesOf(index, query)) {
+    for (const entry of entriesOf(index.paths, this.#sorted(index), query)) {
       if (items.length === limit) return { items, next: writeCursor({ index: name, order, entry: last }) };
-      items.push(this.#documents.get(entry.at(-1) as string) as StoredDocument);
+      items.push(this.get(entry.at(-1) as string) as StoredDocument);
       last = entry;
     }
     return { items, next: null };
   }
 
   #addIndex(name: string, paths: readonly string[]): void {
-    this.#indexes.set(name, {
-      paths: paths.map((path) => path.split(".")),
-      entries: new SortedList(compareEntries),
-    });
+    this.#indexes.set(name, { paths: paths.map((path) => path.split(".")), entries: null });
+  }
+
+  /** One sort of all entries, much cheaper than one insert each. */
+  #sorted(index: Index): SortedList<IndexEntry> {
+    if (index.entries !== null) return index.entries;
+    index.entries = new SortedList(compareEntries);
+    index.entries.fill([...this.#documents.values()].map((document) => this.#entryOf(index.paths, document)));
+    return index.entries;
+  }
+
+  #entryOf(paths: string[][], document: StoredDocument | StoredText): IndexEntry {
+    return paths.length === 0 ? [document.key] : indexEntry(paths, this.#read(document));
+  }
+
+  /** Parses a document when it is first asked for. */
+  #read(document: StoredDocument | StoredText): StoredDocument {
+    if (!(document instanceof StoredText)) return document;
+    const read = document.parse();
+    this.#documents.set(read.key, read);
+    return read;
   }
 }
 
@@ -102,16 +126,24 @@ export function fieldAt(value: Readonly<JsonObject>, path: readonly string[]): J
   return field;
 }
 
-function indexEntry(index: Index, document: StoredDocument): IndexEntry {
-  const entry: OrderValue[] = index.paths.map((path) => fieldAt(document.value, path));
+function readStored(document: StoredDocument | StoredText): StoredDocument {
+  return document instanceof StoredText ? document.parse() : document;
+}
+
+function indexEntry(paths: string[][], document: StoredDocument): IndexEntry {
+  const entry: OrderValue[] = paths.map((path) => fieldAt(document.value, path));
   entry.push(document.key);
   return entry;
 }
 
-function* entriesOf(index: Index, query: ListQuery): Generator<IndexEntry> {
-  const { lower, upper } = boundsOf(index, query);
+function* entriesOf(
+  paths: string[][],
+  entries: SortedList<IndexEntry>,
+  query: ListQuery,
+): Generator<IndexEntry> {
+  const { lower, upper } = boundsOf(paths, query);
   const cursor = query.after === undefined ? undefined : readCursor(query.after, query);
-  if (cursor !== undefined && cursor.length !== index.paths.length + 1) {
+  if (cursor !== undefined && cursor.length !== paths.length + 1) {
     throw new OrchestratorError("CURSOR_INVALID");
   }
   const isPast = (entry: IndexEntry): boolean => {
@@ -121,7 +153,7 @@ function* entriesOf(index: Index, query: ListQuery): Generator<IndexEntry> {
   if (query.order === "desc") {
     const isBeyond = (entry: IndexEntry): boolean =>
       isPast(entry) || (cursor !== undefined && compareWithBound(entry, cursor) >= 0);
-    for (const entry of index.entries.downwards(isBeyond)) {
+    for (const entry of entries.downwards(isBeyond)) {
       if (compareWithBound(entry, lower) < 0) return;
       yield entry;
     }
@@ -129,7 +161,7 @@ function* entriesOf(index: Index, query: ListQuery): Generator<IndexEntry> {
   }
   const isReached = (entry: IndexEntry): boolean =>
     compareWithBound(entry, lower) >= 0 && (cursor === undefined || compareWithBound(entry, cursor) > 0);
-  for (const entry of index.entries.upwards(isReached)) {
+  for (const entry of entries.upwards(isReached)) {
     if (isPast(entry)) return;
     yield entry;
   }
@@ -140,9 +172,9 @@ interface Bounds {
   upper: { values: IndexEntry; inclusive: boolean };
 }
 
-function boundsOf(index: Index, { equals = [], from, to }: ListQuery): Bounds {
+function boundsOf(paths: string[][], { equals = [], from, to }: ListQuery): Bounds {
   const ranged = from !== undefined || to !== undefined;
-  if (equals.length + (ranged ? 1 : 0) > index.paths.length + 1) {
+  if (equals.length + (ranged ? 1 : 0) > paths.length + 1) {
     throw refused("The query names more fields than the index has.");
   }
   if (!ranged) return { lower: equals, upper: { values: equals, inclusive: true } };

@@ -2,6 +2,7 @@ import { OrchestratorError } from "../errors.ts";
 import { Collection } from "./collection.ts";
 import { logStart, type Ground } from "./staging.ts";
 import type { LogPlace, StorageSchema, StoredDocument } from "./storage.ts";
+import type { StoredText } from "./stored-text.ts";
 import type { Effect } from "./writes.ts";
 
 /** Where a log begins and ends; its entries are kept elsewhere. */
@@ -13,7 +14,7 @@ export interface LogState {
 
 /** All documents and the places of all logs at one moment. */
 export interface DatabaseView {
-  collections: Record<string, readonly StoredDocument[]>;
+  collections: Record<string, readonly (StoredDocument | StoredText)[]>;
   logs: Record<string, LogState>;
 }
 
@@ -51,7 +52,7 @@ export class Database implements Ground {
   }
 
   revisionOf(collection: string, key: string): number {
-    return this.#collections.get(collection)?.get(key)?.revision ?? 0;
+    return this.#collections.get(collection)?.revisionOf(key) ?? 0;
   }
 
   headOf(log: string): LogPlace {
@@ -74,8 +75,12 @@ export class Database implements Ground {
   /** Everything as it is now; later changes do not show in it. */
   view(): DatabaseView {
     const collections = [...this.#collections].map(([name, collection]) => [name, collection.all()] as const);
-    const logs = [...this.#logs].map(([name, state]) => [name, { ...state }] as const);
-    return { collections: Object.fromEntries(collections), logs: Object.fromEntries(logs) };
+    return { collections: Object.fromEntries(collections), logs: Object.fromEntries(this.logs()) };
+  }
+
+  /** Where each log is now. */
+  logs(): [name: string, state: LogState][] {
+    return [...this.#logs].map(([name, state]) => [name, { ...state }]);
   }
 
   #collectionToChange(name: string): Collection {

@@ -1,11 +1,14 @@
 import { resolve } from "node:path";
 import { systemClock, type Clock } from "../clock.ts";
+import { OrchestratorError } from "../errors.ts";
 import type { JsonObject } from "../internal/json.ts";
 import { silentLogger, type Logger } from "../logger.ts";
+import { writeArchive } from "./file/archive.ts";
 import { CommitPump } from "./file/commit-pump.ts";
 import { nodeDisk, type Disk } from "./file/disk.ts";
 import { effectsToText } from "./file/effects.ts";
 import { storageError } from "./file/errors.ts";
+import { folderParts } from "./file/folder-parts.ts";
 import { openFolder, type OpenFolder } from "./file/folder.ts";
 import type { LogFile } from "./file/log-file.ts";
 import { FolderLock } from "./file/lock.ts";
@@ -13,6 +16,7 @@ import { ProcessLeases } from "./leases.ts";
 import { Lifetime } from "./lifetime.ts";
 import { readLogPage } from "./log-reader.ts";
 import type {
+  CommitOptions,
   CommitResult,
   DocumentPage,
   ForeignChange,
@@ -21,6 +25,7 @@ import type {
   LogPage,
   LogQuery,
   Storage,
+  StorageBackup,
   StorageSchema,
   StoredDocument,
   Write,
@@ -60,6 +65,12 @@ export interface FileStorageOptions {
 export class FileStorage implements Storage {
   readonly capabilities = { durable: true, shared: false };
   readonly series = null;
+  readonly backup: StorageBackup = {
+    archive: () => {
+      this.#checkBackup();
+      return this.#archive();
+    },
+  };
   readonly #options: Required<FileStorageOptions>;
   readonly #leases: ProcessLeases;
   readonly #lifetime = new Lifetime();
@@ -68,6 +79,7 @@ export class FileStorage implements Storage {
   #lock: FolderLock | null = null;
   #content: OpenFolder | null = null;
   #closing: Promise<void> | null = null;
+  #isBackingUp = false;
 
   constructor(options: FileStorageOptions) {
     this.#options = {
@@ -85,7 +97,7 @@ export class FileStorage implements Storage {
       revisionOf: (collection, key) => this.#open.database.revisionOf(collection, key),
       headOf: (log) => this.#open.database.headOf(log),
       baseOf: (log) => this.#open.database.baseOf(log),
-      write: (effects) => this.#open.journal.append(effectsToText(effects)),
+      write: (effects, commitOptions) => this.#open.journal.append(effectsToText(effects), commitOptions),
       apply: (effects) => this.#apply(effects),
       afterBatch: () => this.#open.checkpoints.beginIfDue(),
     });
@@ -111,6 +123,11 @@ export class FileStorage implements Storage {
     return this.#closing ?? Promise.resolve();
   }
 
+  async check(): Promise<void> {
+    this.#lifetime.check();
+    await this.#open.journal.check();
+  }
+
   async get<T = JsonObject>(collection: string, key: string): Promise<StoredDocument<T> | null> {
     this.#lifetime.check();
     return this.#open.database.collection(collection).get(key) as StoredDocument<T> | null;
@@ -121,10 +138,10 @@ export class FileStorage implements Storage {
     return this.#open.database.collection(collection).list(query) as DocumentPage<T>;
   }
 
-  async commit(writes: readonly Write[]): Promise<CommitResult> {
+  async commit(writes: readonly Write[], options: CommitOptions = {}): Promise<CommitResult> {
     this.#lifetime.check();
     const prepared = prepareWrites(this.#schema, writes);
-    return this.#pump.submit((batch) => batch.commit(prepared));
+    return this.#pump.submit((batch) => batch.commit(prepared), options);
   }
 
   async readLog<T = JsonObject>(log: string, query: LogQuery = {}): Promise<LogPage<T>> {
@@ -141,11 +158,14 @@ export class FileStorage implements Storage {
     const block = await this.#log(log).blockAt(sequence);
     const hash = block.find((entry) => entry.sequence === sequence)?.hash ?? null;
     this.#lifetime.check();
-    const removed = await this.#pump.submit((batch) => {
-      const before = batch.baseOf(log).sequence;
-      if (before < sequence) batch.add({ kind: "trim", log, base: { sequence, hash } });
-      return Math.max(0, sequence - before);
-    });
+    const removed = await this.#pump.submit(
+      (batch) => {
+        const before = batch.baseOf(log).sequence;
+        if (before < sequence) batch.add({ kind: "trim", log, base: { sequence, hash } });
+        return Math.max(0, sequence - before);
+      },
+      { reserve: true },
+    );
     try {
       await this.#log(log).trim(sequence);
     } catch (error) {
@@ -195,6 +215,27 @@ export class FileStorage implements Storage {
     for (const effect of effects) {
       this.#open.database.apply(effect);
       if (effect.kind === "append") this.#log(effect.log).append(effect.entry);
+    }
+  }
+
+  #checkBackup(): void {
+    this.#lifetime.check();
+    if (!this.#isBackingUp) return;
+    throw new OrchestratorError("UNAVAILABLE", { message: "Another backup is being made." });
+  }
+
+  async *#archive(): AsyncGenerator<Uint8Array> {
+    this.#checkBackup();
+    this.#isBackingUp = true;
+    try {
+      for await (const piece of writeArchive(folderParts(this.#open, this.#schema.version))) {
+        yield piece;
+        this.#lifetime.check();
+      }
+    } catch (error) {
+      throw storageError(error);
+    } finally {
+      this.#isBackingUp = false;
     }
   }
 

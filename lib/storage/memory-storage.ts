@@ -8,6 +8,7 @@ import { readLogPage } from "./log-reader.ts";
 import { MemorySeries } from "./memory-series.ts";
 import { Staging } from "./staging.ts";
 import type {
+  CommitOptions,
   CommitResult,
   DocumentPage,
   ForeignChange,
@@ -32,6 +33,8 @@ export class MemoryData {
    * What a delete frees is not given back: set it anew.
    */
   freeBytes = Infinity;
+  /** Bytes that commits with `reserve` may add when there is no free space left. Default 64 KiB. */
+  reserveBytes = 65_536;
   /** @internal */
   schemaVersion = 0;
   /** @internal */
@@ -58,6 +61,7 @@ export interface MemoryStorageOptions {
 export class MemoryStorage implements Storage {
   readonly capabilities = { durable: false, shared: false };
   readonly series: SeriesStorage;
+  readonly backup = null;
   readonly #data: MemoryData;
   readonly #leases: ProcessLeases;
   readonly #lifetime = new Lifetime();
@@ -88,6 +92,11 @@ export class MemoryStorage implements Storage {
     this.#data.inUse = false;
   }
 
+  async check(): Promise<void> {
+    this.#lifetime.check();
+    if (this.#data.freeBytes <= 0) throw new OrchestratorError("STORAGE_FULL");
+  }
+
   async get<T = JsonObject>(collection: string, key: string): Promise<StoredDocument<T> | null> {
     this.#lifetime.check();
     return this.#database.collection(collection).get(key) as StoredDocument<T> | null;
@@ -98,14 +107,17 @@ export class MemoryStorage implements Storage {
     return this.#database.collection(collection).list(query) as DocumentPage<T>;
   }
 
-  async commit(writes: readonly Write[]): Promise<CommitResult> {
+  async commit(writes: readonly Write[], { reserve = false }: CommitOptions = {}): Promise<CommitResult> {
     this.#lifetime.check();
     if (writes.length === 0) this.#checkSpace(1);
     const staging = new Staging(this.#database);
     const result = staging.commit(prepareWrites(this.#schema, writes));
-    this.#takeSpace(
-      staging.effects.reduce((sum, effect) => sum + ("text" in effect ? effect.text.length : 0), 0),
+    const bytes = staging.effects.reduce(
+      (sum, effect) => sum + ("text" in effect ? effect.text.length : 0),
+      0,
     );
+    if (reserve && bytes > this.#data.freeBytes) this.#takeReserve(bytes);
+    else this.#takeSpace(bytes);
     for (const effect of staging.effects) {
       this.#database.apply(effect);
       if (effect.kind === "append") this.#entries(effect.log).push(effect.entry);
@@ -171,6 +183,11 @@ export class MemoryStorage implements Storage {
     let entries = this.#data.logs.get(log);
     if (entries === undefined) this.#data.logs.set(log, (entries = []));
     return entries;
+  }
+
+  #takeReserve(bytes: number): void {
+    if (bytes > this.#data.reserveBytes) throw new OrchestratorError("STORAGE_FULL");
+    this.#data.reserveBytes -= bytes;
   }
 
   #checkSpace(bytes: number): void {

@@ -16,7 +16,8 @@
  * 11. After `close` every call is refused with `STORAGE_CLOSED`; `close` may be called twice.
  * 12. Values come back as the JSON that was given, and a caller that changes its own object afterwards changes nothing here.
  * 13. Keys may hold any character; values up to 1 MiB are kept whole.
- * 14. Out of space gives `STORAGE_FULL`, reads go on, and writing works again when there is space.
+ * 14. Out of space gives `STORAGE_FULL`, reads go on, and writing works again when there is space. Commits with `reserve`
+ *     go on for a while longer.
  */
 import type { Json, JsonObject } from "../internal/json.ts";
 
@@ -203,6 +204,28 @@ export interface SeriesStorage {
   trim(owner: string, before?: number): Promise<void>;
 }
 
+/** A storage that can be copied while it is in use. */
+export interface StorageBackup {
+  /**
+   * All that is stored, keys and secrets among it, as one file in pieces: documents and logs of one moment, not before the
+   * first piece is asked for, and of each blob at least what was in it then. Commits go on meanwhile; `verifyBackup` and
+   * `restoreBackup` read it. Whoever stops early calls `return`.
+   *
+   * @throws {OrchestratorError} `UNAVAILABLE` when another one is being read; `STORAGE_CLOSED`. While it is read, also
+   *   `STORAGE_CORRUPT`.
+   */
+  archive(): AsyncIterable<Uint8Array>;
+}
+
+/** How a commit is written. */
+export interface CommitOptions {
+  /**
+   * Whether it may use the space that the storage keeps back for what must go on when the disk is full: signing in and
+   * out, and removing. Default false. Never for what a stranger can cause.
+   */
+  reserve?: boolean;
+}
+
 /** What a storage can do beyond the promises above. */
 export interface StorageCapabilities {
   /** Whether what is kept outlives the process. */
@@ -216,6 +239,8 @@ export interface Storage {
   readonly capabilities: StorageCapabilities;
   /** Time series, where this storage keeps them; else null. */
   readonly series: SeriesStorage | null;
+  /** Copies of everything while it is in use, where this storage makes them; else null. */
+  readonly backup: StorageBackup | null;
 
   /**
    * Makes the storage ready. Called once, before anything else.
@@ -225,6 +250,12 @@ export interface Storage {
   open(schema: StorageSchema): Promise<void>;
   /** Waits for writes under way, then lets go of everything. */
   close(): Promise<void>;
+  /**
+   * Resolves when a commit can be written, as far as is known without one.
+   *
+   * @throws {OrchestratorError} `STORAGE_FULL` while there is no space; `STORAGE_FAILED` when nothing is written any more.
+   */
+  check(): Promise<void>;
 
   /** Reads one document; null when there is none. */
   get<T = JsonObject>(collection: string, key: string): Promise<StoredDocument<T> | null>;
@@ -237,7 +268,7 @@ export interface Storage {
    * @throws {OrchestratorError} `REVISION_CONFLICT` with `details { collection, key, expected, actual }`; `STORAGE_FULL`; `STORAGE_FAILED`;
    *   `VALIDATION_FAILED` for a collection or log that was not declared or a value that is not JSON.
    */
-  commit(writes: readonly Write[]): Promise<CommitResult>;
+  commit(writes: readonly Write[], options?: CommitOptions): Promise<CommitResult>;
 
   /** Reads a stretch of a log. */
   readLog<T = JsonObject>(log: string, query?: LogQuery): Promise<LogPage<T>>;

@@ -4,13 +4,14 @@
  * Absolute figures depend on the machine and its neighbours; the ratios are the result. What is compared runs in turns, a
  * ratio is taken within each round, and the median of five rounds is printed.
  */
-import { closeSync, fdatasyncSync, fsyncSync, openSync, writeSync } from "node:fs";
+import { closeSync, existsSync, fdatasyncSync, fsyncSync, openSync, writeSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
+import { monitorEventLoopDelay } from "node:perf_hooks";
 import { join } from "node:path";
 import { systemClock } from "../../lib/clock.ts";
 import { FileStorage } from "../../lib/storage/file-storage.ts";
-import type { Storage, StorageSchema, Write } from "../../lib/storage/storage.ts";
+import type { DocumentPage, Storage, StorageSchema, Write } from "../../lib/storage/storage.ts";
 
 const rounds = 5;
 const roundMs = 600;
@@ -73,6 +74,58 @@ function median(values: number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
 }
 
+/** Starts, and starts with the first list after them, beside JSON.parse of the same documents in one text. */
+async function startRatios(folder: string) {
+  const starts: { ms: number; listedMs: number; parseMs: number }[] = [];
+  let text = "";
+  for (let round = 0; round < rounds + 1; round++) {
+    const begun = performance.now();
+    const storage = new FileStorage({ folder, clock: systemClock });
+    await storage.open(schema);
+    const ms = performance.now() - begun;
+    await storage.list("agents", { index: "by_status" });
+    const listedMs = performance.now() - begun;
+    if (text === "") text = JSON.stringify(await allOf(storage));
+    await storage.close();
+    const parsing = performance.now();
+    JSON.parse(text);
+    // The first round warms up.
+    if (round > 0) starts.push({ ms, listedMs, parseMs: performance.now() - parsing });
+  }
+  return {
+    ms: median(starts.map((each) => each.ms)),
+    listedMs: median(starts.map((each) => each.listedMs)),
+    ratio: median(starts.map((each) => each.ms / each.parseMs)),
+    listedRatio: median(starts.map((each) => each.listedMs / each.parseMs)),
+  };
+}
+
+async function allOf(storage: Storage): Promise<unknown[]> {
+  const all: unknown[] = [];
+  for (let after: string | null = ""; after !== null;) {
+    const page: DocumentPage = await storage.list("agents", { limit: 1_000, ...(after !== "" && { after }) });
+    all.push(...page.items);
+    after = page.next;
+  }
+  return all;
+}
+
+/** How long the event loop is held up while a snapshot is written beside the commits of one writer, in milliseconds. */
+async function stallOfSnapshot(folder: string): Promise<{ p99: number; max: number }> {
+  const storage = new FileStorage({ folder, clock: systemClock });
+  await storage.open(schema);
+  const draft = join(folder, "db.json.tmp");
+  for (let n = 0; !existsSync(draft); n += 500) {
+    await storage.commit(Array.from({ length: 500 }, (_, index) => agent((n + index) % 100_000)));
+  }
+  const delay = monitorEventLoopDelay({ resolution: 1 });
+  delay.enable();
+  for (let n = 0; existsSync(draft); n++) await storage.commit([agent(n)]);
+  delay.disable();
+  await storage.close();
+  return { p99: delay.percentile(99) / 1e6, max: delay.max / 1e6 };
+}
+
 const folder = await mkdtemp(join(tmpdir(), "fleetwright-bench-"));
 try {
   const small = await opened(folder, 1_000);
@@ -98,11 +151,20 @@ try {
   print("1 writer at 100,000 documents", `${rate("large")}: ${ratio("large", "one").toFixed(2)} x at 1,000`);
   await small.close();
   await large.close();
-  const start = performance.now();
-  const again = new FileStorage({ folder: join(folder, "documents-100000"), clock: systemClock });
-  await again.open(schema);
-  print("start with 100,000 documents, ms", (performance.now() - start).toFixed(0));
-  await again.close();
+  const start = await startRatios(join(folder, "documents-100000"));
+  print(
+    "start with 100,000 documents, ms",
+    `${start.ms.toFixed(0)}: ${start.ratio.toFixed(2)} x JSON.parse of them`,
+  );
+  print(
+    "start and a list by an index, ms",
+    `${start.listedMs.toFixed(0)}: ${start.listedRatio.toFixed(2)} x JSON.parse`,
+  );
+  const stall = await stallOfSnapshot(join(folder, "documents-100000"));
+  print(
+    "stall while 100,000 documents are saved, ms",
+    `p99 ${stall.p99.toFixed(1)}, longest ${stall.max.toFixed(1)}`,
+  );
 } finally {
   await rm(folder, { recursive: true });
 }

@@ -28,7 +28,7 @@ const createFile: CreateStorage = async () => {
     storage: again(),
     clock,
     again,
-    setFull: (full) => void (disk.full = full),
+    setFull: (full) => void (disk.freeBytes = full ? 0 : Infinity),
     async crash() {
       const copy = join(folder, `crash-${randomUUID()}`);
       const names = (await readdir(folder)).filter((name) => name !== "lock" && !name.startsWith("crash-"));

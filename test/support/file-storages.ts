@@ -12,7 +12,7 @@ export const schema: StorageSchema = {
 
 /** Opens a file storage that is closed when the test ends. */
 export async function openStorage(
-  options: Omit<FileStorageOptions, "clock">,
+  options: FileStorageOptions,
   version = schema.version,
 ): Promise<FileStorage> {
   const storage = new FileStorage({ clock: new FakeClock(), segmentBytes: 64 * 1_024, ...options });

@@ -4,6 +4,8 @@ import { nodeDisk, type Disk, type DiskFile, type OpenMode } from "../../lib/sto
 export class LimitedDisk implements Disk {
   /** Whether every write fails for lack of space, after half of its bytes. */
   full = false;
+  /** Bytes by which files can still become longer. What a cut gives back is counted, what a removal gives back is not. */
+  freeBytes = Infinity;
   /** Whether every sync, and every write that includes one, fails with an input/output error. */
   broken = false;
   /** Which files fail. */
@@ -62,6 +64,12 @@ export class LimitedDisk implements Disk {
           await file.write(bytes.subarray(0, bytes.length / 2), position);
           throw systemError("ENOSPC");
         }
+        const longer = Math.max(0, position + bytes.length - (await file.size()));
+        if (longer > this.freeBytes) {
+          await file.write(bytes.subarray(0, bytes.length - longer), position);
+          throw systemError("ENOSPC");
+        }
+        this.freeBytes -= longer;
         await file.write(bytes, position);
         if (mode === "durable") await sync();
       },
@@ -69,7 +77,10 @@ export class LimitedDisk implements Disk {
         await sync();
         await file.sync();
       },
-      truncate: (size) => file.truncate(size),
+      truncate: async (size) => {
+        this.freeBytes += Math.max(0, (await file.size()) - size);
+        await file.truncate(size);
+      },
       size: () => file.size(),
       close: () => file.close(),
     };

@@ -13,22 +13,34 @@ interface BlobRange {
 /** Blobs that are known as durable; what falls out of it costs a sync more. */
 const maxKnown = 10_000;
 
+const suffix = ".blob";
+/** A blob that was deleted while a backup was being made: nobody's any more but the backup's. */
+const deletedSuffix = ".blob.deleted";
+
 /** Blobs, one file each. Calls on the same blob run one after the other, so that none sees bytes that are not durable. */
 export class BlobFiles {
   readonly #disk: Disk;
   readonly #folder: string;
+  /** By path. */
   readonly #queues = new Map<string, Promise<unknown>>();
   /** Files that this process synced: a killed one may have left bytes that can be read and are not on the disk yet. */
   readonly #synced = new Set<string>();
+  #isHeld = false;
 
   constructor(disk: Disk, folder: string) {
     this.#disk = disk;
     this.#folder = folder;
   }
 
+  /** Makes the folder ready, once, before anything else. */
+  async open(): Promise<void> {
+    await this.#disk.makeFolder(this.#folder);
+    await this.#removeDeleted();
+  }
+
   append(id: string, bytes: Uint8Array, expectedSize: number | undefined): Promise<number> {
     const own = Uint8Array.from(bytes);
-    return this.#enqueue(id, async (path) => {
+    return this.#enqueue(this.#pathOf(id), async (path) => {
       const file = await this.#openExisting(path, "update");
       const size = file === null ? 0 : await file.size();
       try {
@@ -45,30 +57,72 @@ export class BlobFiles {
     });
   }
 
-  read(id: string, { from = 0, to = Infinity }: BlobRange): Promise<Uint8Array | null> {
-    return this.#enqueue(id, async (path) => {
-      const file = await this.#openExisting(path, "read");
-      if (file === null) return null;
-      try {
-        const end = Math.min(to, await file.size());
-        const start = Math.max(0, from);
-        return new Uint8Array(await file.read(start, Math.max(0, end - start)));
-      } finally {
-        await file.close();
-      }
-    });
+  read(id: string, range: BlobRange): Promise<Uint8Array | null> {
+    return this.#enqueue(this.#pathOf(id), (path) => this.#read(path, range));
   }
 
   delete(id: string): Promise<void> {
-    return this.#enqueue(id, async (path) => {
-      await this.#disk.remove(path);
+    return this.#enqueue(this.#pathOf(id), async (path) => {
+      if (this.#isHeld) await this.#setAside(path);
+      else await this.#disk.remove(path);
       await this.#disk.syncFolder(this.#folder);
+    });
+  }
+
+  /** Keeps what is deleted for {@link readHeld}, until the function that it returns is called. One holder at a time. */
+  hold(): () => Promise<void> {
+    this.#isHeld = true;
+    return () => {
+      this.#isHeld = false;
+      return this.#removeDeleted();
+    };
+  }
+
+  /** File names of the blobs that are there or were when the hold began, in order. */
+  async heldNames(): Promise<string[]> {
+    const names = await this.#disk.list(this.#folder);
+    const blobs = names.map((name) =>
+      name.endsWith(deletedSuffix) ? name.slice(0, -".deleted".length) : name,
+    );
+    return [...new Set(blobs.filter((name) => name.endsWith(suffix)))].sort();
+  }
+
+  /** Reads durable bytes of a blob by its file name, also when it was deleted since the hold began. */
+  readHeld(name: string, range: Required<BlobRange>): Promise<Uint8Array | null> {
+    return this.#enqueue(join(this.#folder, name), async (path) => {
+      return (await this.#read(`${path}.deleted`, range)) ?? (await this.#read(path, range));
     });
   }
 
   /** Resolves when nothing is under way. */
   async settled(): Promise<void> {
     while (this.#queues.size > 0) await Promise.all(this.#queues.values());
+  }
+
+  async #read(path: string, { from = 0, to = Infinity }: BlobRange): Promise<Uint8Array | null> {
+    const file = await this.#openExisting(path, "read");
+    if (file === null) return null;
+    try {
+      const end = Math.min(to, await file.size());
+      const start = Math.max(0, from);
+      return new Uint8Array(await file.read(start, Math.max(0, end - start)));
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** Only the first one deleted under a name was there when the hold began. */
+  async #setAside(path: string): Promise<void> {
+    const isLater = (await this.#openExisting(`${path}.deleted`, "read").then(closed)) !== null;
+    if (isLater) return this.#disk.remove(path);
+    if ((await this.#openExisting(path, "read").then(closed)) === null) return;
+    await this.#disk.rename(path, `${path}.deleted`);
+  }
+
+  async #removeDeleted(): Promise<void> {
+    for (const name of await this.#disk.list(this.#folder)) {
+      if (name.endsWith(deletedSuffix)) await this.#disk.remove(join(this.#folder, name));
+    }
   }
 
   async #openExisting(path: string, mode: "read" | "update"): Promise<DiskFile | null> {
@@ -108,9 +162,12 @@ export class BlobFiles {
     }
   }
 
-  #enqueue<T>(id: string, work: (path: string) => Promise<T>): Promise<T> {
-    const path = join(this.#folder, `${fileNameOf(id)}.blob`);
-    const before = this.#queues.get(id) ?? Promise.resolve();
+  #pathOf(id: string): string {
+    return join(this.#folder, `${fileNameOf(id)}${suffix}`);
+  }
+
+  #enqueue<T>(path: string, work: (path: string) => Promise<T>): Promise<T> {
+    const before = this.#queues.get(path) ?? Promise.resolve();
     const result = before
       .then(() => work(path))
       .catch((error: unknown) => {
@@ -120,10 +177,15 @@ export class BlobFiles {
       () => {},
       () => {},
     );
-    this.#queues.set(id, settled);
-    void settled.then(() => this.#queues.get(id) === settled && this.#queues.delete(id));
+    this.#queues.set(path, settled);
+    void settled.then(() => this.#queues.get(path) === settled && this.#queues.delete(path));
     return result;
   }
+}
+
+async function closed(file: DiskFile | null): Promise<DiskFile | null> {
+  await file?.close();
+  return file;
 }
 
 /** Adds bytes at the end of a file, durably; on failure it is as long as before. */

@@ -3,7 +3,8 @@ import type { Logger } from "../../logger.ts";
 import type { Database } from "../database.ts";
 import type { Journal } from "./journal.ts";
 import type { LogFile } from "./log-file.ts";
-import { emptySnapshot, folderFormat, type Snapshot, type SnapshotFile } from "./snapshot.ts";
+import { emptySnapshot, folderFormat, type SnapshotFile } from "./snapshot.ts";
+import type { Snapshot } from "./snapshot-text.ts";
 
 /** What a checkpoint brings together. */
 export interface CheckpointParts {

@@ -1,10 +1,11 @@
 import { Staging, type Ground } from "../staging.ts";
+import type { CommitOptions } from "../storage.ts";
 import type { Effect } from "../writes.ts";
 
 /** What the pump works on. As the ground of decisions it shows durable data only. */
 export interface CommitTarget extends Ground {
   /** Makes effects durable, all or none. */
-  write(effects: readonly Effect[]): Promise<void>;
+  write(effects: readonly Effect[], options: CommitOptions): Promise<void>;
   /** Takes durable effects into memory. */
   apply(effects: readonly Effect[]): void;
   /** Called between two batches, when nothing is half done. */
@@ -12,6 +13,7 @@ export interface CommitTarget extends Ground {
 }
 
 interface Waiting {
+  reserve: boolean;
   decide: (batch: Staging) => unknown;
   resolve: (result: never) => void;
   reject: (error: unknown) => void;
@@ -38,9 +40,9 @@ export class CommitPump {
    * Decides on all that came before, writes, and resolves when that is durable. A decision that throws rejects alone; a
    * write that fails rejects the whole batch.
    */
-  submit<T>(decide: (batch: Staging) => T): Promise<T> {
+  submit<T>(decide: (batch: Staging) => T, { reserve = false }: CommitOptions = {}): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      this.#waiting.push({ decide, resolve: resolve as (result: never) => void, reject });
+      this.#waiting.push({ reserve, decide, resolve: resolve as (result: never) => void, reject });
       if (this.#running) return;
       this.#running = true;
       this.#scheduleBatch();
@@ -62,11 +64,12 @@ export class CommitPump {
 
   async #runBatch(): Promise<void> {
     const batch = new Staging(this.#target);
+    const reserve = this.#waiting[0]?.reserve === true;
     const settle = this.#decide(batch);
     try {
       if (batch.effects.length > 0 || this.#failed) {
         this.#failed = true;
-        await this.#target.write(batch.effects);
+        await this.#target.write(batch.effects, { reserve });
         this.#failed = false;
         this.#target.apply(batch.effects);
       }
@@ -84,8 +87,11 @@ export class CommitPump {
     const decided: { item: Waiting; settled: () => void }[] = [];
     let chars = 0;
     let counted = 0;
+    const reserve = this.#waiting[0]?.reserve;
     for (const item of this.#waiting) {
       if (decided.length === maxBatchCommits || chars > maxBatchChars) break;
+      // What may use the reserve must not fail with what may not, nor take it along.
+      if (item.reserve !== reserve) break;
       try {
         const result = item.decide(batch) as never;
         decided.push({ item, settled: () => item.resolve(result) });

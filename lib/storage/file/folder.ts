@@ -1,5 +1,6 @@
 import { Low } from "lowdb";
 import { join } from "node:path";
+import type { Clock } from "../../clock.ts";
 import { OrchestratorError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import { Database } from "../database.ts";
@@ -12,10 +13,15 @@ import { effectsFromText } from "./effects.ts";
 import { fileNameOf } from "./file-name.ts";
 import { Journal } from "./journal.ts";
 import { LogFile } from "./log-file.ts";
-import { emptySnapshot, folderFormat, SnapshotFile, type Snapshot } from "./snapshot.ts";
+import { emptySnapshot, folderFormat, SnapshotFile } from "./snapshot.ts";
+import type { Snapshot } from "./snapshot-text.ts";
+
+/** A file that says that a restore into the folder is not finished: what is there must not be taken for all of it. */
+export const restoreMark = "restore-unfinished";
 
 /** What a data folder is opened with. */
 export interface FolderOptions {
+  clock: Clock;
   disk: Disk;
   folder: string;
   logger: Logger;
@@ -43,6 +49,9 @@ export interface OpenFolder {
  */
 export async function openFolder(options: FolderOptions, schema: StorageSchema): Promise<OpenFolder> {
   const { disk, folder, logger } = options;
+  if ((await disk.list(folder)).includes(restoreMark)) {
+    throw corrupt(join(folder, restoreMark), 0, "a restore into this folder was not finished");
+  }
   const snapshots = new SnapshotFile(disk, join(folder, "db.json"));
   const low = new Low(snapshots, emptySnapshot());
   await low.read();
@@ -53,7 +62,7 @@ export async function openFolder(options: FolderOptions, schema: StorageSchema):
   const logs = new Map<string, LogFile>();
   try {
     const replayed = await replay(journal, database, snapshot.sequence);
-    for (const [name, { base }] of Object.entries(database.view().logs)) {
+    for (const [name, { base }] of database.logs()) {
       const log = new LogFile({
         disk,
         folder: join(folder, "logs", fileNameOf(name)),
@@ -65,18 +74,18 @@ export async function openFolder(options: FolderOptions, schema: StorageSchema):
       await log.open(snapshot.logs[name]?.head.sequence ?? 0, base.sequence);
       for (const entry of replayed.get(name) ?? []) if (entry.sequence > base.sequence) log.append(entry);
     }
-    const [logsFolder, blobsFolder] = [join(folder, "logs"), join(folder, "blobs")];
-    await disk.makeFolder(logsFolder);
-    await disk.makeFolder(blobsFolder);
+    const blobs = new BlobFiles(disk, join(folder, "blobs"));
+    await blobs.open();
+    await disk.makeFolder(join(folder, "logs"));
     // Names that a killed process made and did not sync. Those in the data folder itself are synced before anything is
     // kept under them: a segment when it is made, all others with the first snapshot.
-    for (const path of [logsFolder, blobsFolder]) await disk.syncFolder(path);
+    for (const name of ["logs", "blobs"]) await disk.syncFolder(join(folder, name));
     const parts = { ...options, database, journal, logs, low, snapshots };
     const checkpoints = new Checkpoints({ ...parts, schemaVersion: schema.version });
     const stored = snapshot.schema_version;
     if (stored > 0 && stored < schema.version) await backUp(options, snapshot, database);
     if (stored !== schema.version) await checkpoints.writeNow();
-    return { database, journal, logs, blobs: new BlobFiles(disk, blobsFolder), checkpoints };
+    return { database, journal, logs, blobs, checkpoints };
   } catch (error) {
     for (const log of logs.values()) await log.close();
     await journal.close();

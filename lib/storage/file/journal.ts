@@ -6,16 +6,23 @@
  */
 import { join } from "node:path";
 import { isOrchestratorError, OrchestratorError } from "../../errors.ts";
+import type { Clock } from "../../clock.ts";
 import type { Logger } from "../../logger.ts";
+import type { CommitOptions } from "../storage.ts";
 import type { Disk, DiskFile } from "./disk.ts";
 import { corrupt, storageError } from "./errors.ts";
 import { decodeRecord, encodeRecord, hasRecordBehind, isBlankFrom, type StoredRecord } from "./record.ts";
 
 const namePattern = /^journal-(\d{8})\.jsonl$/;
 const zeroBlock = Buffer.alloc(1 << 20);
+/** The part of each segment that only commits with `reserve` fill: some hundred sign-ins on a full disk. */
+const maxReserveBytes = 256 * 1_024;
+/** A full disk is tried again at most so often for the sake of a check. */
+const probeEveryMs = 1_000;
 
 /** What a journal is made of. */
 export interface JournalOptions {
+  clock: Clock;
   disk: Disk;
   folder: string;
   logger: Logger;
@@ -43,6 +50,9 @@ export class Journal {
   #spare: Promise<Segment | null> | null = null;
   #sequence = 0;
   #failure: OrchestratorError | null = null;
+  /** The last commit without `reserve` was refused for lack of space. */
+  #isFull = false;
+  #probedAt = -Infinity;
 
   constructor(options: JournalOptions) {
     this.#options = options;
@@ -80,32 +90,41 @@ export class Journal {
    *
    * @throws {OrchestratorError} `STORAGE_FULL`, after which it can be tried again; `STORAGE_FAILED`, after which it can't.
    */
-  async append(text: string): Promise<void> {
+  async append(text: string, { reserve = false }: CommitOptions = {}): Promise<void> {
     if (this.#failure) throw this.#failure;
     const record = encodeRecord(this.#sequence + 1, text);
     const { segmentBytes } = this.#options;
-    if (this.#writable.end > 0 && this.#writable.end + record.length > segmentBytes) await this.rotate();
-    const active = this.#writable;
+    const bound = segmentBytes - (reserve ? 0 : Math.min(maxReserveBytes, segmentBytes / 4));
     try {
-      await active.file.write(record, active.end);
+      if (this.#writable.end > 0 && this.#writable.end + record.length > bound) await this.rotate();
+      await this.#write(record);
+      if (!reserve) this.#isFull = false;
     } catch (error) {
-      throw await this.#undo(active, storageError(error));
+      if (!reserve && isOrchestratorError(error, "STORAGE_FULL")) this.#isFull = true;
+      throw error;
     }
-    active.end += record.length;
-    this.#sequence++;
-    if (active.end > segmentBytes / 2) this.#spare ??= this.#prepareSpare(active.number + 1);
+    if (this.#writable.end > segmentBytes / 2) this.#spare ??= this.#prepareSpare(this.#writable.number + 1);
+  }
+
+  /** Whether a record could be written now; where the disk was full it is tried whether it still is. */
+  async check(): Promise<void> {
+    if (this.#failure) throw this.#failure;
+    if (!this.#isFull) return;
+    const now = this.#options.clock.monotonic();
+    if (now - this.#probedAt >= probeEveryMs) {
+      this.#probedAt = now;
+      const spare = (this.#spare ??= this.#prepareSpare(this.#writable.number + 1));
+      if ((await spare) !== null) this.#isFull = false;
+      else if (this.#spare === spare) this.#spare = null;
+    }
+    if (this.#isFull) throw new OrchestratorError("STORAGE_FULL");
   }
 
   /** Goes on in a new segment, so that those before it can be dropped. Resolves with its number. */
   async rotate(): Promise<number> {
     const active = this.#writable;
-    let next = await this.#spare;
+    const next = (await this.#spare) ?? (await this.#makeNext(active.number + 1));
     this.#spare = null;
-    try {
-      next ??= await this.#createSegment(active.number + 1);
-    } catch (error) {
-      throw storageError(error);
-    }
     this.#older.push({ number: active.number, path: active.path, bytes: active.end });
     this.#active = next;
     await active.file.close();
@@ -125,6 +144,17 @@ export class Journal {
     await this.#active?.file.close();
   }
 
+  async #write(record: Buffer): Promise<void> {
+    const active = this.#writable;
+    try {
+      await active.file.write(record, active.end);
+    } catch (error) {
+      throw await this.#undo(active, storageError(error));
+    }
+    active.end += record.length;
+    this.#sequence++;
+  }
+
   get #writable(): Segment {
     if (this.#active === null) throw new OrchestratorError("STORAGE_CLOSED");
     return this.#active;
@@ -135,7 +165,10 @@ export class Journal {
     try {
       await file.truncate(end);
       await file.sync();
-      if (isOrchestratorError(error, "STORAGE_FULL")) return error;
+      if (isOrchestratorError(error, "STORAGE_FULL")) {
+        await this.#refill(file, end);
+        return error;
+      }
     } catch (cause) {
       this.#options.logger.error("A failed write could not be taken back.", { error: cause });
     }
@@ -143,6 +176,16 @@ export class Journal {
     this.#failure = new OrchestratorError("STORAGE_FAILED", { cause: error });
     this.#options.logger.error("The journal can't be written any more.", { error });
     return this.#failure;
+  }
+
+  /** Allocates again what a cut took from the end of a segment, where there is space. */
+  async #refill(file: DiskFile, size: number): Promise<void> {
+    try {
+      await fillWithZeros(file, size, this.#options.segmentBytes);
+    } catch (error) {
+      if (!isOrchestratorError(storageError(error), "STORAGE_FULL")) throw error;
+      this.#options.logger.debug("The journal segment could not be allocated again.", { error });
+    }
   }
 
   async #readSegments(): Promise<{ number: number; path: string; content: Buffer }[]> {
@@ -187,10 +230,24 @@ export class Journal {
 
   async #continue({ number, path, content }: { number: number; path: string; content: Buffer }, end: number) {
     const file = await this.#options.disk.open(path, "durable");
-    if (!isBlankFrom(content, end)) await file.truncate(end);
+    const isTorn = !isBlankFrom(content, end);
+    if (isTorn) await file.truncate(end);
     // A killed process may have left records that can be read and are not on the disk yet.
     await file.sync();
+    await this.#refill(file, isTorn ? end : content.length);
     return { number, path, file, end };
+  }
+
+  /** A segment made at the last moment. Known as the spare meanwhile, so that nobody else makes the same file. */
+  async #makeNext(number: number): Promise<Segment> {
+    const made = this.#createSegment(number);
+    this.#spare = made.catch(() => null);
+    try {
+      return await made;
+    } catch (error) {
+      this.#spare = null;
+      throw storageError(error);
+    }
   }
 
   /** A segment made ahead of its use, off the way of the commits; null when there was no space for it. */
@@ -208,9 +265,7 @@ export class Journal {
     const path = join(folder, `journal-${String(number).padStart(8, "0")}.jsonl`);
     const file = await disk.open(path, "durable");
     try {
-      for (let at = 0; at < segmentBytes; at += zeroBlock.length) {
-        await file.write(zeroBlock.subarray(0, segmentBytes - at), at);
-      }
+      await fillWithZeros(file, 0, segmentBytes);
       await disk.syncFolder(folder);
     } catch (error) {
       await file.close();
@@ -219,4 +274,12 @@ export class Journal {
     }
     return { number, path, file, end: 0 };
   }
+}
+
+async function fillWithZeros(file: DiskFile, from: number, to: number): Promise<void> {
+  if (from >= to) return;
+  for (let at = from; at < to; at += zeroBlock.length) {
+    await file.write(zeroBlock.subarray(0, to - at), at);
+  }
+  await file.sync();
 }

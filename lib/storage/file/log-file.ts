@@ -9,7 +9,7 @@ import type { LogEntries } from "../log-reader.ts";
 import type { LogEntry } from "../storage.ts";
 import type { Disk, DiskFile } from "./disk.ts";
 import { corrupt, storageError } from "./errors.ts";
-import { LogSegment } from "./log-segment.ts";
+import { encodeEntry, LogSegment, segmentNameOf } from "./log-segment.ts";
 
 const namePattern = /^(\d{12})\.jsonl$/;
 /** Entries that wait in memory before they are written to a segment. */
@@ -39,6 +39,8 @@ export class LogFile implements LogEntries {
   #work: Promise<void> = Promise.resolve();
   #flushScheduled = false;
   #syncFailure: unknown = null;
+  #base = 0;
+  #isHeld = false;
 
   constructor(options: LogFileOptions) {
     this.#options = options;
@@ -115,11 +117,21 @@ export class LogFile implements LogEntries {
 
   /** Removes the segments that hold nothing after a sequence. */
   trim(base: number): Promise<void> {
+    this.#base = Math.max(this.#base, base);
     return this.#enqueue(async () => {
-      while ((this.#segments[1]?.first ?? Infinity) <= base + 1) {
+      while (!this.#isHeld && (this.#segments[1]?.first ?? Infinity) <= base + 1) {
         await this.#options.disk.remove(this.#segments.shift()?.path ?? "");
       }
     });
+  }
+
+  /** Keeps every segment, whatever is trimmed, until the function that it returns is called. One holder at a time. */
+  hold(): () => Promise<void> {
+    this.#isHeld = true;
+    return () => {
+      this.#isHeld = false;
+      return this.trim(this.#base);
+    };
   }
 
   async close(): Promise<void> {
@@ -140,14 +152,16 @@ export class LogFile implements LogEntries {
     return result;
   }
 
+  /** Writes what waits now; what comes meanwhile must not keep others waiting for ever. */
   async #flush(): Promise<void> {
-    while (this.#waiting.length > 0) {
+    const last = this.#waiting.at(-1)?.sequence ?? 0;
+    while ((this.#waiting[0]?.sequence ?? Infinity) <= last) {
       const { segment, file } = await this.#segmentToFill(this.#waiting[0] as LogEntry);
       const records: Buffer[] = [];
       const room = Math.min(sliceBytes, this.#options.segmentBytes - segment.bytes);
       let bytes = 0;
       while (records.length < this.#waiting.length && bytes < room) {
-        const record = segment.encode(this.#waiting[records.length] as LogEntry);
+        const record = encodeEntry(this.#waiting[records.length] as LogEntry);
         records.push(record);
         bytes += record.length;
       }
@@ -180,8 +194,8 @@ export class LogFile implements LogEntries {
       return { segment: last, file: this.#file };
     }
     await this.#sync();
-    const name = `${String(entry.sequence).padStart(12, "0")}.jsonl`;
-    const segment = new LogSegment(join(this.#options.folder, name), entry.sequence, true);
+    const path = join(this.#options.folder, segmentNameOf(entry.sequence));
+    const segment = new LogSegment(path, entry.sequence, true);
     const file = await this.#options.disk.open(segment.path, "replace");
     await this.#file?.close();
     this.#file = file;

@@ -3,10 +3,26 @@ import type { LogEntry } from "../storage.ts";
 import { deepFreeze } from "../writes.ts";
 import { corrupt } from "./errors.ts";
 import type { Disk } from "./disk.ts";
-import { decodeRecord, encodeRecord } from "./record.ts";
+import { decodeRecord, encodeRecord, type StoredRecord } from "./record.ts";
 
 /** One entry in so many has its place noted: a page is read from the note before it. */
 const entriesPerNote = 64;
+
+/** The name of a segment, by the sequence of its first entry. */
+export function segmentNameOf(first: number): string {
+  return `${String(first).padStart(12, "0")}.jsonl`;
+}
+
+/** Writes an entry as a record of a segment. */
+export function encodeEntry({ sequence, at, hash, value }: LogEntry): Buffer {
+  return encodeRecord(sequence, JSON.stringify({ at, hash, value }));
+}
+
+/** Reads an entry back from a record of a segment. */
+export function decodeEntry({ sequence, text }: StoredRecord): LogEntry {
+  const { at, value, hash } = JSON.parse(text) as { at: number; hash: string | null; value: JsonObject };
+  return deepFreeze({ sequence, at, value, hash });
+}
 
 /** One file of a log: entries in order from `first` on. */
 export class LogSegment {
@@ -34,12 +50,6 @@ export class LogSegment {
 
   get bytes(): number {
     return this.#bytes;
-  }
-
-  /** Takes note of an entry that is about to be written at the end. Returns its bytes. */
-  encode(entry: LogEntry): Buffer {
-    const { sequence, at, hash, value } = entry;
-    return encodeRecord(sequence, JSON.stringify({ at, hash, value }));
   }
 
   /** Takes note of records that were written at the end. */
@@ -83,8 +93,7 @@ export class LogSegment {
       const sequence = first + entries.length;
       const record = decodeRecord(bytes, at);
       if (record?.sequence !== sequence) throw this.#corrupt(offset + at, sequence);
-      const stored = JSON.parse(record.text) as { at: number; hash: string | null; value: JsonObject };
-      entries.push(deepFreeze({ sequence, at: stored.at, value: stored.value, hash: stored.hash }));
+      entries.push(decodeEntry(record));
       at = record.end;
     }
     return entries;

@@ -1,19 +1,9 @@
 import type { Adapter } from "lowdb";
 import { dirname } from "node:path";
 import { crc32 } from "node:zlib";
-import type { DatabaseView } from "../database.ts";
-import { deepFreeze } from "../writes.ts";
-import type { Disk, DiskFile } from "./disk.ts";
+import type { Disk } from "./disk.ts";
 import { corrupt } from "./errors.ts";
-
-/** What `db.json` holds. */
-export interface Snapshot extends DatabaseView {
-  /** Version of the form of the data folder. */
-  format: number;
-  schema_version: number;
-  /** The last journal record that is in it. */
-  sequence: number;
-}
+import { readSnapshotLines, snapshotTexts, type Snapshot } from "./snapshot-text.ts";
 
 /** The version of the form of the data folder that this code writes. */
 export const folderFormat = 1;
@@ -23,9 +13,38 @@ export function emptySnapshot(): Snapshot {
   return { format: folderFormat, schema_version: 0, sequence: 0, logs: {}, collections: {} };
 }
 
-const sliceBytes = 64 * 1_024;
 const trailerPattern = /,"crc32":"([0-9a-f]{8})"\}$/;
 const trailerBytes = `,"crc32":"00000000"}`.length;
+
+/**
+ * Reads the content of a snapshot file.
+ *
+ * @throws {OrchestratorError} `STORAGE_CORRUPT` when it does not match its checksum.
+ */
+export function parseSnapshot(content: Buffer, path: string): Snapshot {
+  const end = content.length - trailerBytes;
+  const checksum = trailerPattern.exec(content.toString("latin1", Math.max(0, end)))?.[1];
+  if (checksum === undefined) throw corrupt(path, Math.max(0, end), "the snapshot has no end");
+  if (crc32(content.subarray(0, end)) !== parseInt(checksum, 16)) {
+    throw corrupt(path, 0, "the snapshot does not match its checksum");
+  }
+  try {
+    return readSnapshotLines(content.subarray(0, end));
+  } catch {
+    throw corrupt(path, 0, "the snapshot can't be read");
+  }
+}
+
+/** The content of a snapshot file, in pieces. */
+export function* snapshotChunks(snapshot: Snapshot): Generator<Buffer> {
+  let checksum = 0;
+  for (const text of snapshotTexts(snapshot)) {
+    const chunk = Buffer.from(text);
+    checksum = crc32(chunk, checksum);
+    yield chunk;
+  }
+  yield Buffer.from(`,"crc32":"${checksum.toString(16).padStart(8, "0")}"}`);
+}
 
 /**
  * lowdb's adapter that survives power loss: a new file beside the old one, synced, renamed over it, and the name synced.
@@ -52,24 +71,20 @@ export class SnapshotFile implements Adapter<Snapshot> {
   async read(): Promise<Snapshot | null> {
     const content = await this.#disk.readWhole(this.#path);
     if (content === null) return null;
-    const end = content.length - trailerBytes;
-    const checksum = trailerPattern.exec(content.toString("latin1", Math.max(0, end)))?.[1];
-    if (checksum === undefined) throw corrupt(this.#path, Math.max(0, end), "the snapshot has no end");
-    if (crc32(content.subarray(0, end)) !== parseInt(checksum, 16)) {
-      throw corrupt(this.#path, 0, "the snapshot does not match its checksum");
-    }
+    const snapshot = parseSnapshot(content, this.#path);
     this.#bytes = content.length;
-    const snapshot = JSON.parse(content.toString("utf8")) as Snapshot;
-    for (const documents of Object.values(snapshot.collections)) deepFreeze(documents);
     return snapshot;
   }
 
   async write(snapshot: Snapshot): Promise<void> {
     const draft = `${this.#path}.tmp`;
     const file = await this.#disk.open(draft, "replace");
-    let bytes: number;
+    let bytes = 0;
     try {
-      bytes = await writeSlices(file, snapshot);
+      for (const chunk of snapshotChunks(snapshot)) {
+        await file.write(chunk, bytes);
+        bytes += chunk.length;
+      }
       await file.sync();
     } catch (error) {
       await file.close();
@@ -81,37 +96,4 @@ export class SnapshotFile implements Adapter<Snapshot> {
     await this.#disk.syncFolder(dirname(this.#path));
     this.#bytes = bytes;
   }
-}
-
-async function writeSlices(file: DiskFile, snapshot: Snapshot): Promise<number> {
-  let bytes = 0;
-  let checksum = 0;
-  for (const text of slicesOf(snapshot)) {
-    const slice = Buffer.from(text);
-    checksum = crc32(slice, checksum);
-    await file.write(slice, bytes);
-    bytes += slice.length;
-  }
-  const trailer = Buffer.from(`,"crc32":"${checksum.toString(16).padStart(8, "0")}"}`);
-  await file.write(trailer, bytes);
-  return bytes + trailer.length;
-}
-
-/** The snapshot as JSON without its last brace, in texts of about {@link sliceBytes}; one document a line. */
-function* slicesOf(snapshot: Snapshot): Generator<string> {
-  const { collections, ...rest } = snapshot;
-  let slice = `${JSON.stringify(rest).slice(0, -1)},"collections":{`;
-  let separator = "";
-  for (const [name, documents] of Object.entries(collections)) {
-    slice += `${separator}\n${JSON.stringify(name)}:[`;
-    for (const [index, document] of documents.entries()) {
-      slice += `${index === 0 ? "\n" : ",\n"}${JSON.stringify(document)}`;
-      if (slice.length < sliceBytes) continue;
-      yield slice;
-      slice = "";
-    }
-    slice += "]";
-    separator = ",";
-  }
-  yield `${slice}}`;
 }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { isOrchestratorError } from "../../errors.ts";
+import type { JsonObject } from "../../internal/json.ts";
 import type { Storage, Write } from "../../storage/storage.ts";
 import { assertRefused, putAgent, reopen, testSchema, type StorageCase } from "./subject.ts";
 
@@ -228,6 +229,7 @@ export const commitCases: StorageCase[] = [
       await storage.appendBlob("blob", Buffer.from("abc"));
       setFull(true);
       const text = "x".repeat(1_000);
+      await assertRefused(commitUntilRefused(storage, { text }), "STORAGE_FULL");
       await assertRefused(storage.commit([putAgent("a", { text }), auditEntry]), "STORAGE_FULL");
       await assertRefused(storage.appendBlob("blob", Buffer.from("def")), "STORAGE_FULL");
       assert.deepEqual(await storage.get("agents", "a"), { key: "a", revision: 1, value: { n: 1 } });
@@ -240,4 +242,29 @@ export const commitCases: StorageCase[] = [
       assert.equal((await next.readLog("audit")).head.sequence, 1);
     },
   },
+  {
+    name: "out of space, commits with reserve go on, and the check tells of it",
+    promise: 14,
+    needs: "fill",
+    async run(subject) {
+      const { storage, setFull } = subject;
+      assert.ok(setFull, "The subject has no setFull.");
+      await storage.check();
+      setFull(true);
+      const text = "x".repeat(1_000);
+      await assertRefused(commitUntilRefused(storage, { text }), "STORAGE_FULL");
+      await assertRefused(storage.check(), "STORAGE_FULL");
+      assert.deepEqual((await storage.commit([putAgent("b", {})], { reserve: true })).revisions, [1]);
+      await assertRefused(storage.commit([putAgent("c", { text })]), "STORAGE_FULL");
+      setFull(false);
+      assert.deepEqual((await storage.commit([putAgent("c", {})])).revisions, [1]);
+      await storage.check();
+      assert.notEqual(await (await reopen(subject)).get("agents", "b"), null);
+    },
+  },
 ];
+
+/** A storage may have allocated space ahead: full means that a commit is refused sooner or later. */
+async function commitUntilRefused(storage: Storage, value: JsonObject): Promise<never> {
+  for (;;) await storage.commit([putAgent("filler", value)]);
+}

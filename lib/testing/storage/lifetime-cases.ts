@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import type { Storage } from "../../storage/storage.ts";
+import type { Storage, StorageBackup } from "../../storage/storage.ts";
 import { assertRefused, putAgent, testSchema, type StorageCase } from "./subject.ts";
 
 const everyCall: Record<string, (storage: Storage) => Promise<unknown>> = {
   open: (storage) => storage.open(testSchema),
+  check: (storage) => storage.check(),
   get: (storage) => storage.get("agents", "a"),
   list: (storage) => storage.list("agents"),
   commit: (storage) => storage.commit([putAgent("a", {})]),
@@ -28,6 +29,7 @@ export const lifetimeCases: StorageCase[] = [
       await storage.close();
       await storage.close();
       for (const call of Object.values(everyCall)) await assertRefused(call(storage), "STORAGE_CLOSED");
+      if (storage.backup) await assertRefused(drain(storage.backup), "STORAGE_CLOSED");
       if (storage.series) await assertRefused(storage.series.append("a", []), "STORAGE_CLOSED");
       assert.equal(await lease?.renew(), false);
     },
@@ -92,3 +94,7 @@ export const lifetimeCases: StorageCase[] = [
     },
   },
 ];
+
+async function drain(backup: StorageBackup): Promise<void> {
+  for await (const _piece of backup.archive()) continue;
+}

@@ -1,0 +1,89 @@
+/** What a backup of a data folder is made of: the folder as it is at one moment, read while commits go on. */
+import type { LogEntry } from "../storage.ts";
+import type { ArchivePart } from "./archive.ts";
+import type { BlobFiles } from "./blobs.ts";
+import { corrupt } from "./errors.ts";
+import { fileNameOf } from "./file-name.ts";
+import type { OpenFolder } from "./folder.ts";
+import type { LogFile } from "./log-file.ts";
+import { encodeEntry, segmentNameOf } from "./log-segment.ts";
+import { folderFormat, snapshotChunks } from "./snapshot.ts";
+
+const partBytes = 1_024 * 1_024;
+
+/**
+ * Reads an open folder as the files of one that holds the same: documents and logs of exactly the moment when the first
+ * part is asked for, and of each blob at least what was in it then. What is trimmed or deleted meanwhile is kept until the
+ * end of the reading, so end it, or `return` from it.
+ */
+export async function* folderParts(
+  { database, logs, blobs }: OpenFolder,
+  schemaVersion: number,
+): AsyncGenerator<ArchivePart> {
+  const releases = [...[...logs.values()].map((log) => log.hold()), blobs.hold()];
+  try {
+    const view = database.view();
+    // A new folder has no journal yet: its first record is 1.
+    const snapshot = { format: folderFormat, schema_version: schemaVersion, sequence: 0, ...view };
+    let offset = 0;
+    for (const bytes of snapshotChunks(snapshot)) {
+      yield { file: "db.json", offset, bytes };
+      offset += bytes.length;
+    }
+    for (const [name, { base, head }] of Object.entries(view.logs)) {
+      const log = logs.get(name);
+      if (log !== undefined) yield* logParts(log, `logs/${fileNameOf(name)}`, [base.sequence, head.sequence]);
+    }
+    for (const name of await blobs.heldNames()) yield* blobParts(blobs, name);
+  } finally {
+    for (const release of releases) await release();
+  }
+}
+
+/** Each part is a whole segment. */
+async function* logParts(
+  log: LogFile,
+  folder: string,
+  [base, head]: [number, number],
+): AsyncGenerator<ArchivePart> {
+  let records: Buffer[] = [];
+  let bytes = 0;
+  for await (const entry of entriesOf(log, folder, [base, head])) {
+    const record = encodeEntry(entry);
+    records.push(record);
+    bytes += record.length;
+    if (bytes < partBytes && entry.sequence < head) continue;
+    const first = entry.sequence - records.length + 1;
+    yield { file: `${folder}/${segmentNameOf(first)}`, offset: 0, bytes: Buffer.concat(records) };
+    records = [];
+    bytes = 0;
+  }
+}
+
+async function* entriesOf(
+  log: LogFile,
+  folder: string,
+  [base, head]: [number, number],
+): AsyncGenerator<LogEntry> {
+  for (let next = base + 1; next <= head;) {
+    const block = await log.blockAt(next);
+    const first = block[0]?.sequence ?? Infinity;
+    if (first > next) throw corrupt(folder, 0, `log entry ${next} is missing`);
+    for (const entry of block.slice(next - first)) {
+      if (entry.sequence > head) return;
+      yield entry;
+      next = entry.sequence + 1;
+    }
+  }
+}
+
+async function* blobParts(blobs: BlobFiles, name: string): AsyncGenerator<ArchivePart> {
+  for (let offset = 0; ;) {
+    const bytes = await blobs.readHeld(name, { from: offset, to: offset + partBytes });
+    // One that came and went since the hold began was not there at its beginning.
+    if (bytes === null) return;
+    if (bytes.length > 0 || offset === 0) yield { file: `blobs/${name}`, offset, bytes };
+    offset += bytes.length;
+    if (bytes.length < partBytes) return;
+  }
+}

@@ -1,0 +1,99 @@
+/** A snapshot as JSON of one document a line, so that it can be written in slices and read without parsing every document. */
+import type { DatabaseView } from "../database.ts";
+import { StoredText } from "../stored-text.ts";
+import type { StoredDocument } from "../storage.ts";
+
+const sliceChars = 64 * 1_024;
+/** The documents of a block keep its text alive until each was asked for or replaced. */
+const blockBytes = 4 * 1_024 * 1_024;
+const lineFeed = 0x0a;
+const collectionsStart = `,"collections":{`;
+const keyStart = `{"key":"`;
+const revisionStart = `,"revision":`;
+
+/** What `db.json` holds. */
+export interface Snapshot extends DatabaseView {
+  /** Version of the form of the data folder. */
+  format: number;
+  schema_version: number;
+  /** The last journal record that is in it. */
+  sequence: number;
+}
+
+/** The snapshot's JSON without its last brace, in texts of about 64 KiB. */
+export function* snapshotTexts(snapshot: Snapshot): Generator<string> {
+  const { collections, ...rest } = snapshot;
+  let slice = `${JSON.stringify(rest).slice(0, -1)}${collectionsStart}`;
+  let separator = "";
+  for (const [name, documents] of Object.entries(collections)) {
+    slice += `${separator}\n${JSON.stringify(name)}:[`;
+    for (const [index, document] of documents.entries()) {
+      slice += `${index === 0 ? "\n" : ",\n"}${textOf(document)}`;
+      if (slice.length < sliceChars) continue;
+      yield slice;
+      slice = "";
+    }
+    slice += "]";
+    separator = ",";
+  }
+  yield `${slice}}`;
+}
+
+/** Reads what {@link snapshotTexts} wrote. Documents stay texts. Throws where a line is of another form. */
+export function readSnapshotLines(content: Buffer): Snapshot {
+  let snapshot: Snapshot | null = null;
+  let documents: (StoredDocument | StoredText)[] = [];
+  for (const block of blocksOf(content)) {
+    for (let at = 0; at < block.length;) {
+      const feed = block.indexOf("\n", at);
+      const end = feed === -1 ? block.length : feed;
+      if (snapshot === null) snapshot = readHead(block.slice(at, end));
+      else if (block.startsWith('"', at)) {
+        documents = [];
+        const name = block.slice(at, block.lastIndexOf(":[", end));
+        snapshot.collections[JSON.parse(name) as string] = documents;
+      } else documents.push(readDocument(block, at, end));
+      at = end + 1;
+    }
+  }
+  if (snapshot === null) throw new SyntaxError("The snapshot is empty.");
+  return snapshot;
+}
+
+function textOf(document: StoredDocument | StoredText): string {
+  if (document instanceof StoredText) return document.text;
+  const { key, revision, value } = document;
+  return JSON.stringify({ key, revision, value });
+}
+
+/** The content in texts of whole lines: a text can't be of any length. */
+function* blocksOf(content: Buffer): Generator<string> {
+  for (let at = 0; at < content.length;) {
+    let end =
+      at + blockBytes < content.length ? content.lastIndexOf(lineFeed, at + blockBytes) + 1 : content.length;
+    if (end <= at) end = content.indexOf(lineFeed, at) + 1;
+    if (end <= at) end = content.length;
+    yield content.toString("utf8", at, end);
+    at = end;
+  }
+}
+
+function readHead(line: string): Snapshot {
+  const end = line.lastIndexOf(collectionsStart);
+  const head = JSON.parse(`${line.slice(0, end)}}`) as Omit<Snapshot, "collections">;
+  return { ...head, collections: {} };
+}
+
+function readDocument(block: string, start: number, lineEnd: number): StoredText {
+  // After a document comes "," or, after the last of a collection, "]," or "]}".
+  const end = lineEnd - (block.startsWith("},", lineEnd - 2) ? 1 : 2);
+  const text = block.slice(start, end);
+  const keyEnd = block.indexOf('"', start + keyStart.length);
+  const key = block.slice(start + keyStart.length, keyEnd);
+  const revisionAt = keyEnd + 1 + revisionStart.length;
+  const isPlain =
+    block.startsWith(keyStart, start) && !key.includes("\\") && block.startsWith(revisionStart, keyEnd + 1);
+  if (isPlain) return new StoredText(key, parseInt(block.slice(revisionAt, revisionAt + 16), 10), text);
+  const document = JSON.parse(text) as StoredDocument;
+  return new StoredText(document.key, document.revision, text);
+}

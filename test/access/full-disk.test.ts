@@ -1,0 +1,90 @@
+import { describe, expect, it } from "vitest";
+import { nodeCrypto, systemCaller, toHex } from "fleetwright";
+import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
+import type { Signer } from "../../lib/crypto/crypto.ts";
+import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
+
+const anonymous = { kind: "anonymous" } as const;
+
+async function startFull(): Promise<{ test: TestOrchestrator; data: MemoryData; signer: Signer }> {
+  const data = new MemoryData();
+  const test = await createTestOrchestrator({
+    storage: new MemoryStorage({ data }),
+    signInsPerMinute: 1_000,
+  });
+  const { signer } = await test.signIn("Admin");
+  data.freeBytes = 0;
+  return { test, data, signer };
+}
+
+async function signIn(
+  { orchestrator }: TestOrchestrator,
+  signer: Signer,
+  signedBy = signer,
+): Promise<string> {
+  const { access } = orchestrator;
+  const challenge = await access.challenge(anonymous, { public_key: toHex(signer.publicKey) });
+  const signature = toHex(signedBy.sign(new TextEncoder().encode(challenge.message)));
+  const { token } = await access.verify(anonymous, { challenge_id: challenge.challenge_id, signature });
+  return token;
+}
+
+describe("with a full disk", () => {
+  it("operators sign in, read and sign out, and each of it is in the audit log", async () => {
+    const { test, signer } = await startFull();
+    const { orchestrator } = test;
+    const caller = await orchestrator.access.authenticate(await signIn(test, signer));
+    expect((await orchestrator.operators.list(caller)).items).toHaveLength(1);
+    await expect(orchestrator.audit.setRetention(caller, { retention_days: 5 })).rejects.toMatchObject({
+      code: "STORAGE_FULL",
+    });
+    await orchestrator.access.signOut(caller);
+    const types = (await orchestrator.audit.list(systemCaller)).items.map((event) => event.event_type);
+    expect(types.slice(0, 2)).toEqual(["operator.signedOut", "operator.signedIn"]);
+    await test[Symbol.asyncDispose]();
+  });
+
+  it("nobody else can use the reserve up", async () => {
+    const { test, data, signer } = await startFull();
+    const before = data.reserveBytes;
+    const stranger = nodeCrypto.createSigner(nodeCrypto.createSigningKeyPair().secretKey);
+    for (let n = 0; n < 5; n++) {
+      await expect(signIn(test, stranger)).rejects.toMatchObject({ code: "STORAGE_FULL" });
+      await expect(signIn(test, signer, stranger)).rejects.toMatchObject({ code: "STORAGE_FULL" });
+    }
+    expect(data.reserveBytes).toBe(before);
+    await signIn(test, signer);
+    expect(data.reserveBytes).toBeLessThan(before);
+    await test[Symbol.asyncDispose]();
+  });
+
+  it("a sign-in is refused clearly once the reserve is used up, too", async () => {
+    const { test, data, signer } = await startFull();
+    data.reserveBytes = 0;
+    await expect(signIn(test, signer)).rejects.toMatchObject({ code: "STORAGE_FULL" });
+    data.freeBytes = Infinity;
+    await signIn(test, signer);
+    await test[Symbol.asyncDispose]();
+  });
+
+  it("an Admin prunes the audit log to make space", async () => {
+    const { test } = await startFull();
+    const before = new Date(test.clock.now() + 1_000).toISOString();
+    expect((await test.orchestrator.audit.prune(systemCaller, { before })).deleted).toBeGreaterThan(0);
+    expect(await test.orchestrator.audit.verify(systemCaller)).toMatchObject({ valid: true });
+    await test[Symbol.asyncDispose]();
+  });
+
+  it("the status is degraded and says why, and heals", async () => {
+    const { test, data } = await startFull();
+    const { status } = test.orchestrator;
+    expect(await status.get(systemCaller)).toMatchObject({
+      status: "degraded",
+      checks: [{ name: "storage", status: "failed", detail: expect.stringContaining("STORAGE_FULL") }],
+    });
+    await status.checkReady();
+    data.freeBytes = 1_000_000;
+    expect(await status.get(systemCaller)).toMatchObject({ status: "ok" });
+    await test[Symbol.asyncDispose]();
+  });
+});

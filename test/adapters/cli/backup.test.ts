@@ -1,0 +1,118 @@
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { FileStorage, MemoryStorage, systemCaller } from "fleetwright";
+import type { Storage } from "fleetwright";
+import { createKeyFile } from "fleetwright/client/node";
+import { startServer } from "fleetwright/h3";
+import { runIn, startCommandLine, type CommandLine } from "../../support/command-line.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+
+async function startOn(storage: Storage): Promise<CommandLine> {
+  const commandLine = await startCommandLine({ storage });
+  await commandLine.print("login", "--key", commandLine.key);
+  return commandLine;
+}
+
+/** A server with a module, and a backup of it. */
+async function backedUp(): Promise<CommandLine & { file: string; dataDir: string }> {
+  const dataDir = join(temporaryFolder(), "data");
+  const commandLine = await startOn(new FileStorage({ folder: dataDir }));
+  const { server, folder, print } = commandLine;
+  const content = "name: motd\nresources: []\n";
+  await server.orchestrator.modules.upload(systemCaller, { content });
+  const file = join(folder, "fleet.backup");
+  await print("backup", file);
+  return { ...commandLine, file, dataDir };
+}
+
+describe("a backup of a running server", () => {
+  it("is one file for its owner alone, and verifies", async () => {
+    const { file, print, folder } = await backedUp();
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(readdirSync(folder).filter((name) => name.includes("fleet.backup"))).toEqual(["fleet.backup"]);
+    const summary = JSON.parse(await print("backup", "verify", file, "--json")) as { documents: number };
+    expect(summary.documents).toBeGreaterThan(3);
+  });
+
+  it("is restored into a server with the same key, operators, modules and audit log", async () => {
+    const { file, print, server, key } = await backedUp();
+    const dataDir = join(temporaryFolder(), "restored");
+    await print("restore", file, "--data-dir", dataDir);
+    await using restored = await startServer({
+      storage: new FileStorage({ folder: dataDir }),
+      listen: { port: 0 },
+    });
+    expect(restored.orchestrator.publicKey).toEqual(server.orchestrator.publicKey);
+    const user = temporaryFolder();
+    expect(await runIn(user, ["login", "--key", key], restored.url)).toMatchObject({ code: 0 });
+    expect((await runIn(user, ["modules", "list"])).stdout).toContain("motd");
+    expect(await runIn(user, ["audit", "verify"])).toMatchObject({ code: 0 });
+    expect((await runIn(user, ["audit", "list"])).stdout).toContain("storage.backedUp");
+  });
+
+  it("is an Admin's business", async () => {
+    const { print, server } = await startOn(new FileStorage({ folder: temporaryFolder() }));
+    const user = temporaryFolder();
+    const { publicKey } = createKeyFile(join(user, "key"));
+    await print("operators", "add", "ada", publicKey, "--role", "Operator");
+    await runIn(user, ["login", "--key", join(user, "key")], server.url);
+    const file = join(user, "fleet.backup");
+    expect(await runIn(user, ["backup", file])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("FORBIDDEN"),
+    });
+    expect(readdirSync(user).filter((name) => name.includes("backup"))).toEqual([]);
+  });
+
+  it("takes the place of no other file", async () => {
+    const { run, file } = await backedUp();
+    const before = readFileSync(file);
+    expect(await run("backup", file)).toMatchObject({ code: 2, stderr: expect.stringContaining("EEXIST") });
+    expect(readFileSync(file).equals(before)).toBe(true);
+  });
+
+  it("is refused by a storage that makes none", async () => {
+    const { run, folder } = await startOn(new MemoryStorage());
+    expect(await run("backup", join(folder, "x"))).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("NOT_FOUND"),
+    });
+    expect(existsSync(join(folder, "x"))).toBe(false);
+  });
+});
+
+describe("restore and verify", () => {
+  it("name the damaged entry", async () => {
+    const { run, file, folder } = await backedUp();
+    const content = readFileSync(file);
+    const at = content.indexOf('"logs/audit/') + 300;
+    content[at] = (content[at] ?? 0) ^ 1;
+    writeFileSync(file, content);
+    for (const command of [
+      ["backup", "verify", file],
+      ["restore", file, "--data-dir", join(folder, "new")],
+    ]) {
+      expect(await run(...command)).toMatchObject({
+        code: 1,
+        stderr: expect.stringMatching(/STORAGE_CORRUPT: .*logs\/audit\/000000000001\.jsonl does not match/),
+      });
+    }
+  });
+
+  it("leave a folder that is not empty as it is", async () => {
+    const { run, file, dataDir } = await backedUp();
+    expect(await run("restore", file, "--data-dir", dataDir)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("ALREADY_EXISTS"),
+    });
+  });
+
+  it("say which file can't be read", async () => {
+    const { run } = await startCommandLine();
+    expect(await run("backup", "verify", "/nowhere")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("ENOENT"),
+    });
+  });
+});
