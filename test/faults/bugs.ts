@@ -41,8 +41,8 @@ export const lostSyncs: readonly Bug[] = [
   {
     name: "what a killed process left in the journal is not synced",
     file: journal,
-    from: `    await file.sync();\n    return { number, path, file, end };`,
-    to: `    return { number, path, file, end };`,
+    from: `    await file.sync();\n    await this.#refill(`,
+    to: `    await this.#refill(`,
     tests: powerLoss,
   },
   {
@@ -80,8 +80,8 @@ export const lostSyncs: readonly Bug[] = [
   {
     name: "a full log segment is not synced before the next one is begun",
     file: logFile,
-    from: `    await this.#sync();\n    const name`,
-    to: `    const name`,
+    from: `    await this.#sync();\n    const path`,
+    to: `    const path`,
     tests: powerLoss,
   },
   {
@@ -115,8 +115,8 @@ export const lostSyncs: readonly Bug[] = [
   {
     name: "the removal of a blob is not synced",
     file: blobs,
-    from: `      await this.#disk.remove(path);\n      await this.#disk.syncFolder(this.#folder);`,
-    to: `      await this.#disk.remove(path);`,
+    from: `      else await this.#disk.remove(path);\n      await this.#disk.syncFolder(this.#folder);`,
+    to: `      else await this.#disk.remove(path);`,
     tests: powerLoss,
   },
   {
@@ -129,15 +129,15 @@ export const lostSyncs: readonly Bug[] = [
   {
     name: "names that a killed process left among the blobs are not synced",
     file: folder,
-    from: `[logsFolder, blobsFolder]) await disk.syncFolder(path)`,
-    to: `[logsFolder]) await disk.syncFolder(path)`,
+    from: `["logs", "blobs"]) await disk.syncFolder`,
+    to: `["logs"]) await disk.syncFolder`,
     tests: [...powerLoss, ...systemCalls],
   },
   {
     name: "names of logs that a killed process left are not synced",
     file: folder,
-    from: `[logsFolder, blobsFolder]) await disk.syncFolder(path)`,
-    to: `[blobsFolder]) await disk.syncFolder(path)`,
+    from: `["logs", "blobs"]) await disk.syncFolder`,
+    to: `["blobs"]) await disk.syncFolder`,
     tests: systemCalls,
   },
   {
@@ -234,15 +234,15 @@ export const plainBugs: readonly Bug[] = [
   {
     name: "a commit is applied before it is written",
     file: "lib/storage/file/commit-pump.ts",
-    from: `        await this.#target.write(batch.effects);`,
-    to: `        this.#target.apply(batch.effects);\n        await this.#target.write(batch.effects);`,
+    from: `        await this.#target.write(batch.effects, { reserve });`,
+    to: `        this.#target.apply(batch.effects);\n        await this.#target.write(batch.effects, { reserve });`,
     tests: ["test/storage/failures.test.ts"],
   },
   {
     name: "a commit resolves before it is written",
     file: "lib/storage/file/commit-pump.ts",
-    from: `        await this.#target.write(batch.effects);`,
-    to: `        for (const { settled } of settle) settled();\n        await this.#target.write(batch.effects);`,
+    from: `        await this.#target.write(batch.effects, { reserve });`,
+    to: `        for (const { settled } of settle) settled();\n        await this.#target.write(batch.effects, { reserve });`,
     tests: powerLoss,
   },
   {
@@ -276,7 +276,7 @@ export const plainBugs: readonly Bug[] = [
   {
     name: "a torn end is not cut off",
     file: journal,
-    from: `    if (!isBlankFrom(content, end)) await file.truncate(end);\n`,
+    from: `    if (isTorn) await file.truncate(end);\n`,
     tests: powerLoss,
   },
   {
@@ -302,7 +302,7 @@ export const plainBugs: readonly Bug[] = [
   },
   {
     name: "the snapshot leaves its last collection out",
-    file: snapshot,
+    file: "lib/storage/file/snapshot-text.ts",
     from: `Object.entries(collections)) {`,
     to: `Object.entries(collections).slice(0, -1)) {`,
     tests: powerLoss,

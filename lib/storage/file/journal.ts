@@ -281,5 +281,4 @@ async function fillWithZeros(file: DiskFile, from: number, to: number): Promise<
   for (let at = from; at < to; at += zeroBlock.length) {
     await file.write(zeroBlock.subarray(0, to - at), at);
   }
-  await file.sync();
 }
