@@ -37,8 +37,5 @@ describe("the memory storage", () => {
 });
 
 describe("the file storage", () => {
-  for (const { name, promise, needs, run } of storageConformance(createFile)) {
-    // It keeps no series.
-    test.skipIf(needs === "series")(`${promise}. ${name}`, run);
-  }
+  for (const { name, promise, run } of storageConformance(createFile)) test(`${promise}. ${name}`, run);
 });

@@ -186,7 +186,11 @@ class Replay {
   }
 
   result(): JournalContent {
-    const heads = [...this.#heads].map(([id, { owner, parts }]) => ({ id, owner, bytes: Buffer.concat(parts) }));
+    const heads = [...this.#heads].map(([id, { owner, parts }]) => ({
+      id,
+      owner,
+      bytes: Buffer.concat(parts),
+    }));
     return { heads: heads.toSorted((a, b) => a.id - b.id), trims: this.#trims };
   }
 

@@ -127,8 +127,7 @@ export function readRows(bytes: Uint8Array): SampleRow[] {
   while (!input.atEnd) {
     const index = input.unsigned();
     const shape =
-      columns.shapes[index] ??
-      columns.addShape(Array.from({ length: input.unsigned() }, () => input.text()));
+      columns.shapes[index] ?? columns.addShape(Array.from({ length: input.unsigned() }, () => input.text()));
     const at = readValue(input, columns, 0);
     const values: [string, number][] = shape.names.map((name, i) => [
       name,

@@ -8,7 +8,16 @@ import type { SampleRow } from "../../../../lib/storage/storage.ts";
 const decimals = fc
   .tuple(fc.integer({ min: -1e9, max: 1e9 }), fc.integer({ min: 0, max: 11 }))
   .map(([n, scale]) => n / 10 ** scale);
-const corners = fc.constantFrom(-0, 0, 5e-324, Number.MAX_VALUE, -Number.MAX_VALUE, 2 ** 49, -(2 ** 49), 2 ** 53);
+const corners = fc.constantFrom(
+  -0,
+  0,
+  5e-324,
+  Number.MAX_VALUE,
+  -Number.MAX_VALUE,
+  2 ** 49,
+  -(2 ** 49),
+  2 ** 53,
+);
 const value = fc.oneof(
   { weight: 6, arbitrary: decimals },
   { weight: 3, arbitrary: fc.integer({ min: 0, max: 2 ** 48 }) },
@@ -20,7 +29,10 @@ const time = fc.oneof(
   { weight: 1, arbitrary: value },
 );
 const name = fc.oneof(fc.constantFrom("cpu", "memory", "load", "disk"), fc.string({ unit: "binary" }));
-const row: fc.Arbitrary<SampleRow> = fc.record({ at: time, values: fc.dictionary(name, value, { maxKeys: 6 }) });
+const row: fc.Arbitrary<SampleRow> = fc.record({
+  at: time,
+  values: fc.dictionary(name, value, { maxKeys: 6 }),
+});
 const rows = fc.array(row, { maxLength: 60 });
 
 /** As text in which minus zero differs from zero and names are in order. */
