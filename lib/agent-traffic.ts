@@ -42,11 +42,7 @@ export function createAgentTraffic(
 
   return {
     admit: (introduction) => agents.enrolment.admit(introduction),
-    connected(introduction, admission) {
-      agents.enrolment.connected(introduction);
-      if (admission.status === "approved") agents.announce(introduction.node_id);
-      return Promise.resolve();
-    },
+    connected: ({ node_id }, admission) => agents.connected(node_id, admission),
     message: hear,
     // Streams are of terminals, which this version does not open.
     stream: () => Promise.resolve(),

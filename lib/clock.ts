@@ -10,20 +10,29 @@ export interface Clock {
   now(): number;
   /** Milliseconds from some start, never backwards: use it for durations and deadlines. */
   monotonic(): number;
-  /** Calls back once after a delay in milliseconds. Does not keep the process alive. */
+  /** Calls back once after a delay in milliseconds. */
   setTimer(delayMs: number, callback: () => void): Timer;
 }
 
-/** The process's own clock. */
-export const systemClock: Clock = {
-  now: () => Date.now(),
-  monotonic: () => performance.now(),
-  setTimer(delayMs, callback) {
-    const timer = setTimeout(callback, delayMs);
-    timer.unref();
-    return { cancel: () => clearTimeout(timer) };
-  },
-};
+/**
+ * Makes a clock of the process's own time.
+ *
+ * @param keepsAlive - Whether the process lives as long as a timer is set: for a program that has nothing else to wait for.
+ */
+export function createSystemClock({ keepsAlive }: { keepsAlive: boolean }): Clock {
+  return {
+    now: () => Date.now(),
+    monotonic: () => performance.now(),
+    setTimer(delayMs, callback) {
+      const timer = setTimeout(callback, delayMs);
+      if (!keepsAlive) timer.unref();
+      return { cancel: () => clearTimeout(timer) };
+    },
+  };
+}
+
+/** The process's own clock. Its timers do not keep the process alive. */
+export const systemClock: Clock = createSystemClock({ keepsAlive: false });
 
 /** Writes an instant as RFC 3339 in UTC with milliseconds, the form of every timestamp at a boundary. */
 export function toTimestamp(atMs: number): string {

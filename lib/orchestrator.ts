@@ -75,6 +75,7 @@ export class Orchestrator {
   readonly status: StatusReport;
   readonly #context: Context;
   #ends: (() => Promise<void> | void)[] = [];
+  #starting: Promise<void> | null = null;
   #stopping: Promise<void> | null = null;
 
   constructor(options: OrchestratorOptions) {
@@ -97,7 +98,12 @@ export class Orchestrator {
    *
    * @throws {OrchestratorError} What {@link Storage.open} throws; `KEY_REFUSED` for an unusable key in `adminPublicKeys`.
    */
-  async start(): Promise<void> {
+  start(): Promise<void> {
+    this.#starting ??= this.#start();
+    return this.#starting;
+  }
+
+  async #start(): Promise<void> {
     const { storage, transport, clock, crypto, logger, options } = this.#context;
     await storage.open(storageSchema);
     this.#ends.push(() => storage.close());
@@ -107,21 +113,22 @@ export class Orchestrator {
       this.access.start(identity.secret);
       await this.operators.ensureAdmins(systemCaller, options.adminPublicKeys);
       await this.agents.load();
-      await this.operations.start();
       this.#ends.push(() => this.operations.stop());
+      await this.operations.start();
       this.#ends.push(this.audit.keepRetention());
       const handlers = createAgentTraffic(this.#context, this);
       await transport.start({ clock, crypto, logger, signer: identity.signer }, handlers);
       this.#ends.push(() => transport.stop());
     } catch (error) {
-      await this.stop();
+      await this.#stop();
       throw error;
     }
   }
 
   /** Lets agents go, waits for what is being written, and closes the storage. May be called twice; always settles. */
   stop(): Promise<void> {
-    this.#stopping ??= this.#stop();
+    // A stop that comes during the start ends what the start made, not the half that is there by then.
+    this.#stopping ??= (this.#starting ?? Promise.resolve()).catch(() => {}).then(() => this.#stop());
     return this.#stopping;
   }
 

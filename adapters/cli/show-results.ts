@@ -7,7 +7,7 @@ export function describeOperation(operation: OperationDetail): string {
   const { agent_name, kind, status, error, operation_id } = operation;
   const reason = error ? `: ${error.code}: ${error.message}` : "";
   return toLines([
-    toLine(`${agent_name}: ${kind} ${status} (${describeCounts(operation.counts)})${reason}`),
+    toLine(`${agent_name}: ${kind} ${status}${describeProgress(operation)}${reason}`),
     ...describeResults(operation.resources),
     `  operation ${operation_id}`,
   ]);
@@ -31,13 +31,22 @@ export function describeCounts(counts: Counts): string {
   return told.length === 0 ? "nothing to do" : told.join(", ");
 }
 
+/** Nothing while an operation is open: what it has done so far is told at its end. */
+function describeProgress(operation: Operation): string {
+  return isOpen(operation) ? "" : ` (${describeCounts(operation.counts)})`;
+}
+
+function isOpen({ status }: Operation): boolean {
+  return status === "queued" || status === "running";
+}
+
 /** Columns of a list of operations. */
 export const operationColumns = [
   ["OPERATION", (operation: Operation) => operation.operation_id],
   ["AGENT", (operation: Operation) => operation.agent_name],
   ["KIND", (operation: Operation) => operation.kind],
   ["STATUS", (operation: Operation) => operation.status],
-  ["RESULT", (operation: Operation) => describeCounts(operation.counts)],
+  ["RESULT", (operation: Operation) => (isOpen(operation) ? "-" : describeCounts(operation.counts))],
   ["CREATED", (operation: Operation) => operation.created_at],
 ] as const;
 

@@ -1,5 +1,8 @@
 /** Listens with an app, and stops in the right order. */
+import { once } from "node:events";
 import type { RequestListener, Server } from "node:http";
+import { createServer } from "node:net";
+import { createSecureContext } from "node:tls";
 import { OrchestratorError } from "fleetwright";
 import { listen } from "listhen";
 import type { Listener } from "listhen";
@@ -35,7 +38,8 @@ const timeouts = { headersTimeout: 20_000, requestTimeout: 60_000, keepAliveTime
  * Listens.
  *
  * @throws {OrchestratorError} `ADDRESS_IN_USE` when the port is taken or may not be used.
- * @throws {OrchestratorError} `CONFIGURATION_INVALID` for a host that is not loopback, without `tls` and `allowInsecure`.
+ * @throws {OrchestratorError} `CONFIGURATION_INVALID` for a host that is not loopback, without `tls` and `allowInsecure`;
+ * for a host that is not this machine; for a certificate and a key that can't be read or don't belong together.
  */
 export async function listenApp(app: App, options: ListenAppOptions): Promise<ListeningApp> {
   const { port, host = "127.0.0.1", tls, allowInsecure = false, graceMs = 10_000 } = options;
@@ -45,6 +49,7 @@ export async function listenApp(app: App, options: ListenAppOptions): Promise<Li
       message: `Listening at ${host} needs TLS, or allowInsecure where a proxy in front has it.`,
     });
   }
+  if (tls !== undefined) assertUsable(tls);
   const listener = await start(app.listener, {
     port,
     host,
@@ -105,12 +110,46 @@ async function start(
       clipboard: false,
     });
   } catch (cause) {
-    throw inUse(cause);
+    throw (await hasAddress(host)) ? inUse(cause) : noAddress(host, cause);
   }
   // listhen also takes another port in place of one that browsers refuse to talk to.
   if (port === 0 || started.address.port === port) return started;
   await started.close();
   throw inUse();
+}
+
+/** What TLS would say at the first connection, or listhen as a port that is taken. */
+function assertUsable(tls: { cert: string; key: string }): void {
+  try {
+    createSecureContext(tls);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new OrchestratorError("CONFIGURATION_INVALID", {
+      message: `The certificate and its private key can't be used: ${reason}.`,
+      cause,
+    });
+  }
+}
+
+/** Whether some port of this host can be listened at: listhen doesn't tell a taken port from an address of another machine. */
+async function hasAddress(host: string): Promise<boolean> {
+  const probe = createServer();
+  try {
+    probe.listen(0, host);
+    await once(probe, "listening");
+    return true;
+  } catch {
+    return false;
+  } finally {
+    probe.close();
+  }
+}
+
+function noAddress(host: string, cause: unknown): OrchestratorError {
+  return new OrchestratorError("CONFIGURATION_INVALID", {
+    message: `${host} is no address of this machine to listen at.`,
+    cause,
+  });
 }
 
 function isLoopbackHost(host: string): boolean {

@@ -5,6 +5,7 @@ import { fromHex, nodeIdOf } from "../crypto/encoding.ts";
 import { decodeBytes, parsePublicKey } from "../crypto/parse-public-key.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import { parseInput } from "../internal/parse-input.ts";
+import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { AnonymousCaller, Caller, CallOrigin, OperatorCaller } from "./caller.ts";
 import { Challenges } from "./challenges.ts";
 import { Operators } from "./operators.ts";
@@ -131,15 +132,14 @@ export class Access {
       role,
       session_id: this.#sessions.idOf(token),
     };
-    const seen = await this.operators.touch(operator_id);
-    await this.#context.commit(
-      { ...signedIn, ...(caller.origin && { origin: caller.origin }) },
-      [...writes, seen],
-      {
+    const from = { ...signedIn, ...(caller.origin && { origin: caller.origin }) };
+    await retryOnConflict(async () => {
+      const seen = await this.operators.touch(operator_id);
+      await this.#context.commit(from, [...writes, seen], {
         type: "operator.signedIn",
         summary: `Operator ${username} signed in`,
-      },
-    );
+      });
+    });
     return { token, expires_at: toTimestamp(expiresAtMs), operator };
   }
 

@@ -1,14 +1,16 @@
 import type { z } from "zod";
-import type { Context } from "../context.ts";
+import type { Context, EventInput } from "../context.ts";
 import type { EventSubject } from "../events.ts";
 import { parsePublicKey } from "../crypto/parse-public-key.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import type { Page } from "../internal/common-schemas.ts";
 import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
 import { parseInput } from "../internal/parse-input.ts";
+import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import { toSubject, type Caller } from "./caller.ts";
 import type { AdminsDocument, OperatorDocument } from "./documents.ts";
+import type { Role } from "./roles.ts";
 import {
   addOperatorInput,
   listOperatorsInput,
@@ -80,17 +82,19 @@ export class Operators {
         expected: 0,
       },
     ];
-    await this.#changeAdmins(
-      (ids) => (role === "Admin" ? [...ids, key.id] : ids),
-      writes,
-      (all) =>
-        this.#context.commit(caller, all, {
-          type: "operator.added",
-          target: asSubject(operator),
-          summary: `Operator ${username} was added as ${role}`,
-          metadata: { role, public_key: key.hex },
-        }),
-    );
+    const event: EventInput = {
+      type: "operator.added",
+      target: asSubject(operator),
+      summary: `Operator ${username} was added as ${role}`,
+      metadata: { role, public_key: key.hex },
+    };
+    const admins = (ids: string[]): string[] => (role === "Admin" ? [...ids, key.id] : ids);
+    await retryOnConflict(async () => {
+      const guard = await this.#changeAdmins(admins);
+      await this.#context.commit(caller, [...writes, ...guard], event).catch((error: unknown) => {
+        throw asDuplicate(error);
+      });
+    });
     return operator;
   }
 
@@ -102,6 +106,10 @@ export class Operators {
   async setRole(caller: Caller, input: z.input<typeof setRoleInput>): Promise<Operator> {
     await this.#context.authorize(caller, "operators.setRole");
     const { operator_id, role } = parseInput(setRoleInput, input);
+    return retryOnConflict(() => this.#setRole(caller, operator_id, role));
+  }
+
+  async #setRole(caller: Caller, operator_id: string, role: Role): Promise<Operator> {
     const stored = await this.#read(operator_id);
     if (stored.value.role === role) return stored.value;
     const operator = { ...stored.value, role };
@@ -116,17 +124,15 @@ export class Operators {
       ...(await this.#sessions.endAllOf(operator_id)),
     ];
     const others = (ids: string[]): string[] => ids.filter((id) => id !== operator_id);
-    await this.#changeAdmins(
-      (ids) => (role === "Admin" ? [...others(ids), operator_id] : others(ids)),
-      writes,
-      (all) =>
-        this.#context.commit(caller, all, {
-          type: "operator.roleChanged",
-          target: asSubject(operator),
-          summary: `Operator ${operator.username} is now ${role}`,
-          metadata: { before: stored.value.role, after: role },
-        }),
+    const guard = await this.#changeAdmins((ids) =>
+      role === "Admin" ? [...others(ids), operator_id] : others(ids),
     );
+    await this.#context.commit(caller, [...writes, ...guard], {
+      type: "operator.roleChanged",
+      target: asSubject(operator),
+      summary: `Operator ${operator.username} is now ${role}`,
+      metadata: { before: stored.value.role, after: role },
+    });
     return operator;
   }
 
@@ -138,22 +144,22 @@ export class Operators {
   async remove(caller: Caller, input: z.input<typeof operatorIdInput>): Promise<void> {
     await this.#context.authorize(caller, "operators.remove");
     const { operator_id } = parseInput(operatorIdInput, input);
+    await retryOnConflict(() => this.#remove(caller, operator_id));
+  }
+
+  async #remove(caller: Caller, operator_id: string): Promise<void> {
     const stored = await this.#read(operator_id);
     const writes: Write[] = [
       { kind: "delete", collection: "operators", key: operator_id, expected: stored.revision },
       { kind: "delete", collection: "operator_names", key: stored.value.username.toLowerCase() },
       ...(await this.#sessions.endAllOf(operator_id)),
     ];
-    await this.#changeAdmins(
-      (ids) => ids.filter((id) => id !== operator_id),
-      writes,
-      (all) =>
-        this.#context.commit(caller, all, {
-          type: "operator.removed",
-          target: asSubject(stored.value),
-          summary: `Operator ${stored.value.username} was removed`,
-        }),
-    );
+    const guard = await this.#changeAdmins((ids) => ids.filter((id) => id !== operator_id));
+    await this.#context.commit(caller, [...writes, ...guard], {
+      type: "operator.removed",
+      target: asSubject(stored.value),
+      summary: `Operator ${stored.value.username} was removed`,
+    });
   }
 
   /** Makes the given keys Admin where they are not known yet: how the first Admin comes to be. */
@@ -195,34 +201,22 @@ export class Operators {
     return stored;
   }
 
-  /** Commits a change together with the list of Admins it leaves, refusing an empty one; two changes at once can't both win. */
-  async #changeAdmins(
-    change: (ids: string[]) => string[],
-    writes: Write[],
-    commit: (writes: Write[]) => Promise<unknown>,
-  ): Promise<void> {
+  /** The write of the list of Admins that a change leaves, refusing an empty one; of two at once, one conflicts. */
+  async #changeAdmins(change: (ids: string[]) => string[]): Promise<Write[]> {
     const stored = await this.#context.storage.get<AdminsDocument>("admins", "all");
     const before = stored?.value.operator_ids ?? [];
     const after = change(before);
     if (before.length > 0 && after.length === 0) throw new OrchestratorError("LAST_ADMIN");
-    const guard: Write = {
-      kind: "put",
-      collection: "admins",
-      key: "all",
-      value: { operator_ids: after },
-      expected: stored?.revision ?? 0,
-    };
-    try {
-      await commit([...writes, guard]);
-    } catch (error) {
-      throw asDuplicate(error);
-    }
+    if (after.length === before.length && after.every((id, at) => id === before[at])) return [];
+    const value = { operator_ids: after };
+    return [{ kind: "put", collection: "admins", key: "all", value, expected: stored?.revision ?? 0 }];
   }
 }
 
 /** A conflict on a document that had to be new means that somebody has that key or name. */
 function asDuplicate(error: unknown): unknown {
-  if (!isOrchestratorError(error, "REVISION_CONFLICT") || error.details["expected"] !== 0) return error;
+  if (!isOrchestratorError(error, "REVISION_CONFLICT") || error.details["collection"] === "admins")
+    return error;
   const what = error.details["collection"] === "operator_names" ? "username" : "public key";
   return new OrchestratorError("ALREADY_EXISTS", {
     message: `An operator with this ${what} exists.`,

@@ -2,7 +2,8 @@ import type { Context } from "../context.ts";
 import { toHex, toUtf8 } from "../crypto/encoding.ts";
 import { toBase64Url } from "../internal/base64url.ts";
 import { OrchestratorError } from "../errors.ts";
-import type { DocumentPage, StoredDocument, Write } from "../storage/storage.ts";
+import { eachDocument } from "../internal/each-document.ts";
+import type { StoredDocument, Write } from "../storage/storage.ts";
 import type { SessionDocument } from "./documents.ts";
 
 /** How often the time of last use is written: often enough for the idle limit, seldom enough to cost nothing. */
@@ -49,18 +50,9 @@ export class Sessions {
   /** The writes that end every session of an operator. */
   async endAllOf(operatorId: string): Promise<Write[]> {
     const writes: Write[] = [];
-    let after: string | null = null;
-    do {
-      const query = {
-        index: "by_operator",
-        equals: [operatorId],
-        limit: 1000,
-        ...(after !== null && { after }),
-      };
-      const page: DocumentPage = await this.#context.storage.list("sessions", query);
-      writes.push(...page.items.map((item) => toDelete(item.key)));
-      after = page.next;
-    } while (after !== null);
+    const query = { index: "by_operator", equals: [operatorId] };
+    for await (const { key } of eachDocument(this.#context.storage, "sessions", query))
+      writes.push(toDelete(key));
     return writes;
   }
 

@@ -28,7 +28,7 @@ export interface AgentOptions {
   host?: Host;
   /** Types of resources to know. Default: all that ship with the package. */
   types?: ResourceTypes;
-  /** Default: the process's clock. */
+  /** Default: the process's clock; the agent then keeps the process alive until it is stopped. */
   clock?: Clock;
   /** Default: `node:crypto`. */
   crypto?: Crypto;

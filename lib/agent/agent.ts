@@ -15,7 +15,7 @@ import type { Crypto } from "../crypto/crypto.ts";
 import type { Logger } from "../logger.ts";
 import type { AgentStatus } from "../wire/handshake-messages.ts";
 import type { AgentMessage } from "../wire/messages.ts";
-import { systemClock, toTimestamp } from "../clock.ts";
+import { createSystemClock, toTimestamp } from "../clock.ts";
 import { nodeCrypto } from "../crypto/node-crypto.ts";
 import { OrchestratorError, isOrchestratorError } from "../errors.ts";
 import { LocalHost } from "../host/local-host.ts";
@@ -62,7 +62,7 @@ export class Agent {
   /** @throws {OrchestratorError} `CONFIGURATION_INVALID` without exactly one of `url` and `dial`. */
   constructor(options: AgentOptions) {
     this.#options = { ...options, dial: dialOf(options) };
-    this.#clock = options.clock ?? systemClock;
+    this.#clock = options.clock ?? createSystemClock({ keepsAlive: true });
     this.#logger = options.logger ?? silentLogger;
   }
 
@@ -78,11 +78,12 @@ export class Agent {
 
   /**
    * Puts in order what an earlier process left, then begins to dial. Resolves before there is a connection. Called once.
+   * From then on the agent keeps its process alive until it is stopped, also while its orchestrator can't be reached.
    *
    * @throws {OrchestratorError} `STORAGE_LOCKED` where another agent uses the state folder; `STORAGE_CORRUPT` for damaged
    * files in it; `STORAGE_FULL`, `STORAGE_FAILED`.
    * @throws {OrchestratorError} `ORCHESTRATOR_KEY_CHANGED` where another key than `orchestratorKey` is pinned;
-   * `KEY_REFUSED` where it is no key.
+   * `KEY_REFUSED` where it is no key; `CONFIGURATION_INVALID` where `root` is no folder.
    */
   async start(): Promise<void> {
     if (this.#isStarted)

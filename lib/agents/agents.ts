@@ -2,12 +2,14 @@ import type { z } from "zod";
 import { toSubject, type Caller } from "../access/caller.ts";
 import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
-import { OrchestratorError } from "../errors.ts";
+import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import type { Page } from "../internal/common-schemas.ts";
 import { parseInput } from "../internal/parse-input.ts";
+import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import { parseSelector } from "../selectors/parse.ts";
 import type { Selector, SelectorTarget } from "../selectors/selector.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
+import type { Admission } from "../transport/transport.ts";
 import { asNameTaken, findFreeName, takeName, toAgentName } from "./agent-names.ts";
 import { listAgents } from "./agent-list.ts";
 import type { AgentDocument } from "./documents.ts";
@@ -27,9 +29,17 @@ export interface AgentWatcher {
   /** An approved agent has a connection. */
   available(nodeId: string): void;
   /** An agent was rejected or removed: what it was to do is over. */
-  dismissed(nodeId: string): Promise<void>;
+  dismissed(nodeId: string): void;
   /** What else to delete in the step that forgets an agent. */
   forget(nodeId: string): Write[];
+}
+
+/** What an operator decides about an agent. */
+interface Decision {
+  status: "approved" | "rejected";
+  name: string | undefined;
+  /** How often it was tried before. */
+  retries: number;
 }
 
 /** The machines of the fleet, each known by its agent. */
@@ -95,14 +105,20 @@ export class Agents {
   async setStatus(caller: Caller, input: z.input<typeof setStatusInput>): Promise<Agent> {
     await this.#context.authorize(caller, "agents.setStatus");
     const { node_id, status, name } = parseInput(setStatusInput, input);
-    const before = await this.#registry.read(node_id);
+    const after = await retryOnConflict((retries) =>
+      this.#changeStatus(caller, node_id, { status, name, retries }),
+    );
+    await this.#enforce(after);
+    return this.#toAgent(after);
+  }
+
+  async #changeStatus(caller: Caller, nodeId: string, decision: Decision): Promise<AgentDocument> {
+    const { status } = decision;
+    const before = await this.#registry.read(nodeId);
     if (before.value.status === status) {
       throw new OrchestratorError("INVALID_TRANSITION", { message: `The agent is ${status} already.` });
     }
-    const { after, writes } = await this.#decide(caller, before.value, {
-      status,
-      ...(name !== undefined && { name }),
-    });
+    const { after, writes } = await this.#decide(caller, before.value, decision);
     const event = {
       type: status === "approved" ? "agent.approved" : "agent.rejected",
       target: agentSubject(after),
@@ -110,10 +126,10 @@ export class Agents {
       metadata: { before: before.value.status, after: status },
     } as const;
     await this.#registry.write(caller, { before, after, writes, event }).catch((error: unknown) => {
-      throw asNameTaken(error, after.name ?? "");
+      // A name that nobody asked for is made anew.
+      throw decision.name === undefined ? error : asNameTaken(error, decision.name);
     });
-    await this.#enforce(after);
-    return this.#toAgent(after);
+    return after;
   }
 
   /**
@@ -124,18 +140,31 @@ export class Agents {
   async remove(caller: Caller, input: z.input<typeof agentIdInput>): Promise<void> {
     await this.#context.authorize(caller, "agents.remove");
     const { node_id } = parseInput(agentIdInput, input);
-    const agent = await this.#registry.read(node_id);
-    if (agent.value.status !== "rejected") {
-      throw new OrchestratorError("INVALID_TRANSITION", { message: "Only a rejected agent can be removed." });
-    }
-    await this.#registry.remove(caller, agent, {
-      writes: this.#watchers.flatMap((watcher) => watcher.forget(node_id)),
-      event: {
-        type: "agent.removed",
-        target: agentSubject(agent.value),
-        summary: `Agent ${agent.value.name ?? agent.value.hostname} was removed`,
-      },
+    await retryOnConflict(async () => {
+      const agent = await this.#registry.read(node_id);
+      if (agent.value.status !== "rejected") {
+        throw new OrchestratorError("INVALID_TRANSITION", {
+          message: "Only a rejected agent can be removed.",
+        });
+      }
+      await this.#registry.remove(caller, agent, {
+        writes: this.#watchers.flatMap((watcher) => watcher.forget(node_id)),
+        event: {
+          type: "agent.removed",
+          target: agentSubject(agent.value),
+          summary: `Agent ${agent.value.name ?? agent.value.hostname} was removed`,
+        },
+      });
     });
+  }
+
+  /** An admitted agent has a connection. */
+  async connected(nodeId: string, admission: Admission): Promise<void> {
+    const { value: agent } = await this.#registry.read(nodeId);
+    this.enrolment.connected(agent);
+    if (admission.status === "approved") this.#announce(nodeId);
+    // Approved while it was being admitted, when it had no connection yet to hear of it.
+    else if (agent.status === "approved") await this.#enforce(agent);
   }
 
   /** Has a watcher told about agents that may be given work. */
@@ -143,8 +172,7 @@ export class Agents {
     this.#watchers.push(watcher);
   }
 
-  /** Tells the watchers that an approved agent has a connection. */
-  announce(nodeId: string): void {
+  #announce(nodeId: string): void {
     for (const watcher of this.#watchers) watcher.available(nodeId);
   }
 
@@ -179,7 +207,7 @@ export class Agents {
   async #decide(
     caller: Caller,
     before: Readonly<AgentDocument>,
-    decision: { status: "approved" | "rejected"; name?: string },
+    decision: Decision,
   ): Promise<{ after: AgentDocument; writes: Write[] }> {
     if (decision.name !== undefined && before.name !== undefined && decision.name !== before.name) {
       throw new OrchestratorError("INVALID_TRANSITION", {
@@ -190,25 +218,39 @@ export class Agents {
     const approval = { approved_at: this.#context.timestamp(), approved_by: toSubject(caller).name };
     const after: AgentDocument = { ...before, status: "approved", ...approval };
     if (before.name !== undefined) return { after, writes: [] };
-    const name = decision.name ?? (await findFreeName(this.#context.storage, toAgentName(before.hostname)));
+    const name = decision.name ?? (await this.#nameFor(before, decision.retries));
     return { after: { ...after, name }, writes: [takeName(name, before.node_id)] };
   }
 
+  /** A name that nobody has. Where others keep taking it in the same moment, the agent's id makes it its own. */
+  #nameFor({ hostname, node_id }: Readonly<AgentDocument>, retries: number): Promise<string> {
+    const wanted = toAgentName(hostname);
+    const name = retries < 3 ? wanted : `${wanted.slice(0, 55)}-${node_id.slice(0, 8)}`;
+    return findFreeName(this.#context.storage, name);
+  }
+
   /** Makes a decision count for a connection that is there. */
-  async #enforce(agent: AgentDocument): Promise<void> {
+  async #enforce(agent: Readonly<AgentDocument>): Promise<void> {
     if (agent.status === "rejected") {
       await this.#context.transport.disconnect(agent.node_id, "rejected");
-      for (const watcher of this.#watchers) await watcher.dismissed(agent.node_id);
+      for (const watcher of this.#watchers) watcher.dismissed(agent.node_id);
       return;
     }
     if (!this.#context.transport.isConnected(agent.node_id)) return;
-    await this.#context.transport.send(agent.node_id, {
+    const message = {
       type: "status",
       id: this.#context.ids.next(),
       not_after: toTimestamp(this.#context.clock.now() + 60_000),
       status: "approved",
-    });
-    this.announce(agent.node_id);
+    } as const;
+    try {
+      await this.#context.transport.send(agent.node_id, message);
+    } catch (error) {
+      // It left in this moment; the decision is on disk, and the agent hears of it when it comes again.
+      if (!isOrchestratorError(error, "AGENT_OFFLINE")) throw error;
+      return;
+    }
+    this.#announce(agent.node_id);
   }
 
   #toAgent(agent: Readonly<AgentDocument>): Agent {

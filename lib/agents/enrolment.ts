@@ -9,7 +9,8 @@ import { systemCaller } from "../access/caller.ts";
 import type { Context } from "../context.ts";
 import type { Admission, AgentIntroduction } from "../transport/transport.ts";
 import type { AgentMessage, MessageOf } from "../wire/messages.ts";
-import { isOrchestratorError, OrchestratorError } from "../errors.ts";
+import { OrchestratorError } from "../errors.ts";
+import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { AgentDocument } from "./documents.ts";
 import { agentSubject, type AgentRegistry } from "./registry.ts";
 
@@ -31,11 +32,11 @@ export class Enrolment {
   }
 
   /** An admitted agent has a connection. */
-  connected(introduction: AgentIntroduction): void {
+  connected(agent: Readonly<AgentDocument>): void {
     this.#context.publish(systemCaller, {
       type: "agent.connected",
-      target: { type: "agent", id: introduction.node_id, name: introduction.hostname },
-      summary: `Agent ${introduction.hostname} connected`,
+      target: agentSubject(agent),
+      summary: `Agent ${agent.name ?? agent.hostname} connected`,
     });
   }
 
@@ -94,16 +95,11 @@ export class Enrolment {
 
   /** Changes an agent's document, again where somebody else changed it at the same time. */
   async #update(nodeId: string, change: (before: AgentDocument) => AgentDocument | null): Promise<void> {
-    for (let attempt = 1; ; attempt += 1) {
+    return retryOnConflict(async () => {
       const before = await this.#registry.find(nodeId);
       const after = before && change(before.value);
-      if (!after) return;
-      try {
-        return await this.#registry.write(systemCaller, { before, after });
-      } catch (error) {
-        if (!isOrchestratorError(error, "REVISION_CONFLICT") || attempt === 5) throw error;
-      }
-    }
+      if (after) await this.#registry.write(systemCaller, { before, after });
+    });
   }
 }
 

@@ -5,6 +5,7 @@ import { OrchestratorError } from "../errors.ts";
 import type { EventSubject } from "../events.ts";
 import type { Selector, SelectorTarget } from "../selectors/selector.ts";
 import { SelectorIndex } from "../selectors/selector-index.ts";
+import { eachDocument } from "../internal/each-document.ts";
 import type { JsonObject } from "../internal/json.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import type { Attributes } from "../wire/messages.ts";
@@ -22,18 +23,9 @@ export class AgentRegistry {
 
   /** Reads every agent once, at the start, to build the index. */
   async load(): Promise<void> {
-    const { storage } = this.#context;
-    let after: string | undefined;
-    do {
-      const page = await storage.list<AgentDocument>("agents", {
-        limit: 1000,
-        ...(after !== undefined && { after }),
-      });
-      for (const { value } of page.items) {
-        this.#setIndex(value, await this.attributes(value.node_id));
-      }
-      after = page.next ?? undefined;
-    } while (after !== undefined);
+    for await (const { value } of eachDocument<AgentDocument>(this.#context.storage, "agents")) {
+      this.#setIndex(value, await this.attributes(value.node_id));
+    }
   }
 
   find(nodeId: string): Promise<StoredDocument<AgentDocument> | null> {

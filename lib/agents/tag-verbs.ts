@@ -1,9 +1,10 @@
 import type { z } from "zod";
 import type { Caller } from "../access/caller.ts";
 import type { Context } from "../context.ts";
-import { isOrchestratorError, OrchestratorError } from "../errors.ts";
+import { OrchestratorError } from "../errors.ts";
 import type { Permission } from "../access/permissions.ts";
 import { parseInput } from "../internal/parse-input.ts";
+import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { Tags } from "./documents.ts";
 import { agentSubject, type AgentRegistry } from "./registry.ts";
 import { removeTagInput, replaceTagsInput, setTagInput, tagsSchema, type TagList } from "./schemas.ts";
@@ -67,24 +68,20 @@ export class TagVerbs {
 
   /** Changes the tags, again where somebody else changed the agent at the same time. */
   async #change(caller: Caller, nodeId: string, change: (tags: Tags) => Tags): Promise<Tags> {
-    for (let attempt = 1; ; attempt += 1) {
+    return retryOnConflict(async () => {
       const before = await this.#registry.read(nodeId);
       const tags = parseInput(tagsSchema, change({ ...before.value.tags }));
-      try {
-        await this.#registry.write(caller, {
-          before,
-          after: { ...before.value, tags },
-          event: {
-            type: "agent.tagsChanged",
-            target: agentSubject(before.value),
-            summary: `The tags of ${before.value.name ?? before.value.hostname} changed`,
-            metadata: { before: before.value.tags, after: tags },
-          },
-        });
-        return tags;
-      } catch (error) {
-        if (!isOrchestratorError(error, "REVISION_CONFLICT") || attempt === 5) throw error;
-      }
-    }
+      await this.#registry.write(caller, {
+        before,
+        after: { ...before.value, tags },
+        event: {
+          type: "agent.tagsChanged",
+          target: agentSubject(before.value),
+          summary: `The tags of ${before.value.name ?? before.value.hostname} changed`,
+          metadata: { before: before.value.tags, after: tags },
+        },
+      });
+      return tags;
+    });
   }
 }

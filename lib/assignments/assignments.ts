@@ -6,8 +6,10 @@ import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import type { EventType } from "../events.ts";
 import type { Page } from "../internal/common-schemas.ts";
 import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
+import { eachDocument } from "../internal/each-document.ts";
 import type { JsonObject } from "../internal/json.ts";
 import { parseInput } from "../internal/parse-input.ts";
+import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { Modules } from "../modules/modules.ts";
 import { matchesSelector } from "../selectors/match.ts";
 import { parseSelector } from "../selectors/parse.ts";
@@ -105,16 +107,18 @@ export class Assignments {
   async update(caller: Caller, input: z.input<typeof updateAssignmentInput>): Promise<Assignment> {
     await this.#context.authorize(caller, "assignments.update");
     const { name, description, selector, modules } = parseInput(updateAssignmentInput, input);
-    const stored = await this.read(name);
-    const document: AssignmentDocument = {
-      ...stored.value,
+    const changes = {
       ...(description !== undefined && { description }),
       ...(selector !== undefined && { selector: printSelector(parseSelector(selector)) }),
       ...(modules !== undefined && { modules }),
     };
-    await this.#modules.requireCompatible(document.modules);
-    await this.#write(caller, document, stored.revision);
-    return this.#toAssignment(document);
+    return retryOnConflict(async () => {
+      const stored = await this.read(name);
+      const document: AssignmentDocument = { ...stored.value, ...changes };
+      await this.#modules.requireCompatible(document.modules);
+      await this.#write(caller, document, stored.revision);
+      return this.#toAssignment(document);
+    });
   }
 
   /**
@@ -125,12 +129,14 @@ export class Assignments {
   async remove(caller: Caller, input: z.input<typeof assignmentNameInput>): Promise<void> {
     await this.#context.authorize(caller, "assignments.remove");
     const { name } = parseInput(assignmentNameInput, input);
-    const stored = await this.read(name);
-    await this.#context.commit(
-      caller,
-      [{ kind: "delete", collection: "assignments", key: name, expected: stored.revision }],
-      this.#event("assignment.removed", stored.value),
-    );
+    await retryOnConflict(async () => {
+      const stored = await this.read(name);
+      await this.#context.commit(
+        caller,
+        [{ kind: "delete", collection: "assignments", key: name, expected: stored.revision }],
+        this.#event("assignment.removed", stored.value),
+      );
+    });
   }
 
   /** Reads an assignment; `NOT_FOUND` where there is none. */
@@ -163,13 +169,8 @@ export class Assignments {
   }
 
   async *#all(): AsyncGenerator<Readonly<AssignmentDocument>> {
-    let after: string | undefined;
-    do {
-      const query = { limit: 1000, ...(after !== undefined && { after }) };
-      const page = await this.#context.storage.list<AssignmentDocument>("assignments", query);
-      for (const item of page.items) yield item.value;
-      after = page.next ?? undefined;
-    } while (after !== undefined);
+    for await (const { value } of eachDocument<AssignmentDocument>(this.#context.storage, "assignments"))
+      yield value;
   }
 
   #write(caller: Caller, document: AssignmentDocument, expected: number): Promise<unknown> {

@@ -3,13 +3,14 @@ import { systemCaller, type Caller } from "../access/caller.ts";
 import type { Context } from "../context.ts";
 import { auditLog } from "../context.ts";
 import { fromHex, toHex, toUtf8 } from "../crypto/encoding.ts";
+import { OrchestratorError } from "../errors.ts";
 import { eventTable, type OrchestratorEvent } from "../events.ts";
 import { canonicalJson } from "../internal/canonical-json.ts";
 import type { Page } from "../internal/common-schemas.ts";
 import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
 import type { JsonObject } from "../internal/json.ts";
 import { parseInput } from "../internal/parse-input.ts";
-import type { LogEntry, LogPage } from "../storage/storage.ts";
+import type { LogEntry, LogPage, StoredDocument } from "../storage/storage.ts";
 import {
   listAuditInput,
   pruneAuditInput,
@@ -37,7 +38,7 @@ export class Audit {
     await this.#context.authorize(caller, "audit.list");
     const { limit = 50, cursor, ...filter } = parseInput(listAuditInput, input);
     const bound = JSON.parse(JSON.stringify(filter)) as JsonObject;
-    let to = cursor === undefined ? undefined : Number(decodeCursor("audit", bound, cursor));
+    let to = cursor === undefined ? undefined : toSequence(decodeCursor("audit", bound, cursor));
     const items: AuditEvent[] = [];
     for (;;) {
       const page = await this.#context.storage.readLog<OrchestratorEvent>(auditLog, {
@@ -95,14 +96,25 @@ export class Audit {
   /** Recomputes the whole chain and names the first event that does not fit. Costs a read of every event. */
   async verify(caller: Caller): Promise<AuditVerification> {
     await this.#context.authorize(caller, "audit.verify");
-    const anchor = await this.#context.storage.get<Anchor>("settings", "audit_anchor");
+    for (;;) {
+      const anchor = await this.#context.storage.get<Anchor>("settings", "audit_anchor");
+      const verification = await this.#verifyFrom(anchor);
+      if (verification.valid) return verification;
+      // Old events may have been removed while they were read: then it is begun again.
+      const now = await this.#context.storage.get<Anchor>("settings", "audit_anchor");
+      if (now?.revision === anchor?.revision) return verification;
+    }
+  }
+
+  async #verifyFrom(anchor: StoredDocument<Anchor> | null): Promise<AuditVerification> {
     if (anchor && !this.#isSigned(anchor.value))
       return { valid: false, from_sequence: 1, to_sequence: 0, first_bad_sequence: 1, head_hash: noHash };
     let previous = anchor?.value.hash ?? noHash;
     let expected = (anchor?.value.sequence ?? 0) + 1;
     const first = expected;
     const range = () => ({ from_sequence: first, to_sequence: expected - 1, head_hash: previous });
-    let from: number | null = 1;
+    // What the anchor vouches for may still be there: the process may have ended between anchor and removal.
+    let from: number | null = first;
     while (from !== null) {
       const page: LogPage = await this.#context.storage.readLog(auditLog, { from, limit: 1000 });
       for (const entry of page.entries) {
@@ -112,12 +124,15 @@ export class Audit {
         expected += 1;
       }
       from = page.next;
+      if (from === null && page.head.sequence >= expected)
+        return { valid: false, ...range(), first_bad_sequence: expected };
     }
     return { valid: true, ...range() };
   }
 
   /** Removes, now and every hour, what is older than the retention. The function returned ends it. */
-  keepRetention(): () => void {
+  keepRetention(): () => Promise<void> {
+    let running: Promise<void> = Promise.resolve();
     let timer = this.#context.clock.setTimer(0, tick);
     const run = async (): Promise<void> => {
       const days = await this.#retentionDays();
@@ -125,10 +140,15 @@ export class Audit {
     };
     const context = this.#context;
     function tick(): void {
-      run().catch((error: unknown) => context.logger.error("Old audit events were not removed.", { error }));
+      running = run().catch((error: unknown) =>
+        context.logger.error("Old audit events were not removed.", { error }),
+      );
       timer = context.clock.setTimer(pruneEveryMs, tick);
     }
-    return () => timer.cancel();
+    return () => {
+      timer.cancel();
+      return running;
+    };
   }
 
   async #retentionDays(): Promise<number | null> {
@@ -218,6 +238,11 @@ function passes(event: Readonly<OrchestratorEvent>, filter: Filter): boolean {
   if (from !== undefined && at < Date.parse(from)) return false;
   if (to !== undefined && at >= Date.parse(to)) return false;
   return search === undefined || event.summary.toLowerCase().includes(search.toLowerCase());
+}
+
+function toSequence(position: string | number): number {
+  if (typeof position === "number" && Number.isSafeInteger(position)) return position;
+  throw new OrchestratorError("CURSOR_INVALID");
 }
 
 function toAuditEvent({ value, sequence, hash }: LogEntry<OrchestratorEvent>): AuditEvent {

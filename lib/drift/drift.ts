@@ -36,7 +36,7 @@ export class Drift {
     features.operations.onEnd("check", (operation) => this.#conclude(operation));
     features.agents.watch({
       available: () => {},
-      dismissed: () => Promise.resolve(),
+      dismissed: () => {},
       forget: (nodeId) => [{ kind: "delete", collection: "drift_states", key: nodeId }],
     });
   }

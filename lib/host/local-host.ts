@@ -41,6 +41,7 @@ export class LocalHost implements Host {
   readonly #users = new LocalUsers();
   readonly #clock: Clock;
 
+  /** @throws {OrchestratorError} `CONFIGURATION_INVALID` where `root` is no folder that can be entered. */
   constructor(options: LocalHostOptions) {
     this.#paths = new LocalPaths(options.root);
     this.#clock = options.clock ?? systemClock;

@@ -1,4 +1,4 @@
-import { realpathSync } from "node:fs";
+import { opendirSync, realpathSync } from "node:fs";
 import { basename, dirname, join, normalize } from "node:path";
 import { OrchestratorError } from "../errors.ts";
 import { errnoOf, hostError } from "./host-error.ts";
@@ -11,8 +11,9 @@ export class LocalPaths {
   /** The root folder, every link in it followed; null = the machine as it is. */
   readonly root: string | null;
 
+  /** @throws {OrchestratorError} `CONFIGURATION_INVALID` where the root folder is not there or can't be entered. */
   constructor(root?: string) {
-    this.root = root === undefined || root === "/" ? null : realpathSync.native(root);
+    this.root = root === undefined || root === "/" ? null : openRoot(root);
   }
 
   /**
@@ -40,6 +41,17 @@ export class LocalPaths {
     const folder = realFolder(this.resolve(path), path);
     if (folder === root || folder.startsWith(`${root}/`)) return folder;
     throw new OrchestratorError("PATH_OUTSIDE_ROOT", { details: { path } });
+  }
+}
+
+function openRoot(root: string): string {
+  try {
+    const real = realpathSync.native(root);
+    opendirSync(real).closeSync();
+    return real;
+  } catch (cause) {
+    const message = `The root folder ${root} can't be used: ${errnoOf(cause)}.`;
+    throw new OrchestratorError("CONFIGURATION_INVALID", { message, details: { root }, cause });
   }
 }
 

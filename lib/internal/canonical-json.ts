@@ -25,18 +25,35 @@ export function canonicalJson(value: Json): string {
   }
 }
 
+/** The canonical texts of lists that are written again and again. */
+const lasting = new WeakMap<readonly Json[], string>();
+
+/**
+ * Writes a list once and for all: {@link canonicalJson} takes the text from here from then on, also where the list stands
+ * in another value. Neither the list, which is frozen, nor anything in it may change afterwards.
+ */
+export function keepCanonical(list: readonly Json[]): string {
+  const text = canonicalJson(list as Json);
+  lasting.set(Object.freeze(list), text);
+  return text;
+}
+
 /** Half of a surrogate pair without its other half: with the `u` flag, whole pairs are read as one character. */
 const loneSurrogate = /\p{Surrogate}/u;
 
+/** Whether a text is well-formed Unicode, as all that is hashed must be. */
+export function isWellFormed(text: string): boolean {
+  return !loneSurrogate.test(text);
+}
+
 function canonicalString(text: string): string {
   // A lone surrogate has no UTF-8 form: two different texts would end as the same bytes.
-  if (loneSurrogate.test(text))
-    throw new TypeError("A text must be well-formed Unicode to be written as JSON.");
+  if (!isWellFormed(text)) throw new TypeError("A text must be well-formed Unicode to be written as JSON.");
   return JSON.stringify(text);
 }
 
 function canonicalList(list: readonly Json[]): string {
-  return `[${list.map(canonicalJson).join(",")}]`;
+  return lasting.get(list) ?? `[${list.map(canonicalJson).join(",")}]`;
 }
 
 function canonicalObject(object: { [key: string]: Json }): string {

@@ -1,6 +1,8 @@
 import { OrchestratorError } from "../errors.ts";
 import { canonicalJson } from "./canonical-json.ts";
-import type { JsonObject } from "./json.ts";
+import type { Json, JsonObject } from "./json.ts";
+
+const halfCharacters = /\p{Surrogate}/gu;
 
 /** Turns a storage position into an opaque cursor that only the same filter of the same list accepts. */
 export function encodeCursor(list: string, filter: JsonObject, position: string | number): string {
@@ -37,7 +39,11 @@ function readCursor(cursor: string): unknown[] | null {
 /** A short name of a filter: FNV-1a over its canonical JSON. It guards against mistakes, not against forgery. */
 function fingerprint(filter: JsonObject): string {
   let hash = 0x811c9dc5;
-  for (const char of canonicalJson(filter)) {
+  // A filter may hold any text: half a character, which has no canonical form, counts as U+FFFD.
+  const wellFormed = JSON.parse(JSON.stringify(filter), (_key, value: Json) =>
+    typeof value === "string" ? value.replaceAll(halfCharacters, "\ufffd") : value,
+  ) as JsonObject;
+  for (const char of canonicalJson(wellFormed)) {
     hash = Math.imul(hash ^ (char.codePointAt(0) ?? 0), 0x01000193);
   }
   return (hash >>> 0).toString(16);

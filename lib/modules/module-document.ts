@@ -3,7 +3,6 @@ import type { z } from "zod";
 import type { Issue } from "../errors.ts";
 import type { JsonObject } from "../internal/json.ts";
 import type { ResourceTypes } from "../state/resource-type.ts";
-import type { ResolvedResource } from "../state/resource.ts";
 import { OrchestratorError, isOrchestratorError } from "../errors.ts";
 import { parseSelector } from "../selectors/parse.ts";
 import { commonPropertiesSchema, resolveResource, splitDefinition } from "../state/definition.ts";
@@ -42,6 +41,10 @@ export function parseModule(text: string, types: ResourceTypes = resourceTypes):
   const reader = new ModuleReader(YamlText.read(text, moduleLimits), types);
   return reader.read();
 }
+
+type Known = Pick<DeclaredResource, "id" | "thing">;
+
+const nothingKnown: Known = { id: null, thing: null };
 
 class ModuleReader {
   readonly #text: YamlText;
@@ -90,8 +93,9 @@ class ModuleReader {
     if (!Array.isArray(resources)) return;
     const declared: DeclaredResource[] = [];
     for (const [at, definition] of resources.slice(0, moduleLimits.resources).entries()) {
-      if (!isObject(definition)) continue;
-      declared.push({ at, definition, resolved: this.#checkResource(definition, ["resources", at]) });
+      // What is no map has an id that nobody knows, too.
+      const known = isObject(definition) ? this.#checkResource(definition, ["resources", at]) : nothingKnown;
+      declared.push({ at, definition: isObject(definition) ? definition : {}, ...known });
     }
     for (const { path, message } of findRelationFaults(declared, this.#types)) {
       const line = (other: number): number => this.#text.place(["resources", other]).line;
@@ -99,8 +103,8 @@ class ModuleReader {
     }
   }
 
-  /** Null where it has a fault. */
-  #checkResource(definition: ResourceDefinition, path: Issue["path"]): ResolvedResource | null {
+  /** Tells every fault of a resource by itself, and what can be known of it all the same. */
+  #checkResource(definition: ResourceDefinition, path: Issue["path"]): Known {
     const before = this.#issues.length;
     const { common, spec } = splitDefinition(definition);
     const commonResult = commonPropertiesSchema.safeParse(common);
@@ -108,17 +112,22 @@ class ModuleReader {
     const { type: typeName, when } = common;
     if (typeof when === "string") this.#checkSelector(when, [...path, "when"]);
     const type = typeof typeName === "string" ? this.#types.get(typeName) : undefined;
+    let identity: string | null = null;
     if (type) {
       const specResult = type.schema.safeParse(spec);
       if (!specResult.success) this.#addZodIssues(specResult.error, path);
+      else if (common["sensitive"] !== true) identity = type.identity(specResult.data);
     } else if (typeof typeName === "string") {
       this.#add([...path, "type"], `There is no resource type "${typeName}".`);
     }
-    if (this.#issues.length > before) return null;
-    const resolution = resolveResource(definition, { module: "module", types: this.#types });
-    if (resolution.ok) return resolution.resource;
-    for (const issue of resolution.issues) this.#add([...path, ...issue.path], issue.message);
-    return null;
+    if (this.#issues.length === before) {
+      const resolution = resolveResource(definition, { module: "module", types: this.#types });
+      if (resolution.ok) return { id: resolution.resource.resource_id, thing: resolution.resource };
+      for (const issue of resolution.issues) this.#add([...path, ...issue.path], issue.message);
+    }
+    const thing = type && identity !== null ? { type: type.type, identity } : null;
+    const written = typeof common["id"] === "string" ? common["id"] : null;
+    return { id: written ?? (thing && `${thing.type}:${thing.identity}`), thing };
   }
 
   #addZodIssues(error: z.ZodError, base: Issue["path"]): void {

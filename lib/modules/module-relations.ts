@@ -1,18 +1,19 @@
 /** What is wrong between the resources of one module: ids and things that are there twice, unknown ids, circles. */
 import type { Issue } from "../errors.ts";
-import type { JsonObject } from "../internal/json.ts";
+import type { Json, JsonObject } from "../internal/json.ts";
 import type { ResourceTypes } from "../state/resource-type.ts";
-import type { ResolvedResource } from "../state/resource.ts";
 import { resourceIdentityKey } from "../state/definition.ts";
 import { orderResources } from "../state/graph.ts";
 
-/** A resource of a module. */
+/** A resource of a module, with as much of it as can be read whatever else is wrong with it. */
 export interface DeclaredResource {
   /** Its place among the resources of the module. */
   at: number;
   definition: JsonObject;
-  /** Null where it has a fault of its own. */
-  resolved: ResolvedResource | null;
+  /** Null where a fault keeps it from being known. */
+  id: string | null;
+  /** What it is about; null where a fault keeps it from being known. */
+  thing: { type: string; identity: string } | null;
 }
 
 /** A fault; its path begins with the place of its resource. */
@@ -22,7 +23,7 @@ export interface RelationFault {
   message: string | ((lineOf: (at: number) => number) => string);
 }
 
-/** Finds every fault between resources. One circle is told at a time, and none while ids are unknown. */
+/** Finds every fault between resources, also of those that have faults of their own. */
 export function findRelationFaults(
   declared: readonly DeclaredResource[],
   types: ResourceTypes,
@@ -36,26 +37,24 @@ function findDuplicates(declared: readonly DeclaredResource[], types: ResourceTy
   const ids = new Map<string, number>();
   const things = new Map<string, DeclaredResource>();
   for (const resource of declared) {
-    const { at, resolved } = resource;
-    if (!resolved) continue;
-    const key = resourceIdentityKey(resolved, types);
-    const sameThing = things.get(key);
-    const sameId = ids.get(resolved.resource_id);
-    if (sameThing && mayMeet(sameThing.definition, resource.definition)) {
-      const thing = `The ${resolved.type} ${resolved.identity}`;
+    const { at, id, thing } = resource;
+    const key = thing && resourceIdentityKey(thing, types);
+    const sameThing = key === null ? undefined : things.get(key);
+    const sameId = id === null ? undefined : ids.get(id);
+    if (thing && sameThing && mayMeet(sameThing.definition, resource.definition)) {
+      const name = `The ${thing.type} ${thing.identity}`;
       faults.push({
         path: [at],
-        message: (lineOf) => `${thing} is declared on line ${lineOf(sameThing.at)} too.`,
+        message: (lineOf) => `${name} is declared on line ${lineOf(sameThing.at)} too.`,
       });
     } else if (sameId !== undefined) {
-      const id = `"${resolved.resource_id}"`;
       faults.push({
         path: [at, "id"],
-        message: (lineOf) => `${id} is the id of the resource on line ${lineOf(sameId)} too.`,
+        message: (lineOf) => `"${id}" is the id of the resource on line ${lineOf(sameId)} too.`,
       });
     }
-    if (!sameThing) things.set(key, resource);
-    if (sameId === undefined) ids.set(resolved.resource_id, at);
+    if (key !== null && !sameThing) things.set(key, resource);
+    if (id !== null && sameId === undefined) ids.set(id, at);
   }
   return faults;
 }
@@ -67,28 +66,36 @@ function mayMeet(first: JsonObject, second: JsonObject): boolean {
 
 function findOrderFaults(declared: readonly DeclaredResource[]): RelationFault[] {
   const taken = new Set<string>();
-  // A resource at fault without a written id has one that nobody knows yet: another may mean it.
-  const unknownIds = declared.some(
-    ({ resolved, definition }) => !resolved && typeof definition["id"] !== "string",
-  );
-  const nodes = declared.map(({ at, definition, resolved }) => {
-    const written = typeof definition["id"] === "string" ? definition["id"] : null;
-    const id = resolved?.resource_id ?? written;
+  // A resource has an id that nobody knows yet: another may mean it.
+  const unknownIds = declared.some(({ id }) => id === null);
+  const references = declared.map(({ definition }) => ({
+    requires: textsOf(definition["requires"]),
+    run_on: textsOf(definition["run_on"]),
+  }));
+  const nodes = declared.map(({ at, id }, index) => {
     const isFirst = id !== null && !taken.has(id);
     if (isFirst) taken.add(id);
     return {
       // An id that is no id, because ids hold no control characters: each node needs one of its own.
       id: isFirst ? id : `\u0000${at}`,
-      requires: resolved?.requires ?? [],
-      run_on: resolved?.run_on ?? [],
+      requires: references[index]!.requires.map(({ text }) => text),
+      run_on: references[index]!.run_on.map(({ text }) => text),
     };
   });
   const ordering = orderResources(nodes);
   if (ordering.ok) return [];
   return ordering.faults
     .filter(({ path }) => !(unknownIds && path.length > 1))
-    .map(({ path: [index, ...rest], message }) => ({
-      path: [declared[index as number]?.at ?? 0, ...rest],
-      message,
-    }));
+    .map(({ path: [index, property, position], message }) => {
+      const { at } = declared[index as number]!;
+      if (property !== "requires" && property !== "run_on") return { path: [at], message };
+      const place = references[index as number]![property][position as number]!.at;
+      return { path: [at, property, place], message };
+    });
+}
+
+/** The texts of a list with their places in it; what else stands there is a fault that is told elsewhere. */
+function textsOf(list: Json | undefined): { text: string; at: number }[] {
+  if (!Array.isArray(list)) return [];
+  return list.flatMap((text, at) => (typeof text === "string" ? [{ text, at }] : []));
 }

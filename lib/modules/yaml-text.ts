@@ -8,6 +8,7 @@
 import type { Alias, CST, Pair, ParsedNode, Scalar, YAMLMap, YAMLSeq } from "yaml";
 import { Composer, Lexer, LineCounter, Parser, isAlias, isScalar, isSeq } from "yaml";
 import type { Issue } from "../errors.ts";
+import { isWellFormed } from "../internal/canonical-json.ts";
 import type { Json } from "../internal/json.ts";
 
 /** Limits of a text, past which it is refused before it costs much. */
@@ -155,6 +156,8 @@ export class YamlText {
       if (!exact) this.fault(path, "This number can't be kept exactly; quote it.", offset);
       return exact ? value : 0;
     }
+    if (typeof value === "string" && !isWellFormed(value))
+      this.fault(path, "This is half a character.", offset);
     return typeof value === "string" || typeof value === "boolean" ? value : null;
   }
 
@@ -195,6 +198,7 @@ export class YamlText {
         this.fault(path, `Anchors are not allowed: &${key.anchor}.`, key.range[0]);
       if (key.tag !== undefined)
         this.fault(path, "Tags are not allowed; quote what is to be text.", key.range[0]);
+      if (!isWellFormed(key.value)) this.fault(path, "A key holds half a character.", key.range[0]);
       return key.value;
     }
     const message = isAlias(key)

@@ -8,16 +8,20 @@
  *
  * An operation is `running` on disk before it is sent. Whatever happens in between, sending it again is safe: the agent
  * runs one id once and answers a second time with the result it kept. So after a restart of either side every running
- * operation is simply sent again when its agent is there, until its deadline (seconds allowed plus grace).
+ * operation is simply sent again when its agent is there, until its deadline (seconds allowed plus grace). A wish to
+ * cancel is on disk too, and follows the operation whenever it is sent. What can't be written is tried again: an operation
+ * never stays open because the storage was full when it should have ended.
  */
 import { systemCaller } from "../access/caller.ts";
 import type { Timer } from "../clock.ts";
 import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
-import { OrchestratorError, type ErrorCode } from "../errors.ts";
+import { isOrchestratorError, OrchestratorError, type ErrorCode } from "../errors.ts";
 import type { AgentMessage, MessageOf, OrchestratorMessage } from "../wire/messages.ts";
+import type { ResolvedResource } from "../state/resource.ts";
+import { BackgroundWork } from "./background-work.ts";
 import type { OperationDocument } from "./documents.ts";
-import type { OperationStore } from "./operation-store.ts";
+import { isOpen, type OperationStore } from "./operation-store.ts";
 import type { Outcome, OutcomeRecorder } from "./outcomes.ts";
 import type { Snapshots } from "./snapshots.ts";
 
@@ -28,8 +32,9 @@ interface Lane {
   /** Ids that wait, oldest first. */
   queue: string[];
   running: { operationId: string; commandId: string | null; deadline: Timer } | null;
-  /** Whether the next is being taken right now. */
+  /** Whether the next is being taken right now, and whether somebody asked for that since it began. */
   taking: boolean;
+  asked: boolean;
 }
 
 export class Dispatcher {
@@ -39,7 +44,7 @@ export class Dispatcher {
   readonly #outcomes: OutcomeRecorder;
   readonly #lanes = new Map<string, Lane>();
   readonly #expiries = new Map<string, Timer>();
-  readonly #work = new Set<Promise<unknown>>();
+  readonly #work: BackgroundWork;
   #stopped = false;
 
   constructor(
@@ -50,6 +55,7 @@ export class Dispatcher {
     this.#store = parts.store;
     this.#snapshots = parts.snapshots;
     this.#outcomes = parts.outcomes;
+    this.#work = new BackgroundWork(context);
   }
 
   /** Takes up what was open when the process ended. */
@@ -63,9 +69,7 @@ export class Dispatcher {
   /** Stops sending and waits for what is being written. Open operations are taken up at the next start. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    for (const lane of this.#lanes.values()) lane.running?.deadline.cancel();
-    for (const timer of this.#expiries.values()) timer.cancel();
-    await Promise.all(this.#work);
+    await this.#work.stop();
   }
 
   /** Puts a stored operation in line for its agent. */
@@ -73,27 +77,27 @@ export class Dispatcher {
     const { operation_id, node_id, queue_until } = operation;
     this.#lane(node_id).queue.push(operation_id);
     if (queue_until !== undefined) {
-      const expire = (): void => this.#do(this.#expire(operation));
-      this.#expiries.set(operation_id, this.#setTimer(queue_until - this.#context.clock.now(), expire));
+      const waitMs = queue_until - this.#context.clock.now();
+      const expire = (): Promise<unknown> => this.#end(operation_id, offline);
+      this.#expiries.set(operation_id, this.#work.after(waitMs, expire));
     }
-    this.#do(this.#takeNext(node_id));
+    this.#work.do(() => this.#takeNext(node_id));
   }
 
   /** An agent may be given work: what is running is sent again, then the next in line. */
   available(nodeId: string): void {
-    this.#do(this.#resume(nodeId));
+    this.#work.do(() => this.#resume(nodeId));
   }
 
   /** An agent may not be given work any more: what waits for it ends. */
-  async dismissed(nodeId: string): Promise<void> {
-    for (const operationId of this.#lane(nodeId).queue.splice(0)) await this.#end(operationId, rejected);
+  dismissed(nodeId: string): void {
+    for (const operationId of this.#lane(nodeId).queue) this.#work.do(() => this.#end(operationId, rejected));
   }
 
   /** Ends what waits, and asks the agent to stop what runs. */
-  async cancel({ operation_id, node_id }: Operation): Promise<void> {
-    this.#leaveQueue(node_id, operation_id);
-    if (await this.#end(operation_id, { status: "cancelled", onlyQueued: true })) return;
-    await this.#send(node_id, { type: "cancel", ...this.#notice(operation_id) });
+  async cancel(operation: Operation): Promise<void> {
+    if (await this.#end(operation.operation_id, cancelled)) return;
+    await this.#sendCancel(operation);
   }
 
   /** An agent took a command or refused it. */
@@ -133,30 +137,38 @@ export class Dispatcher {
     await this.#takeNext(nodeId);
   }
 
+  /** Starts the oldest that waits. Of an agent that is away, those that may wait go on waiting, and the others end. */
   async #takeNext(nodeId: string): Promise<void> {
     const lane = this.#lane(nodeId);
-    if (lane.taking || lane.running || lane.queue.length === 0 || this.#stopped) return;
+    lane.asked = true;
+    if (lane.taking) return;
     lane.taking = true;
-    const operationId = lane.queue.shift()!;
     try {
-      const operation = await this.#store.find(operationId);
-      if (operation?.status === "queued" && this.#context.transport.isConnected(nodeId))
-        await this.#begin(operation);
-      else if (operation?.status === "queued" && operation.queue_until !== undefined) {
-        lane.queue.unshift(operationId);
-        return;
-      } else if (operation) await this.#end(operationId, offline);
+      while (lane.asked) {
+        lane.asked = false;
+        for (const operationId of lane.queue) {
+          if (lane.running || this.#stopped) return;
+          await this.#take(nodeId, operationId);
+        }
+      }
     } finally {
       lane.taking = false;
     }
-    if (!lane.running) await this.#takeNext(nodeId);
+  }
+
+  /** Starts an operation that waits, or ends it, or leaves it in line. */
+  async #take(nodeId: string, operationId: string): Promise<void> {
+    const operation = await this.#store.find(operationId);
+    if (operation?.status !== "queued") this.#leaveQueue(nodeId, operationId);
+    else if (operation.cancel_requested === true) await this.#end(operationId, cancelled);
+    else if (this.#context.transport.isConnected(nodeId)) await this.#begin(operation);
+    else if (operation.queue_until === undefined) await this.#end(operationId, offline);
   }
 
   /** Marks an operation as running on disk, then sends it. */
   async #begin(operation: Operation): Promise<void> {
     const now = this.#context.clock.now();
-    const deadlineAt =
-      now + operation.timeout_seconds * 1000 + this.#context.options.operationGraceSeconds * 1000;
+    const deadlineAt = now + this.#longestMs(operation);
     const { operation: begun, changed } = await this.#store.update(
       systemCaller,
       operation.operation_id,
@@ -172,18 +184,30 @@ export class Dispatcher {
             }
           : null,
     );
-    this.#forgetExpiry(operation.operation_id);
+    this.#leaveQueue(operation.node_id, operation.operation_id);
     if (!changed) return;
     this.#await(begun);
-    await this.#command(begun);
+    try {
+      await this.#command(begun);
+    } catch (error) {
+      // It can't be sent at all, e.g. because it is too large: nothing runs, and nothing will be heard.
+      const { code, message } = isOrchestratorError(error) ? error : new OrchestratorError("INTERNAL");
+      await this.#end(begun.operation_id, { status: "failed", error: { code, message } });
+    }
   }
 
   /** Takes the agent's lane for an operation that is running, until it ends or its deadline passes. */
   #await(operation: Operation): void {
     const { operation_id, node_id, deadline_at = 0 } = operation;
-    const waitMs = deadline_at - this.#context.clock.now();
-    const deadline = this.#setTimer(waitMs, () => this.#do(this.#end(operation_id, unheard)));
+    // A clock that was set back while the process was away must not make the wait longer than it is at the start.
+    const waitMs = Math.min(deadline_at - this.#context.clock.now(), this.#longestMs(operation));
+    const deadline = this.#work.after(waitMs, () => this.#end(operation_id, unheard));
     this.#lane(node_id).running = { operationId: operation_id, commandId: null, deadline };
+  }
+
+  /** How long an operation may take until its result is no longer awaited. */
+  #longestMs({ timeout_seconds }: Operation): number {
+    return (timeout_seconds + this.#context.options.operationGraceSeconds) * 1000;
   }
 
   async #command(operation: Operation): Promise<void> {
@@ -193,7 +217,8 @@ export class Dispatcher {
       id: this.#context.ids.next(),
       operation_id,
       timeout_seconds,
-      resources: [...(await this.#snapshots.load(operation.snapshot))],
+      // No copy: the list itself is what its canonical text is remembered by.
+      resources: (await this.#snapshots.load(operation.snapshot)) as ResolvedResource[],
       not_after: toTimestamp(deadline_at),
     };
     if (running?.operationId === operation_id) running.commandId = command.id;
@@ -201,28 +226,32 @@ export class Dispatcher {
       operation.node_id,
       kind === "apply" ? { type: kind, ...command, allow_empty } : { type: kind, ...command },
     );
+    // Read again: a wish to cancel may have overtaken the command, or found the agent away.
+    const now = await this.#store.read(operation_id);
+    if (now.status === "running" && now.cancel_requested === true) await this.#sendCancel(now);
+  }
+
+  async #sendCancel({ node_id, operation_id }: Operation): Promise<void> {
+    await this.#send(node_id, { type: "cancel", ...this.#notice(operation_id) });
   }
 
   /** Writes how an operation ended and gives its lane to the next; false where the outcome does not count any more. */
   async #end(operationId: string, outcome: Outcome): Promise<boolean> {
     const { operation, changed } = await this.#outcomes.record(operationId, outcome);
-    if (operation.status === "running") return changed;
-    this.#forgetExpiry(operationId);
+    if (isOpen(operation)) return changed;
+    this.#leaveQueue(operation.node_id, operationId);
     const lane = this.#lane(operation.node_id);
     if (lane.running?.operationId === operationId) {
       lane.running.deadline.cancel();
       lane.running = null;
     }
-    this.#do(this.#takeNext(operation.node_id));
+    this.#work.do(() => this.#takeNext(operation.node_id));
     return changed;
   }
 
-  async #expire({ operation_id, node_id }: Operation): Promise<void> {
-    this.#leaveQueue(node_id, operation_id);
-    await this.#end(operation_id, offline);
-  }
-
   #leaveQueue(nodeId: string, operationId: string): void {
+    this.#expiries.get(operationId)?.cancel();
+    this.#expiries.delete(operationId);
     const lane = this.#lane(nodeId);
     lane.queue = lane.queue.filter((id) => id !== operationId);
   }
@@ -238,36 +267,15 @@ export class Dispatcher {
     try {
       await this.#context.transport.send(nodeId, message);
     } catch (error) {
-      this.#context.logger.debug("A message could not be sent.", {
-        error,
-        node_id: nodeId,
-        type: message.type,
-      });
+      if (!isOrchestratorError(error, "AGENT_OFFLINE")) throw error;
+      this.#context.logger.debug("A message could not be sent.", { node_id: nodeId, type: message.type });
     }
-  }
-
-  /** Does something that nobody waits for, so that its failure is heard of and `stop` can wait for it. */
-  #do(work: Promise<unknown>): void {
-    const done: Promise<unknown> = work
-      .catch((error: unknown) => this.#context.logger.error("An operation could not be moved on.", { error }))
-      .finally(() => this.#work.delete(done));
-    this.#work.add(done);
-  }
-
-  #setTimer(delayMs: number, callback: () => void): Timer {
-    // Timers hold at most 24.8 days; an operation lives at most 30 and is looked at again at the next start.
-    return this.#context.clock.setTimer(Math.min(Math.max(0, delayMs), 2_147_483_647), callback);
-  }
-
-  #forgetExpiry(operationId: string): void {
-    this.#expiries.get(operationId)?.cancel();
-    this.#expiries.delete(operationId);
   }
 
   #lane(nodeId: string): Lane {
     const known = this.#lanes.get(nodeId);
     if (known) return known;
-    const lane: Lane = { queue: [], running: null, taking: false };
+    const lane: Lane = { queue: [], running: null, taking: false, asked: false };
     this.#lanes.set(nodeId, lane);
     return lane;
   }
@@ -277,6 +285,7 @@ export class Dispatcher {
 const noticeMs = 60_000;
 
 const offline = failure("AGENT_OFFLINE", "The agent was not connected in time.");
+const cancelled: Outcome = { status: "cancelled", onlyQueued: true };
 const rejected: Outcome = {
   ...failure("AGENT_NOT_APPROVED", "The agent was rejected."),
   status: "cancelled",

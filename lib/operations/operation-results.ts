@@ -3,8 +3,7 @@
  * durable write. They are written before the document that names them; what a crash leaves without a document is never read.
  */
 import type { Context } from "../context.ts";
-import { canonicalJson } from "../internal/canonical-json.ts";
-import type { Json, JsonObject } from "../internal/json.ts";
+import type { JsonObject } from "../internal/json.ts";
 import type { ResourceResult } from "../state/result.ts";
 import type { LogPage, Write } from "../storage/storage.ts";
 import type { OperationOutput } from "../wire/messages.ts";
@@ -71,7 +70,7 @@ function inParts<Item>(items: readonly Item[]): Item[][] {
   const parts: Item[][] = [];
   let size = partSize;
   for (const item of items) {
-    const itemSize = canonicalJson(item as Json).length;
+    const itemSize = JSON.stringify(item).length;
     if (size + itemSize > partSize) {
       parts.push([]);
       size = 0;

@@ -1,14 +1,16 @@
 /** Operations as they are kept: every change of one goes through here. */
 import type { Caller } from "../access/caller.ts";
 import type { Context, EventInput } from "../context.ts";
-import { isOrchestratorError, OrchestratorError } from "../errors.ts";
+import { OrchestratorError } from "../errors.ts";
+import { eachDocument } from "../internal/each-document.ts";
 import type { JsonObject } from "../internal/json.ts";
+import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { Write } from "../storage/storage.ts";
 import type { OperationDocument } from "./documents.ts";
 import type { OperationStatus } from "./schemas.ts";
 
 /** Statuses of an operation that may still do something. */
-const openStatuses = ["queued", "running"] as const satisfies OperationStatus[];
+const openStatuses = ["running", "queued"] as const satisfies OperationStatus[];
 
 export function isOpen(operation: Readonly<OperationDocument>): boolean {
   return openStatuses.some((status) => status === operation.status);
@@ -68,37 +70,25 @@ export class OperationStore {
     operationId: string,
     change: (operation: Readonly<OperationDocument>) => Changed | null | Promise<Changed | null>,
   ): Promise<{ operation: Readonly<OperationDocument>; changed: boolean }> {
-    for (let attempt = 1; ; attempt += 1) {
+    return retryOnConflict(async () => {
       const stored = await this.#context.storage.get<OperationDocument>("operations", operationId);
       if (!stored)
         throw new OrchestratorError("NOT_FOUND", { message: `There is no operation ${operationId}.` });
       const changed = await change(stored.value);
       if (!changed) return { operation: stored.value, changed: false };
       const { operation, writes = [], events = [] } = changed;
-      try {
-        await this.#context.commit(caller, [toPut(operation, stored.revision), ...writes], ...events);
-        return { operation, changed: true };
-      } catch (error) {
-        if (!isOrchestratorError(error, "REVISION_CONFLICT") || attempt === 5) throw error;
-      }
-    }
+      await this.#context.commit(caller, [toPut(operation, stored.revision), ...writes], ...events);
+      return { operation, changed: true };
+    });
   }
 
-  /** Every operation that may still do something, oldest first. */
+  /** Every operation that may still do something: first what runs, then what waits, each oldest first. */
   async *open(): AsyncGenerator<Readonly<OperationDocument>> {
+    const { storage } = this.#context;
     for (const status of openStatuses) {
-      let after: string | undefined;
-      do {
-        const query = {
-          index: "by_status",
-          equals: [status],
-          limit: 1000,
-          ...(after !== undefined && { after }),
-        };
-        const page = await this.#context.storage.list<OperationDocument>("operations", query);
-        for (const item of page.items) yield item.value;
-        after = page.next ?? undefined;
-      } while (after !== undefined);
+      const query = { index: "by_status", equals: [status] };
+      for await (const { value } of eachDocument<OperationDocument>(storage, "operations", query))
+        yield value;
     }
   }
 }

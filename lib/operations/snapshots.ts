@@ -1,6 +1,6 @@
 import type { Context } from "../context.ts";
 import { toUtf8 } from "../crypto/encoding.ts";
-import { canonicalJson } from "../internal/canonical-json.ts";
+import { keepCanonical } from "../internal/canonical-json.ts";
 import { readContent, saveContent } from "../internal/content-blob.ts";
 import type { Json } from "../internal/json.ts";
 import type { ResolvedResource } from "../state/resource.ts";
@@ -22,17 +22,19 @@ export class Snapshots {
   async save(resources: readonly ResolvedResource[]): Promise<string> {
     const known = this.#hashes.get(resources);
     if (known !== undefined) return known;
-    const content = toUtf8(canonicalJson(resources as unknown as Json));
+    const content = toUtf8(keepCanonical(resources as unknown as readonly Json[]));
     const hash = await saveContent(this.#context, "snapshot", content);
     this.#remember(hash, resources);
     return hash;
   }
 
+  /** Reads resources. The list is the same for every operation that shares it, so that signing a thousand commands writes it once. */
   async load(hash: string): Promise<readonly ResolvedResource[]> {
     const known = this.#known.get(hash);
     if (known) return known;
     const content = await readContent(this.#context, "snapshot", hash);
     const resources = JSON.parse(new TextDecoder().decode(content)) as ResolvedResource[];
+    keepCanonical(resources as unknown as readonly Json[]);
     this.#remember(hash, resources);
     return resources;
   }

@@ -75,14 +75,17 @@ export function resolveResource(definition: JsonObject, options: ResolveOptions)
   const secret = rest.sensitive && type.identityHoldsValue?.(spec.data) === true;
   const own = secret ? null : type.identity(spec.data);
   const resourceId = id ?? (own === null ? undefined : `${typeName}:${own}`);
-  if (resourceId === undefined) return fault(["id"], `This ${typeName} needs an id.`);
-  if (!resourceIdSchema.safeParse(resourceId).success)
-    return fault(["id"], "Give it an id: its identity is no good as one.");
+  const issues: Issue[] = [];
+  if (resourceId === undefined) issues.push({ path: ["id"], message: `This ${typeName} needs an id.` });
+  else if (!resourceIdSchema.safeParse(resourceId).success)
+    issues.push({ path: ["id"], message: "Give it an id: its identity is no good as one." });
   if (rest.run_on.length > 0 && !type.fire)
-    return fault(["run_on"], `A ${typeName} can't be run by a trigger.`);
+    issues.push({ path: ["run_on"], message: `A ${typeName} can't be run by a trigger.` });
   if (rest.run_on.length === 0 && type.triggeredOnly?.(spec.data)) {
-    return fault([], `A ${typeName} needs check, creates or run_on, or it would run every time.`);
+    const message = `A ${typeName} needs check, creates or run_on, or it would run every time.`;
+    issues.push({ path: [], message });
   }
+  if (resourceId === undefined || issues.length > 0) return { ok: false, issues };
   const resource: ResolvedResource = {
     resource_id: resourceId,
     module: options.module,

@@ -13,7 +13,7 @@ export interface GraphNode {
 /** Indexes of the nodes in the order in which they run, or what is wrong; a fault's path starts with the index of its node. */
 export type Ordering = { ok: true; order: number[] } | { ok: false; faults: Issue[] };
 
-/** Orders nodes. Faults: an id twice, an id that is not there, a circle. */
+/** Orders nodes. Faults: an id twice, an id that is not there, circles (each node is told of in one at most). */
 export function orderResources(nodes: readonly GraphNode[]): Ordering {
   const indexes = new Map<string, number>();
   const faults: Issue[] = [];
@@ -22,11 +22,12 @@ export function orderResources(nodes: readonly GraphNode[]): Ordering {
     else indexes.set(id, index);
   });
   const edges = nodes.map((node, index) => edgesOf(node, index, { indexes, faults }));
-  if (faults.length > 0) return { ok: false, faults };
-  const { order, circle } = sort(edges);
-  if (!circle) return { ok: true, order };
-  const names = [...circle, circle[0] ?? 0].map((index) => nodes[index]?.id).join(" -> ");
-  return { ok: false, faults: [{ path: [circle[0] ?? 0], message: `These wait for each other: ${names}.` }] };
+  const { order, circles } = sort(edges);
+  for (const circle of circles) {
+    const names = [...circle, circle[0] ?? 0].map((index) => nodes[index]?.id).join(" -> ");
+    faults.push({ path: [circle[0] ?? 0], message: `These wait for each other: ${names}.` });
+  }
+  return faults.length === 0 ? { ok: true, order } : { ok: false, faults };
 }
 
 function edgesOf(
@@ -50,8 +51,10 @@ function edgesOf(
 }
 
 /** Depth first in the order as written, without recursion: a chain may be as long as a module. */
-function sort(edges: readonly (readonly number[])[]): { order: number[]; circle?: number[] } {
+function sort(edges: readonly (readonly number[])[]): { order: number[]; circles: number[][] } {
   const order: number[] = [];
+  const circles: number[][] = [];
+  const inCircle = new Set<number>();
   const state = new Uint8Array(edges.length);
   const [unseen, open, done] = [0, 1, 2];
   for (let root = 0; root < edges.length; root += 1) {
@@ -65,12 +68,14 @@ function sort(edges: readonly (readonly number[])[]): { order: number[]; circle?
         order.push(top.node);
         path.pop();
       } else if (state[target] === open) {
-        const nodes = path.map(({ node }) => node);
-        return { order, circle: nodes.slice(nodes.indexOf(target)) };
+        const circle = path.slice(path.findIndex(({ node }) => node === target)).map(({ node }) => node);
+        if (circle.some((node) => inCircle.has(node))) continue;
+        for (const node of circle) inCircle.add(node);
+        circles.push(circle);
       } else if (state[target] === unseen) {
         path.push({ node: target, next: 0 });
       }
     }
   }
-  return { order };
+  return { order, circles };
 }

@@ -100,6 +100,7 @@ export class MemoryStorage implements Storage {
 
   async commit(writes: readonly Write[]): Promise<CommitResult> {
     this.#lifetime.check();
+    if (writes.length === 0) this.#checkSpace(1);
     const staging = new Staging(this.#database);
     const result = staging.commit(prepareWrites(this.#schema, writes));
     this.#takeSpace(
@@ -172,8 +173,12 @@ export class MemoryStorage implements Storage {
     return entries;
   }
 
-  #takeSpace(bytes: number): void {
+  #checkSpace(bytes: number): void {
     if (bytes > this.#data.freeBytes) throw new OrchestratorError("STORAGE_FULL");
+  }
+
+  #takeSpace(bytes: number): void {
+    this.#checkSpace(bytes);
     this.#data.freeBytes -= bytes;
   }
 }

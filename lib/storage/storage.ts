@@ -231,7 +231,8 @@ export interface Storage {
   /** Reads a page of a collection. */
   list<T = JsonObject>(collection: string, query?: ListQuery): Promise<DocumentPage<T>>;
   /**
-   * Writes documents and log entries as one atomic, durable step.
+   * Writes documents and log entries as one atomic, durable step. A commit of nothing tells whether writing works: it is
+   * refused where the last write failed and one now would fail too.
    *
    * @throws {OrchestratorError} `REVISION_CONFLICT` with `details { collection, key, expected, actual }`; `STORAGE_FULL`; `STORAGE_FAILED`;
    *   `VALIDATION_FAILED` for a collection or log that was not declared or a value that is not JSON.

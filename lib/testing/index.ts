@@ -11,5 +11,5 @@ export { transportConformance } from "./transport-conformance.ts";
 export type { CreateTransportUnderTest, TransportUnderTest } from "./transport-scene.ts";
 export { hostConformance } from "./host-conformance.ts";
 export type { HostUnderTest } from "./host-conformance.ts";
-export { resourceLaws } from "./resource-laws.ts";
+export { lawFolder, resourceLaws } from "./resource-laws.ts";
 export type { LawCase, LawSubject } from "./resource-laws.ts";

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { systemCaller } from "fleetwright";
 import { createTestOrchestrator } from "fleetwright/testing";
+import { encodeCursor } from "../../lib/internal/cursor.ts";
 
 const dayMs = 86_400_000;
 
@@ -42,6 +43,50 @@ describe("audit", () => {
     const forged = { sequence: 3, hash: "0".repeat(64), signature: "00".repeat(64) };
     await test.storage.commit([{ kind: "put", collection: "settings", key: "audit_anchor", value: forged }]);
     expect(await audit.verify(systemCaller)).toMatchObject({ valid: false });
+  });
+
+  it("verifies although the process ended between the anchor of a removal and the removal", async () => {
+    await using test = await createTestOrchestrator();
+    const { audit } = test.orchestrator;
+    for (let i = 1; i <= 4; i += 1) {
+      await audit.setRetention(systemCaller, { retention_days: i });
+      await test.clock.advance(1000);
+    }
+    const trimLog = test.storage.trimLog.bind(test.storage);
+    test.storage.trimLog = () => Promise.reject(new Error("killed"));
+    const before = new Date(test.clock.now() - 1500).toISOString();
+    await expect(audit.prune(systemCaller, { before })).rejects.toThrow("killed");
+    expect(await audit.verify(systemCaller)).toMatchObject({ valid: true, from_sequence: 4, to_sequence: 5 });
+    test.storage.trimLog = trimLog;
+    expect(await audit.prune(systemCaller, { before })).toEqual({ deleted: 3 });
+    expect(await audit.verify(systemCaller)).toMatchObject({ valid: true, from_sequence: 4, to_sequence: 6 });
+  });
+
+  it("verifies while old events are being removed, and not where they were removed behind its back", async () => {
+    await using test = await createTestOrchestrator();
+    const { audit } = test.orchestrator;
+    for (let i = 1; i <= 4; i += 1) {
+      await audit.setRetention(systemCaller, { retention_days: i });
+      await test.clock.advance(1000);
+    }
+    const before = new Date(test.clock.now() - 1500).toISOString();
+    const readLog = test.storage.readLog.bind(test.storage);
+    test.storage.readLog = async (log, query) => {
+      test.storage.readLog = readLog;
+      await audit.prune(systemCaller, { before });
+      return readLog(log, query);
+    };
+    expect(await audit.verify(systemCaller)).toMatchObject({ valid: true, from_sequence: 4 });
+    await test.storage.trimLog("audit", 99);
+    expect(await audit.verify(systemCaller)).toMatchObject({ valid: false, first_bad_sequence: 4 });
+  });
+
+  it("refuses a cursor that names no place in the log", async () => {
+    await using test = await createTestOrchestrator();
+    const cursor = encodeCursor("audit", {}, "x");
+    await expect(test.orchestrator.audit.list(systemCaller, { cursor })).rejects.toMatchObject({
+      code: "CURSOR_INVALID",
+    });
   });
 
   it("prunes by itself what is older than the retention", async () => {

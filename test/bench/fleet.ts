@@ -149,6 +149,8 @@ const content = `name: base\nresources:\n${results.map(({ identity }) => `  - { 
 const folder = mkdtempSync(join(tmpdir(), "fleetwright-bench-"));
 const transport = new MemoryTransport({ maxPendingAgents: agents });
 const orchestrator = new Orchestrator({ storage: new FileStorage({ folder }), transport });
+// Timers of the clock don't keep a process alive, and a slow disk may leave nothing else.
+const alive = setInterval(() => {}, 1_000);
 try {
   await orchestrator.start();
   await orchestrator.modules.upload(systemCaller, { content });
@@ -167,6 +169,7 @@ try {
   await benchPlans(orchestrator, idle);
   await Promise.all(links.map((link) => link.stop()));
 } finally {
+  clearInterval(alive);
   await orchestrator.stop();
   rmSync(folder, { recursive: true });
 }

@@ -31,6 +31,22 @@ const programs = {
   wait: ["/bin/sleep", "300"],
 } as const;
 
+describe("a root folder that can't be used", () => {
+  test.each([
+    ["nothing", "none", "ENOENT"],
+    ["a file", "outside/file", "ENOTDIR"],
+    ["a path below a file", "outside/file/below", "ENOTDIR"],
+  ])("is refused by name and reason: %s", (_what, path, errno) => {
+    const root = join(base, path);
+    expect(() => new LocalHost({ stateFolder: join(base, "state"), root })).toThrow(
+      expect.objectContaining({
+        code: "CONFIGURATION_INVALID",
+        message: `The root folder ${root} can't be used: ${errno}.`,
+      }),
+    );
+  });
+});
+
 describe("the whole machine", () => {
   const create = () => ({
     host: new LocalHost({ stateFolder: join(base, "state") }),

@@ -1,7 +1,7 @@
 import canonicalize from "canonicalize";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { canonicalJson } from "../../lib/internal/canonical-json.ts";
+import { canonicalJson, keepCanonical } from "../../lib/internal/canonical-json.ts";
 import type { Json } from "../../lib/internal/json.ts";
 
 test.each<[string, Json, string]>([
@@ -44,4 +44,14 @@ test.each<[string, unknown]>([
 
 test("leaves members that are undefined out", () => {
   expect(canonicalJson({ a: undefined, b: 1 } as unknown as Json)).toBe('{"b":1}');
+});
+
+test("a list that is kept has the same text, by itself and inside other values, and can't be changed", () => {
+  const list: Json[] = [{ b: 1, a: "x" }, null];
+  const text = keepCanonical(list);
+  expect(text).toBe('[{"a":"x","b":1},null]');
+  expect(canonicalJson(list)).toBe(text);
+  expect(canonicalJson({ list, before: [] })).toBe(`{"before":[],"list":${text}}`);
+  expect(canonicalJson([...list])).toBe(text);
+  expect(() => list.push(1)).toThrow(TypeError);
 });

@@ -124,6 +124,60 @@ const faults: [name: string, text: string, issues: (string | RegExp)[]][] = [
     `${head}  - { id: a, type: directory, path: /a, requires: [a] }\n`,
     ["3:5 These wait for each other: a -> a."],
   ],
+  [
+    "one id twice, also where the type is unknown",
+    `${head}  - { id: a, type: directory, path: /a }
+  - { id: a, type: x, requires: [zz] }
+`,
+    [
+      '4:11 "a" is the id of the resource on line 3 too.',
+      /^4:20 .*"x"/,
+      '4:34 There is no resource "zz" in this module.',
+    ],
+  ],
+  [
+    "one thing twice and an id that is not there, also where another property is at fault",
+    `${head}  - { type: file, path: /a }
+  - { id: b, type: file, path: /a, timeout_seconds: 0, requires: [1, zz] }
+`,
+    [
+      "4:5 The file /a is declared on line 3 too.",
+      /^4:53 /,
+      /^4:67 /,
+      '4:70 There is no resource "zz" in this module.',
+    ],
+  ],
+  [
+    "every circle, beside an id that is not there",
+    `${head}  - { id: a, type: directory, path: /a, requires: [b, zz] }
+  - { id: b, type: directory, path: /b, requires: [a] }
+  - { id: c, type: file, path: c, run_on: [c] }
+`,
+    [
+      "3:5 These wait for each other: a -> b -> a.",
+      '3:55 There is no resource "zz" in this module.',
+      "5:5 These wait for each other: c -> c.",
+      /^5:32 must be an absolute/,
+    ],
+  ],
+  [
+    "no unknown id that an entry which is no resource may have",
+    `${head}  - { type: directory, path: /a, requires: [b] }
+  - b
+`,
+    [/^4:5 /],
+  ],
+  [
+    "both faults of a script without an id or anything to run it for",
+    `${head}  - { type: script, run: "true" }
+`,
+    [/^3:5 .*needs an id/, /^3:5 .*check, creates or run_on/],
+  ],
+  [
+    "half a character",
+    `${head}  - { type: file, path: /a, content: "\\ud800" }\n  - { type: directory, path: "/\\udc00" }\n`,
+    [/^3:38 .*half a character/, /^4:30 .*half a character/],
+  ],
   ["faults in every resource", `${head}  - { type: x }\n  - { type: y }\n`, [/^3:13 .*"x"/, /^4:13 .*"y"/]],
 ];
 

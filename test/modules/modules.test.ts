@@ -48,7 +48,7 @@ describe("modules", () => {
       .upload(systemCaller, { content })
       .catch((e: unknown) => e);
     if (!isOrchestratorError(error, "MODULE_INVALID")) throw error;
-    expect(error.issues.map(({ line }) => line)).toEqual([1, 3, 4, 5]);
+    expect(error.issues.map(({ line }) => line)).toEqual([1, 3, 4, 5, 5]);
     expect(error.issues.every(({ column }) => (column ?? 0) > 0)).toBe(true);
     expect((await test.orchestrator.modules.list(systemCaller)).items).toEqual([]);
     expect((await test.orchestrator.audit.list(systemCaller)).items).toEqual([]);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { systemCaller } from "fleetwright";
+import { OrchestratorError, systemCaller } from "fleetwright";
 import { createTestOrchestrator, FakeClock, type TestOrchestrator } from "fleetwright/testing";
 import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import { eventOf } from "../support/fleet.ts";
@@ -24,6 +24,7 @@ describe("an operation", () => {
     await approve(test, agent.nodeId);
     const operation_id = await startApply(test, agent.nodeId);
     await agent.next("apply");
+    await agent.link.stop();
     await test.clock.advance(89_000);
     expect(await test.orchestrator.operations.wait(operation_id, 0)).toMatchObject({ status: "running" });
     await test.clock.advance(2_000);
@@ -31,8 +32,9 @@ describe("an operation", () => {
       status: "unknown",
       error: { code: "AGENT_TIMEOUT" },
     });
-    agent.link.send(emptyResult(operation_id));
-    expect(await agent.next("ack")).toMatchObject({ operation_id });
+    await using again = await connectScriptedAgent(test, agent.keys);
+    again.link.send(emptyResult(operation_id));
+    expect(await again.next("ack")).toMatchObject({ operation_id });
     expect(await test.orchestrator.operations.wait(operation_id, 0)).toMatchObject({ status: "succeeded" });
   });
 
@@ -49,6 +51,20 @@ describe("an operation", () => {
     expect(await test.orchestrator.operations.wait(operation_id, 0)).toMatchObject({ status: "succeeded" });
     const { items } = await test.orchestrator.audit.list(systemCaller, { category: "operation" });
     expect(items.map((item) => item.event_type)).toEqual(["operation.finished", "operation.requested"]);
+  });
+
+  it("fails at once where what is desired is more than an agent can be sent", async () => {
+    await using test = await createTestOrchestrator();
+    await using agent = await connectScriptedAgent(test);
+    await approve(test, agent.nodeId);
+    test.transport.send = async () => {
+      throw new OrchestratorError("PAYLOAD_TOO_LARGE");
+    };
+    const operation_id = await startApply(test, agent.nodeId);
+    expect(await test.orchestrator.operations.wait(operation_id, 30)).toMatchObject({
+      status: "failed",
+      error: { code: "PAYLOAD_TOO_LARGE" },
+    });
   });
 
   it("fails with the reason where the agent refuses the command", async () => {

@@ -113,3 +113,18 @@ test("a blob that could not be made is not there", async () => {
   disk.broken = false;
   expect(await storage.appendBlob("b", new Uint8Array(5), 0)).toBe(5);
 });
+
+test("a commit of nothing is refused while the last write failed and one now would fail too", async () => {
+  const folder = temporaryFolder();
+  const disk = new LimitedDisk();
+  const storage = await openStorage({ folder, disk });
+  await storage.commit([]);
+  disk.full = true;
+  await expect(storage.commit(change("a", 1))).rejects.toMatchObject({ code: "STORAGE_FULL" });
+  await expect(storage.commit([])).rejects.toMatchObject({ code: "STORAGE_FULL" });
+  disk.full = false;
+  await storage.commit([]);
+  await storage.commit(change("a", 2));
+  await storage.close();
+  expect((await (await openStorage({ folder })).get("agents", "a"))?.value["n"]).toBe(2);
+});

@@ -40,6 +40,8 @@ async function runAgent(call: CommandCall, options: AgentCommandOptions): Promis
   });
   await agent.start();
   try {
+    // Heard from before the first line: whoever reads it may stop the agent at once.
+    const stopped = context.untilStopped();
     const told = { node_id: agent.nodeId, url, state_dir: stateDir, root: options.root };
     call.show(told, () =>
       toFacts([
@@ -49,7 +51,7 @@ async function runAgent(call: CommandCall, options: AgentCommandOptions): Promis
         ["Root", told.root],
       ]),
     );
-    await context.untilStopped();
+    await stopped;
   } finally {
     await agent.stop();
   }

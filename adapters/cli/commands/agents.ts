@@ -1,6 +1,6 @@
 import type { Agent } from "fleetwright";
 import type { Command } from "commander";
-import type { Run } from "../call.ts";
+import type { CommandCall, Run } from "../call.ts";
 import { findAgent } from "../find-agent.ts";
 import { limitOption } from "../options.ts";
 import { toFacts, toLines, toTable } from "../text.ts";
@@ -35,23 +35,14 @@ export function addAgentsCommands(program: Command, run: Run): void {
     .description("let an agent into the fleet")
     .option("--name <name>", "its name; default its hostname")
     .action(
-      run(async (call, text: string, { name }: { name?: string }) => {
-        const { node_id } = await findAgent(call.client, text);
-        const body = { status: "approved", ...(name !== undefined && { name }) } as const;
-        const agent = await call.client.agents.setStatus(node_id, body);
-        call.show(agent, () => toLines([`${agent.name ?? node_id} is approved.`]));
-      }),
+      run((call, agent: string, options: { name?: string }) =>
+        decide(call, agent, { status: "approved", ...options }),
+      ),
     );
   agents
     .command("reject <agent>")
     .description("keep an agent out")
-    .action(
-      run(async (call, text: string) => {
-        const { node_id } = await findAgent(call.client, text);
-        const agent = await call.client.agents.setStatus(node_id, { status: "rejected" });
-        call.show(agent, () => toLines([`${agent.name ?? node_id} is rejected.`]));
-      }),
-    );
+    .action(run((call, agent: string) => decide(call, agent, { status: "rejected" })));
   agents
     .command("remove <agent>")
     .description("forget a rejected agent")
@@ -72,6 +63,16 @@ export function addAgentsCommands(program: Command, run: Run): void {
         call.show(attributes, () => toTable(Object.entries(attributes.attributes), attributeColumns));
       }),
     );
+}
+
+async function decide(
+  call: CommandCall,
+  text: string,
+  decision: { status: "approved" | "rejected"; name?: string },
+): Promise<void> {
+  const { node_id } = await findAgent(call.client, text);
+  const agent = await call.client.agents.setStatus(node_id, decision);
+  call.show(agent, () => toLines([`${agent.name ?? node_id} is ${agent.status}.`]));
 }
 
 const columns: readonly Column<Agent>[] = [

@@ -23,7 +23,7 @@ export function addOperatorsCommands(program: Command, run: Run): void {
     .description("let somebody sign in with a key")
     .addOption(new Option("--role <role>", "what they may do").choices(roles).default("Operator"))
     .action(
-      run(async (call, username: string, publicKey: string, { role }: { role: Role }) => {
+      run(async (call, ...[username, publicKey, { role }]: [string, string, { role: Role }]) => {
         const operator = await call.client.operators.add({ username, public_key: publicKey, role });
         call.show(operator, () => toLines([`${username} is ${operator.role} from now on.`]));
       }),

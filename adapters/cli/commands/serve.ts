@@ -39,8 +39,10 @@ async function serve(call: CommandCall, flags: ServerFlags): Promise<void> {
   });
   try {
     const adminKey = await ensureFirstAdmin(server.orchestrator, dataDir);
+    // Heard from before the first line: whoever reads it may stop the server at once.
+    const stopped = context.untilStopped();
     announce(call, server, { dataDir, adminKey });
-    await context.untilStopped();
+    await stopped;
   } finally {
     await server.close();
   }

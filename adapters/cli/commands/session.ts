@@ -1,5 +1,6 @@
 import { appendFileSync, existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import type { Status } from "fleetwright";
 import type { Command } from "commander";
 import { createClient } from "../../client/client.ts";
 import { createKeyFile, readSigner } from "../../client/node-signer.ts";
@@ -8,6 +9,7 @@ import type { CommandCall, Run } from "../call.ts";
 import { adminKeysFile } from "../first-admin.ts";
 import { defaultUrl, keyPath, makePrivateFolder, readProfile, writeProfile } from "../profile.ts";
 import { toFacts, toLines, toTable } from "../text.ts";
+import type { Column } from "../text.ts";
 
 /** `fleetwright init|login|logout|whoami|status` */
 export function addSessionCommands(program: Command, run: Run): void {
@@ -22,55 +24,9 @@ export function addSessionCommands(program: Command, run: Run): void {
     .description("sign in")
     .option("--key <file>", "private key, PEM; default the one that init made")
     .action(run(login));
-  program
-    .command("logout")
-    .description("end the session")
-    .action(
-      run(async (call) => {
-        const profile = readProfile(call.context);
-        if (profile?.token === undefined) return call.show(null, () => "Nobody was signed in.\n");
-        const { token: _, ...rest } = profile;
-        // Forgotten here first: whatever the server says, this machine can't use it any more.
-        writeProfile(call.context, rest);
-        await createClient({ url: profile.url, token: profile.token }).signOut();
-        return call.show(null, () => "Signed out.\n");
-      }),
-    );
-  program
-    .command("whoami")
-    .description("tell who is signed in")
-    .action(
-      run(async (call) => {
-        const session = await call.client.session.get();
-        const { username, role } = session.operator;
-        call.show(session, () => toLines([`${username}, ${role}, at ${call.client.url}`]));
-      }),
-    );
-  program
-    .command("status")
-    .description("tell whether the server works")
-    .action(
-      run(async (call) => {
-        const status = await call.client.status.get();
-        call.show(
-          status,
-          () =>
-            toFacts([
-              ["url", call.client.url],
-              ["status", status.status],
-              ["version", status.version],
-              ["orchestrator key", status.public_key],
-            ]) +
-            (status.checks
-              ? toTable(status.checks, [
-                  ["CHECK", ({ name }) => name],
-                  ["STATUS", (check) => check.status],
-                  ["DETAIL", ({ detail }) => detail],
-                ])
-              : ""),
-        );
-      }),
-    );
+  program.command("logout").description("end the session").action(run(logout));
+  program.command("whoami").description("tell who is signed in").action(run(whoami));
+  program.command("status").description("tell whether the server works").action(run(showStatus));
 }
 
 interface InitOptions {
@@ -117,4 +73,41 @@ async function login(call: CommandCall, options: { key?: string }): Promise<void
   call.show({ operator, expires_at }, () =>
     toLines([`Signed in to ${url} as ${operator.username}, ${operator.role}.`]),
   );
+}
+
+async function logout(call: CommandCall): Promise<void> {
+  const profile = readProfile(call.context);
+  if (profile?.token === undefined) return call.show(null, () => "Nobody was signed in.\n");
+  const { token, ...rest } = profile;
+  // Forgotten here first: whatever the server says, this machine can't use it any more.
+  writeProfile(call.context, rest);
+  await createClient({ url: profile.url, token }).signOut();
+  call.show(null, () => "Signed out.\n");
+}
+
+async function whoami(call: CommandCall): Promise<void> {
+  const session = await call.client.session.get();
+  const { username, role } = session.operator;
+  call.show(session, () => toLines([`${username}, ${role}, at ${call.client.url}`]));
+}
+
+async function showStatus(call: CommandCall): Promise<void> {
+  const status = await call.client.status.get();
+  call.show(status, () => describeStatus(call.client.url, status));
+}
+
+function describeStatus(url: string, { status, version, public_key, checks = [] }: Status): string {
+  const facts = toFacts([
+    ["url", url],
+    ["status", status],
+    ["version", version],
+    ["orchestrator key", public_key],
+  ]);
+  if (checks.length === 0) return facts;
+  const columns: readonly Column<(typeof checks)[number]>[] = [
+    ["CHECK", (check) => check.name],
+    ["STATUS", (check) => check.status],
+    ["DETAIL", (check) => check.detail],
+  ];
+  return facts + toTable(checks, columns);
 }

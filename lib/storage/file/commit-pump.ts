@@ -26,6 +26,8 @@ export class CommitPump {
   readonly #target: CommitTarget;
   #waiting: Waiting[] = [];
   #running = false;
+  /** Whether the last write failed: then a commit of nothing writes too, to find out whether it would work again. */
+  #failed = false;
   #idle: (() => void)[] = [];
 
   constructor(target: CommitTarget) {
@@ -62,8 +64,10 @@ export class CommitPump {
     const batch = new Staging(this.#target);
     const settle = this.#decide(batch);
     try {
-      if (batch.effects.length > 0) {
+      if (batch.effects.length > 0 || this.#failed) {
+        this.#failed = true;
         await this.#target.write(batch.effects);
+        this.#failed = false;
         this.#target.apply(batch.effects);
       }
       for (const { settled } of settle) settled();

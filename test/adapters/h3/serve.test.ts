@@ -37,6 +37,27 @@ describe("listening", () => {
     });
   });
 
+  test("an address of another machine is named, not taken for a busy port", async () => {
+    const elsewhere = { port: 0, host: "192.0.2.1", allowInsecure: true };
+    await expect(listenApp(toyApp(), elsewhere)).rejects.toMatchObject({
+      code: "CONFIGURATION_INVALID",
+      message: "192.0.2.1 is no address of this machine to listen at.",
+    });
+  });
+
+  test("a certificate that can't be used is named, not taken for a busy port", async () => {
+    const [tls, other] = [await createCertificate(), await createCertificate()];
+    for (const broken of [
+      { ...tls, key: other.key },
+      { ...tls, cert: "nonsense" },
+    ]) {
+      await expect(listenApp(toyApp(), { port: 0, tls: broken })).rejects.toMatchObject({
+        code: "CONFIGURATION_INVALID",
+        message: expect.stringMatching(/^The certificate and its private key can't be used: /),
+      });
+    }
+  });
+
   test("serves TLS with the certificate it is given", async () => {
     const tls = await createCertificate();
     await using server = await listenApp(toyApp(), { port: 0, tls });

@@ -1,0 +1,19 @@
+import type { ListQuery, Storage, StoredDocument } from "../storage/storage.ts";
+
+/** Every document that a query finds, page by page; changes made meanwhile may or may not show. */
+export async function* eachDocument<T>(
+  storage: Storage,
+  collection: string,
+  query: Omit<ListQuery, "after" | "limit"> = {},
+): AsyncGenerator<StoredDocument<T>> {
+  let after: string | null = null;
+  do {
+    const page: Awaited<ReturnType<typeof storage.list<T>>> = await storage.list<T>(collection, {
+      ...query,
+      limit: 1000,
+      ...(after !== null && { after }),
+    });
+    yield* page.items;
+    after = page.next;
+  } while (after !== null);
+}

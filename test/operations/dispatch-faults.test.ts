@@ -1,0 +1,154 @@
+/**
+ * What operations do when a write fails, a wish overtakes its command or the process ends between two steps.
+ *
+ * Symptom of each regression here: an operation that stayed open for ever, or ran although it had been cancelled. Cause:
+ * what failed once was forgotten, and a wish to cancel was kept nowhere but in a message.
+ */
+import { describe, expect, it } from "vitest";
+import { systemCaller } from "fleetwright";
+import { createTestOrchestrator, FakeClock, type TestOrchestrator } from "fleetwright/testing";
+import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
+import { settle } from "../support/deferred.ts";
+import { connectScriptedAgent, emptyResult } from "../support/scripted-agent.ts";
+
+const motd = "name: motd\nresources:\n  - { type: file, path: /etc/motd, content: hi }\n";
+
+async function setUp() {
+  const clock = new FakeClock();
+  const data = new MemoryData();
+  const test = await createTestOrchestrator({ clock, storage: new MemoryStorage({ clock, data }) });
+  const agent = await connectScriptedAgent(test);
+  await test.orchestrator.agents.setStatus(systemCaller, { node_id: agent.nodeId, status: "approved" });
+  await test.orchestrator.modules.upload(systemCaller, { content: motd });
+  return { clock, data, test, agent, node_id: agent.nodeId };
+}
+
+const statusOf = async (test: TestOrchestrator, operation_id: string): Promise<string> =>
+  (await test.orchestrator.operations.get(systemCaller, { operation_id })).status;
+
+describe("while nothing can be written", () => {
+  it("an operation past its deadline still ends, and its agent gets the next, once there is space", async () => {
+    const { clock, data, test, agent, node_id } = await setUp();
+    await using _test = test;
+    await using _agent = agent;
+    const input = { node_id, modules: ["motd"], wait_seconds: 0, timeout_seconds: 60 };
+    const first = await test.orchestrator.operations.apply(systemCaller, input);
+    await agent.next("apply");
+    const second = await test.orchestrator.operations.apply(systemCaller, input);
+    data.freeBytes = 0;
+    await clock.advance(95_000);
+    expect(await statusOf(test, first.operation_id)).toBe("running");
+    data.freeBytes = Infinity;
+    await clock.advance(60_000);
+    expect(await statusOf(test, first.operation_id)).toBe("unknown");
+    // The agent was silent for long and connected again: it may get the first once more before.
+    let command = await agent.next("apply");
+    while (command.operation_id === first.operation_id) command = await agent.next("apply");
+    expect(command).toMatchObject({ operation_id: second.operation_id });
+  });
+
+  it("an operation that could not be started is started once there is space", async () => {
+    const { clock, data, test, agent, node_id } = await setUp();
+    await using _test = test;
+    await using _agent = agent;
+    const input = { node_id, modules: ["motd"], wait_seconds: 0 };
+    const first = await test.orchestrator.operations.apply(systemCaller, input);
+    await agent.next("apply");
+    const second = await test.orchestrator.operations.apply(systemCaller, input);
+    const end = test.orchestrator.listen(() => (data.freeBytes = 0));
+    agent.link.send(emptyResult(first.operation_id));
+    await agent.next("ack");
+    await settle();
+    end();
+    expect(await statusOf(test, second.operation_id)).toBe("queued");
+    data.freeBytes = Infinity;
+    await clock.advance(5_000);
+    expect(await agent.next("apply")).toMatchObject({ operation_id: second.operation_id });
+  });
+});
+
+describe("a wish to cancel", () => {
+  it("reaches an agent that was away when it was made", async () => {
+    const { test, agent, node_id } = await setUp();
+    await using _test = test;
+    const input = { node_id, modules: ["motd"], wait_seconds: 0 };
+    const { operation_id } = await test.orchestrator.operations.apply(systemCaller, input);
+    await agent.next("apply");
+    await agent.link.stop();
+    await settle();
+    await test.orchestrator.operations.cancel(systemCaller, { operation_id });
+    await using again = await connectScriptedAgent(test, agent.keys);
+    await again.next("apply");
+    expect(await again.next("cancel")).toMatchObject({ operation_id });
+  });
+
+  it("counts although the process ended before the operation left the line", async () => {
+    const { clock, data, test, agent, node_id } = await setUp();
+    await agent.link.stop();
+    await settle();
+    const input = { node_id, modules: ["motd"], wait_seconds: 0, when_offline: "queue" as const };
+    const { operation_id } = await test.orchestrator.operations.apply(systemCaller, input);
+    const stored = (await test.storage.get("operations", operation_id))!;
+    const value = { ...stored.value, cancel_requested: true };
+    await test.storage.commit([{ kind: "put", collection: "operations", key: operation_id, value }]);
+    await test.orchestrator.stop();
+    await using second = await createTestOrchestrator({ clock, storage: new MemoryStorage({ clock, data }) });
+    await settle();
+    expect(await statusOf(second, operation_id)).toBe("cancelled");
+  });
+});
+
+describe("an agent that is away", () => {
+  it("keeps waiting only what may wait: what stands behind that in line fails at once", async () => {
+    const { test, agent, node_id } = await setUp();
+    await using _test = test;
+    await test.orchestrator.assignments.create(systemCaller, {
+      name: "all",
+      selector: "*",
+      modules: ["motd"],
+    });
+    await agent.link.stop();
+    await settle();
+    const waiting = await test.orchestrator.operations.apply(systemCaller, {
+      node_id,
+      wait_seconds: 0,
+      when_offline: "queue",
+    });
+    const rollout = await test.orchestrator.rollouts.apply(systemCaller, { name: "all", wait_seconds: 0 });
+    await settle();
+    expect(await statusOf(test, rollout.operations[0]!.operation_id!)).toBe("failed");
+    expect(await statusOf(test, waiting.operation_id)).toBe("queued");
+  });
+
+  it("has what waits for 30 days kept for 30 days, longer than one timer holds", async () => {
+    const { clock, test, agent, node_id } = await setUp();
+    await using _test = test;
+    await agent.link.stop();
+    await settle();
+    const { operation_id } = await test.orchestrator.operations.apply(systemCaller, {
+      node_id,
+      modules: ["motd"],
+      wait_seconds: 0,
+      when_offline: "queue",
+      expires_in_seconds: 2_592_000,
+    });
+    await test.orchestrator.audit.setRetention(systemCaller, { retention_days: null });
+    await clock.advance(29 * 86_400_000);
+    expect(await statusOf(test, operation_id)).toBe("queued");
+    await clock.advance(86_400_000);
+    expect(await statusOf(test, operation_id)).toBe("failed");
+  });
+});
+
+it("an operation awaits its result no longer after a restart on a clock that was set back", async () => {
+  const { data, test, agent, node_id } = await setUp();
+  const input = { node_id, modules: ["motd"], wait_seconds: 0, timeout_seconds: 60 };
+  const { operation_id } = await test.orchestrator.operations.apply(systemCaller, input);
+  await agent.next("apply");
+  await test.orchestrator.stop();
+  await agent.link.stop();
+  const clock = new FakeClock(test.clock.now() - 20 * 86_400_000);
+  await using second = await createTestOrchestrator({ clock, storage: new MemoryStorage({ clock, data }) });
+  await clock.advance(91_000);
+  expect(await statusOf(second, operation_id)).toBe("unknown");
+});

@@ -1,0 +1,21 @@
+import { expect, it } from "vitest";
+import { MemoryTransport, Orchestrator } from "fleetwright";
+import { FakeClock } from "fleetwright/testing";
+import { MemoryData, MemoryStorage } from "../lib/storage/memory-storage.ts";
+
+it("an orchestrator that is stopped while it starts leaves nothing running", async () => {
+  const clock = new FakeClock();
+  const data = new MemoryData();
+  const transport = new MemoryTransport();
+  const orchestrator = new Orchestrator({ storage: new MemoryStorage({ clock, data }), transport, clock });
+  const starting = orchestrator.start();
+  await orchestrator.stop();
+  await starting;
+  expect(clock.pendingTimers).toBe(0);
+  await using again = new Orchestrator({
+    storage: new MemoryStorage({ clock, data }),
+    transport: new MemoryTransport(),
+    clock,
+  });
+  await again.start();
+});
