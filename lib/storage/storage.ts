@@ -196,10 +196,20 @@ export interface SamplePoint {
 
 /** Time series, kept apart from documents because they may lose their last second and must cost under a byte a sample. */
 export interface SeriesStorage {
-  /** Takes samples in; durable within a second. */
+  /**
+   * Takes samples in; durable within a second.
+   *
+   * @throws {OrchestratorError} `VALIDATION_FAILED` for a time or value that is not finite; none of the rows is taken then.
+   */
   append(owner: string, rows: readonly SampleRow[]): Promise<void>;
+  /**
+   * Reads the points of a range in the order of time. Of old samples only points of several may be left; each counts as its
+   * samples did.
+   *
+   * @throws {OrchestratorError} `VALIDATION_FAILED` for a step of less than 1 ms.
+   */
   query(owner: string, query: SampleQuery): Promise<Record<string, SamplePoint[]>>;
-  /** Forgets an owner's samples before a time (milliseconds since 1970), or all of them. */
+  /** Forgets an owner's samples before a time (milliseconds since 1970), or all of them; durable when it resolves. */
   trim(owner: string, before?: number): Promise<void>;
 }
 

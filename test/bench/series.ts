@@ -1,17 +1,16 @@
 /**
- * Time series in files: size, reading, taking in, memory. `node --import tsx test/bench/series.ts`.
+ * Time series in files: size, reading, taking in, memory. `node --expose-gc --import tsx test/bench/series.ts`.
  *
  * Sizes do not depend on the machine; times do. The clock is a fake one, so that hours of a fleet pass as fast as they can.
  */
 import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { silentLogger } from "../../lib/logger.ts";
 import { decodeChunk } from "../../lib/storage/file/series/chunk.ts";
 import { nodeDisk } from "../../lib/storage/file/disk.ts";
 import { FileSeries } from "../../lib/storage/file/series/file-series.ts";
+import { Head } from "../../lib/storage/file/series/head.ts";
 import { scanFrames } from "../../lib/storage/file/series/frames.ts";
 import type { SampleRow } from "../../lib/storage/storage.ts";
 import { FakeClock } from "../../lib/testing/fake-clock.ts";
@@ -134,9 +133,7 @@ async function takingIn(folder: string): Promise<void> {
     (cpuMs / (minutes * 600)).toFixed(2),
   );
   print("  the same by elapsed time, %", ((performance.now() - startedAt) / (minutes * 600)).toFixed(2));
-  const used = memoryInUse() - memory;
-  print("bytes of the heads of one agent", (series.figures.headBytes / agents).toFixed(0));
-  print("memory of one agent in all, bytes", (used / agents).toFixed(0));
+  print("memory of one agent in all, bytes", ((memoryInUse() - memory) / agents).toFixed(0));
   await series.close();
   const open = performance.now();
   const again = await opened(folder, clock);
@@ -144,10 +141,27 @@ async function takingIn(folder: string): Promise<void> {
   await again.close();
 }
 
+/** Full heads, of ten minutes each. */
+function memoryOfHeads(): void {
+  const agents = 2_000;
+  const kinds = Array.from({ length: 50 }, (_, agent) => firstRows(agent, 40));
+  const before = memoryInUse();
+  const heads = Array.from({ length: agents }, (_, agent) => {
+    const head = new Head(agent, `agent-${agent}`);
+    for (const row of kinds[agent % kinds.length] ?? []) head.append(row);
+    return head;
+  });
+  print("memory of a full head, bytes", ((memoryInUse() - before) / agents).toFixed(0));
+  const bytes = heads.reduce((sum, head) => sum + head.length, 0) / agents;
+  print(
+    "  of these its samples, bytes",
+    `${bytes.toFixed(0)}: ${(bytes / 40 / seriesCount).toFixed(2)} a sample`,
+  );
+}
+
 /** Bytes of the process's own data, after a collection of what is free. */
 function memoryInUse(): number {
-  setFlagsFromString("--expose-gc");
-  (runInNewContext("gc") as () => void)();
+  globalThis.gc?.();
   const { heapUsed, arrayBuffers } = process.memoryUsage();
   return heapUsed + arrayBuffers;
 }
@@ -155,6 +169,7 @@ function memoryInUse(): number {
 const folder = await mkdtemp(join(tmpdir(), "fleetwright-bench-"));
 try {
   await sizeAndReading(join(folder, "size"));
+  memoryOfHeads();
   await takingIn(join(folder, "fleet"));
 } finally {
   await rm(folder, { recursive: true });
