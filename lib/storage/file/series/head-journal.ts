@@ -3,7 +3,7 @@
  * all owners. A new file begins with all heads whole, so that those before it can be removed.
  *
  *   frame: rows or trim, one after the other
- *   rows: 1 | head | place in the head | owner, at place 0 | length | bytes
+ *   rows: 1 | head | place in the head | at place 0: owner, how many ids before it it stands for, too | length | bytes
  *   trim: 2 | owner | time before which rows are hidden | last head whose rows are
  */
 import { join } from "node:path";
@@ -24,9 +24,17 @@ export interface Trim {
   last: number;
 }
 
+/** A head that was in a journal. */
+export interface StoredHead {
+  id: number;
+  first: number;
+  owner: string;
+  bytes: Uint8Array;
+}
+
 /** What was in a journal. */
 export interface JournalContent {
-  heads: { id: number; owner: string; bytes: Uint8Array }[];
+  heads: StoredHead[];
   trims: Trim[];
 }
 
@@ -159,7 +167,10 @@ function writeRows(out: ByteWriter, head: Head, from: number): void {
   out.byte(1);
   out.unsigned(head.id);
   out.unsigned(from);
-  if (from === 0) out.text(head.owner);
+  if (from === 0) {
+    out.text(head.owner);
+    out.unsigned(head.id - head.first);
+  }
   const bytes = head.bytes(from);
   out.unsigned(bytes.length);
   out.raw(bytes);
@@ -172,9 +183,16 @@ function writeTrim(out: ByteWriter, { owner, before, last }: Trim): void {
   out.unsigned(last);
 }
 
+interface ReadHead {
+  owner: string;
+  first: number;
+  parts: Uint8Array[];
+  length: number;
+}
+
 /** Puts heads together from what was added to them. */
 class Replay {
-  readonly #heads = new Map<number, { owner: string; parts: Uint8Array[]; length: number }>();
+  readonly #heads = new Map<number, ReadHead>();
   readonly #trims: Trim[] = [];
 
   add(body: Uint8Array): void {
@@ -186,18 +204,16 @@ class Replay {
   }
 
   result(): JournalContent {
-    const heads = [...this.#heads].map(([id, { owner, parts }]) => ({
-      id,
-      owner,
-      bytes: Buffer.concat(parts),
-    }));
+    const heads = [...this.#heads].map(([id, { owner, first, parts }]) => {
+      return { id, owner, first, bytes: Buffer.concat(parts) };
+    });
     return { heads: heads.toSorted((a, b) => a.id - b.id), trims: this.#trims };
   }
 
   #addRows(input: ByteReader): void {
     const id = input.unsigned();
     const place = input.unsigned();
-    if (place === 0) this.#heads.set(id, { owner: input.text(), parts: [], length: 0 });
+    if (place === 0) this.#begin(id, input.text(), id - input.unsigned());
     const bytes = Uint8Array.from(input.raw(input.unsigned()));
     const head = this.#heads.get(id);
     // What was before it may have been in a damaged frame: the rest can't be read without.
@@ -206,10 +222,19 @@ class Replay {
     head.length += bytes.length;
   }
 
+  #begin(id: number, owner: string, first: number): void {
+    if (first < id) this.#drop(owner, first, id);
+    this.#heads.set(id, { owner, first, parts: [], length: 0 });
+  }
+
   #addTrim(trim: Trim): void {
     this.#trims.push(trim);
-    for (const [id, { owner }] of this.#heads) {
-      if (owner === trim.owner && id <= trim.last) this.#heads.delete(id);
+    this.#drop(trim.owner, 0, trim.last);
+  }
+
+  #drop(owner: string, first: number, last: number): void {
+    for (const [id, head] of this.#heads) {
+      if (head.owner === owner && id >= first && id <= last) this.#heads.delete(id);
     }
   }
 }

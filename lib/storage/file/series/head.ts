@@ -44,13 +44,16 @@ export class Head {
   /** Rises with every head of a storage, whosever it is. */
   readonly id: number;
   readonly owner: string;
+  /** Id of the first of the heads that went into this one after a crash; else its own. */
+  readonly first: number;
   /** How many of the bytes are durable in the journal. */
   durableBytes = 0;
   readonly #out = new ByteWriter(256);
   readonly #columns = new Columns();
 
-  constructor(id: number, owner: string) {
+  constructor(id: number, owner: string, first = id) {
     this.id = id;
+    this.first = first;
     this.owner = owner;
   }
 

@@ -1,6 +1,6 @@
 import type { Chunk, ChunkFiles } from "./chunk-files.ts";
 import { Head, readRows } from "./head.ts";
-import type { HeadJournal } from "./head-journal.ts";
+import type { HeadJournal, StoredHead } from "./head-journal.ts";
 import { OwnerSeries, tiers, type Tier } from "./owner-series.ts";
 
 /** What was found in a folder of time series. */
@@ -39,10 +39,12 @@ export async function readSeries(
     ownerOf(trim.owner).trim(trim);
     taken(trim.last);
   }
-  for (const { id, owner, bytes } of heads) {
-    taken(id);
-    restoreHead(ownerOf(owner), id, bytes);
+  const headsOf = new Map<string, StoredHead[]>();
+  for (const head of heads) {
+    taken(head.id);
+    headsOf.set(head.owner, [...(headsOf.get(head.owner) ?? []), head]);
   }
+  for (const [owner, ofOwner] of headsOf) restoreHead(ownerOf(owner), ofOwner);
   return { owners, nextHead };
 }
 
@@ -58,11 +60,22 @@ function dropReplaced(owner: OwnerSeries): void {
   }
 }
 
-/** Takes a head back, unless it is in a chunk by now. An owner has one; a crash may leave another, sealed too late. */
-function restoreHead(owner: OwnerSeries, id: number, bytes: Uint8Array): void {
-  if (tiers.some((tier) => owner[tier].some((chunk) => holds(chunk, id, id)))) return;
-  owner.head ??= new Head(id, owner.owner);
-  for (const row of readRows(bytes)) owner.head.append(row);
+/**
+ * Makes one head of those that are in no chunk. Where a chunk was lost that was not synced, a later one may have survived:
+ * it is dropped, because the journal holds its head, too, and what an owner has must stay in order.
+ */
+function restoreHead(owner: OwnerSeries, heads: readonly StoredHead[]): void {
+  const isInChunk = ({ id }: StoredHead): boolean =>
+    tiers.some((tier) => owner[tier].some((chunk) => holds(chunk, id, id)));
+  const lost = heads.find((head) => !isInChunk(head));
+  if (lost === undefined) return;
+  owner.drop(
+    "recent",
+    owner.recent.filter((chunk) => chunk.first > lost.id && heads.some(({ id }) => id === chunk.last)),
+  );
+  const restored = heads.filter((head) => !isInChunk(head));
+  owner.head = new Head((restored.at(-1) ?? lost).id, owner.owner, lost.first);
+  for (const { bytes } of restored) for (const row of readRows(bytes)) owner.head.append(row);
 }
 
 function holds(chunk: Chunk, first: number, last: number): boolean {

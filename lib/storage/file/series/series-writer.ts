@@ -126,7 +126,7 @@ export class SeriesWriter {
       const table = tableOf(head.rows());
       owner.sealing = head;
       owner.head = null;
-      const range = { first: head.id, last: head.id, ...timesOf(table), sealedAt };
+      const range = { first: head.first, last: head.id, ...timesOf(table), sealedAt };
       return { head: { owner: owner.owner, ...range }, body: encodeChunk(table) };
     });
     try {
