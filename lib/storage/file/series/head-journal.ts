@@ -108,7 +108,7 @@ export class HeadJournal {
     this.#fullAtBytes = Math.max(minFileBytes, this.#size * 4);
     await before.file?.close();
     const old = this.#old.splice(0, Infinity, path);
-    for (const path of old) await disk.remove(path);
+    for (const replaced of old) await disk.remove(replaced);
   }
 
   /** Makes what was added to heads durable, and trims. */

@@ -52,7 +52,7 @@ export function readIntegers(input: ByteReader, count: number): Float64Array {
   const base = input.signed();
   const divisor = input.unsigned();
   const numbers = new Float64Array(count);
-  readPacked(input, numbers, order, width);
+  readPacked(input, numbers.subarray(order), width);
   for (let i = order; i < count; i++) numbers[i] = base + (numbers[i] as number) * divisor;
   if (order > 0) numbers[0] = first;
   if (order > 1) numbers[1] = second;
@@ -155,28 +155,28 @@ function writePacked(out: ByteWriter, numbers: Float64Array, { base, divisor, wi
   if (bits > 0) bytes[at] = pending;
 }
 
-/** Fills numbers from a place on with the distances from the base. */
-function readPacked(input: ByteReader, numbers: Float64Array, from: number, width: number): void {
+/** Fills numbers with the distances from the base. */
+function readPacked(input: ByteReader, numbers: Float64Array, width: number): void {
   const places: number[] = [];
   const distances: number[] = [];
-  for (let left = input.unsigned(), place = from; left > 0; left--) {
+  for (let left = input.unsigned(), place = 0; left > 0; left--) {
     place += input.unsigned();
     places.push(place);
     distances.push(input.signed());
   }
-  const bytes = input.raw(Math.ceil(((numbers.length - from) * width) / 8));
-  if (width <= pieceBits) unpackNarrow(bytes, numbers, from, width);
-  else unpackWide(bytes, numbers, from, width);
+  const bytes = input.raw(Math.ceil((numbers.length * width) / 8));
+  if (width <= pieceBits) unpackNarrow(bytes, numbers, width);
+  else unpackWide(bytes, numbers, width);
   places.forEach((place, index) => (numbers[place] = distances[index] as number));
 }
 
-function unpackNarrow(bytes: Uint8Array, numbers: Float64Array, from: number, width: number): void {
+function unpackNarrow(bytes: Uint8Array, numbers: Float64Array, width: number): void {
   if (width === 0) return;
   const mask = 2 ** width - 1;
   let pending = 0;
   let bits = 0;
   let at = 0;
-  for (let i = from; i < numbers.length; i++) {
+  for (let i = 0; i < numbers.length; i++) {
     for (; bits < width; bits += 8) pending |= (bytes[at++] as number) << bits;
     numbers[i] = pending & mask;
     pending >>>= width;
@@ -184,11 +184,11 @@ function unpackNarrow(bytes: Uint8Array, numbers: Float64Array, from: number, wi
   }
 }
 
-function unpackWide(bytes: Uint8Array, numbers: Float64Array, from: number, width: number): void {
+function unpackWide(bytes: Uint8Array, numbers: Float64Array, width: number): void {
   let pending = 0;
   let bits = 0;
   let at = 0;
-  for (let i = from; i < numbers.length; i++) {
+  for (let i = 0; i < numbers.length; i++) {
     let value = 0;
     let factor = 1;
     for (let left = width; left > 0; left -= pieceBits, factor *= piece) {

@@ -108,6 +108,6 @@ for (const { trims, rawMs, check } of kinds) {
     }
     const last = await openSeries({ folder, disk: disk.afterPowerLoss(Infinity), clock, rawMs });
     await check(last, promised);
-    await last.close();
+    await expect(last.close()).resolves.toBeUndefined();
   });
 }
