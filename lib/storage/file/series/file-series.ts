@@ -39,6 +39,8 @@ export interface FileSeriesOptions {
   rawMs: number;
   /** How long five-minute points are kept, in milliseconds. */
   pointsMs: number;
+  /** The journal of the heads is begun anew when it is larger than this, in bytes. Default 4 MiB. */
+  journalBytes?: number;
   /** Throws when the storage may not be used. */
   check: () => void;
 }
@@ -60,7 +62,7 @@ export class FileSeries implements SeriesStorage {
     this.#options = options;
     const filesOf = (tier: Tier): ChunkFiles => new ChunkFiles({ ...options, tier, fileMs: fileMs[tier] });
     this.#files = { recent: filesOf("recent"), raw: filesOf("raw"), coarse: filesOf("coarse") };
-    this.#journal = new HeadJournal(options);
+    this.#journal = new HeadJournal({ journalBytes: 4 * 1_024 * 1_024, ...options });
     this.#compaction = new Compaction({ ...options, files: this.#files });
     [this.#live, this.#writer] = this.#begin({ owners: new Map(), nextHead: 1 });
   }

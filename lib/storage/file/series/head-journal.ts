@@ -15,7 +15,6 @@ import type { Head } from "./head.ts";
 
 const namePattern = /^heads-(\d{8})\.journal$/;
 const frameBytes = 1_024 * 1_024;
-const minFileBytes = 4 * 1_024 * 1_024;
 
 /** Rows of an owner that are forgotten: those before a time, in heads up to one. */
 export interface Trim {
@@ -43,6 +42,8 @@ export interface HeadJournalOptions {
   disk: Disk;
   folder: string;
   logger: Logger;
+  /** A new file is begun when one is larger than this, and than four times what it began with. */
+  journalBytes: number;
 }
 
 /** The journal of the heads. */
@@ -105,7 +106,7 @@ export class HeadJournal {
       await disk.remove(path);
       throw error;
     }
-    this.#fullAtBytes = Math.max(minFileBytes, this.#size * 4);
+    this.#fullAtBytes = Math.max(this.#options.journalBytes, this.#size * 4);
     await before.file?.close();
     const old = this.#old.splice(0, Infinity, path);
     for (const replaced of old) await disk.remove(replaced);
