@@ -67,6 +67,8 @@ export class SeriesWriter {
     const taken = live.takeDirty();
     if (taken.heads.size + taken.trims.length === 0) return;
     try {
+      // A trim drops the heads before it from the journal: what of them was sealed must be durable by then.
+      if (taken.trims.length > 0) await this.#syncFiles();
       if (journal.isDue) await this.#beginJournal(taken.trims);
       else await journal.append(taken.heads, taken.trims);
     } catch (error) {

@@ -81,7 +81,7 @@ async function checkSum(series: FileSeries, promised: Promised): Promise<void> {
   }
 }
 
-const seeds = Array.from({ length: 50 }, (_, seed) => seed);
+const seeds = Array.from({ length: 150 }, (_, seed) => seed);
 const kinds = [
   { trims: true, rawMs: 1e9, check },
   { trims: false, rawMs: 1_800_000, check: checkSum },
