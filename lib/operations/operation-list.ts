@@ -25,6 +25,7 @@ export async function listOperations(context: Context, query: Query): Promise<Pa
       order: "desc",
       limit: pageSize,
       ...(before !== undefined && { to: before }),
+      ...(filter.from !== undefined && { from: leastIdAt(Date.parse(filter.from)) }),
     });
     for (const { value } of page.items) {
       if (!passes(value, filter)) continue;
@@ -36,6 +37,12 @@ export async function listOperations(context: Context, query: Query): Promise<Pa
     if (page.next === null) return { items, next_cursor: null };
     before = page.items.at(-1)!.key;
   }
+}
+
+/** No id of that instant or later is less: a UUIDv7 begins with its time, which is never before that of its operation. */
+function leastIdAt(atMs: number): string {
+  const time = Math.max(0, atMs).toString(16).padStart(12, "0");
+  return `${time.slice(0, 8)}-${time.slice(8)}`;
 }
 
 /** The index that leaves the fewest to look at; within each, keys are in order of time. */

@@ -74,6 +74,11 @@ export class AgentConnection {
     return this.#agent?.node_id ?? null;
   }
 
+  /** The address that it came from; null where there is none. */
+  get remoteAddress(): string | null {
+    return this.#socket.remoteAddress;
+  }
+
   /** Whether the handshake is done and the connection lives. */
   get isOpen(): boolean {
     return this.#phase === "open";

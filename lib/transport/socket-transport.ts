@@ -15,6 +15,8 @@ export interface SocketTransportOptions {
   maxPendingAgents?: number;
   /** Handshakes at one time; more connections are turned away and come again later. Default 256: each may hold a frame of 1 MiB. */
   maxHandshakes?: number;
+  /** Of these, handshakes of one address, so that nobody holds all the places. Agents behind one proxy share one. Default 64. */
+  maxHandshakesPerAddress?: number;
   /** How long a handshake may take, milliseconds, the decision about the agent included. Default 10_000. */
   handshakeTimeoutMs?: number;
 }
@@ -35,6 +37,7 @@ export class SocketTransport implements Transport {
       sendLimitBytes: options.sendLimitBytes ?? defaultSendLimitBytes,
       maxPendingAgents: options.maxPendingAgents ?? 100,
       maxHandshakes: options.maxHandshakes ?? 256,
+      maxHandshakesPerAddress: options.maxHandshakesPerAddress ?? 64,
       handshakeTimeoutMs: options.handshakeTimeoutMs ?? handshakeTimeoutMs,
     };
   }
@@ -71,13 +74,22 @@ export class SocketTransport implements Transport {
       return;
     }
     // Turned away without a word: an answer, or a record, for each is what a flood wants.
-    if (this.#handshaking.size >= this.#options.maxHandshakes) {
+    if (!this.#hasRoomFor(socket.remoteAddress)) {
       socket.close(closeCode.tryAgainLater, "RATE_LIMITED");
       return;
     }
     const connection = new AgentConnection(socket, this.#host);
     this.#connections.add(connection);
     this.#handshaking.add(connection);
+  }
+
+  #hasRoomFor(address: string | null): boolean {
+    const { maxHandshakes, maxHandshakesPerAddress } = this.#options;
+    if (this.#handshaking.size >= maxHandshakes) return false;
+    if (address === null) return true;
+    let ofAddress = 0;
+    for (const connection of this.#handshaking) if (connection.remoteAddress === address) ofAddress += 1;
+    return ofAddress < maxHandshakesPerAddress;
   }
 
   async send(nodeId: string, message: OrchestratorMessage): Promise<void> {

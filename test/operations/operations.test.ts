@@ -71,6 +71,10 @@ describe("an agent's machine", () => {
     expect(existsSync(site)).toBe(true);
     const { items } = await operations.list(systemCaller, { kind: "apply" });
     expect(items).toHaveLength(4);
+    const since = new Date(test.clock.now());
+    expect((await operations.list(systemCaller, { from: since.toISOString() })).items).toHaveLength(6);
+    since.setMilliseconds(since.getMilliseconds() + 1);
+    expect((await operations.list(systemCaller, { from: since.toISOString() })).items).toEqual([]);
     expect(test.loggedErrors).toEqual([]);
   });
 

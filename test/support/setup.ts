@@ -8,8 +8,12 @@
  * A test registers its cleanup in any way that vitest offers - `await using`, `onTestFinished`, `afterEach` for what
  * `beforeEach` made, `afterAll` for what `beforeAll` made: the guard looks after all of them.
  */
+import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach } from "vitest";
 import { liveResources, leakedSince, type ResourceCounts } from "./leaks.ts";
+
+// One seed, so that a run repeats; the soak takes a new one each time, and a failure prints the one it had.
+if (process.env["FLEETWRIGHT_SOAK"] === undefined) fc.configureGlobal({ seed: 20_300_101 });
 
 const unhandled: unknown[] = [];
 process.on("unhandledRejection", (reason) => unhandled.push(reason));

@@ -1,3 +1,4 @@
+import { createSocketPair } from "../../lib/transport/memory-socket.ts";
 /** What the conformance suite can't see from outside: limits, times and the ways in which handlers go wrong. */
 import { expect, test } from "vitest";
 import { nodeCrypto } from "../../lib/crypto/node-crypto.ts";
@@ -57,6 +58,21 @@ test("turns connections away without a word while too many handshakes go on", as
   // A handshake that is done makes room for the next.
   await first?.join();
   expect(await agent(3).join()).toBe("approved");
+  await transport.stop();
+});
+
+test("leaves places for other addresses while one begins handshakes without end", async () => {
+  const { transport } = await scene({ maxHandshakesPerAddress: 2 });
+  const connectFrom = (address: string, number: number): TestAgent => {
+    const [agentEnd, orchestratorEnd] = createSocketPair(address);
+    transport.accept(orchestratorEnd);
+    return new TestAgent(agentEnd, { crypto: nodeCrypto, seed: new Uint8Array(32).fill(number) });
+  };
+  connectFrom("192.0.2.1", 1);
+  connectFrom("192.0.2.1", 2);
+  const third = connectFrom("192.0.2.1", 3);
+  expect(await third.heard.next("closed")).toMatchObject({ code: 1013, reason: "RATE_LIMITED" });
+  expect(await connectFrom("192.0.2.2", 4).join()).toBe("approved");
   await transport.stop();
 });
 

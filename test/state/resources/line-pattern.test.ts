@@ -26,7 +26,7 @@ test("a pattern agrees with the regular expression that it stands for", () => {
   fc.assert(
     fc.property(text, text, (pattern, line) => {
       const expression = pattern.replace(/\\[\s\S]|[*?\\]/g, (token) =>
-        token === "*" ? ".*" : token === "?" ? "." : `\\${token.at(-1)}`,
+        token === "*" ? ".*" : token === "?" ? "." : `[${token.at(-1) === "\\" ? "\\\\" : token.at(-1)}]`,
       );
       expect(matchesPattern(pattern, line)).toBe(new RegExp(`^(?:${expression})$`).test(line));
     }),
