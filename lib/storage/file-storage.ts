@@ -1,4 +1,4 @@
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { systemClock, type Clock } from "../clock.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { JsonObject } from "../internal/json.ts";
@@ -12,6 +12,7 @@ import { folderParts } from "./file/folder-parts.ts";
 import { openFolder, type OpenFolder } from "./file/folder.ts";
 import type { LogFile } from "./file/log-file.ts";
 import { FolderLock } from "./file/lock.ts";
+import { FileSeries } from "./file/series/file-series.ts";
 import { ProcessLeases } from "./leases.ts";
 import { Lifetime } from "./lifetime.ts";
 import { readLogPage } from "./log-reader.ts";
@@ -24,6 +25,7 @@ import type {
   ListQuery,
   LogPage,
   LogQuery,
+  SeriesStorage,
   Storage,
   StorageBackup,
   StorageSchema,
@@ -33,6 +35,7 @@ import type {
 import { prepareWrites, type Effect } from "./writes.ts";
 
 const mebibyte = 1_024 * 1_024;
+const dayMs = 86_400_000;
 
 /** What a {@link FileStorage} is made of. */
 export interface FileStorageOptions {
@@ -51,6 +54,10 @@ export interface FileStorageOptions {
   minJournalBytes?: number;
   /** Size of one file of a log; trimming frees whole files. Default 1 MiB. */
   logSegmentBytes?: number;
+  /** How long samples of time series are kept as they were taken, at least. Milliseconds, default 24 hours. */
+  rawSamplesMs?: number;
+  /** How long their five-minute points are kept after that. Milliseconds since they were taken, default 30 days. */
+  samplePointsMs?: number;
   /** The file system. Default: the machine's. @internal */
   disk?: Disk;
 }
@@ -59,18 +66,19 @@ export interface FileStorageOptions {
  * The default {@link Storage}: one folder of files, for one process.
  *
  * Documents live in memory and, as a lowdb snapshot `db.json` and the journal written since, in the folder. Commits that
- * arrive together share one synced write; what one costs depends on what it writes, never on what is stored. It keeps no
- * time series (`series` is null).
+ * arrive together share one synced write; what one costs depends on what it writes, never on what is stored. Time
+ * series lie beside them in files of their own and are synced once a second.
  */
 export class FileStorage implements Storage {
   readonly capabilities = { durable: true, shared: false };
-  readonly series = null;
+  readonly series: SeriesStorage;
   readonly backup: StorageBackup = {
     archive: () => {
       this.#checkBackup();
       return this.#archive();
     },
   };
+  readonly #series: FileSeries;
   readonly #options: Required<FileStorageOptions>;
   readonly #leases: ProcessLeases;
   readonly #lifetime = new Lifetime();
@@ -88,10 +96,20 @@ export class FileStorage implements Storage {
       segmentBytes: 4 * mebibyte,
       minJournalBytes: 8 * mebibyte,
       logSegmentBytes: mebibyte,
+      rawSamplesMs: dayMs,
+      samplePointsMs: 30 * dayMs,
       disk: nodeDisk,
       ...options,
       folder: resolve(options.folder),
     };
+    this.#series = new FileSeries({
+      ...this.#options,
+      folder: join(this.#options.folder, "series"),
+      rawMs: this.#options.rawSamplesMs,
+      pointsMs: this.#options.samplePointsMs,
+      check: () => this.#lifetime.check(),
+    });
+    this.series = this.#series;
     this.#leases = new ProcessLeases(this.#options.clock);
     this.#pump = new CommitPump({
       revisionOf: (collection, key) => this.#open.database.revisionOf(collection, key),
@@ -114,6 +132,7 @@ export class FileStorage implements Storage {
       await this.#lock?.release();
       throw storageError(error);
     }
+    await this.#series.open();
     this.#schema = schema;
     this.#lifetime.begin();
   }
@@ -243,6 +262,7 @@ export class FileStorage implements Storage {
     this.#leases.clear();
     const { journal, logs, blobs, checkpoints } = this.#open;
     await Promise.all([this.#pump.idle(), blobs.settled()]);
+    await this.#series.close();
     await checkpoints.settled();
     for (const log of logs.values()) await log.close();
     await journal.close();

@@ -1,4 +1,4 @@
-import { OrchestratorError } from "../errors.ts";
+import { checkSampleQuery, checkSampleRows } from "./samples.ts";
 import type { SamplePoint, SampleQuery, SampleRow, SeriesStorage } from "./storage.ts";
 
 /** Time series in memory: rows of each owner, ordered by time. */
@@ -17,6 +17,7 @@ export class MemorySeries implements SeriesStorage {
 
   async append(owner: string, rows: readonly SampleRow[]): Promise<void> {
     this.#check();
+    checkSampleRows(rows);
     const kept = this.#rows.get(owner) ?? [];
     this.#rows.set(owner, kept);
     for (const { at, values } of rows) {
@@ -29,9 +30,7 @@ export class MemorySeries implements SeriesStorage {
 
   async query(owner: string, query: SampleQuery): Promise<Record<string, SamplePoint[]>> {
     this.#check();
-    if (query.stepMs !== undefined && !(query.stepMs >= 1)) {
-      throw new OrchestratorError("VALIDATION_FAILED", { message: "A step must be at least 1 ms." });
-    }
+    checkSampleQuery(query);
     const points = new Map<string, SeriesPoints>();
     for (const { at, values } of this.#rows.get(owner) ?? []) {
       if (at < query.from || at >= query.to) continue;

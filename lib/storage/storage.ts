@@ -20,6 +20,9 @@
  *     go on for a while longer.
  */
 import type { Json, JsonObject } from "../internal/json.ts";
+import type { SeriesStorage } from "./series.ts";
+
+export type { SamplePoint, SampleQuery, SampleRow, SeriesStorage } from "./series.ts";
 
 /** What is kept in one collection of documents, declared once at `open`. */
 export interface CollectionDefinition {
@@ -165,43 +168,6 @@ export interface Lease {
 export interface ForeignChange {
   collection: string;
   key: string;
-}
-
-/** Samples of one agent at one time. */
-export interface SampleRow {
-  /** Milliseconds since 1970. */
-  at: number;
-  /** Series name -> value. */
-  values: Record<string, number>;
-}
-
-/** A stretch of time series to read. */
-export interface SampleQuery {
-  /** Milliseconds since 1970, inclusive. */
-  from: number;
-  /** Milliseconds since 1970, exclusive. */
-  to: number;
-  /** Width of one point; absent = as sampled. */
-  stepMs?: number;
-  /** Series names; absent = all of the owner. */
-  series?: readonly string[];
-}
-
-/** One point of a series. `min` and `max` equal `mean` where the point is one sample. */
-export interface SamplePoint {
-  at: number;
-  mean: number;
-  min: number;
-  max: number;
-}
-
-/** Time series, kept apart from documents because they may lose their last second and must cost under a byte a sample. */
-export interface SeriesStorage {
-  /** Takes samples in; durable within a second. */
-  append(owner: string, rows: readonly SampleRow[]): Promise<void>;
-  query(owner: string, query: SampleQuery): Promise<Record<string, SamplePoint[]>>;
-  /** Forgets an owner's samples before a time (milliseconds since 1970), or all of them. */
-  trim(owner: string, before?: number): Promise<void>;
 }
 
 /** A storage that can be copied while it is in use. */

@@ -48,7 +48,7 @@ describe("the memory storage", () => {
 
 describe("the file storage", () => {
   for (const { name, promise, needs, run } of storageConformance(createFile)) {
-    // It keeps no series, and is for one process.
-    test.skipIf(needs === "series" || needs === "shared")(`${promise}. ${name}`, run);
+    // It is for one process.
+    test.skipIf(needs === "shared")(`${promise}. ${name}`, run);
   }
 });

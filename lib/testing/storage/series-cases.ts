@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { SeriesStorage } from "../../storage/storage.ts";
-import { beforeAndAfterRestart, type StorageCase, type StorageSubject } from "./subject.ts";
+import { assertRefused, beforeAndAfterRestart, type StorageCase, type StorageSubject } from "./subject.ts";
 
 function seriesOf({ storage }: Pick<StorageSubject, "storage">): SeriesStorage {
   assert.ok(storage.series, "The storage keeps no series.");
@@ -67,6 +67,52 @@ export const seriesCases: StorageCase[] = [
       await series.trim("b");
       assert.deepEqual(await series.query("a", all), { cpu: [sample(2, 2), sample(3, 3)] });
       assert.deepEqual(await series.query("b", all), {});
+    },
+  },
+  {
+    name: "samples are the very numbers that were given, in the order of time, also after a restart",
+    promise: 12,
+    needs: "series",
+    async run(subject) {
+      const values = [0.1 + 0.2, -0, 5e-324, Number.MAX_VALUE, 2 ** 53 - 1, -1.5, 1e21];
+      const rows = values.map((value, index) => ({
+        at: 500 - index * 10,
+        values: { [`s\n${index % 2}`]: value },
+      }));
+      await seriesOf(subject).append("a", [...rows, { at: 500, values: { "s\n0": 7 } }]);
+      for await (const storage of beforeAndAfterRestart(subject)) {
+        assert.deepEqual(await seriesOf({ storage }).query("a", all), {
+          "s\n0": [
+            sample(440, 1e21),
+            sample(460, 2 ** 53 - 1),
+            sample(480, 5e-324),
+            sample(500, 0.1 + 0.2),
+            sample(500, 7),
+          ],
+          "s\n1": [sample(450, -1.5), sample(470, Number.MAX_VALUE), sample(490, -0)],
+        });
+      }
+    },
+  },
+  {
+    name: "a sample that is no finite number is refused, and the rows beside it",
+    promise: 12,
+    needs: "series",
+    async run(subject) {
+      const series = seriesOf(subject);
+      const good = { at: 1, values: { cpu: 1 } };
+      for (const value of [NaN, Infinity, -Infinity]) {
+        await assertRefused(
+          series.append("a", [good, { at: 2, values: { cpu: value } }]),
+          "VALIDATION_FAILED",
+        );
+        await assertRefused(
+          series.append("a", [good, { at: value, values: { cpu: 1 } }]),
+          "VALIDATION_FAILED",
+        );
+      }
+      await assertRefused(series.query("a", { ...all, stepMs: 0 }), "VALIDATION_FAILED");
+      assert.deepEqual(await series.query("a", all), {});
     },
   },
 ];

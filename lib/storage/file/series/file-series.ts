@@ -1,0 +1,181 @@
+/**
+ * Time series in files.
+ *
+ *   append -> head (memory; in the journal within a second) -> recent chunk (10 minutes) -> raw chunk (2 hours)
+ *          -> coarse chunk (five-minute points) -> gone
+ *
+ * All that writes runs in one queue, one step after the other; `append` and `query` do not wait for it.
+ */
+import type { Clock, Timer } from "../../../clock.ts";
+import type { Logger } from "../../../logger.ts";
+import { checkSampleQuery, checkSampleRows } from "../../samples.ts";
+import type { SamplePoint, SampleQuery, SampleRow, SeriesStorage } from "../../storage.ts";
+import type { Disk } from "../disk.ts";
+import { storageError } from "../errors.ts";
+import { ChunkFiles } from "./chunk-files.ts";
+import { Compaction } from "./compaction.ts";
+import { HeadJournal } from "./head-journal.ts";
+import { LiveSeries } from "./live-series.ts";
+import { tiers, type OwnerSeries, type Tier } from "./owner-series.ts";
+import { PointCollector } from "./points.ts";
+import { readSeries, type SeriesContent } from "./series-folder.ts";
+import { SeriesWriter } from "./series-writer.ts";
+import { tableOf, type SampleTable } from "./table.ts";
+
+const upkeepMs = 1_000;
+const hourMs = 3_600_000;
+
+/** How long each tier fills one file. */
+const fileMs: Record<Tier, number> = { recent: hourMs / 2, raw: 2 * hourMs, coarse: 24 * hourMs };
+
+/** What {@link FileSeries} is made of. */
+export interface FileSeriesOptions {
+  disk: Disk;
+  /** Folder of its own, made if it is new. */
+  folder: string;
+  clock: Clock;
+  logger: Logger;
+  /** How long samples are kept as they were taken, at least, in milliseconds. */
+  rawMs: number;
+  /** How long five-minute points are kept, in milliseconds. */
+  pointsMs: number;
+  /** The journal of the heads is begun anew when it is larger than this, in bytes. Default 4 MiB. */
+  journalBytes?: number;
+  /** Throws when the storage may not be used. */
+  check: () => void;
+}
+
+/** {@link SeriesStorage} in files. A failure of the disk never reaches who appends. */
+export class FileSeries implements SeriesStorage {
+  readonly #options: FileSeriesOptions;
+  readonly #files: Readonly<Record<Tier, ChunkFiles>>;
+  readonly #journal: HeadJournal;
+  readonly #compaction: Compaction;
+  #live: LiveSeries;
+  #writer: SeriesWriter;
+  #work: Promise<unknown> = Promise.resolve();
+  readonly #queries = new Set<Promise<unknown>>();
+  #timer: Timer | null = null;
+  #isClosed = false;
+
+  constructor(options: FileSeriesOptions) {
+    this.#options = options;
+    const filesOf = (tier: Tier): ChunkFiles => new ChunkFiles({ ...options, tier, fileMs: fileMs[tier] });
+    this.#files = { recent: filesOf("recent"), raw: filesOf("raw"), coarse: filesOf("coarse") };
+    this.#journal = new HeadJournal({ journalBytes: 4 * 1_024 * 1_024, ...options });
+    this.#compaction = new Compaction({ ...options, files: this.#files });
+    [this.#live, this.#writer] = this.#begin({ owners: new Map(), nextHead: 1 });
+  }
+
+  /** Reads what is there. Never fails, because the rest of the storage does not depend on time series. */
+  async open(): Promise<void> {
+    try {
+      await this.#options.disk.makeFolder(this.#options.folder);
+      const content = await readSeries(this.#files, this.#journal);
+      [this.#live, this.#writer] = this.#begin(content);
+    } catch (error) {
+      this.#writer.stop(error);
+    }
+    if (this.#live.owners.size > 0) this.#arm();
+  }
+
+  async append(owner: string, rows: readonly SampleRow[]): Promise<void> {
+    this.#options.check();
+    checkSampleRows(rows);
+    if (rows.length === 0) return;
+    this.#live.append(owner, rows, this.#writer.isStuck);
+    this.#arm();
+  }
+
+  query(name: string, query: SampleQuery): Promise<Record<string, SamplePoint[]>> {
+    const result = this.#query(name, query);
+    const settled = result.then(
+      () => {},
+      () => {},
+    );
+    this.#queries.add(settled);
+    void settled.then(() => this.#queries.delete(settled));
+    return result;
+  }
+
+  async trim(owner: string, before = Infinity): Promise<void> {
+    this.#options.check();
+    await this.#enqueue(async () => {
+      this.#live.trim(owner, before);
+      try {
+        await this.#writer.flush();
+      } catch (error) {
+        throw storageError(error);
+      }
+    });
+  }
+
+  /** Writes what is not durable yet, seals, merges, thins and lets go of what is due. Runs by itself every second. */
+  upkeep(): Promise<void> {
+    return this.#enqueue(() => this.#writer.upkeep());
+  }
+
+  /** Resolves when all is durable and the files are closed. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#timer?.cancel();
+    await this.#enqueue(() => this.#writer.finish());
+    await Promise.all(this.#queries);
+    for (const tier of tiers) await this.#files[tier].close();
+    await this.#journal.close();
+  }
+
+  #begin({ owners, nextHead }: SeriesContent): [LiveSeries, SeriesWriter] {
+    const live = new LiveSeries(this.#options.clock, owners, nextHead);
+    const { clock, logger } = this.#options;
+    const parts = { live, files: this.#files, journal: this.#journal, compaction: this.#compaction };
+    return [live, new SeriesWriter({ ...parts, clock, logger })];
+  }
+
+  async #query(name: string, query: SampleQuery): Promise<Record<string, SamplePoint[]>> {
+    this.#options.check();
+    checkSampleQuery(query);
+    const collector = new PointCollector(query);
+    const owner = this.#live.owners.get(name);
+    if (owner === undefined) return collector.finish();
+    // Before the first wait: what is in a head now may be in a chunk after it.
+    const newest = [owner.sealing, owner.head].map((head) => tableOf(head?.rows() ?? []));
+    for (const table of await this.#readChunks(owner, query)) if (table !== null) collector.add(table);
+    for (const table of newest) collector.add(table);
+    return collector.finish();
+  }
+
+  /** All chunks that may hold rows of the range, from the oldest to the newest. */
+  async #readChunks(owner: OwnerSeries, { from, to, series }: SampleQuery): Promise<(SampleTable | null)[]> {
+    const wanted = series === undefined ? undefined : new Set(series);
+    const held = tiers.flatMap((tier) => {
+      const chunks = owner[tier].filter((chunk) => chunk.to >= from && chunk.from < to);
+      return chunks.map((chunk) => ({ tier, chunk }));
+    });
+    for (const { chunk } of held) chunk.file.readers++;
+    try {
+      const read = held.map(({ tier, chunk }) => this.#compaction.read(owner, tier, { chunk, wanted }));
+      return await Promise.all(read);
+    } catch (error) {
+      throw storageError(error);
+    } finally {
+      for (const { chunk } of held) chunk.file.readers--;
+    }
+  }
+
+  #arm(): void {
+    if (this.#isClosed || this.#timer !== null || this.#writer.failure !== null) return;
+    this.#timer = this.#options.clock.setTimer(upkeepMs, () => {
+      void this.upkeep().then(() => {
+        this.#timer = null;
+        if (this.#live.owners.size > 0) this.#arm();
+      });
+    });
+  }
+
+  #enqueue<T>(step: () => Promise<T>): Promise<T> {
+    const result = this.#work.then(step);
+    this.#work = result.catch(() => {});
+    return result;
+  }
+}

@@ -1,0 +1,191 @@
+import type { Clock } from "../../../clock.ts";
+import type { Logger } from "../../../logger.ts";
+import { storageError } from "../errors.ts";
+import { encodeChunk } from "./chunk.ts";
+import type { ChunkFiles } from "./chunk-files.ts";
+import { timesOf, type Compaction } from "./compaction.ts";
+import type { Head } from "./head.ts";
+import type { HeadJournal, Trim } from "./head-journal.ts";
+import type { LiveSeries } from "./live-series.ts";
+import { tiers, type OwnerSeries, type Tier } from "./owner-series.ts";
+import { tableOf } from "./table.ts";
+
+/** Heads that are written as chunks in one go: more would hold up the event loop. */
+const sealedAtOnce = 16;
+
+/** Files are synced and removed so often. */
+const cleanMs = 60_000;
+
+/** What a {@link SeriesWriter} works on. */
+export interface SeriesWriterOptions {
+  live: LiveSeries;
+  files: Readonly<Record<Tier, ChunkFiles>>;
+  journal: HeadJournal;
+  compaction: Compaction;
+  clock: Clock;
+  logger: Logger;
+}
+
+/** Moves samples from memory to the journal, to chunks, to larger chunks. Its calls must not overlap. */
+export class SeriesWriter {
+  readonly #options: SeriesWriterOptions;
+  readonly #carried = new WeakSet<Trim>();
+  #cleanedAt = -Infinity;
+  #isFull = false;
+  #failure: Error | null = null;
+
+  constructor(options: SeriesWriterOptions) {
+    this.#options = options;
+  }
+
+  /** Whether nothing can be written now. */
+  get isStuck(): boolean {
+    return this.#isFull || this.#failure !== null;
+  }
+
+  /** An error of the disk after which nothing more is written; null while all is well. */
+  get failure(): Error | null {
+    return this.#failure;
+  }
+
+  /** Does all that is due. Failures go to the log. */
+  async upkeep(): Promise<void> {
+    const { live, clock } = this.#options;
+    const now = clock.monotonic();
+    await this.#attempt(async () => {
+      await this.flush();
+      const due = [...live.owners.values()].filter(({ dueAt }) => dueAt <= now);
+      for (let i = 0; i < due.length; i += sealedAtOnce) await this.#turn(due.slice(i, i + sealedAtOnce));
+    });
+    if (now - this.#cleanedAt >= cleanMs) await this.#attempt(() => this.#clean(now));
+  }
+
+  /** Makes rows and trims durable, all in one write. */
+  async flush(): Promise<void> {
+    if (this.#failure !== null) throw this.#failure;
+    const { live, journal, logger } = this.#options;
+    const taken = live.takeDirty();
+    if (taken.heads.size + taken.trims.length === 0) return;
+    try {
+      // A trim drops the heads before it from the journal: what of them was sealed must be durable by then.
+      if (taken.trims.length > 0) await this.#syncFiles();
+      if (journal.isDue) await this.#beginJournal(taken.trims);
+      else await journal.append(taken.heads, taken.trims);
+    } catch (error) {
+      live.giveBack(taken);
+      throw error;
+    }
+    if (this.#isFull) logger.info("Time series are written again.");
+    this.#isFull = false;
+  }
+
+  /** Makes all durable, before the end. */
+  async finish(): Promise<void> {
+    await this.#attempt(async () => {
+      await this.flush();
+      await this.#syncFiles();
+    });
+  }
+
+  /** Ends the writing: what the disk kept is uncertain. */
+  stop(error: unknown): void {
+    if (this.#failure !== null) return;
+    this.#failure = storageError(error);
+    const message = "Time series are not written any more until the next start.";
+    this.#options.logger.error(message, { error });
+  }
+
+  /** Runs a step. Out of space is tried again at the next one; any other error of the disk is final. */
+  async #attempt(step: () => Promise<void>): Promise<void> {
+    if (this.#failure !== null) return;
+    try {
+      await step();
+    } catch (error) {
+      if (storageError(error).code !== "STORAGE_FULL") return this.stop(error);
+      if (this.#isFull) return;
+      this.#isFull = true;
+      const message = "There is no space for time series: the newest stay in memory, as far as they go.";
+      this.#options.logger.error(message, { error });
+    }
+  }
+
+  async #turn(owners: readonly OwnerSeries[]): Promise<void> {
+    const { live, compaction } = this.#options;
+    await this.#seal(owners.filter(({ head }) => head !== null));
+    for (const owner of owners) {
+      await compaction.run(owner);
+      owner.dueAt = live.nextTurn(owner);
+      live.forgetEmpty(owner);
+    }
+  }
+
+  /** Writes heads as chunks. They stay in the journal until the chunks are durable. */
+  async #seal(owners: readonly OwnerSeries[]): Promise<void> {
+    if (owners.length === 0) return;
+    const sealedAt = this.#options.clock.now();
+    const chunks = owners.map((owner) => {
+      const head = owner.head as Head;
+      const table = tableOf(head.rows());
+      owner.sealing = head;
+      owner.head = null;
+      const range = { first: head.first, last: head.id, ...timesOf(table), sealedAt };
+      return { head: { owner: owner.owner, ...range }, body: encodeChunk(table) };
+    });
+    try {
+      const written = await this.#options.files.recent.append(chunks);
+      owners.forEach((owner, index) => {
+        owner.recent = [...owner.recent, ...written.slice(index, index + 1)];
+        owner.sealing = null;
+      });
+    } catch (error) {
+      for (const owner of owners) this.#takeBack(owner);
+      throw error;
+    }
+  }
+
+  #takeBack(owner: OwnerSeries): void {
+    const head = owner.sealing as Head;
+    // Rows that came meanwhile are in no journal yet: nothing else is written while heads are sealed.
+    const newer = owner.head?.rows() ?? [];
+    this.#options.live.dropHead(owner);
+    owner.head = head;
+    owner.sealing = null;
+    this.#options.live.append(owner.owner, newer, false);
+  }
+
+  async #beginJournal(newTrims: readonly Trim[]): Promise<void> {
+    await this.#syncFiles();
+    const { live, files, journal } = this.#options;
+    const oldest = Math.min(...tiers.map((tier) => files[tier].oldest));
+    const heads: Head[] = [];
+    const trims: Trim[] = [];
+    for (const owner of live.owners.values()) {
+      owner.trims = owner.trims.filter(
+        (trim) => trim.last >= oldest || newTrims.includes(trim) || this.#carryOnce(trim),
+      );
+      trims.push(...owner.trims);
+      if (owner.head !== null) heads.push(owner.head);
+    }
+    await journal.begin(heads, trims);
+  }
+
+  /**
+   * Whether a trim of what is in no file any more is written once again: by the journal after that, the removal of those
+   * that held its rows is durable.
+   */
+  #carryOnce(trim: Trim): boolean {
+    if (this.#carried.has(trim)) return false;
+    this.#carried.add(trim);
+    return true;
+  }
+
+  async #syncFiles(): Promise<void> {
+    for (const tier of tiers) await this.#options.files[tier].sync();
+  }
+
+  async #clean(now: number): Promise<void> {
+    this.#cleanedAt = now;
+    await this.#syncFiles();
+    for (const tier of tiers) await this.#options.files[tier].removeUnused();
+  }
+}

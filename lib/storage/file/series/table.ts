@@ -1,0 +1,99 @@
+import type { SampleRow } from "../../storage.ts";
+
+/** Samples as columns: one of times, and one or more of values for each series. Rows are in the order they came. */
+export interface SampleTable {
+  times: Float64Array;
+  series: SeriesColumns[];
+}
+
+/** The columns of one series. */
+export interface SeriesColumns {
+  name: string;
+  /** For each row 1 where the series has a value and 0 where it has none; null when it has one in every row. */
+  present: Uint8Array | null;
+  /** Values of the rows that have one: of samples one column; of five-minute points sum, least, greatest and count. */
+  fields: Float64Array[];
+}
+
+/** Rows as a table. */
+export function tableOf(rows: readonly SampleRow[]): SampleTable {
+  const found = new Map<string, { values: Float64Array; present: Uint8Array; count: number }>();
+  rows.forEach(({ values }, row) => {
+    for (const name of Object.keys(values)) {
+      let column = found.get(name);
+      if (column === undefined) {
+        column = { values: new Float64Array(rows.length), present: new Uint8Array(rows.length), count: 0 };
+        found.set(name, column);
+      }
+      column.present[row] = 1;
+      column.values[column.count++] = values[name] as number;
+    }
+  });
+  const series = [...found].map(([name, { values, present, count }]) => ({
+    name,
+    present: count === rows.length ? null : present,
+    fields: [values.slice(0, count)],
+  }));
+  return { times: Float64Array.from(rows, (row) => row.at), series };
+}
+
+/** One table below the other. Both are of samples, or both of points. */
+export function joinTables(tables: readonly SampleTable[]): SampleTable {
+  const rows = tables.reduce((sum, table) => sum + table.times.length, 0);
+  const times = new Float64Array(rows);
+  const found = new Map<string, { present: Uint8Array; parts: Float64Array[][] }>();
+  let start = 0;
+  for (const table of tables) {
+    times.set(table.times, start);
+    for (const { name, present, fields } of table.series) {
+      let joined = found.get(name);
+      if (joined === undefined) found.set(name, (joined = { present: new Uint8Array(rows), parts: [] }));
+      if (present === null) joined.present.fill(1, start, start + table.times.length);
+      else joined.present.set(present, start);
+      joined.parts.push(fields);
+    }
+    start += table.times.length;
+  }
+  const series = [...found].map(([name, { present, parts }]) => {
+    const fields = (parts[0] ?? []).map((_, field) => joinColumns(parts.map((part) => part[field])));
+    return { name, present: fields[0]?.length === rows ? null : present, fields };
+  });
+  return { times, series };
+}
+
+function joinColumns(parts: readonly (Float64Array | undefined)[]): Float64Array {
+  const joined = new Float64Array(parts.reduce((sum, part) => sum + (part?.length ?? 0), 0));
+  let at = 0;
+  for (const part of parts) {
+    if (part === undefined) continue;
+    joined.set(part, at);
+    at += part.length;
+  }
+  return joined;
+}
+
+/** The rows from a time on; the table itself when that is all of them. */
+export function rowsFrom(table: SampleTable, from: number): SampleTable {
+  const { times } = table;
+  if (times.every((at) => at >= from)) return table;
+  const kept = times.filter((at) => at >= from);
+  const series: SeriesColumns[] = [];
+  for (const { name, present, fields } of table.series) {
+    const isKept: boolean[] = [];
+    const stillPresent: number[] = [];
+    times.forEach((at, row) => {
+      const has = present === null || present[row] === 1;
+      if (has) isKept.push(at >= from);
+      if (at >= from) stillPresent.push(has ? 1 : 0);
+    });
+    const left = fields.map((field) => field.filter((_, index) => isKept[index]));
+    const count = left[0]?.length ?? 0;
+    if (count === 0) continue;
+    series.push({
+      name,
+      present: count === kept.length ? null : Uint8Array.from(stillPresent),
+      fields: left,
+    });
+  }
+  return { times: kept, series };
+}

@@ -1,0 +1,48 @@
+/** PORT, the part about time series; see storage.ts. */
+
+/** Samples of one agent at one time. */
+export interface SampleRow {
+  /** Milliseconds since 1970. */
+  at: number;
+  /** Series name -> value. */
+  values: Record<string, number>;
+}
+
+/** A stretch of time series to read. */
+export interface SampleQuery {
+  /** Milliseconds since 1970, inclusive. */
+  from: number;
+  /** Milliseconds since 1970, exclusive. */
+  to: number;
+  /** Width of one point; absent = as sampled. */
+  stepMs?: number;
+  /** Series names; absent = all of the owner. */
+  series?: readonly string[];
+}
+
+/** One point of a series. `min` and `max` equal `mean` where the point is one sample. */
+export interface SamplePoint {
+  at: number;
+  mean: number;
+  min: number;
+  max: number;
+}
+
+/** Time series, kept apart from documents because they may lose their last second and must cost under a byte a sample. */
+export interface SeriesStorage {
+  /**
+   * Takes samples in; durable within a second.
+   *
+   * @throws {OrchestratorError} `VALIDATION_FAILED` for a time or value that is not finite; none of the rows is taken then.
+   */
+  append(owner: string, rows: readonly SampleRow[]): Promise<void>;
+  /**
+   * Reads the points of a range in the order of time. Of old samples only points of several may be left; each counts as its
+   * samples did.
+   *
+   * @throws {OrchestratorError} `VALIDATION_FAILED` for a step of less than 1 ms.
+   */
+  query(owner: string, query: SampleQuery): Promise<Record<string, SamplePoint[]>>;
+  /** Forgets an owner's samples before a time (milliseconds since 1970), or all of them; durable when it resolves. */
+  trim(owner: string, before?: number): Promise<void>;
+}
