@@ -1,6 +1,7 @@
 /** Files that must survive kill -9 and a power loss. Synchronous: they are small, and nothing may happen in between. */
 import {
   closeSync,
+  existsSync,
   fstatSync,
   fsyncSync,
   ftruncateSync,
@@ -20,9 +21,11 @@ const folderMode = 0o700;
 
 /** Makes a folder that only the agent's user may enter, and those above it. Their names are durable when it returns. */
 export function makeFolder(path: string): void {
-  const first = guarded(path, () => mkdirSync(path, { recursive: true, mode: folderMode }));
-  if (first === undefined) return;
-  for (let made = path; made.length >= first.length; made = dirname(made)) syncFolder(dirname(made));
+  // One by one: Node's own recursion never ends where a folder can't be made, below /proc for one.
+  const missing: string[] = [];
+  for (let at = path; !existsSync(at); at = dirname(at)) missing.push(at);
+  for (const folder of missing.toReversed()) guarded(path, () => mkdirSync(folder, { mode: folderMode }));
+  for (const made of missing) syncFolder(dirname(made));
 }
 
 /** Reads a text; null where there is no file. */

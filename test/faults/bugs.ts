@@ -163,15 +163,15 @@ export const lostSyncs: readonly Bug[] = [
   {
     name: "the names of new folders are not synced",
     file: disk,
-    from: `      await syncFolder(dirname(made));`,
-    to: `      dirname(made);`,
+    from: `made of missing) await syncFolder(dirname(made));`,
+    to: `made of missing) dirname(made);`,
     tests: systemCalls,
   },
   {
     name: "the names of the agent's new folders are not synced",
     file: durableFile,
-    from: `made = dirname(made)) syncFolder(dirname(made));`,
-    to: `made = dirname(made)) dirname(made);`,
+    from: `made of missing) syncFolder(dirname(made));`,
+    to: `made of missing) dirname(made);`,
     tests: systemCalls,
   },
   {

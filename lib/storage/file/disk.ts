@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { dirname } from "node:path";
-import { constants, fdatasyncSync, writeSync } from "node:fs";
+import { constants, existsSync, fdatasyncSync, writeSync } from "node:fs";
 import {
   link,
   mkdir,
@@ -80,10 +80,11 @@ export const nodeDisk: Disk = {
   },
   list: (folder) => readdir(folder),
   async makeFolder(path) {
-    const topmost = await mkdir(path, { recursive: true, mode: 0o700 });
-    if (topmost === undefined) return;
-    for (let made = path; made.length >= topmost.length; made = dirname(made))
-      await syncFolder(dirname(made));
+    // One by one: Node's own recursion never ends where a folder can't be made, below /proc for one.
+    const missing: string[] = [];
+    for (let at = path; !existsSync(at); at = dirname(at)) missing.push(at);
+    for (const folder of missing.toReversed()) await mkdir(folder, { mode: 0o700 });
+    for (const made of missing) await syncFolder(dirname(made));
   },
   rename,
   remove: (path) => rm(path, { force: true }),
