@@ -1,5 +1,5 @@
 /** Looking at resources: many in short slices, so that a connection in the same process stays alive. */
-import type { Host } from "../host/host.ts";
+import type { Host, HostFiles } from "../host/host.ts";
 import { defaultResourceTimeoutMs, withDeadline } from "./deadline.ts";
 import type { StateItem } from "./state-item.ts";
 import type { StateRun } from "./state-run.ts";
@@ -78,7 +78,21 @@ function leavingPath({ prior, changes }: StateItem): string | undefined {
  * and a plan must say that it goes too.
  */
 function hidePaths(host: Host, paths: ReadonlySet<string>): Host {
-  const { files } = host;
+  const hide = (files: HostFiles): HostFiles => ({
+    below: (folder) => hide(files.below(folder)),
+    list: (path) => files.list(path).filter((name) => !paths.has(`${path}/${name}`)),
+    stat: (path) => files.stat(path),
+    readFile: (path) => files.readFile(path),
+    hashFile: (path) => files.hashFile(path),
+    compareFile: (path, content) => files.compareFile(path, content),
+    readLink: (path) => files.readLink(path),
+    writeFile: (path, content, attributes) => files.writeFile(path, content, attributes),
+    makeDirectory: (path, attributes) => files.makeDirectory(path, attributes),
+    makeSymlink: (path, target) => files.makeSymlink(path, target),
+    setAttributes: (path, attributes) => files.setAttributes(path, attributes),
+    removeFile: (path) => files.removeFile(path),
+    removeDirectory: (path) => files.removeDirectory(path),
+  });
   return {
     platform: host.platform,
     users: host.users,
@@ -86,19 +100,6 @@ function hidePaths(host: Host, paths: ReadonlySet<string>): Host {
     sha256: (content) => host.sha256(content),
     run: (command, signal) => host.run(command, signal),
     barrier: () => host.barrier(),
-    files: {
-      list: (path) => files.list(path).filter((name) => !paths.has(`${path}/${name}`)),
-      stat: (path) => files.stat(path),
-      readFile: (path) => files.readFile(path),
-      hashFile: (path) => files.hashFile(path),
-      compareFile: (path, content) => files.compareFile(path, content),
-      readLink: (path) => files.readLink(path),
-      writeFile: (path, content, attributes) => files.writeFile(path, content, attributes),
-      makeDirectory: (path, attributes) => files.makeDirectory(path, attributes),
-      makeSymlink: (path, target) => files.makeSymlink(path, target),
-      setAttributes: (path, attributes) => files.setAttributes(path, attributes),
-      removeFile: (path) => files.removeFile(path),
-      removeDirectory: (path) => files.removeDirectory(path),
-    },
+    files: hide(host.files),
   };
 }
