@@ -2,16 +2,20 @@
 import type { ResourceType, ResourceTypes } from "../resource-type.ts";
 import { directoryResourceType } from "./directory.ts";
 import { fileResourceType } from "./file.ts";
+import { groupResourceType } from "./group.ts";
 import { lineResourceType } from "./line.ts";
 import { scriptResourceType } from "./script.ts";
 import { symlinkResourceType } from "./symlink.ts";
+import { userResourceType } from "./user.ts";
 
 const types: ResourceType[] = [
   directoryResourceType,
   fileResourceType,
+  groupResourceType,
   lineResourceType,
   scriptResourceType,
   symlinkResourceType,
+  userResourceType,
 ];
 
 /** The types by their name, in the order of the alphabet. */
