@@ -1,20 +1,28 @@
 /** Every type that ships with the package. Adding one: its file, one line here, its test, its page. */
 import type { ResourceType, ResourceTypes } from "../resource-type.ts";
+import { authorizedKeyResourceType } from "./authorized-key.ts";
+import { blockResourceType } from "./block.ts";
 import { directoryResourceType } from "./directory.ts";
 import { fileResourceType } from "./file.ts";
 import { groupResourceType } from "./group.ts";
+import { hostEntryResourceType } from "./host-entry.ts";
 import { lineResourceType } from "./line.ts";
 import { scriptResourceType } from "./script.ts";
 import { symlinkResourceType } from "./symlink.ts";
+import { sysctlResourceType } from "./sysctl.ts";
 import { userResourceType } from "./user.ts";
 
 const types: ResourceType[] = [
+  authorizedKeyResourceType,
+  blockResourceType,
   directoryResourceType,
   fileResourceType,
   groupResourceType,
+  hostEntryResourceType,
   lineResourceType,
   scriptResourceType,
   symlinkResourceType,
+  sysctlResourceType,
   userResourceType,
 ];
 

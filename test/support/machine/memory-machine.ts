@@ -3,12 +3,15 @@ import type { JsonObject } from "../../../lib/internal/json.ts";
 import type { Host } from "../../../lib/host/host.ts";
 import { MemoryHost } from "../../../lib/host/memory-host.ts";
 import { lawFolder } from "../../../lib/testing/resource-laws.ts";
+import { kernelPrograms, prepareKernel } from "./kernel.ts";
 import { accountPrograms, prepareAccounts } from "./accounts.ts";
 
 /** Makes one, with an empty {@link lawFolder}. */
 export function memoryMachine(): MemoryHost {
-  const host: MemoryHost = new MemoryHost({ programs: accountPrograms(() => host) });
+  const programs = { ...accountPrograms(() => host), ...kernelPrograms(() => host) };
+  const host: MemoryHost = new MemoryHost({ programs });
   prepareAccounts(host);
+  prepareKernel(host);
   for (const folder of [lawFolder, "/home", "/root"]) host.files.makeDirectory(folder, { mode: 0o755 });
   return host;
 }
@@ -21,4 +24,12 @@ export function observeAccounts(host: Host): JsonObject {
       return [path, lines.filter(Boolean).sort()];
     }),
   );
+}
+
+/** The content of files, null where there is none. */
+export function observeFiles(...paths: string[]): (host: Host) => JsonObject {
+  return ({ files }) =>
+    Object.fromEntries(
+      paths.map((path) => [path, files.stat(path) ? Buffer.from(files.readFile(path)).toString() : null]),
+    );
 }
