@@ -7,6 +7,7 @@ import { fileResourceType } from "./file.ts";
 import { groupResourceType } from "./group.ts";
 import { hostEntryResourceType } from "./host-entry.ts";
 import { lineResourceType } from "./line.ts";
+import { mountResourceType } from "./mount.ts";
 import { scriptResourceType } from "./script.ts";
 import { symlinkResourceType } from "./symlink.ts";
 import { sysctlResourceType } from "./sysctl.ts";
@@ -20,6 +21,7 @@ const types: ResourceType[] = [
   groupResourceType,
   hostEntryResourceType,
   lineResourceType,
+  mountResourceType,
   scriptResourceType,
   symlinkResourceType,
   sysctlResourceType,
