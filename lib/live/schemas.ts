@@ -3,6 +3,9 @@ import { eventTable, type EventType, type OrchestratorEvent } from "../events.ts
 import { keyIdSchema } from "../internal/common-schemas.ts";
 
 const eventTypes = Object.keys(eventTable) as [EventType, ...EventType[]];
+const kinds = new Set(eventTypes.map((type) => type.slice(0, type.indexOf("."))));
+const isEventFilter = (text: string): boolean =>
+  Object.hasOwn(eventTable, text) || (text.endsWith(".*") && kinds.has(text.slice(0, -2)));
 const severities = ["info", "warning", "critical"] as const;
 
 /** Where a stream goes on: what tRPC and the SSE header `Last-Event-ID` carry. */
@@ -17,7 +20,7 @@ export const resumeInput = {
 /** Input of `events.stream`; every filter must hold. */
 export const eventStreamInput = z.strictObject({
   types: z
-    .array(z.union([z.enum(eventTypes), z.string().regex(/^[a-z]+\.\*$/)]))
+    .array(z.string().refine(isEventFilter, "must be the type of an event, or all of a kind as in `agent.*`"))
     .min(1)
     .max(100)
     .optional()

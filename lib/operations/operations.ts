@@ -18,6 +18,7 @@ import type { AgentStateDocument, OperationDocument } from "./documents.ts";
 import { listOperations } from "./operation-list.ts";
 import { toDocument, type OperationRequest } from "./operation-request.ts";
 import { loadReport } from "./operation-results.ts";
+import type { OperationParts } from "./operation-parts.ts";
 import { isOpen, operationSubject, OperationStore } from "./operation-store.ts";
 import { toOperation } from "./operation-view.ts";
 import { OutcomeRecorder, type Completion } from "./outcomes.ts";
@@ -42,16 +43,6 @@ import { watchOperation } from "./watch.ts";
 
 const defaultWaitSeconds = 30;
 const defaultQueueSeconds = 3600;
-
-/** What the parts of the feature share. */
-interface OperationParts {
-  context: Context;
-  store: OperationStore;
-  snapshots: Snapshots;
-  outcomes: OutcomeRecorder;
-  feeds: ProgressFeeds;
-  streams: Streams;
-}
 
 /** Plans and applies of single machines: what was asked, what happened, what is believed since. */
 export class Operations {

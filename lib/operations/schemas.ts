@@ -134,7 +134,7 @@ export const operationWatchItemSchema = z
     z.object({ type: z.literal("operation"), operation: operationSchema }).describe("How it stands now."),
     z.object({
       type: z.literal("resources"),
-      resources: z.array(resourceResultSchema.meta({ id: "ResourceResult" })).describe("Each is told once."),
+      resources: operationDetailSchema.shape.resources.describe("Each is told once."),
     }),
     z.object({
       type: z.literal("output"),

@@ -9,29 +9,20 @@
  */
 import { allows } from "../access/allows.ts";
 import type { Caller } from "../access/caller.ts";
-import type { Context } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { Tracked } from "../live/schemas.ts";
-import type { Streams } from "../live/streams.ts";
 import type { ResourceResult } from "../state/result.ts";
 import type { OperationOutput } from "../wire/messages.ts";
 import { loadReport } from "./operation-results.ts";
-import { isOpen, type OperationStore } from "./operation-store.ts";
+import type { OperationParts } from "./operation-parts.ts";
+import { isOpen } from "./operation-store.ts";
 import { toOperation } from "./operation-view.ts";
-import type { ProgressFeeds, ProgressStep } from "./progress-feeds.ts";
+import type { ProgressStep } from "./progress-feeds.ts";
 import type { OperationWatchItem } from "./schemas.ts";
-
-/** What watching needs. */
-export interface WatchParts {
-  context: Context;
-  store: OperationStore;
-  feeds: ProgressFeeds;
-  streams: Streams;
-}
 
 /** Tells how an operation goes on until it has ended, from its beginning. As {@link Operations.watch}. */
 export async function* watchOperation(
-  parts: WatchParts,
+  parts: OperationParts,
   request: { caller: Caller; operationId: string },
   signal?: AbortSignal,
 ): AsyncGenerator<Tracked<OperationWatchItem>, void> {
@@ -44,7 +35,7 @@ export async function* watchOperation(
 }
 
 async function* follow(
-  { context, store, feeds }: WatchParts,
+  { context, store, feeds }: OperationParts,
   { caller, operationId }: { caller: Caller; operationId: string },
   signal: AbortSignal,
 ): AsyncGenerator<Tracked<OperationWatchItem>, void> {
