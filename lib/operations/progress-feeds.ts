@@ -1,5 +1,5 @@
 /** What running operations tell before they end, kept for whoever watches; bounded, and gone when they have ended. */
-import { StreamWindow } from "../live/stream-window.ts";
+import { StreamWindow } from "../internal/stream-window.ts";
 import type { ResourceResult } from "../state/result.ts";
 import type { OperationOutput } from "../wire/messages.ts";
 import type { OperationDocument } from "./documents.ts";

@@ -10,7 +10,7 @@
 import { allows } from "../access/allows.ts";
 import type { Caller } from "../access/caller.ts";
 import { OrchestratorError } from "../errors.ts";
-import type { Tracked } from "../live/schemas.ts";
+import type { Tracked } from "../internal/stream-window.ts";
 import type { ResourceResult } from "../state/result.ts";
 import type { OperationOutput } from "../wire/messages.ts";
 import { loadReport } from "./operation-results.ts";

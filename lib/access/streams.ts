@@ -1,5 +1,5 @@
-import type { Caller } from "../access/caller.ts";
-import type { Permission } from "../access/permissions.ts";
+import type { Caller } from "./caller.ts";
+import type { Permission } from "./permissions.ts";
 import type { Timer } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";

@@ -3,9 +3,9 @@ import type { Caller } from "../access/caller.ts";
 import type { Context } from "../context.ts";
 import type { OrchestratorEvent } from "../events.ts";
 import { parseInput } from "../internal/parse-input.ts";
-import { eventStreamInput, type EventStreamItem, type Tracked } from "./schemas.ts";
-import { StreamWindow } from "./stream-window.ts";
-import type { Streams } from "./streams.ts";
+import { eventStreamInput, type EventStreamItem } from "./schemas.ts";
+import { StreamWindow, type Tracked } from "../internal/stream-window.ts";
+import type { Streams } from "../access/streams.ts";
 
 /** Events that a reader may be behind, or away for, without missing one. */
 const maxEvents = 10_000;

@@ -17,6 +17,13 @@ export type StreamItem<T> =
   /** What happened before can't be told any more: what is shown must be read anew. From here on nothing is missed. */
   | { kind: "reset"; id: string };
 
+/** What a stream gives its reader: an item, and the id to go on after. */
+export interface Tracked<Item> {
+  /** Goes into `lastEventId`. */
+  id: string;
+  item: Item;
+}
+
 /** How a window is bounded. */
 export interface WindowLimits {
   /** Most values kept. */

@@ -59,10 +59,3 @@ export const eventStreamItemSchema = z
 /** One item of `events.stream`: an event, or word about the stream itself. */
 export type EventStreamItem =
   { type: "event"; event: OrchestratorEvent } | { type: "position" } | { type: "reset" };
-
-/** An item of a stream with the id to go on after. */
-export interface Tracked<Item> {
-  /** Goes into `lastEventId`. */
-  id: string;
-  item: Item;
-}

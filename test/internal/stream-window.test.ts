@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type StreamItem, StreamWindow } from "../../lib/live/stream-window.ts";
+import { type StreamItem, StreamWindow } from "../../lib/internal/stream-window.ts";
 
 const wide = { maxItems: 100, maxBytes: Infinity };
 const open = new AbortController().signal;
