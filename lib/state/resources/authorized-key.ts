@@ -16,6 +16,7 @@ import type { FileStat, Host } from "../../host/host.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { accountNameSchema, findUser, type UserEntry } from "./accounts.ts";
+import { printMode } from "./attributes.ts";
 import { describeChange } from "./describe.ts";
 import { obstacle } from "./obstacle.ts";
 import { ensureSchema } from "./properties.ts";
@@ -93,10 +94,10 @@ function check(spec: AuthorizedKeySpec, host: Host): Change[] {
     changes.push({ property: "line", before: before.join("\n") || null, after });
   }
   if (place?.folderStat && place.folderStat.mode !== 0o700) {
-    changes.push({ property: "folder_mode", before: printMode(place.folderStat), after: "0700" });
+    changes.push({ property: "folder_mode", before: printMode(place.folderStat.mode), after: "0700" });
   }
   if (place?.fileStat && place.fileStat.mode !== 0o600) {
-    changes.push({ property: "file_mode", before: printMode(place.fileStat), after: "0600" });
+    changes.push({ property: "file_mode", before: printMode(place.fileStat.mode), after: "0600" });
   }
   return changes;
 }
@@ -171,10 +172,6 @@ function wantedLine({ key, options, line }: AuthorizedKeySpec): string {
 function ownLines({ key }: AuthorizedKeySpec, lines: readonly string[]): string[] {
   const blob = key.split(" ")[1] ?? "";
   return lines.filter((line) => !line.trimStart().startsWith("#") && line.split(/\s+/).includes(blob));
-}
-
-function printMode({ mode }: FileStat): string {
-  return mode.toString(8).padStart(4, "0");
 }
 
 function capture(spec: AuthorizedKeySpec, host: Host): Prior {
