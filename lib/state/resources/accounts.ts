@@ -1,6 +1,5 @@
 /** Users and groups as the account files of the machine name them. */
 import { z } from "zod";
-import { OrchestratorError } from "../../errors.ts";
 import type { Host } from "../../host/host.ts";
 import { readText } from "./text-file.ts";
 
@@ -80,15 +79,6 @@ export function wantedMembers(
   membership: z.infer<typeof membershipSchema>,
 ): string[] {
   return [...new Set(membership === "inclusive" ? declared : [...present, ...declared])].sort();
-}
-
-/** `HOST_ERROR` where accounts are not kept in files that the programs of shadow-utils edit. */
-export function requireLinux(host: Host, what: string): void {
-  if (host.platform === "linux") return;
-  throw new OrchestratorError("HOST_ERROR", {
-    message: `A ${what} can be managed on Linux only, not on ${host.platform}.`,
-    details: { platform: host.platform },
-  });
 }
 
 function readTable(host: Host, path: string): string[][] {

@@ -18,10 +18,10 @@ import {
   accountNameSchema,
   findGroup,
   membershipSchema,
-  requireLinux,
   wantedMembers,
 } from "./accounts.ts";
 import { describeChange } from "./describe.ts";
+import { requireLinux } from "./platform.ts";
 import { ensureSchema } from "./properties.ts";
 import { runSystemProgram } from "./system-program.ts";
 

@@ -13,7 +13,6 @@ import { z } from "zod";
 import type { Host } from "../../host/host.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
-import { requireLinux } from "./accounts.ts";
 import { describeChange } from "./describe.ts";
 import {
   findMounted,
@@ -24,6 +23,7 @@ import {
   printFstab,
   readFstab,
 } from "./mount-tables.ts";
+import { requireLinux } from "./platform.ts";
 import { pathSchema } from "./properties.ts";
 import { runSystemProgram } from "./system-program.ts";
 import { joinLines, writeText } from "./text-file.ts";

@@ -6,7 +6,7 @@ import { findGroup, findShadow, findUser } from "./accounts.ts";
 import { isSystemFolder } from "./system-folders.ts";
 import { runSystemProgram } from "./system-program.ts";
 import { wantedPassword } from "./user-password.ts";
-import { toExpiresDay, type UserSpec } from "./user-properties.ts";
+import { createsHome, toExpiresDay, type UserSpec } from "./user-properties.ts";
 
 type Run = (argv: [string, ...string[]], stdin?: string) => Promise<void>;
 
@@ -38,14 +38,13 @@ async function makeUser(spec: UserSpec, host: Host, run: Run): Promise<void> {
     await run(["groupadd", "-g", String(spec.group_gid), group]);
   }
   const own = findGroup(host, name) ? ["-g", name] : ["-U"];
-  const createHome = spec.create_home ?? !spec.system;
   await run([
     "useradd",
     ...option("-u", spec.uid),
     ...(group === undefined ? own : ["-g", group]),
     ...option("-G", spec.groups?.join(",")),
     ...option("-d", spec.home),
-    createHome ? "-m" : "-M",
+    createsHome(spec) ? "-m" : "-M",
     ...option("-s", spec.shell),
     ...option("-c", spec.comment),
     ...option("-e", spec.expires && toExpiresDay(spec.expires)),

@@ -61,6 +61,11 @@ export const userPriorSchema = userSchema.extend({
 /** Properties of a `user`, and those of a captured one. */
 export type UserSpec = z.infer<typeof userPriorSchema>;
 
+/** Whether a new user gets a home made. */
+export function createsHome({ create_home, system }: UserSpec): boolean {
+  return create_home ?? !system;
+}
+
 const dayMs = 86_400_000;
 
 /** The property `expires` as account files write it: days since 1970, "" for never. */

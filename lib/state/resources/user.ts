@@ -13,19 +13,14 @@ import type { Host } from "../../host/host.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { hidden } from "../state-result.ts";
-import {
-  findShadow,
-  findUser,
-  groupsOf,
-  listGroups,
-  requireLinux,
-  type UserEntry,
-  wantedMembers,
-} from "./accounts.ts";
+import { findShadow, findUser, groupsOf, listGroups, type UserEntry, wantedMembers } from "./accounts.ts";
 import { describeChange } from "./describe.ts";
+import { requireLinux } from "./platform.ts";
 import { applyUser } from "./user-programs.ts";
+import { readText } from "./text-file.ts";
 import { bareHash, isLocked, wantedPassword } from "./user-password.ts";
 import {
+  createsHome,
   fromExpiresDay,
   toExpiresDay,
   userPriorSchema,
@@ -111,10 +106,10 @@ function capture(spec: UserSpec, host: Host): Prior {
   const user = findUser(host, name);
   const keepGroup = spec.group !== undefined || listGroups(host).some((group) => group.name === name);
   if (!user) {
-    const homeIsOurs = spec.remove_home && (spec.home === undefined || host.files.stat(spec.home) === null);
+    const removeHome = spec.remove_home && createsHome(spec) && host.files.stat(homeOf(spec, host)) === null;
     return {
       type: "user",
-      spec: { name, ensure: "absent", keep_group: keepGroup, remove_home: homeIsOurs },
+      spec: { name, ensure: "absent", keep_group: keepGroup, remove_home: removeHome },
     };
   }
   const { uid, gid, home, shell, comment } = user;
@@ -138,4 +133,11 @@ function capture(spec: UserSpec, host: Host): Prior {
       ...(shadow && { expires: fromExpiresDay(shadow.expiresDay) }),
     },
   };
+}
+
+/** Where the home of a new user will be. */
+function homeOf({ name, home }: UserSpec, host: Host): string {
+  if (home !== undefined) return home;
+  const base = /^HOME=(.+)$/m.exec(readText("/etc/default/useradd", host) ?? "")?.[1];
+  return `${base ?? "/home"}/${name}`;
 }

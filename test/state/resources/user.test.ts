@@ -154,13 +154,25 @@ describe("a removal", () => {
     expect(state.read("/etc/passwd")).not.toContain("deploy");
   });
 
-  test("leaves a home that stood there before, whatever was asked", async () => {
+  test("takes away the home that we made where that was asked", async () => {
     const state = new StateFixture(memoryMachine());
-    state.host.files.makeDirectory("/home/old", {});
-    await state.run("apply", user({ home: "/home/old", remove_home: true }));
+    await state.run("apply", user({ remove_home: true }));
+    expect(state.host.files.stat("/home/deploy")?.kind).toBe("directory");
     await state.run("apply", []);
-    expect(state.host.files.stat("/home/old")?.kind).toBe("directory");
+    expect(state.host.files.stat("/home/deploy")).toBeNull();
   });
+
+  test.each(["/home/deploy", "/home/old"])(
+    "leaves the home %s that stood there before, whatever was asked",
+    async (home) => {
+      const state = new StateFixture(memoryMachine());
+      state.host.files.makeDirectory(home, {});
+      const more = home === "/home/deploy" ? {} : { home };
+      await state.run("apply", user({ ...more, remove_home: true }));
+      await state.run("apply", []);
+      expect(state.host.files.stat(home)?.kind).toBe("directory");
+    },
+  );
 
   test("of a home that is a folder of the system is refused", async () => {
     const state = new StateFixture(memoryMachine());
