@@ -48,14 +48,14 @@ export class Collection {
     for (const document of documents) this.#documents.set(document.key, document);
   }
 
-  put(document: StoredDocument): void {
+  put(document: StoredText): void {
     const previous = this.#documents.get(document.key);
     this.#documents.set(document.key, document);
     for (const { paths, entries } of this.#indexes.values()) {
       if (entries === null) continue;
-      const entry = indexEntry(paths, document);
+      const entry = this.#entryOf(paths, document.key);
       if (previous !== undefined) {
-        const previousEntry = indexEntry(paths, readStored(previous));
+        const previousEntry = entryOf(paths, previous);
         if (compareEntries(previousEntry, entry) === 0) continue;
         entries.remove(previousEntry);
       }
@@ -67,8 +67,7 @@ export class Collection {
     const document = this.#documents.get(key);
     if (document === undefined) return;
     this.#documents.delete(key);
-    for (const { paths, entries } of this.#indexes.values())
-      entries?.remove(indexEntry(paths, readStored(document)));
+    for (const { paths, entries } of this.#indexes.values()) entries?.remove(entryOf(paths, document));
   }
 
   list(query: ListQuery): DocumentPage {
@@ -94,12 +93,13 @@ export class Collection {
   #sorted(index: Index): SortedList<IndexEntry> {
     if (index.entries !== null) return index.entries;
     index.entries = new SortedList(compareEntries);
-    index.entries.fill([...this.#documents.values()].map((document) => this.#entryOf(index.paths, document)));
+    index.entries.fill([...this.#documents.keys()].map((key) => this.#entryOf(index.paths, key)));
     return index.entries;
   }
 
-  #entryOf(paths: string[][], document: StoredDocument | StoredText): IndexEntry {
-    return paths.length === 0 ? [document.key] : indexEntry(paths, this.#read(document));
+  /** The entry of a document, which stays parsed when that took parsing it. */
+  #entryOf(paths: string[][], key: string): IndexEntry {
+    return paths.length === 0 ? [key] : entryOf(paths, this.get(key) as StoredDocument);
   }
 
   /** Parses a document when it is first asked for. */
@@ -126,12 +126,10 @@ export function fieldAt(value: Readonly<JsonObject>, path: readonly string[]): J
   return field;
 }
 
-function readStored(document: StoredDocument | StoredText): StoredDocument {
-  return document instanceof StoredText ? document.parse() : document;
-}
-
-function indexEntry(paths: string[][], document: StoredDocument): IndexEntry {
-  const entry: OrderValue[] = paths.map((path) => fieldAt(document.value, path));
+function entryOf(paths: string[][], document: StoredDocument | StoredText): IndexEntry {
+  if (paths.length === 0) return [document.key];
+  const { value } = document instanceof StoredText ? document.parse() : document;
+  const entry: OrderValue[] = paths.map((path) => fieldAt(value, path));
   entry.push(document.key);
   return entry;
 }

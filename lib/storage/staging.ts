@@ -1,6 +1,7 @@
 import { OrchestratorError } from "../errors.ts";
-import { chainHash, zeroHash } from "./hash-chain.ts";
+import { chainHashOf, zeroHash } from "./hash-chain.ts";
 import type { CommitResult, LogPlace } from "./storage.ts";
+import { StoredText } from "./stored-text.ts";
 import type { Effect, PreparedWrite } from "./writes.ts";
 
 /** What later writes are decided on. */
@@ -74,10 +75,9 @@ export class Staging implements Ground {
   }
 
   #put(write: PreparedWrite & { kind: "put" }): number {
-    const { collection, key, owned } = write;
+    const { collection, key, text } = write;
     const revision = this.#checkExpected(write) + 1;
-    const document = Object.freeze({ key, revision, value: owned.value });
-    this.add({ kind: "put", collection, document, text: owned.text });
+    this.add({ kind: "put", collection, document: new StoredText(key, revision, text) });
     return revision;
   }
 
@@ -86,11 +86,12 @@ export class Staging implements Ground {
     if (this.#checkExpected(write) > 0) this.add({ kind: "delete", collection, key });
   }
 
-  #append({ log, chained, at, owned }: PreparedWrite & { kind: "append" }): number {
+  #append({ log, at, owned }: PreparedWrite & { kind: "append" }): number {
     const head = this.headOf(log);
     const sequence = head.sequence + 1;
-    const { value, text } = owned;
-    const hash = chained ? chainHash(head.hash ?? zeroHash, { sequence, at, value }) : null;
+    const { value, text, canonical } = owned;
+    const hash =
+      canonical === null ? null : chainHashOf(head.hash ?? zeroHash, { sequence, at, canonical });
     this.add({ kind: "append", log, entry: Object.freeze({ sequence, at, value, hash }), text });
     return sequence;
   }

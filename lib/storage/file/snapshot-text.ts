@@ -1,6 +1,6 @@
 /** A snapshot as JSON of one document a line, so that it can be written in slices and read without parsing every document. */
 import type { DatabaseView } from "../database.ts";
-import { StoredText } from "../stored-text.ts";
+import { readStoredText, StoredText } from "../stored-text.ts";
 import type { StoredDocument } from "../storage.ts";
 
 const sliceChars = 64 * 1_024;
@@ -9,7 +9,6 @@ const blockBytes = 4 * 1_024 * 1_024;
 const lineFeed = 0x0a;
 const collectionsStart = `,"collections":{`;
 const keyStart = `{"key":"`;
-const revisionStart = `,"revision":`;
 
 /** What `db.json` holds. */
 export interface Snapshot extends DatabaseView {
@@ -61,9 +60,9 @@ export function readSnapshotLines(content: Buffer): Snapshot {
 }
 
 function textOf(document: StoredDocument | StoredText): string {
-  if (document instanceof StoredText) return document.text;
-  const { key, revision, value } = document;
-  return JSON.stringify({ key, revision, value });
+  if (!(document instanceof StoredText)) return JSON.stringify(document);
+  const { key, revision, valueText } = document;
+  return `{"key":${JSON.stringify(key)},"revision":${revision},"value":${valueText}}`;
 }
 
 /** The content in texts of whole lines: a text can't be of any length. */
@@ -87,13 +86,8 @@ function readHead(line: string): Snapshot {
 function readDocument(block: string, start: number, lineEnd: number): StoredText {
   // After a document comes "," or, after the last of a collection, "]," or "]}".
   const end = lineEnd - (block.startsWith("},", lineEnd - 2) ? 1 : 2);
-  const text = block.slice(start, end);
-  const keyEnd = block.indexOf('"', start + keyStart.length);
-  const key = block.slice(start + keyStart.length, keyEnd);
-  const revisionAt = keyEnd + 1 + revisionStart.length;
-  const isPlain =
-    block.startsWith(keyStart, start) && !key.includes("\\") && block.startsWith(revisionStart, keyEnd + 1);
-  if (isPlain) return new StoredText(key, parseInt(block.slice(revisionAt, revisionAt + 16), 10), text);
-  const document = JSON.parse(text) as StoredDocument;
-  return new StoredText(document.key, document.revision, text);
+  const read = readStoredText(block, { start: keyStart, at: start, end });
+  if (read !== null) return read;
+  const { key, revision, value } = JSON.parse(block.slice(start, end)) as StoredDocument;
+  return new StoredText(key, revision, JSON.stringify(value));
 }
