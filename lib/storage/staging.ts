@@ -27,24 +27,25 @@ export class Staging implements Ground {
   /** What was decided, in order. */
   readonly effects: Effect[] = [];
   readonly #ground: Ground;
-  readonly #revisions = new Map<string, Map<string, number>>();
-  readonly #heads = new Map<string, LogPlace>();
-  readonly #bases = new Map<string, LogPlace>();
+  // Made at their first use: most commits write one document.
+  #revisions: Map<string, Map<string, number>> | null = null;
+  #heads: Map<string, LogPlace> | null = null;
+  #bases: Map<string, LogPlace> | null = null;
 
   constructor(ground: Ground) {
     this.#ground = ground;
   }
 
   revisionOf(collection: string, key: string): number {
-    return this.#revisions.get(collection)?.get(key) ?? this.#ground.revisionOf(collection, key);
+    return this.#revisions?.get(collection)?.get(key) ?? this.#ground.revisionOf(collection, key);
   }
 
   headOf(log: string): LogPlace {
-    return this.#heads.get(log) ?? this.#ground.headOf(log);
+    return this.#heads?.get(log) ?? this.#ground.headOf(log);
   }
 
   baseOf(log: string): LogPlace {
-    return this.#bases.get(log) ?? this.#ground.baseOf(log);
+    return this.#bases?.get(log) ?? this.#ground.baseOf(log);
   }
 
   /**
@@ -70,8 +71,8 @@ export class Staging implements Ground {
     if (effect.kind === "put")
       this.#setRevision(effect.collection, effect.document.key, effect.document.revision);
     else if (effect.kind === "delete") this.#setRevision(effect.collection, effect.key, 0);
-    else if (effect.kind === "append") this.#heads.set(effect.log, effect.entry);
-    else this.#bases.set(effect.log, effect.base);
+    else if (effect.kind === "append") (this.#heads ??= new Map()).set(effect.log, effect.entry);
+    else (this.#bases ??= new Map()).set(effect.log, effect.base);
   }
 
   #put(write: PreparedWrite & { kind: "put" }): number {
@@ -103,6 +104,7 @@ export class Staging implements Ground {
   }
 
   #setRevision(collection: string, key: string, revision: number): void {
+    this.#revisions ??= new Map();
     let revisions = this.#revisions.get(collection);
     if (revisions === undefined) this.#revisions.set(collection, (revisions = new Map()));
     revisions.set(key, revision);

@@ -41,9 +41,12 @@ export class CommitPump {
   /**
    * Decides on all that came before, writes, and resolves when that is durable. A decision that throws rejects alone; a
    * write that fails rejects the whole batch.
+   *
+   * @param prepare - Called at once; makes the decision, or throws what the promise is rejected with.
    */
-  submit<T>(decide: (batch: Staging) => T, { reserve = false }: CommitOptions = {}): Promise<T> {
+  submit<T>(prepare: () => (batch: Staging) => T, { reserve = false }: CommitOptions = {}): Promise<T> {
     return new Promise<T>((resolve, reject) => {
+      const decide = prepare();
       const settle = { resolve: resolve as (result: never) => void, reject };
       this.#waiting.push({ reserve, decide, ...settle, outcome: null });
       if (this.#running) return;

@@ -2,6 +2,7 @@
 import type { DatabaseView } from "../database.ts";
 import { readStoredText, StoredText } from "../stored-text.ts";
 import type { StoredDocument } from "../storage.ts";
+import { decodeText } from "./decode-text.ts";
 
 const sliceChars = 64 * 1_024;
 /** The documents of a block keep its text alive until each was asked for or replaced. */
@@ -26,8 +27,10 @@ export function* snapshotTexts(snapshot: Snapshot): Generator<string> {
   let separator = "";
   for (const [name, documents] of Object.entries(collections)) {
     slice += `${separator}\n${JSON.stringify(name)}:[`;
-    for (const [index, document] of documents.entries()) {
-      slice += `${index === 0 ? "\n" : ",\n"}${textOf(document)}`;
+    let feed = "\n";
+    for (const document of documents.values()) {
+      slice += feed + textOf(document);
+      feed = ",\n";
       if (slice.length < sliceChars) continue;
       yield slice;
       slice = "";
@@ -41,17 +44,20 @@ export function* snapshotTexts(snapshot: Snapshot): Generator<string> {
 /** Reads what {@link snapshotTexts} wrote. Documents stay texts. Throws where a line is of another form. */
 export function readSnapshotLines(content: Buffer): Snapshot {
   let snapshot: Snapshot | null = null;
-  let documents: (StoredDocument | StoredText)[] = [];
+  let documents = new Map<string, StoredDocument | StoredText>();
   for (const block of blocksOf(content)) {
     for (let at = 0; at < block.length;) {
       const feed = block.indexOf("\n", at);
       const end = feed === -1 ? block.length : feed;
       if (snapshot === null) snapshot = readHead(block.slice(at, end));
       else if (block.startsWith('"', at)) {
-        documents = [];
+        documents = new Map();
         const name = block.slice(at, block.lastIndexOf(":[", end));
         snapshot.collections[JSON.parse(name) as string] = documents;
-      } else documents.push(readDocument(block, at, end));
+      } else {
+        const document = readDocument(block, at, end);
+        documents.set(document.key, document);
+      }
       at = end + 1;
     }
   }
@@ -72,7 +78,7 @@ function* blocksOf(content: Buffer): Generator<string> {
       at + blockBytes < content.length ? content.lastIndexOf(lineFeed, at + blockBytes) + 1 : content.length;
     if (end <= at) end = content.indexOf(lineFeed, at) + 1;
     if (end <= at) end = content.length;
-    yield content.toString("utf8", at, end);
+    yield decodeText(content, at, end);
     at = end;
   }
 }
