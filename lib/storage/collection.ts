@@ -21,8 +21,7 @@ interface SortedIndex {
 }
 
 /** Documents by their keys, or in any order. */
-export type Documents =
-  Map<string, StoredDocument | StoredText> | readonly (StoredDocument | StoredText)[];
+export type Documents = Map<string, StoredDocument | StoredText> | readonly (StoredDocument | StoredText)[];
 
 const compareEntries = (a: IndexEntry, b: IndexEntry): number => compareWithBound(a, b);
 const byKey = "";

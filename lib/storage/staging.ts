@@ -91,8 +91,7 @@ export class Staging implements Ground {
     const head = this.headOf(log);
     const sequence = head.sequence + 1;
     const { value, text, canonical } = owned;
-    const hash =
-      canonical === null ? null : chainHashOf(head.hash ?? zeroHash, { sequence, at, canonical });
+    const hash = canonical === null ? null : chainHashOf(head.hash ?? zeroHash, { sequence, at, canonical });
     this.add({ kind: "append", log, entry: Object.freeze({ sequence, at, value, hash }), text });
     return sequence;
   }

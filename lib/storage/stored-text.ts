@@ -40,7 +40,11 @@ export function readStoredText(
   if (key.includes("\\")) return null;
   let revision = 0;
   let next = keyEnd + revisionStart.length;
-  for (let digit = text.charCodeAt(next) - zero; digit >= 0 && digit <= 9; digit = text.charCodeAt(next) - zero) {
+  for (
+    let digit = text.charCodeAt(next) - zero;
+    digit >= 0 && digit <= 9;
+    digit = text.charCodeAt(next) - zero
+  ) {
     revision = revision * 10 + digit;
     next++;
   }

@@ -1,16 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { dirname } from "node:path";
 import { constants, existsSync, fdatasyncSync, writeSync } from "node:fs";
-import {
-  link,
-  mkdir,
-  open,
-  readdir,
-  rename,
-  rm,
-  writeFile,
-  type FileHandle,
-} from "node:fs/promises";
+import { link, mkdir, open, readdir, rename, rm, writeFile, type FileHandle } from "node:fs/promises";
 import { WritePace } from "./write-pace.ts";
 
 /** An open file. Errors carry the operating system's `code`. */
