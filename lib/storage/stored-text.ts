@@ -23,7 +23,7 @@ export class StoredText {
 
 const revisionStart = `","revision":`;
 const valueStart = `,"value":`;
-const zero = 0x30;
+const digitAt = (text: string, at: number): number => text.charCodeAt(at) - 0x30;
 
 /**
  * Reads `start`, then a key, and `","revision":<number>,"value":<JSON>}` from a text, up to `end`; null where it is of
@@ -40,14 +40,9 @@ export function readStoredText(
   if (key.includes("\\")) return null;
   let revision = 0;
   let next = keyEnd + revisionStart.length;
-  for (
-    let digit = text.charCodeAt(next) - zero;
-    digit >= 0 && digit <= 9;
-    digit = text.charCodeAt(next) - zero
-  ) {
+  for (let digit = digitAt(text, next); digit >= 0 && digit <= 9; digit = digitAt(text, ++next)) {
     revision = revision * 10 + digit;
-    next++;
   }
-  if (!text.startsWith(valueStart, next)) return null;
+  if (!text.startsWith(valueStart, next) || !text.startsWith("}", end - 1)) return null;
   return new StoredText(key, revision, text.slice(next + valueStart.length, end - 1));
 }

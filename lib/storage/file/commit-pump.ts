@@ -47,8 +47,8 @@ export class CommitPump {
   submit<T>(prepare: () => (batch: Staging) => T, { reserve = false }: CommitOptions = {}): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const decide = prepare();
-      const settle = { resolve: resolve as (result: never) => void, reject };
-      this.#waiting.push({ reserve, decide, ...settle, outcome: null });
+      const done = resolve as (result: never) => void;
+      this.#waiting.push({ reserve, decide, resolve: done, reject, outcome: null });
       if (this.#running) return;
       this.#running = true;
       this.#scheduleBatch();

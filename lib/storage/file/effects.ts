@@ -26,7 +26,8 @@ export function effectsToText(effects: readonly Effect[]): string {
 
 /** Reads effects back from the text of a journal record. */
 export function effectsFromText(text: string): Effect[] {
-  if (!text.startsWith("[\t")) return (JSON.parse(text) as StoredEffect[]).map(effectFromStored);
+  if (!text.startsWith("[\t") || !text.endsWith("]"))
+    return (JSON.parse(text) as StoredEffect[]).map(effectFromStored);
   const effects: Effect[] = [];
   for (let at = 2; at < text.length;) {
     const next = text.indexOf("\t", at);
