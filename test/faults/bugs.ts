@@ -39,10 +39,16 @@ export const lostSyncs: readonly Bug[] = [
     tests: powerLoss,
   },
   {
-    name: "what a killed process left in the journal is not synced",
+    name: "what a killed process took back in the journal is not synced",
     file: journal,
-    from: `    await file.sync();\n    await this.#refill(`,
-    to: `    await this.#refill(`,
+    from: `    await file.sync();\n    // Its last`,
+    to: `    // Its last`,
+    tests: powerLoss,
+  },
+  {
+    name: "the last record that a killed process left is not written again",
+    file: journal,
+    from: `    if (last < end) await file.write(content.subarray(last, end), last);\n`,
     tests: powerLoss,
   },
   {
@@ -101,8 +107,15 @@ export const lostSyncs: readonly Bug[] = [
   {
     name: "an append to a blob is not synced",
     file: blobs,
-    from: `    await file.sync();\n  } catch (error) {\n    await file.truncate(size);`,
-    to: `  } catch (error) {\n    await file.truncate(size);`,
+    from: `      await file.sync();\n    } catch (error) {\n      await file.truncate(size);`,
+    to: `    } catch (error) {\n      await file.truncate(size);`,
+    tests: powerLoss,
+  },
+  {
+    name: "a new blob is not synced before it gets its name",
+    file: blobs,
+    from: `      await file.sync();\n    } catch (error) {\n      await this.#disk.remove(draft);`,
+    to: `    } catch (error) {\n      await this.#disk.remove(draft);`,
     tests: powerLoss,
   },
   {
@@ -122,8 +135,21 @@ export const lostSyncs: readonly Bug[] = [
   {
     name: "what a killed process left in a blob is not synced",
     file: blobs,
-    from: `    await file.sync();\n    if (this.#synced.size`,
-    to: `    if (this.#synced.size`,
+    from: `      await file.sync();\n    } finally {`,
+    to: `    } finally {`,
+    tests: powerLoss,
+  },
+  {
+    name: "what a killed process left in a blob is not written again",
+    file: blobs,
+    from: `await file.write(await file.read(at, rewrittenBytes), at);`,
+    to: `await file.read(at, rewrittenBytes);`,
+    tests: powerLoss,
+  },
+  {
+    name: "a change of a blob is not marked",
+    file: blobs,
+    from: `    await (await this.#disk.open(mark, "write")).close();\n`,
     tests: powerLoss,
   },
   {
@@ -352,7 +378,7 @@ export const plainBugs: readonly Bug[] = [
   {
     name: "an append to a blob that failed leaves a part",
     file: blobs,
-    from: `    await file.truncate(size);\n`,
+    from: `      await file.truncate(size);\n`,
     tests: [...conformance, "test/storage/failures.test.ts"],
   },
 ];

@@ -59,12 +59,14 @@ export class VolatileDisk implements Disk {
 
   /** The disk for the process after the one that died, which dies after some changes. */
   afterKill(changes: number): VolatileDisk {
+    this.#end();
     this.#forgetLocks();
     return new VolatileDisk(this.#random, changes, this.#platter);
   }
 
   /** The disk after the power came back. */
   afterPowerLoss(changes: number): VolatileDisk {
+    this.#end();
     const { durableNames, pendingNames } = this.#platter;
     for (const names of pendingNames) if (this.#random() < 0.6) setNames(durableNames, names);
     const names = new Map<string, Inode>();
@@ -174,6 +176,11 @@ export class VolatileDisk implements Disk {
     inode.durable = this.#remainsOf(inode);
     inode.pending = [];
     throw systemError("EIO");
+  }
+
+  /** A process that had come to an end of its work may still be writing in the background: no more of it arrives. */
+  #end(): void {
+    this.#changesLeft = 0;
   }
 
   /** Takes a turn of the event loop, as a real disk does. Never resolves once the process is dead. */
