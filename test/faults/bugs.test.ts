@@ -28,7 +28,7 @@ describe("the table of bugs", () => {
 
   test("knows every sync of the storage and of the agent", () => {
     // A restore that a loss of power cuts short is begun anew, in an empty folder: its syncs are not in the table.
-    const files = readdirSync(join(repository, "lib/storage/file"))
+    const files = readdirSync(join(repository, "lib/storage/file"), { encoding: "utf8", recursive: true })
       .filter((name) => name.endsWith(".ts") && name !== "restore.ts")
       .map((name) => `lib/storage/file/${name}`);
     for (const file of [...files, "lib/agent/durable-file.ts"]) {

@@ -12,6 +12,8 @@ export interface Bug {
 }
 
 const powerLoss = ["test/faults/power-loss.test.ts"];
+const failedSync = ["test/faults/failed-sync.test.ts"];
+const seriesPowerLoss = ["test/storage/file/series/power-loss.test.ts"];
 const systemCalls = ["test/faults/synced-calls.test.ts"];
 const conformance = ["test/storage/conformance.test.ts"];
 const journal = "lib/storage/file/journal.ts";
@@ -20,6 +22,9 @@ const logFile = "lib/storage/file/log-file.ts";
 const blobs = "lib/storage/file/blobs.ts";
 const folder = "lib/storage/file/folder.ts";
 const disk = "lib/storage/file/disk.ts";
+const headJournal = "lib/storage/file/series/head-journal.ts";
+const chunkFiles = "lib/storage/file/series/chunk-files.ts";
+const seriesWriter = "lib/storage/file/series/series-writer.ts";
 const durableFile = "lib/agent/durable-file.ts";
 
 /** Every sync of the storage and of the agent's files, left out. */
@@ -43,13 +48,13 @@ export const lostSyncs: readonly Bug[] = [
     file: journal,
     from: `    await file.sync();\n    // Its last`,
     to: `    // Its last`,
-    tests: powerLoss,
+    tests: failedSync,
   },
   {
     name: "the last record that a killed process left is not written again",
     file: journal,
     from: `    if (last < end) await file.write(content.subarray(last, end), last);\n`,
-    tests: powerLoss,
+    tests: failedSync,
   },
   {
     name: "a write that was taken back is not synced",
@@ -144,7 +149,7 @@ export const lostSyncs: readonly Bug[] = [
     file: blobs,
     from: `await file.write(await file.read(at, rewrittenBytes), at);`,
     to: `await file.read(at, rewrittenBytes);`,
-    tests: powerLoss,
+    tests: failedSync,
   },
   {
     name: "a change of a blob is not marked",
@@ -165,6 +170,63 @@ export const lostSyncs: readonly Bug[] = [
     from: `["logs", "blobs"]) await disk.syncFolder`,
     to: `["blobs"]) await disk.syncFolder`,
     tests: systemCalls,
+  },
+  {
+    name: "the journal of the newest samples is not synced",
+    file: headJournal,
+    from: `    await this.#file?.sync();\n`,
+    tests: seriesPowerLoss,
+  },
+  {
+    name: "the name of a new journal of samples is not synced",
+    file: headJournal,
+    from: `      await disk.syncFolder(folder);\n`,
+    tests: seriesPowerLoss,
+  },
+  {
+    name: "the sync of chunks does nothing",
+    file: chunkFiles,
+    from: `        await file.file.sync();\n`,
+    tests: seriesPowerLoss,
+  },
+  {
+    name: "chunks that a killed process left are taken for synced",
+    file: chunkFiles,
+    from: `      const file = this.#add(path, await disk.open(path, "update"));`,
+    to: `      const file = this.#add(path, await disk.open(path, "update"));\n      file.isSynced = true;`,
+    tests: seriesPowerLoss,
+  },
+  {
+    name: "the names of files of chunks are not synced",
+    file: chunkFiles,
+    from: `    await this.#options.disk.syncFolder(this.#options.folder);\n`,
+    tests: seriesPowerLoss,
+  },
+  {
+    name: "the writer of samples syncs no chunks",
+    file: seriesWriter,
+    from: `    for (const tier of tiers) await this.#options.files[tier].sync();\n`,
+    tests: seriesPowerLoss,
+  },
+  {
+    name: "chunks are not synced before a trim drops their samples from the journal",
+    file: seriesWriter,
+    from: `      if (taken.trims.length > 0) await this.#syncFiles();\n`,
+    tests: seriesPowerLoss,
+  },
+  {
+    name: "chunks are not synced before a new journal of samples is begun",
+    file: seriesWriter,
+    from: `    await this.#syncFiles();\n    const { live, files`,
+    to: `    const { live, files`,
+    tests: seriesPowerLoss,
+  },
+  {
+    name: "chunks are not synced before those that they replace are removed",
+    file: seriesWriter,
+    from: `    this.#cleanedAt = now;\n    await this.#syncFiles();`,
+    to: `    this.#cleanedAt = now;`,
+    tests: seriesPowerLoss,
   },
   {
     name: "a durable file is not opened with O_DSYNC",

@@ -66,8 +66,9 @@ async function hasOpened(storage: FileStorage, schema: StorageSchema): Promise<b
 
 function troubleOf(random: () => number): Trouble {
   const kind = random();
-  if (kind < 0.25) return { full: 0.08 };
-  return kind < 0.4 ? { brokenSync: Math.floor(random() * 60) } : {};
+  if (kind >= 0.4) return {};
+  const trouble = kind < 0.25 ? { full: 0.08 } : { brokenSync: Math.floor(random() * 60) };
+  return random() < 0.3 ? { ...trouble, diesAfter: Math.floor(random() * 3) } : trouble;
 }
 
 describe(`nothing that was promised is lost or half there, whatever kills the process: ${seeds.length} seeds`, () => {

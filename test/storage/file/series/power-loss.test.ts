@@ -89,7 +89,7 @@ const kinds = [
 
 for (const { trims, rawMs, check } of kinds) {
   const name = trims ? "samples and trims" : "samples that are thinned";
-  test.each(seeds)(`${name} outlive a loss of power but for the last second, seed %i`, async (seed) => {
+  test.each(seeds)(`${name} outlive kill -9 and a loss of power but for the last second, seed %i`, async (seed) => {
     const random = seededRandom(seed);
     const promised = new Promised();
     let disk = new VolatileDisk(random, Math.floor(random() * 100));
@@ -104,7 +104,8 @@ for (const { trims, rawMs, check } of kinds) {
         await work({ series, clock: current, promised, random }, trims);
       })();
       await Promise.race([disk.lost, lived]);
-      disk = disk.afterPowerLoss(Math.floor(random() * 300));
+      const changes = Math.floor(random() * 300);
+      disk = random() < 0.4 ? disk.afterKill(changes) : disk.afterPowerLoss(changes);
     }
     const last = await openSeries({ folder, disk: disk.afterPowerLoss(Infinity), clock, rawMs });
     await check(last, promised);
