@@ -197,6 +197,13 @@ export const lostSyncs: readonly Bug[] = [
     tests: seriesPowerLoss,
   },
   {
+    name: "the names of files of chunks that a killed process left are not synced",
+    file: chunkFiles,
+    from: `      this.#unsyncedNames = true;\n      const path`,
+    to: `      const path`,
+    tests: seriesPowerLoss,
+  },
+  {
     name: "the names of files of chunks are not synced",
     file: chunkFiles,
     from: `    await this.#options.disk.syncFolder(this.#options.folder);\n`,
