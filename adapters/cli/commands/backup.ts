@@ -95,7 +95,7 @@ async function syncFolder(path: string): Promise<void> {
 }
 
 function showSummary(call: CommandCall, path: string, summary: BackupSummary): void {
-  const { files, bytes, documents, log_entries } = summary;
+  const { files, bytes, documents, log_entries, series_parts, series_damages } = summary;
   call.show({ path, ...summary }, () =>
     toFacts([
       ["Path", path],
@@ -103,6 +103,7 @@ function showSummary(call: CommandCall, path: string, summary: BackupSummary): v
       ["Bytes", bytes],
       ["Documents", documents],
       ["Log entries", log_entries],
+      ["Time series", `${series_parts} parts${series_damages > 0 ? `, ${series_damages} damaged` : ""}`],
     ]),
   );
 }

@@ -2,12 +2,13 @@
  * Chunks of many owners in a few large files `<tier>-<number>.chunks`, appended to and never changed. A new file is begun
  * after a time, after a size and after every start; one that holds no chunk in use is removed whole.
  */
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import type { Clock } from "../../../clock.ts";
 import type { Logger } from "../../../logger.ts";
 import type { Disk, DiskFile } from "../disk.ts";
 import { ByteReader, ByteWriter } from "./bytes.ts";
 import { decodeFrame, encodeFrame, scanFrames } from "./frames.ts";
+import type { HeldFile } from "./held-file.ts";
 
 const maxFileBytes = 256 * 1_024 * 1_024;
 
@@ -131,6 +132,20 @@ export class ChunkFiles {
       await file.file.close();
       await this.#options.disk.remove(file.path);
     }
+  }
+
+  /** The files as they are now. None of them is removed until it is let go. */
+  hold(): HeldFile[] {
+    return this.#files.map((held) => {
+      const { path, file, size } = held;
+      held.readers++;
+      return {
+        name: basename(path),
+        size,
+        read: (position, length) => file.read(position, length),
+        release: async () => void held.readers--,
+      };
+    });
   }
 
   /** Least id of a head that went into any of the files. */

@@ -79,8 +79,8 @@ export class SeriesWriter {
     this.#isFull = false;
   }
 
-  /** Makes all durable, before the end. */
-  async finish(): Promise<void> {
+  /** Makes all durable, as far as it can be written. */
+  async persist(): Promise<void> {
     await this.#attempt(async () => {
       await this.flush();
       await this.#syncFiles();
