@@ -85,7 +85,12 @@ async function reading(
   const file = await open(path, "r").catch((error: unknown) => {
     throw new UsageError(`${path} can't be read (${codeOf(error)}).`);
   });
-  return use(createReadStream(path, { fd: file }) as AsyncIterable<Uint8Array>);
+  try {
+    return await use(createReadStream(path, { fd: file, autoClose: false }) as AsyncIterable<Uint8Array>);
+  } finally {
+    // Also where nothing was read of it.
+    await file.close();
+  }
 }
 
 async function syncFolder(path: string): Promise<void> {
