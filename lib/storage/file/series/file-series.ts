@@ -126,7 +126,7 @@ export class FileSeries implements SeriesStorage {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#timer?.cancel();
-    await this.#enqueue(() => this.#writer.persist());
+    await this.#enqueue(() => this.#writer.finish());
     await Promise.all(this.#reads);
     for (const tier of tiers) await this.#files[tier].close();
     await this.#journal.close();

@@ -10,7 +10,8 @@ import type { DiskFile } from "../disk.ts";
 
 /** What every frame begins with. */
 export const marker = Buffer.from("FWS1", "latin1");
-const fixedBytes = 20;
+/** Bytes of a frame before its head. */
+export const fixedBytes = 20;
 const checkedFrom = 8;
 const blockBytes = 1_024 * 1_024;
 

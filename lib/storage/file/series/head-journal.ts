@@ -236,7 +236,8 @@ class Replay {
     const id = input.unsigned();
     const place = input.unsigned();
     if (place === 0) this.#begin(id, input.text(), id - input.unsigned());
-    const bytes = Uint8Array.from(input.raw(input.unsigned()));
+    // A copy, made at once: `from` would take byte for byte.
+    const bytes = new Uint8Array(input.raw(input.unsigned()));
     const head = this.#heads.get(id);
     // What was before it may have been in a damaged frame: the rest can't be read without.
     if (head?.length !== place) return;

@@ -87,6 +87,14 @@ export class SeriesWriter {
     });
   }
 
+  /** Makes all durable, before the end, and the next start quick. */
+  async finish(): Promise<void> {
+    await this.persist();
+    await this.#attempt(async () => {
+      for (const tier of tiers) await this.#options.files[tier].writeIndexes("all");
+    });
+  }
+
   /** Ends the writing: what the disk kept is uncertain. */
   stop(error: unknown): void {
     if (this.#failure !== null) return;
@@ -186,6 +194,9 @@ export class SeriesWriter {
   async #clean(now: number): Promise<void> {
     this.#cleanedAt = now;
     await this.#syncFiles();
-    for (const tier of tiers) await this.#options.files[tier].removeUnused();
+    for (const tier of tiers) {
+      await this.#options.files[tier].removeUnused();
+      await this.#options.files[tier].writeIndexes("full");
+    }
   }
 }
