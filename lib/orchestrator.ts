@@ -15,6 +15,7 @@ import { Drift } from "./drift/drift.ts";
 import { driftCollections } from "./drift/documents.ts";
 import type { EventListener } from "./events.ts";
 import { loadIdentity } from "./identity.ts";
+import { retentionClockCollections } from "./internal/retention-clock.ts";
 import { moduleCollections } from "./modules/documents.ts";
 import { Modules } from "./modules/modules.ts";
 import { operationCollections, operationLogs } from "./operations/documents.ts";
@@ -34,6 +35,7 @@ const storageSchema: StorageSchema = {
     ...driftCollections,
     ...moduleCollections,
     ...operationCollections,
+    ...retentionClockCollections,
   },
   logs: { ...auditLogs, ...operationLogs },
 };
