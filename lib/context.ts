@@ -11,6 +11,7 @@ import {
   type OrchestratorEvent,
 } from "./events.ts";
 import { createIds, type Ids } from "./ids.ts";
+import { Contents } from "./internal/contents.ts";
 import type { JsonObject } from "./internal/json.ts";
 import { RetentionClock } from "./internal/retention-clock.ts";
 import type { Logger } from "./logger.ts";
@@ -47,6 +48,8 @@ export class Context {
   readonly logger: Logger;
   readonly options: ResolvedOptions;
   readonly references = new References();
+  /** What documents refer to by its hash. */
+  readonly contents: Contents;
   /** The time by which what is old is removed. */
   readonly retentionClock: RetentionClock;
   /** Refuses a caller who lacks a permission; set by the access feature. */
@@ -64,6 +67,7 @@ export class Context {
     this.ids = createIds(options.clock, options.crypto);
     this.logger = options.logger;
     this.options = options;
+    this.contents = new Contents(options);
     this.retentionClock = new RetentionClock(options);
   }
 

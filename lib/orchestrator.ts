@@ -15,6 +15,7 @@ import { Drift } from "./drift/drift.ts";
 import { driftCollections } from "./drift/documents.ts";
 import type { EventListener } from "./events.ts";
 import { loadIdentity } from "./identity.ts";
+import { contentCollections } from "./internal/contents.ts";
 import { retentionClockCollections } from "./internal/retention-clock.ts";
 import { moduleCollections } from "./modules/documents.ts";
 import { Modules } from "./modules/modules.ts";
@@ -32,6 +33,7 @@ const storageSchema: StorageSchema = {
     ...agentCollections,
     ...assignmentCollections,
     ...auditCollections,
+    ...contentCollections,
     ...driftCollections,
     ...moduleCollections,
     ...operationCollections,
@@ -121,7 +123,7 @@ export class Orchestrator {
       await this.agents.load();
       this.#ends.push(() => this.operations.stop());
       await this.operations.start();
-      this.#ends.push(this.audit.keepRetention());
+      this.#ends.push(this.audit.keepRetention(), this.operations.keepRetention());
       const handlers = createAgentTraffic(this.#context, this);
       await transport.start({ clock, crypto, logger, signer: identity.signer }, handlers);
       this.#ends.push(() => transport.stop());
