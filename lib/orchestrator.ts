@@ -123,7 +123,7 @@ export class Orchestrator {
       await this.agents.load();
       this.#ends.push(() => this.operations.stop());
       await this.operations.start();
-      this.#ends.push(this.audit.keepRetention(), this.operations.keepRetention());
+      this.#ends.push(this.audit.keepRetention(), this.operations.retention.keep());
       const handlers = createAgentTraffic(this.#context, this);
       await transport.start({ clock, crypto, logger, signer: identity.signer }, handlers);
       this.#ends.push(() => transport.stop());

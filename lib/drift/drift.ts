@@ -34,7 +34,7 @@ export class Drift {
     this.#agents = features.agents;
     this.#operations = features.operations;
     features.operations.onEnd("check", (operation) => this.#conclude(operation));
-    features.operations.onExpiry("check", {
+    features.operations.retention.onExpiry("check", {
       isNeeded: (operation) => this.#isNewest(operation),
       writes: ({ operation_id }) => [{ kind: "delete", collection: "drift_records", key: operation_id }],
     });

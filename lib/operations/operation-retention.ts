@@ -56,19 +56,20 @@ export class OperationRetention {
     this.#expiries.set(kind, expiry);
   }
 
-  /** Removes what is old, now and every hour. The function returned ends it. */
+  /** Removes, now and every hour, what is older than `operationRetentionDays`. The function returned ends it. */
   keep(): () => Promise<void> {
     const { clock, logger } = this.#context;
     return keepRounds({
       clock,
       everyMs: roundMs,
       pauseMs,
-      round: () => this.#round(),
+      round: () => this.round(),
       failed: (error) => logger.error("Old operations were not removed.", { error }),
     });
   }
 
-  async *#round(): AsyncGenerator<void> {
+  /** Removes what is old; yields after each slice. */
+  async *round(): AsyncGenerator<void> {
     const { storage, options, retentionClock } = this.#context;
     const now = await retentionClock.now();
     const before = now - options.operationRetentionDays * dayMs;

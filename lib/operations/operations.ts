@@ -14,7 +14,7 @@ import { DesiredStates, type DesiredState } from "./desired-state.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import type { AgentStateDocument, OperationDocument } from "./documents.ts";
 import { listOperations } from "./operation-list.ts";
-import { OperationRetention, type Expiry } from "./operation-retention.ts";
+import { OperationRetention } from "./operation-retention.ts";
 import { toDocument, type OperationRequest } from "./operation-request.ts";
 import { loadReport } from "./operation-results.ts";
 import { isOpen, operationSubject, OperationStore } from "./operation-store.ts";
@@ -40,6 +40,8 @@ const defaultQueueSeconds = 3600;
 
 /** Plans and applies of single machines: what was asked, what happened, what is believed since. */
 export class Operations {
+  /** Removes old ones; features say what of theirs is needed. */
+  readonly retention: OperationRetention;
   readonly #context: Context;
   readonly #agents: Agents;
   readonly #desired: DesiredStates;
@@ -47,7 +49,6 @@ export class Operations {
   readonly #snapshots: Snapshots;
   readonly #outcomes: OutcomeRecorder;
   readonly #dispatcher: Dispatcher;
-  readonly #retention: OperationRetention;
 
   constructor(context: Context, features: { agents: Agents; assignments: Assignments; modules: Modules }) {
     this.#context = context;
@@ -61,7 +62,7 @@ export class Operations {
       snapshots: this.#snapshots,
       outcomes: this.#outcomes,
     });
-    this.#retention = new OperationRetention(context, features.agents);
+    this.retention = new OperationRetention(context, features.agents);
     features.agents.watch({
       available: (nodeId) => this.#dispatcher.available(nodeId),
       dismissed: (nodeId) => this.#dispatcher.dismissed(nodeId),
@@ -218,16 +219,6 @@ export class Operations {
   /** Has a feature add to the end of the operations of its kind. */
   onEnd(kind: OperationDocument["kind"], completion: Completion): void {
     this.#outcomes.onEnd(kind, completion);
-  }
-
-  /** Has a feature say which old operations of its kind are needed, and what goes with the others. */
-  onExpiry(kind: OperationDocument["kind"], expiry: Expiry): void {
-    this.#retention.onExpiry(kind, expiry);
-  }
-
-  /** Removes, now and every hour, what is older than `operationRetentionDays`. The function returned ends it. */
-  keepRetention(): () => Promise<void> {
-    return this.#retention.keep();
   }
 
   /** Takes up what was open when the process ended. */
