@@ -11,9 +11,9 @@ import {
   type OrchestratorEvent,
 } from "./events.ts";
 import { createIds, type Ids } from "./ids.ts";
-import { Contents } from "./internal/contents.ts";
+import { Contents } from "./contents.ts";
 import type { JsonObject } from "./internal/json.ts";
-import { RetentionClock } from "./internal/retention-clock.ts";
+import { RetentionClock } from "./retention-clock.ts";
 import type { Logger } from "./logger.ts";
 import type { ResolvedOptions } from "./options.ts";
 import { References } from "./references.ts";
@@ -54,6 +54,10 @@ export class Context {
   readonly retentionClock: RetentionClock;
   /** Refuses a caller who lacks a permission; set by the access feature. */
   authorize: (caller: Caller, permission: Permission) => Promise<void> = () => {
+    throw new Error("The access feature must be built first.");
+  };
+  /** Whether the session of a caller still lives; set by the access feature. */
+  isSignedIn: (caller: Caller) => Promise<boolean> = () => {
     throw new Error("The access feature must be built first.");
   };
   readonly #listeners = new Set<EventListener>();

@@ -10,7 +10,7 @@ import type { Page } from "../internal/common-schemas.ts";
 import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
 import type { JsonObject } from "../internal/json.ts";
 import { parseInput } from "../internal/parse-input.ts";
-import { keepRounds } from "../internal/rounds.ts";
+import { keepRounds } from "../rounds.ts";
 import type { LogEntry, LogPage, StoredDocument } from "../storage/storage.ts";
 import {
   listAuditInput,

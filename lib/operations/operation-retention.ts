@@ -12,7 +12,7 @@ import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { isOrchestratorError } from "../errors.ts";
 import type { JsonObject } from "../internal/json.ts";
-import { keepRounds } from "../internal/rounds.ts";
+import { keepRounds } from "../rounds.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { DocumentPage, StoredDocument, Write } from "../storage/storage.ts";
 import { resultsLog, type AgentStateDocument, type OperationDocument } from "./documents.ts";

@@ -10,7 +10,7 @@ export type Trigger = (typeof triggers)[number];
 export const triggerProperties = { run: "run_on", reload: "reload_on", restart: "restart_on" } as const;
 
 /** A property that lists what fires a trigger. */
-export type TriggerProperty = (typeof triggerProperties)[Trigger];
+type TriggerProperty = (typeof triggerProperties)[Trigger];
 
 /** Ids that a resource watches, by trigger; absent = none. */
 export interface Watches {

@@ -1,3 +1,4 @@
+import { Streams } from "../../lib/access/streams.ts";
 import { Agents } from "../../lib/agents/agents.ts";
 import { agentCollections } from "../../lib/agents/documents.ts";
 import { Assignments } from "../../lib/assignments/assignments.ts";
@@ -6,9 +7,9 @@ import { Context } from "../../lib/context.ts";
 import { toUtf8 } from "../../lib/crypto/encoding.ts";
 import { Drift } from "../../lib/drift/drift.ts";
 import { driftCollections } from "../../lib/drift/documents.ts";
-import { contentCollections } from "../../lib/internal/contents.ts";
+import { contentCollections } from "../../lib/contents.ts";
 import type { JsonObject } from "../../lib/internal/json.ts";
-import { retentionClockCollections } from "../../lib/internal/retention-clock.ts";
+import { retentionClockCollections } from "../../lib/retention-clock.ts";
 import { moduleCollections } from "../../lib/modules/documents.ts";
 import { Modules } from "../../lib/modules/modules.ts";
 import {
@@ -16,7 +17,7 @@ import {
   operationLogs,
   type OperationDocument,
 } from "../../lib/operations/documents.ts";
-import { OperationRetention } from "../../lib/operations/operation-retention.ts";
+import type { OperationRetention } from "../../lib/operations/operation-retention.ts";
 import { saveReport } from "../../lib/operations/operation-results.ts";
 import { Operations } from "../../lib/operations/operations.ts";
 import { resolveOptions } from "../../lib/options.ts";
@@ -43,6 +44,7 @@ const schema = {
 export class OldOperations {
   readonly context: Context;
   readonly clock: FakeClock;
+  readonly drift: Drift;
   readonly retention: OperationRetention;
 
   private constructor(context: Context, clock: FakeClock) {
@@ -50,9 +52,14 @@ export class OldOperations {
     this.clock = clock;
     const agents = new Agents(context);
     const modules = new Modules(context);
-    const features = { agents, modules, assignments: new Assignments(context, agents, modules) };
+    const features = {
+      agents,
+      modules,
+      assignments: new Assignments(context, agents, modules),
+      streams: new Streams(context),
+    };
     const operations = new Operations(context, features);
-    new Drift(context, { agents, operations });
+    this.drift = new Drift(context, { agents, operations });
     this.retention = operations.retention;
   }
 

@@ -8,12 +8,12 @@
  * A content is loose from before it is written, and again from the very commit that removes something that referred to
  * it. So a crash leaves nothing behind, and whoever is about to refer to one has an hour to do so.
  */
-import type { Clock } from "../clock.ts";
-import type { Crypto } from "../crypto/crypto.ts";
-import { toHex } from "../crypto/encoding.ts";
-import { isOrchestratorError } from "../errors.ts";
-import type { CollectionDefinition, Storage, StoredDocument, Write } from "../storage/storage.ts";
-import { readContent, saveContent } from "./content-blob.ts";
+import type { Clock } from "./clock.ts";
+import type { Crypto } from "./crypto/crypto.ts";
+import { toHex } from "./crypto/encoding.ts";
+import { isOrchestratorError } from "./errors.ts";
+import type { CollectionDefinition, Storage, StoredDocument, Write } from "./storage/storage.ts";
+import { readContent, saveContent } from "./internal/content-blob.ts";
 
 /** What kinds of contents there are. */
 export type ContentKind = "module" | "snapshot";

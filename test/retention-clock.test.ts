@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { follow, type RetentionTime } from "../../lib/internal/retention-clock.ts";
-import { seededRandom } from "../support/random.ts";
+import { follow, type RetentionTime } from "../lib/retention-clock.ts";
+import { seededRandom } from "./support/random.ts";
 
 const hour = 3_600_000;
 const day = 24 * hour;

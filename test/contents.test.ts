@@ -1,13 +1,13 @@
 import { expect, it } from "vitest";
-import { nodeCrypto } from "../../lib/crypto/node-crypto.ts";
-import { toUtf8 } from "../../lib/crypto/encoding.ts";
-import { contentCollections, Contents } from "../../lib/internal/contents.ts";
-import { FileStorage } from "../../lib/storage/file-storage.ts";
-import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
-import type { Storage } from "../../lib/storage/storage.ts";
-import { FakeClock } from "../../lib/testing/fake-clock.ts";
-import { seededRandom } from "../support/random.ts";
-import { VolatileDisk } from "../support/volatile-disk.ts";
+import { nodeCrypto } from "../lib/crypto/node-crypto.ts";
+import { toUtf8 } from "../lib/crypto/encoding.ts";
+import { contentCollections, Contents } from "../lib/contents.ts";
+import { FileStorage } from "../lib/storage/file-storage.ts";
+import { MemoryData, MemoryStorage } from "../lib/storage/memory-storage.ts";
+import type { Storage } from "../lib/storage/storage.ts";
+import { FakeClock } from "../lib/testing/fake-clock.ts";
+import { seededRandom } from "./support/random.ts";
+import { VolatileDisk } from "./support/volatile-disk.ts";
 
 const hourMs = 3_600_000;
 const schema = {

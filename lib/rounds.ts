@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "./clock.ts";
 
 /** Work in the background that comes again and again. */
 export interface Rounds {

@@ -9,9 +9,9 @@
  * While it holds, only the time counts that passed by the clock that never jumps. Where it stands is stored, so that a
  * restart with a wrong clock is noticed, too; so is a server that was away for more than a day, and it waits a day.
  */
-import type { Clock } from "../clock.ts";
-import type { Logger } from "../logger.ts";
-import type { CollectionDefinition, Storage } from "../storage/storage.ts";
+import type { Clock } from "./clock.ts";
+import type { Logger } from "./logger.ts";
+import type { CollectionDefinition, Storage } from "./storage/storage.ts";
 
 const dayMs = 86_400_000;
 /** How far the two clocks may part between two looks and still be steady. */
