@@ -1,6 +1,7 @@
 import { chainHash } from "../hash-chain.ts";
 import type { LogPlace } from "../storage.ts";
 import { damaged, type ArchivePart } from "./archive.ts";
+import { ContentCheck } from "./content-check.ts";
 import { fileNameOf } from "./file-name.ts";
 import { decodeEntry } from "./log-segment.ts";
 import { decodeRecord } from "./record.ts";
@@ -33,8 +34,9 @@ interface LogProgress {
 const snapshotFile = "db.json";
 
 /**
- * Checks what a backup holds while its parts go by: the snapshot, every log entry from the first to the head, and the time
- * series, whose damages are counted: they are no reason to do without the rest.
+ * Checks what a backup holds while its parts go by: the snapshot, every log entry from the first to the head, the blobs
+ * that are named after their content, and the time series, whose damages are counted: they are no reason to do without
+ * the rest.
  */
 export class BackupCheck {
   readonly #summary = { files: 0, bytes: 0, documents: 0, log_entries: 0 };
@@ -47,6 +49,7 @@ export class BackupCheck {
   /** What was not read yet of a file that is read as a whole or by records. */
   #rest: Buffer = Buffer.alloc(0);
   #parts: Uint8Array[] = [];
+  #content = new ContentCheck("");
   #snapshot: Snapshot | null = null;
 
   /** @throws {OrchestratorError} `STORAGE_CORRUPT` with the file that does not fit. */
@@ -58,6 +61,7 @@ export class BackupCheck {
     if (file === snapshotFile) this.#parts.push(bytes);
     else if (file.startsWith("logs/")) this.#readEntries(bytes);
     else if (file.startsWith("series/")) this.#frames.take(bytes);
+    else this.#content.take(bytes);
   }
 
   /** @throws {OrchestratorError} `STORAGE_CORRUPT` when something is missing. */
@@ -80,12 +84,14 @@ export class BackupCheck {
     this.#summary.files++;
     this.#file = file;
     this.#size = 0;
+    this.#content = new ContentCheck(file);
   }
 
   #end(): void {
     if (this.#rest.length > 0) throw damaged(this.#file, this.#size, "ends within a log entry");
     this.#frames.end();
     if (this.#file === snapshotFile) this.#readSnapshot();
+    if (!this.#content.isIntact()) throw damaged(this.#file, 0, "does not match its content hash");
   }
 
   #readSnapshot(): void {

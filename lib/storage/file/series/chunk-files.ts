@@ -71,6 +71,7 @@ export class ChunkFiles {
       const number = Number(pattern.exec(name)?.[1] ?? NaN);
       if (Number.isNaN(number)) continue;
       this.#number = number;
+      this.#unsyncedNames = true;
       const path = join(folder, name);
       // What is read now may be in the system's cache only: it counts as not synced.
       const file = this.#add(path, await disk.open(path, "update"));
@@ -118,9 +119,11 @@ export class ChunkFiles {
     this.#unsyncedNames = false;
   }
 
-  /** Writes the index of the files that take no more chunks; with "all" of every file, which then takes no more. */
+  /**
+   * Writes the index of the files that take no more chunks; with "all" of every file, which then takes no more. All chunks
+   * must be durable: a start believes an index.
+   */
   async writeIndexes(which: "full" | "all"): Promise<void> {
-    await this.sync();
     if (which === "all") this.#current = null;
     for (const target of this.#files) {
       if (target === this.#current || target.index === null) continue;

@@ -81,16 +81,13 @@ export class SeriesWriter {
 
   /** Makes all durable, as far as it can be written. */
   async persist(): Promise<void> {
-    await this.#attempt(async () => {
-      await this.flush();
-      await this.#syncFiles();
-    });
+    await this.#attempt(() => this.#flushAll());
   }
 
   /** Makes all durable, before the end, and the next start quick. */
   async finish(): Promise<void> {
-    await this.persist();
     await this.#attempt(async () => {
+      await this.#flushAll();
       for (const tier of tiers) await this.#options.files[tier].writeIndexes("all");
     });
   }
@@ -185,6 +182,11 @@ export class SeriesWriter {
     if (this.#carried.has(trim)) return false;
     this.#carried.add(trim);
     return true;
+  }
+
+  async #flushAll(): Promise<void> {
+    await this.flush();
+    await this.#syncFiles();
   }
 
   async #syncFiles(): Promise<void> {
