@@ -11,7 +11,9 @@ import {
   type OrchestratorEvent,
 } from "./events.ts";
 import { createIds, type Ids } from "./ids.ts";
+import { Contents } from "./contents.ts";
 import type { JsonObject } from "./internal/json.ts";
+import { RetentionClock } from "./retention-clock.ts";
 import type { Logger } from "./logger.ts";
 import type { ResolvedOptions } from "./options.ts";
 import { References } from "./references.ts";
@@ -46,6 +48,10 @@ export class Context {
   readonly logger: Logger;
   readonly options: ResolvedOptions;
   readonly references = new References();
+  /** What documents refer to by its hash. */
+  readonly contents: Contents;
+  /** The time by which what is old is removed. */
+  readonly retentionClock: RetentionClock;
   /** Refuses a caller who lacks a permission; set by the access feature. */
   authorize: (caller: Caller, permission: Permission) => Promise<void> = () => {
     throw new Error("The access feature must be built first.");
@@ -65,6 +71,8 @@ export class Context {
     this.ids = createIds(options.clock, options.crypto);
     this.logger = options.logger;
     this.options = options;
+    this.contents = new Contents(options);
+    this.retentionClock = new RetentionClock(options);
   }
 
   /** The orchestrator's own key; there from `start` on. */

@@ -44,6 +44,7 @@ export const eventTable = {
   "operation.finished": { category: "operation", severity: "info", audited: true },
   "operation.failed": { category: "operation", severity: "warning", audited: true },
   "operation.cancelRequested": { category: "operation", severity: "info", audited: true },
+  "operation.pruned": { category: "operation", severity: "info", audited: true },
   "drift.checkRequested": { category: "drift", severity: "info", audited: true },
   "drift.detected": { category: "drift", severity: "warning", audited: true },
   "drift.resolved": { category: "drift", severity: "info", audited: true },

@@ -27,6 +27,8 @@ export interface OrchestratorOptions {
   operationTimeoutSeconds?: number;
   /** Seconds past an operation's time in which its result is still awaited before it is `unknown`. Default 30. */
   operationGraceSeconds?: number;
+  /** Days for which operations, their results and drift records are kept after they ended, at least 1. Default 90. */
+  operationRetentionDays?: number;
   /** Time, injected by tests. Default the process's clock. */
   clock?: Clock;
   /** Cryptography. Default Node's. */
@@ -51,6 +53,7 @@ export function resolveOptions(options: OrchestratorOptions): ResolvedOptions {
     signInsPerMinute: options.signInsPerMinute ?? 30,
     operationTimeoutSeconds: options.operationTimeoutSeconds ?? 300,
     operationGraceSeconds: options.operationGraceSeconds ?? 30,
+    operationRetentionDays: options.operationRetentionDays ?? 90,
     clock: options.clock ?? systemClock,
     crypto: options.crypto ?? nodeCrypto,
     logger: options.logger ?? silentLogger,

@@ -15,6 +15,8 @@ import { Drift } from "./drift/drift.ts";
 import { driftCollections } from "./drift/documents.ts";
 import type { EventListener } from "./events.ts";
 import { loadIdentity } from "./identity.ts";
+import { contentCollections } from "./contents.ts";
+import { retentionClockCollections } from "./retention-clock.ts";
 import { EventFeed } from "./event-feed/event-feed.ts";
 import { Streams } from "./access/streams.ts";
 import { moduleCollections } from "./modules/documents.ts";
@@ -33,9 +35,11 @@ const storageSchema: StorageSchema = {
     ...agentCollections,
     ...assignmentCollections,
     ...auditCollections,
+    ...contentCollections,
     ...driftCollections,
     ...moduleCollections,
     ...operationCollections,
+    ...retentionClockCollections,
   },
   logs: { ...auditLogs, ...operationLogs },
 };
@@ -126,7 +130,7 @@ export class Orchestrator {
       await this.agents.load();
       this.#ends.push(() => this.operations.stop());
       await this.operations.start();
-      this.#ends.push(this.audit.keepRetention());
+      this.#ends.push(this.audit.keepRetention(), this.operations.retention.keep());
       const handlers = createAgentTraffic(this.#context, this);
       await transport.start({ clock, crypto, logger, signer: identity.signer }, handlers);
       this.#ends.push(() => transport.stop());

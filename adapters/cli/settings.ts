@@ -16,6 +16,7 @@ export interface ServerSettings {
   /** Certificate and key, PEM; null for plain HTTP. */
   tls: { cert: string; key: string } | null;
   trustedProxies: string[];
+  operationRetentionDays: number;
   logLevel: LogLevel;
   allowInsecure: boolean;
 }
@@ -29,6 +30,7 @@ export interface ServerFlags {
   tlsCertFile?: string;
   tlsKeyFile?: string;
   trustedProxies?: string;
+  operationRetentionDays?: string;
   logLevel?: string;
   allowInsecure?: boolean;
 }
@@ -50,6 +52,7 @@ export function readSettings({ environment }: CommandContext, flags: ServerFlags
     adminPublicKeys: toList(read("ADMIN_PUBLIC_KEYS", flags.adminPublicKeys)),
     tls: toTls(cert, key),
     trustedProxies: toList(read("TRUSTED_PROXIES", flags.trustedProxies)),
+    operationRetentionDays: toDays(read("OPERATION_RETENTION_DAYS", flags.operationRetentionDays) ?? "90"),
     logLevel: toLogLevel(read("LOG_LEVEL", flags.logLevel) ?? "info"),
     allowInsecure: flags.allowInsecure ?? toBoolean(read("ALLOW_INSECURE") ?? "false"),
   };
@@ -70,6 +73,12 @@ function toPort(text: string): number {
   if (!/^\d+$/.test(text) || port > 65_535)
     throw refused("PORT", "it must be a whole number from 0 to 65535");
   return port;
+}
+
+function toDays(text: string): number {
+  if (!/^[1-9]\d{0,4}$/.test(text))
+    throw refused("OPERATION_RETENTION_DAYS", "it must be a whole number from 1 to 99999");
+  return Number(text);
 }
 
 function toList(text: string | undefined): string[] {

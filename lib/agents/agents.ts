@@ -198,6 +198,11 @@ export class Agents {
     return toTarget(agent.value, (await this.#registry.attributes(nodeId))?.attributes ?? {});
   }
 
+  /** Whether there is such an agent, whatever its status. */
+  async isKnown(nodeId: string): Promise<boolean> {
+    return (await this.#registry.find(nodeId)) !== null;
+  }
+
   /** What people call an agent; its node_id where it is gone. */
   async nameOf(nodeId: string): Promise<string> {
     const agent = await this.#registry.find(nodeId);

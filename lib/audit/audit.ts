@@ -10,6 +10,7 @@ import type { Page } from "../internal/common-schemas.ts";
 import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
 import type { JsonObject } from "../internal/json.ts";
 import { parseInput } from "../internal/parse-input.ts";
+import { keepRounds } from "../rounds.ts";
 import type { LogEntry, LogPage, StoredDocument } from "../storage/storage.ts";
 import {
   listAuditInput,
@@ -132,23 +133,20 @@ export class Audit {
 
   /** Removes, now and every hour, what is older than the retention. The function returned ends it. */
   keepRetention(): () => Promise<void> {
-    let running: Promise<void> = Promise.resolve();
-    let timer = this.#context.clock.setTimer(0, tick);
-    const run = async (): Promise<void> => {
-      const days = await this.#retentionDays();
-      if (days !== null) await this.#prune(systemCaller, this.#context.clock.now() - days * dayMs);
-    };
-    const context = this.#context;
-    function tick(): void {
-      running = run().catch((error: unknown) =>
-        context.logger.error("Old audit events were not removed.", { error }),
-      );
-      timer = context.clock.setTimer(pruneEveryMs, tick);
-    }
-    return () => {
-      timer.cancel();
-      return running;
-    };
+    const { clock, logger } = this.#context;
+    return keepRounds({
+      clock,
+      everyMs: pruneEveryMs,
+      pauseMs: 0,
+      round: () => this.#pruneOld(),
+      failed: (error) => logger.error("Old audit events were not removed.", { error }),
+    });
+  }
+
+  async *#pruneOld(): AsyncGenerator<void> {
+    const days = await this.#retentionDays();
+    const now = await this.#context.retentionClock.now();
+    if (days !== null) yield void (await this.#prune(systemCaller, now - days * dayMs));
   }
 
   async #retentionDays(): Promise<number | null> {

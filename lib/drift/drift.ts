@@ -34,6 +34,10 @@ export class Drift {
     this.#agents = features.agents;
     this.#operations = features.operations;
     features.operations.onEnd("check", (operation) => this.#conclude(operation));
+    features.operations.retention.onExpiry("check", {
+      isNeeded: (operation) => this.#isNewest(operation),
+      writes: ({ operation_id }) => [{ kind: "delete", collection: "drift_records", key: operation_id }],
+    });
     features.agents.watch({
       available: () => {},
       dismissed: () => {},
@@ -101,16 +105,10 @@ export class Drift {
   async latest(caller: Caller, input: z.input<typeof agentIdInput>): Promise<DriftDetail> {
     await this.#context.authorize(caller, "drift.latest");
     const { node_id } = parseInput(agentIdInput, input);
-    const page = await this.#context.storage.list<DriftDocument>("drift_records", {
-      index: "by_node",
-      equals: [node_id],
-      order: "desc",
-      limit: 20,
-    });
-    const latest = page.items.find((item) => item.value.status !== "running");
-    if (!latest)
+    const newest = await this.#newestOf(node_id);
+    if (newest === null)
       throw new OrchestratorError("NOT_FOUND", { message: "This agent was never checked for drift." });
-    return this.#detail(latest.key);
+    return this.#detail(newest);
   }
 
   /**
@@ -121,6 +119,22 @@ export class Drift {
   async get(caller: Caller, input: z.input<typeof driftIdInput>): Promise<DriftDetail> {
     await this.#context.authorize(caller, "drift.get");
     return this.#detail(parseInput(driftIdInput, input).drift_id);
+  }
+
+  /** The newest check of an agent that has ended. */
+  async #newestOf(nodeId: string): Promise<string | null> {
+    const page = await this.#context.storage.list<DriftDocument>("drift_records", {
+      index: "by_node",
+      equals: [nodeId],
+      order: "desc",
+      limit: 20,
+    });
+    return page.items.find((item) => item.value.status !== "running")?.key ?? null;
+  }
+
+  /** The newest check of an agent stays, however old it is. */
+  async #isNewest({ operation_id, node_id }: Readonly<OperationDocument>): Promise<boolean> {
+    return (await this.#agents.isKnown(node_id)) && (await this.#newestOf(node_id)) === operation_id;
   }
 
   async #detail(driftId: string): Promise<DriftDetail> {

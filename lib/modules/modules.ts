@@ -4,8 +4,8 @@ import type { Context } from "../context.ts";
 import { toUtf8 } from "../crypto/encoding.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import type { Page } from "../internal/common-schemas.ts";
-import { readContent, saveContent } from "../internal/content-blob.ts";
 import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
+import { eachDocument } from "../internal/each-document.ts";
 import type { JsonObject } from "../internal/json.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
@@ -40,6 +40,10 @@ export class Modules {
 
   constructor(context: Context) {
     this.#context = context;
+    context.contents.onReference("module", async (hash) => {
+      const query = { index: "by_content", equals: [hash], limit: 1 };
+      return (await context.storage.list("module_revisions", query)).items.length > 0;
+    });
   }
 
   /** Lists modules by name, each in its newest revision. */
@@ -66,7 +70,7 @@ export class Modules {
     const { name, revision } = parseInput(getModuleInput, input);
     const document = await this.#read(name, revision);
     const content = new TextDecoder().decode(
-      await readContent(this.#context, "module", document.content_hash),
+      await this.#context.contents.read("module", document.content_hash),
     );
     const resources = resolveResources(name, this.#parse(document.content_hash, content));
     return {
@@ -92,7 +96,7 @@ export class Modules {
       });
     }
     const bytes = toUtf8(content);
-    const hash = await saveContent(this.#context, "module", bytes);
+    const hash = await this.#context.contents.save("module", bytes);
     for (;;) {
       const newest = await this.#context.storage.get<ModuleDocument>("modules", parsed.name);
       if (newest?.value.content_hash === hash)
@@ -121,8 +125,11 @@ export class Modules {
       });
     }
     const writes: Write[] = [{ kind: "delete", collection: "modules", key: name, expected: module.revision }];
-    for (let revision = 1; revision <= module.value.revision; revision += 1) {
-      writes.push({ kind: "delete", collection: "module_revisions", key: revisionKey(name, revision) });
+    const revisions = { index: "by_name", equals: [name] };
+    const { storage, contents } = this.#context;
+    for await (const { key, value } of eachDocument<ModuleDocument>(storage, "module_revisions", revisions)) {
+      writes.push({ kind: "delete", collection: "module_revisions", key });
+      writes.push(contents.loosen("module", value.content_hash));
     }
     await this.#context.commit(caller, writes, {
       type: "module.removed",
@@ -159,7 +166,7 @@ export class Modules {
   async #load(hash: string): Promise<ParsedModule> {
     const known = this.#parsed.get(hash);
     if (known) return known;
-    return this.#parse(hash, new TextDecoder().decode(await readContent(this.#context, "module", hash)));
+    return this.#parse(hash, new TextDecoder().decode(await this.#context.contents.read("module", hash)));
   }
 
   #parse(hash: string, content: string): ParsedModule {

@@ -16,6 +16,7 @@ import { DesiredStates, type DesiredState } from "./desired-state.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import type { AgentStateDocument, OperationDocument } from "./documents.ts";
 import { listOperations } from "./operation-list.ts";
+import { OperationRetention } from "./operation-retention.ts";
 import { toDocument, type OperationRequest } from "./operation-request.ts";
 import { loadReport } from "./operation-results.ts";
 import type { OperationParts } from "./operation-parts.ts";
@@ -46,14 +47,16 @@ const defaultQueueSeconds = 3600;
 
 /** Plans and applies of single machines: what was asked, what happened, what is believed since. */
 export class Operations {
+  /** What agents say about operations; the orchestrator hands it what the transport hears. */
+  readonly dispatcher: Dispatcher;
+  /** Removes old ones; features say what of theirs is needed. */
+  readonly retention: OperationRetention;
   readonly #context: Context;
   readonly #agents: Agents;
   readonly #desired: DesiredStates;
   readonly #store: OperationStore;
   readonly #snapshots: Snapshots;
   readonly #outcomes: OutcomeRecorder;
-  readonly #dispatcher: Dispatcher;
-
   readonly #parts: OperationParts;
 
   constructor(
@@ -69,17 +72,13 @@ export class Operations {
     this.#outcomes = new OutcomeRecorder(context, { store: this.#store, feeds });
     const [store, snapshots, outcomes] = [this.#store, this.#snapshots, this.#outcomes];
     this.#parts = { context, store, snapshots, outcomes, feeds, streams: features.streams };
-    this.#dispatcher = new Dispatcher(context, this.#parts);
+    this.dispatcher = new Dispatcher(context, this.#parts);
+    this.retention = new OperationRetention(context, features.agents);
     features.agents.watch({
-      available: (nodeId) => this.#dispatcher.available(nodeId),
-      dismissed: (nodeId) => this.#dispatcher.dismissed(nodeId),
+      available: (nodeId) => this.dispatcher.available(nodeId),
+      dismissed: (nodeId) => this.dispatcher.dismissed(nodeId),
       forget: (nodeId) => [{ kind: "delete", collection: "agent_states", key: nodeId }],
     });
-  }
-
-  /** What agents say about operations; the orchestrator hands it what the transport hears. */
-  get dispatcher(): Dispatcher {
-    return this.#dispatcher;
   }
 
   /**
@@ -185,7 +184,7 @@ export class Operations {
         ],
       };
     });
-    await this.#dispatcher.cancel(operation);
+    await this.dispatcher.cancel(operation);
     return toOperation(await this.#outcomes.wait(operation_id, 0));
   }
 
@@ -205,7 +204,7 @@ export class Operations {
         },
       ],
     });
-    this.#dispatcher.enqueue(operation);
+    this.dispatcher.enqueue(operation);
     return operation;
   }
 
@@ -241,13 +240,13 @@ export class Operations {
 
   /** Takes up what was open when the process ended. */
   start(): Promise<void> {
-    return this.#dispatcher.recover();
+    return this.dispatcher.recover();
   }
 
   /** Lets those go who wait, and ends sending; what is open is taken up at the next start. */
   async stop(): Promise<void> {
     this.#outcomes.release();
-    await this.#dispatcher.stop();
+    await this.dispatcher.stop();
   }
 
   async #run(caller: Caller, kind: "apply" | "plan", input: z.output<typeof applyInput>): Promise<Operation> {

@@ -8,11 +8,15 @@ export class LimitedDisk implements Disk {
   freeBytes = Infinity;
   /** Whether every sync, and every write that includes one, fails with an input/output error. */
   broken = false;
+  /** Whether every close fails, after it closed. */
+  brokenClose = false;
   /** Which files fail. */
   only = /./;
   /** Calls of write, and their bytes, so far. */
   writes = 0;
   bytesWritten = 0;
+  /** Bytes that were read of each file. */
+  readonly bytesRead = new Map<string, number>();
   /** Files that were read from. */
   readonly filesRead = new Set<string>();
   /** Writes that wait for {@link hold} to be released. */
@@ -49,9 +53,11 @@ export class LimitedDisk implements Disk {
       if (this.broken && this.only.test(path)) throw systemError("EIO");
     };
     return {
-      read: (position, length) => {
+      read: async (position, length) => {
         this.filesRead.add(path);
-        return file.read(position, length);
+        const bytes = await file.read(position, length);
+        this.bytesRead.set(path, (this.bytesRead.get(path) ?? 0) + bytes.length);
+        return bytes;
       },
       write: async (bytes, position) => {
         this.writes++;
@@ -82,7 +88,10 @@ export class LimitedDisk implements Disk {
         await file.truncate(size);
       },
       size: () => file.size(),
-      close: () => file.close(),
+      close: async () => {
+        await file.close();
+        if (this.brokenClose && this.only.test(path)) throw systemError("EIO");
+      },
     };
   }
 }

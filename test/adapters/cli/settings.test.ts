@@ -19,6 +19,7 @@ describe("a setting of the server", () => {
       adminPublicKeys: [],
       tls: null,
       trustedProxies: [],
+      operationRetentionDays: 90,
       logLevel: "info",
       allowInsecure: false,
     });
@@ -43,6 +44,8 @@ describe("a setting of the server", () => {
     ["FLEETWRIGHT_PORT", "65536"],
     ["FLEETWRIGHT_PORT", "-1"],
     ["FLEETWRIGHT_PORT", "80 "],
+    ["FLEETWRIGHT_OPERATION_RETENTION_DAYS", "0"],
+    ["FLEETWRIGHT_OPERATION_RETENTION_DAYS", "1.5"],
     ["FLEETWRIGHT_LOG_LEVEL", "INFO"],
     ["FLEETWRIGHT_ALLOW_INSECURE", "yes"],
   ])("is refused by its name: %s=%j", (name, value) => {
