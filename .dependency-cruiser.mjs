@@ -14,6 +14,7 @@ const features = {
   secrets: [],
   audit: [],
   backups: [],
+  idempotency: [],
   status: ["agents"],
   maintenance: ["agents"],
   metrics: ["agents"],

@@ -7,6 +7,7 @@ import { toOrchestratorError } from "../trpc/error-map.ts";
 import { defaultBodyLimitBytes } from "./body-limit.ts";
 import { readJsonBody, toInput } from "./input.ts";
 import type { RestHandler, RestReply, RestRequest } from "./message.ts";
+import { readPreferences } from "./preferences.ts";
 import { createReplies } from "./replies.ts";
 import type { Replies } from "./replies.ts";
 import { acceptedRequestId } from "./request-id.ts";
@@ -84,7 +85,12 @@ function createRun<Context extends RequestContext>(options: RestOptions<Context>
   const { sourceAddress = (request: RestRequest) => request.remoteAddress } = options;
   return async ({ request, requestId, route, values }: Found): Promise<RestReply | Response> => {
     const ifMatch = request.header("if-match") ?? null;
-    const info = { request_id: requestId, source_address: sourceAddress(request), if_match: ifMatch };
+    const info = {
+      request_id: requestId,
+      source_address: sourceAddress(request),
+      if_match: ifMatch,
+      idempotency_key: isRead(request.method) ? null : (request.header("idempotency-key") ?? null),
+    };
     const authorization = request.header("authorization");
     const context = createContext(info, authorization);
     // Strangers are turned away before their body is read. What a caller may do is decided in the procedure.
@@ -96,9 +102,37 @@ function createRun<Context extends RequestContext>(options: RestOptions<Context>
       throw new OrchestratorError("PRECONDITION_FAILED", { message: "If-Match is not supported here." });
     }
     const body = request.hasBody() ? await readJsonBody(request, route, bodyLimitBytes) : {};
-    const output = await route.call(context, toInput({ route, values, query: request.query, body }));
-    return replies.success({ route, output, requestId, ifNoneMatch: request.header("if-none-match") });
+    const applied = route.canWait ? applyPreferences(request.header("prefer"), body) : null;
+    const input = toInput({ route, values, query: request.query, body });
+    const output =
+      info.idempotency_key === null
+        ? await route.call(context, input)
+        : await context.once({ name: route.name, input }, () => callOrFail(route, context, input));
+    return replies.success({
+      route,
+      output,
+      requestId,
+      ifNoneMatch: request.header("if-none-match"),
+      applied,
+    });
   };
+}
+
+/** Has a preference stand for what the body does not say. Returns what was applied. */
+function applyPreferences(header: string | undefined, body: Record<string, unknown>): string | null {
+  const preferences = readPreferences(header);
+  if (preferences === null || Object.hasOwn(body, "wait_seconds")) return null;
+  body["wait_seconds"] = preferences.waitSeconds;
+  return preferences.applied;
+}
+
+/** What is kept of a call with an idempotency key must not know of tRPC. */
+async function callOrFail(route: RestRoute, context: object, input: unknown): Promise<unknown> {
+  try {
+    return await route.call(context, input);
+  } catch (thrown) {
+    throw toOrchestratorError(thrown);
+  }
 }
 
 /** Makes what answers with whatever was thrown, and logs what nobody expected. */

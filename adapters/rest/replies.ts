@@ -1,6 +1,7 @@
 /** Writes answers. Everything that does not differ between two answers is built once. */
-import { OrchestratorError } from "fleetwright";
+import { OrchestratorError, versionOf } from "fleetwright";
 import { httpStatusOf } from "../trpc/error-map.ts";
+import { namesEntityTag, toEntityTag, toVersionTag } from "../trpc/entity-tags.ts";
 import type { RestReply } from "./message.ts";
 import { problemHeaders, problemMediaType, toProblem } from "./problem.ts";
 import type { RestRoute } from "./routes.ts";
@@ -12,6 +13,8 @@ export interface Success {
   requestId: string;
   /** The request's `If-None-Match`. */
   ifNoneMatch: string | undefined;
+  /** The value of `Preference-Applied`; null where no preference was. */
+  applied: string | null;
 }
 
 /** The answers of one surface. */
@@ -38,19 +41,22 @@ function failure(error: OrchestratorError, requestId: string): RestReply {
 
 /** Prepares the answers of the surface below a path. */
 export function createReplies(basePath: string): Replies {
-  function success({ route, output, requestId, ifNoneMatch }: Success): RestReply | Response {
+  function success({ route, output, requestId, ifNoneMatch, applied }: Success): RestReply | Response {
     if (output instanceof Response) return withCommonHeaders(output, requestId);
     const status = successStatus(route, output);
     if (status === 204) return { status, headers: [...common, "x-request-id", requestId], body: null };
     const headers = [...json, "x-request-id", requestId];
     if (route.location !== null && status !== 200)
       headers.push("location", basePath + route.location(output));
-    if (route.etag === null) return { status, headers, body: JSON.stringify(output) };
-    const etag = `"${route.etag(output)}"`;
+    if (applied !== null) headers.push("preference-applied", applied);
+    const body = JSON.stringify(output);
+    const version = versionOf(output);
+    if (version === null) return { status, headers, body };
+    const etag = route.method === "GET" ? toEntityTag(version, body) : toVersionTag(version);
     headers.push("etag", etag);
-    if (route.method === "GET" && namesEtag(ifNoneMatch, etag))
+    if (route.method === "GET" && namesEntityTag(ifNoneMatch, etag))
       return { status: 304, headers: headers.slice(2), body: null };
-    return { status, headers, body: JSON.stringify(output) };
+    return { status, headers, body };
   }
 
   function otherMethod(method: string, allowed: string[], requestId: string): RestReply {
@@ -78,13 +84,6 @@ export function createReplies(basePath: string): Replies {
 function successStatus(route: RestRoute, output: unknown): number {
   if (typeof route.status === "function") return route.status(output);
   return route.status ?? (output === undefined ? 204 : 200);
-}
-
-/** Whether `If-None-Match` names this version; weak and strong forms are the same there (RFC 9110, 13.1.2). */
-function namesEtag(header: string | undefined, etag: string): boolean {
-  if (header === undefined) return false;
-  const named = header.split(",").map((tag) => tag.trim().replace(/^W\//, ""));
-  return named.includes(etag) || named.includes("*");
 }
 
 function withCommonHeaders(response: Response, requestId: string): Response {

@@ -24,9 +24,10 @@ export interface RestRoute {
   /** Whether the procedure has no input schema at all. */
   isWithoutInput: boolean;
   isConditional: boolean;
+  /** Whether the caller may say how long the answer is held back. */
+  canWait: boolean;
   status: SuccessStatus | ((output: unknown) => SuccessStatus) | null;
   location: ((output: unknown) => string) | null;
-  etag: ((output: unknown) => string) | null;
 }
 
 /** Routes every procedure that has a REST route. Throws where a procedure's description contradicts itself. */
@@ -77,9 +78,9 @@ function toRoute(router: AnyRouter, name: string, procedure: AnyProcedure): Rest
     query: new Map(query.map(([field, type]) => [field, planParameter(type)])),
     isWithoutInput: schema === undefined,
     isConditional: rest.conditional === true,
+    canWait: takesBody && fields.has("wait_seconds"),
     // What a procedure says about its output is true of the output that it gets.
     status: (rest.status ?? null) as RestRoute["status"],
     location: (rest.location ?? null) as RestRoute["location"],
-    etag: (rest.etag ?? null) as RestRoute["etag"],
   };
 }

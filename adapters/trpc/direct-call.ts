@@ -8,6 +8,7 @@
  */
 import { callTRPCProcedure, TRPCError } from "@trpc/server";
 import type { AnyRouter, AnyProcedure } from "@trpc/server";
+import { versionOf, withVersion } from "fleetwright";
 
 /** Validates, runs and validates again; rejects with what was thrown, or with a `TRPCError`. */
 export type ProcedureCall = (context: object, input: unknown) => Promise<unknown>;
@@ -75,8 +76,15 @@ function directCall(
     const input = schema === undefined ? undefined : await validate(schema, rawInput, "BAD_REQUEST");
     // Written out: spreading an object here took longer than both validations.
     const answer = await resolver({ path, type, ctx, input, signal: undefined, batchIndex: 0 });
-    return output === undefined ? answer : validate(output, answer, "INTERNAL_SERVER_ERROR");
+    if (output === undefined) return answer;
+    return keepVersion(answer, await validate(output, answer, "INTERNAL_SERVER_ERROR"));
   };
+}
+
+/** A schema returns a new object, of the same version. */
+function keepVersion(answer: unknown, output: unknown): unknown {
+  const version = versionOf(answer);
+  return version === null ? output : withVersion(output as object, version);
 }
 
 function isStandard(schema: object): boolean {

@@ -2,6 +2,7 @@ import type { z } from "zod";
 import { toSubject, type Caller } from "../access/caller.ts";
 import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
+import { requireVersion, withVersion, type ChangeOptions } from "../document-version.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import type { Page } from "../internal/common-schemas.ts";
 import { parseInput } from "../internal/parse-input.ts";
@@ -40,6 +41,7 @@ interface Decision {
   name: string | undefined;
   /** How often it was tried before. */
   retries: number;
+  options: ChangeOptions | undefined;
 }
 
 /** The machines of the fleet, each known by its agent. */
@@ -82,7 +84,7 @@ export class Agents {
     const { node_id } = parseInput(agentIdInput, input);
     const agent = await this.#registry.read(node_id);
     const attributes = (await this.#registry.attributes(node_id))?.attributes ?? {};
-    return Object.assign(this.#toAgent(agent.value), { attributes });
+    return withVersion(Object.assign(this.#toAgent(agent.value), { attributes }), agent.revision);
   }
 
   /**
@@ -100,13 +102,18 @@ export class Agents {
   /**
    * Approves or rejects an agent. Rejecting ends its connection.
    *
-   * @throws {OrchestratorError} `NOT_FOUND`; `INVALID_TRANSITION` where it has that status; `ALREADY_EXISTS` for a taken name.
+   * @throws {OrchestratorError} `NOT_FOUND`; `INVALID_TRANSITION` where it has that status; `ALREADY_EXISTS` for a taken name;
+   * `PRECONDITION_FAILED`.
    */
-  async setStatus(caller: Caller, input: z.input<typeof setStatusInput>): Promise<Agent> {
+  async setStatus(
+    caller: Caller,
+    input: z.input<typeof setStatusInput>,
+    options?: ChangeOptions,
+  ): Promise<Agent> {
     await this.#context.authorize(caller, "agents.setStatus");
     const { node_id, status, name } = parseInput(setStatusInput, input);
     const after = await retryOnConflict((retries) =>
-      this.#changeStatus(caller, node_id, { status, name, retries }),
+      this.#changeStatus(caller, node_id, { status, name, retries, options }),
     );
     await this.#enforce(after);
     return this.#toAgent(after);
@@ -115,6 +122,7 @@ export class Agents {
   async #changeStatus(caller: Caller, nodeId: string, decision: Decision): Promise<AgentDocument> {
     const { status } = decision;
     const before = await this.#registry.read(nodeId);
+    requireVersion(before, decision.options);
     if (before.value.status === status) {
       throw new OrchestratorError("INVALID_TRANSITION", { message: `The agent is ${status} already.` });
     }
@@ -135,13 +143,14 @@ export class Agents {
   /**
    * Forgets a rejected agent: its record, tags and state. Its key may come back, as a stranger.
    *
-   * @throws {OrchestratorError} `NOT_FOUND`; `INVALID_TRANSITION` where it is not rejected.
+   * @throws {OrchestratorError} `NOT_FOUND`; `INVALID_TRANSITION` where it is not rejected; `PRECONDITION_FAILED`.
    */
-  async remove(caller: Caller, input: z.input<typeof agentIdInput>): Promise<void> {
+  async remove(caller: Caller, input: z.input<typeof agentIdInput>, options?: ChangeOptions): Promise<void> {
     await this.#context.authorize(caller, "agents.remove");
     const { node_id } = parseInput(agentIdInput, input);
     await retryOnConflict(async () => {
       const agent = await this.#registry.read(node_id);
+      requireVersion(agent, options);
       if (agent.value.status !== "rejected") {
         throw new OrchestratorError("INVALID_TRANSITION", {
           message: "Only a rejected agent can be removed.",
