@@ -16,6 +16,8 @@ export interface ServerSettings {
   /** Certificate and key, PEM; null for plain HTTP. */
   tls: { cert: string; key: string } | null;
   trustedProxies: string[];
+  /** Null: any. */
+  allowedHosts: string[] | null;
   logLevel: LogLevel;
   allowInsecure: boolean;
 }
@@ -29,6 +31,7 @@ export interface ServerFlags {
   tlsCertFile?: string;
   tlsKeyFile?: string;
   trustedProxies?: string;
+  allowedHosts?: string;
   logLevel?: string;
   allowInsecure?: boolean;
 }
@@ -50,6 +53,7 @@ export function readSettings({ environment }: CommandContext, flags: ServerFlags
     adminPublicKeys: toList(read("ADMIN_PUBLIC_KEYS", flags.adminPublicKeys)),
     tls: toTls(cert, key),
     trustedProxies: toList(read("TRUSTED_PROXIES", flags.trustedProxies)),
+    allowedHosts: toHosts(read("ALLOWED_HOSTS", flags.allowedHosts)),
     logLevel: toLogLevel(read("LOG_LEVEL", flags.logLevel) ?? "info"),
     allowInsecure: flags.allowInsecure ?? toBoolean(read("ALLOW_INSECURE") ?? "false"),
   };
@@ -74,6 +78,14 @@ function toPort(text: string): number {
 
 function toList(text: string | undefined): string[] {
   return (text ?? "").split(/[\s,]+/).filter((part) => part !== "");
+}
+
+function toHosts(text: string | undefined): string[] | null {
+  const hosts = toList(text);
+  const wrong = hosts.find((host) => !/^[A-Za-z0-9._-]+$/.test(host));
+  if (wrong !== undefined)
+    throw refused("ALLOWED_HOSTS", `${JSON.stringify(wrong)} is no host name without a port`);
+  return hosts.length === 0 ? null : hosts;
 }
 
 function toTls(cert: string | undefined, key: string | undefined): ServerSettings["tls"] {

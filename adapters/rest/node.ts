@@ -75,7 +75,8 @@ class NodeRestRequest implements RestRequest {
   }
 }
 
-function sendReply(response: ServerResponse, { status, headers, body }: RestReply): void {
+/** Sends an answer that is one piece of text. */
+export function sendReply(response: ServerResponse, { status, headers, body }: RestReply): void {
   if (body === null) {
     response.writeHead(status, headers).end();
     return;
