@@ -16,6 +16,7 @@ export type {
 } from "./events.ts";
 export { versionOf, withVersion } from "./document-version.ts";
 export type { ChangeOptions } from "./document-version.ts";
+export { isLasting, makeLasting } from "./lasting.ts";
 export { silentLogger } from "./logger.ts";
 export type { LogFields, Logger } from "./logger.ts";
 export { version } from "./version.ts";

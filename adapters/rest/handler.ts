@@ -1,6 +1,6 @@
 /** The REST surface: every procedure of a router that has a route, by its own method and path, as JSON. */
 import type { AnyRouter } from "@trpc/server";
-import { OrchestratorError } from "fleetwright";
+import { OrchestratorError, versionOf } from "fleetwright";
 import type { Logger } from "fleetwright";
 import type { ContextFactory, RequestContext } from "../trpc/context.ts";
 import { toOrchestratorError } from "../trpc/error-map.ts";
@@ -104,17 +104,17 @@ function createRun<Context extends RequestContext>(options: RestOptions<Context>
     const body = request.hasBody() ? await readJsonBody(request, route, bodyLimitBytes) : {};
     const applied = route.canWait ? applyPreferences(request.header("prefer"), body) : null;
     const input = toInput({ route, values, query: request.query, body });
-    const output =
-      info.idempotency_key === null
-        ? await route.call(context, input)
-        : await context.once({ name: route.name, input }, () => callOrFail(route, context, input));
-    return replies.success({
-      route,
-      output,
-      requestId,
-      ifNoneMatch: request.header("if-none-match"),
-      applied,
-    });
+    if (info.idempotency_key !== null) {
+      const call = (): Promise<unknown> => callOrFail(route, context, input);
+      const output = await context.once({ name: route.name, input }, call);
+      return replies.success({ route, output, version: null, applied, requestId });
+    }
+    const answer = await route.call.run(context, input);
+    const ifNoneMatch = request.header("if-none-match");
+    const rendering = route.render(answer);
+    if (rendering !== null) return replies.rendered(rendering, { requestId, ifNoneMatch });
+    const output = await route.call.toOutput(answer);
+    return replies.success({ route, output, version: versionOf(answer), applied, requestId, ifNoneMatch });
   };
 }
 
@@ -129,7 +129,7 @@ function applyPreferences(header: string | undefined, body: Record<string, unkno
 /** What is kept of a call with an idempotency key must not know of tRPC. */
 async function callOrFail(route: RestRoute, context: object, input: unknown): Promise<unknown> {
   try {
-    return await route.call(context, input);
+    return await route.call.toOutput(await route.call.run(context, input));
   } catch (thrown) {
     throw toOrchestratorError(thrown);
   }

@@ -82,8 +82,10 @@ export function sendReply(response: ServerResponse, { status, headers, body }: R
     return;
   }
   // Node leaves the body out for HEAD and keeps the length.
-  headers.push("content-length", String(Buffer.byteLength(body)));
-  response.writeHead(status, headers).end(body);
+  const bytes = Buffer.byteLength(body);
+  headers.push("content-length", String(bytes));
+  // A text of as many bytes as characters is ASCII, which Node sends faster when it is told.
+  response.writeHead(status, headers).end(body, bytes === body.length ? "latin1" : "utf8");
 }
 
 async function sendStream(response: ServerResponse, reply: Response): Promise<void> {

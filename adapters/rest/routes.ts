@@ -1,10 +1,12 @@
 /** The routes of a router: everything about a procedure that can be worked out once, at start. */
 import type { AnyProcedure, AnyRouter } from "@trpc/server";
-import { createProcedureCall } from "../trpc/direct-call.ts";
-import type { ProcedureCall } from "../trpc/direct-call.ts";
+import { prepareCall } from "../trpc/direct-call.ts";
+import type { PreparedCall } from "../trpc/direct-call.ts";
 import type { ProcedureMeta, SuccessStatus } from "../trpc/trpc.ts";
 import { inputFields, planParameter } from "./parameters.ts";
 import type { InputPlan, ParameterPlan } from "./parameters.ts";
+import { createRender } from "./rendering.ts";
+import type { Render } from "./rendering.ts";
 import { RouteTable } from "./route-table.ts";
 
 /** One procedure as REST shows it. */
@@ -12,7 +14,9 @@ export interface RestRoute {
   /** Name in the router, for the log. */
   name: string;
   method: string;
-  call: ProcedureCall;
+  call: PreparedCall;
+  /** The fast path of its answers. */
+  render: Render;
   /** Whether a caller must have signed in. */
   isProtected: boolean;
   /** Whether the input comes as a JSON body; else it comes as a query. */
@@ -65,10 +69,12 @@ function toRoute(router: AnyRouter, name: string, procedure: AnyProcedure): Rest
   const missing = names.find((parameter) => !fields.has(parameter));
   if (missing !== undefined) throw new Error(`The input has no field ${missing}.`);
   const query = takesBody ? [] : [...fields].filter(([field]) => !names.includes(field));
+  const call = prepareCall(router, name, procedure);
   return {
     name,
     method: openapi.method,
-    call: createProcedureCall(router, name, procedure),
+    call,
+    render: openapi.method === "GET" && rest.status === undefined ? createRender(call) : () => null,
     isProtected: openapi.protect !== false,
     takesBody,
     pathParameters: names.map((parameter) => ({

@@ -8,10 +8,19 @@
  */
 import { callTRPCProcedure, TRPCError } from "@trpc/server";
 import type { AnyRouter, AnyProcedure } from "@trpc/server";
-import { versionOf, withVersion } from "fleetwright";
 
 /** Validates, runs and validates again; rejects with what was thrown, or with a `TRPCError`. */
 export type ProcedureCall = (context: object, input: unknown) => Promise<unknown>;
+
+/** A call in its two halves. */
+export interface PreparedCall {
+  /** Validates the input and runs; what it resolves with must not be shown before `toOutput` has seen it. */
+  run: ProcedureCall;
+  /** Validates what `run` resolved with, and leaves out what the output schema does not name. */
+  toOutput(answer: unknown): unknown;
+  /** The output schema; null where there is none, or where `run` does all by itself. */
+  schema: unknown;
+}
 
 type Middleware = ((options: unknown) => unknown) & { _type?: string };
 
@@ -37,9 +46,16 @@ export function markTransparent(middleware: object): void {
 }
 
 /** Prepares calls of the procedure at this path (`agents.list`) of a router. */
-export function createProcedureCall(router: AnyRouter, path: string, procedure: AnyProcedure): ProcedureCall {
+export function prepareCall(router: AnyRouter, path: string, procedure: AnyProcedure): PreparedCall {
   const internals = procedure._def as unknown as Partial<ProcedureInternals>;
-  return directCall(internals, { path, type: procedure._def.type }) ?? chainCall(router, path, procedure);
+  const direct = directCall(internals, { path, type: procedure._def.type });
+  return direct ?? { run: chainCall(router, path, procedure), toOutput: (answer) => answer, schema: null };
+}
+
+/** The same in one piece. */
+export function createProcedureCall(router: AnyRouter, path: string, procedure: AnyProcedure): ProcedureCall {
+  const { run, toOutput } = prepareCall(router, path, procedure);
+  return async (context, input) => toOutput(await run(context, input));
 }
 
 /** Calls through tRPC's own chain. */
@@ -61,7 +77,7 @@ export function chainCall(router: AnyRouter, path: string, procedure: AnyProcedu
 function directCall(
   internals: Partial<ProcedureInternals>,
   { path, type }: { path: string; type: string },
-): ProcedureCall | null {
+): PreparedCall | null {
   const { middlewares, inputs, output, resolver } = internals;
   if (middlewares === undefined || inputs === undefined || resolver === undefined) return null;
   // The last link is tRPC's own around the resolver.
@@ -72,19 +88,15 @@ function directCall(
   const [schema] = inputs;
   if ((schema !== undefined && !isStandard(schema)) || (output !== undefined && !isStandard(output)))
     return null;
-  return async (ctx, rawInput) => {
-    const input = schema === undefined ? undefined : await validate(schema, rawInput, "BAD_REQUEST");
-    // Written out: spreading an object here took longer than both validations.
-    const answer = await resolver({ path, type, ctx, input, signal: undefined, batchIndex: 0 });
-    if (output === undefined) return answer;
-    return keepVersion(answer, await validate(output, answer, "INTERNAL_SERVER_ERROR"));
+  return {
+    schema: output ?? null,
+    async run(ctx, rawInput) {
+      const input = schema === undefined ? undefined : await validate(schema, rawInput, "BAD_REQUEST");
+      // Written out: spreading an object here took longer than both validations.
+      return resolver({ path, type, ctx, input, signal: undefined, batchIndex: 0 });
+    },
+    toOutput: (answer) => (output === undefined ? answer : validate(output, answer, "INTERNAL_SERVER_ERROR")),
   };
-}
-
-/** A schema returns a new object, of the same version. */
-function keepVersion(answer: unknown, output: unknown): unknown {
-  const version = versionOf(answer);
-  return version === null ? output : withVersion(output as object, version);
 }
 
 function isStandard(schema: object): boolean {

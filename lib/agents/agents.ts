@@ -2,7 +2,7 @@ import type { z } from "zod";
 import { toSubject, type Caller } from "../access/caller.ts";
 import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
-import { requireVersion, withVersion, type ChangeOptions } from "../document-version.ts";
+import { requireVersion, type ChangeOptions } from "../document-version.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import type { Page } from "../internal/common-schemas.ts";
 import { parseInput } from "../internal/parse-input.ts";
@@ -13,6 +13,7 @@ import type { StoredDocument, Write } from "../storage/storage.ts";
 import type { Admission } from "../transport/transport.ts";
 import { asNameTaken, findFreeName, takeName, toAgentName } from "./agent-names.ts";
 import { listAgents } from "./agent-list.ts";
+import { AgentViews } from "./agent-views.ts";
 import type { AgentDocument } from "./documents.ts";
 import { Enrolment } from "./enrolment.ts";
 import { AgentRegistry, agentSubject, toTarget } from "./registry.ts";
@@ -52,11 +53,13 @@ export class Agents {
   readonly enrolment: Enrolment;
   readonly #context: Context;
   readonly #registry: AgentRegistry;
+  readonly #views: AgentViews;
   readonly #watchers: AgentWatcher[] = [];
 
   constructor(context: Context) {
     this.#context = context;
     this.#registry = new AgentRegistry(context);
+    this.#views = new AgentViews((nodeId) => context.transport.isConnected(nodeId));
     this.tags = new TagVerbs(context, this.#registry);
     this.enrolment = new Enrolment(context, this.#registry);
   }
@@ -71,7 +74,7 @@ export class Agents {
     await this.#context.authorize(caller, "agents.list");
     const query = parseInput(listAgentsInput, input);
     const page = await listAgents(this.#context, this.#registry, query);
-    return { ...page, items: page.items.map((agent) => this.#toAgent(agent)) };
+    return { items: page.items.map((agent) => this.#views.listed(agent)), next_cursor: page.next_cursor };
   }
 
   /**
@@ -83,8 +86,7 @@ export class Agents {
     await this.#context.authorize(caller, "agents.get");
     const { node_id } = parseInput(agentIdInput, input);
     const agent = await this.#registry.read(node_id);
-    const attributes = (await this.#registry.attributes(node_id))?.attributes ?? {};
-    return withVersion(Object.assign(this.#toAgent(agent.value), { attributes }), agent.revision);
+    return this.#views.detail(agent, await this.#registry.attributes(node_id));
   }
 
   /**
@@ -116,7 +118,7 @@ export class Agents {
       this.#changeStatus(caller, node_id, { status, name, retries, options }),
     );
     await this.#enforce(after);
-    return this.#toAgent(after);
+    return this.#views.listed(after);
   }
 
   async #changeStatus(caller: Caller, nodeId: string, decision: Decision): Promise<AgentDocument> {
@@ -260,11 +262,5 @@ export class Agents {
       return;
     }
     this.#announce(agent.node_id);
-  }
-
-  #toAgent(agent: Readonly<AgentDocument>): Agent {
-    const { box_public_key: _, ...shown } = agent;
-    // Spreading what a rest pattern made is seven times slower than adding to it.
-    return Object.assign(shown, { connected: this.#context.transport.isConnected(agent.node_id) });
   }
 }
