@@ -75,17 +75,19 @@ class NodeRestRequest implements RestRequest {
   }
 }
 
-/** Sends an answer that is one piece of text. */
+/** Sends an answer that is in one piece. */
 export function sendReply(response: ServerResponse, { status, headers, body }: RestReply): void {
   if (body === null) {
     response.writeHead(status, headers).end();
     return;
   }
   // Node leaves the body out for HEAD and keeps the length.
-  const bytes = Buffer.byteLength(body);
+  const bytes = typeof body === "string" ? Buffer.byteLength(body) : body.byteLength;
   headers.push("content-length", String(bytes));
   // A text of as many bytes as characters is ASCII, which Node sends faster when it is told.
-  response.writeHead(status, headers).end(body, bytes === body.length ? "latin1" : "utf8");
+  if (typeof body === "string" && bytes === body.length)
+    response.writeHead(status, headers).end(body, "latin1");
+  else response.writeHead(status, headers).end(body);
 }
 
 async function sendStream(response: ServerResponse, reply: Response): Promise<void> {

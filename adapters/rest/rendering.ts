@@ -1,6 +1,7 @@
 /**
  * The fast path of reading. What `lib` says will never change (`isLasting`) goes through the output schema and becomes text once;
- * from then on the same object is sent as the same text, alone or as an item of a page.
+ * from then on the same object is sent as the same text, alone or as an item of a page. A page that holds the same objects as
+ * before is sent as the same bytes.
  *
  * Nothing can leak by it: a text is only ever made of what the output schema let through, and it belongs to one frozen object
  * and one procedure. All else goes the long way: schema, then text, with each request.
@@ -11,7 +12,7 @@ import type { PreparedCall } from "../trpc/direct-call.ts";
 
 /** An answer as text. */
 export interface Rendering {
-  body: string;
+  body: string | Uint8Array;
   /** Null where the answer has no version. */
   etag: string | null;
 }
@@ -23,8 +24,9 @@ export type Render = (answer: unknown) => Rendering | null;
 export function createRender({ toOutput, schema }: PreparedCall): Render {
   const renderings = new WeakMap<object, Rendering>();
   const writeItem = createItemWriter(schema);
+  const renderPage = writeItem === null ? null : createPageRender(writeItem);
   return (answer) => {
-    if (!isLasting(answer)) return writeItem === null ? null : renderPage(answer, writeItem);
+    if (!isLasting(answer)) return renderPage === null ? null : renderPage(answer);
     const known = renderings.get(answer);
     if (known !== undefined) return known;
     const output = toOutput(answer);
@@ -39,16 +41,38 @@ export function createRender({ toOutput, schema }: PreparedCall): Render {
 
 type ItemWriter = (item: unknown) => string | null;
 
-function renderPage(answer: unknown, writeItem: ItemWriter): Rendering | null {
-  const { items, next_cursor } = answer as { items?: unknown; next_cursor?: unknown };
-  if (!Array.isArray(items) || (next_cursor !== null && typeof next_cursor !== "string")) return null;
-  let body = '{"items":[';
-  for (let index = 0; index < items.length; index += 1) {
-    const text = writeItem(items[index]);
-    if (text === null) return null;
-    body += index === 0 ? text : `,${text}`;
-  }
-  return { body: `${body}],"next_cursor":${JSON.stringify(next_cursor)}}`, etag: null };
+/** How many pages of one list are kept as bytes: those that somebody looks at again and again. */
+const keptPages = 32;
+
+/** A page as it was sent before. */
+interface SentPage {
+  items: readonly unknown[];
+  body: Uint8Array;
+}
+
+function createPageRender(writeItem: ItemWriter): Render {
+  // By the cursor of the next page, which tells list, filter and place; the items tell the rest.
+  const sent = new Map<string | null, SentPage>();
+  return (answer) => {
+    const { items, next_cursor } = answer as { items?: unknown; next_cursor?: unknown };
+    if (!Array.isArray(items) || (next_cursor !== null && typeof next_cursor !== "string")) return null;
+    const before = sent.get(next_cursor);
+    if (before !== undefined && holdsSame(before.items, items)) return { body: before.body, etag: null };
+    const texts = items.map(writeItem);
+    if (texts.includes(null)) return null;
+    const body = Buffer.from(`{"items":[${texts.join(",")}],"next_cursor":${JSON.stringify(next_cursor)}}`);
+    sent.delete(next_cursor);
+    const [oldest] = sent.keys();
+    if (sent.size >= keptPages && oldest !== undefined) sent.delete(oldest);
+    sent.set(next_cursor, { items, body });
+    return { body, etag: null };
+  };
+}
+
+function holdsSame(before: readonly unknown[], items: readonly unknown[]): boolean {
+  if (before.length !== items.length) return false;
+  for (let index = 0; index < items.length; index += 1) if (before[index] !== items[index]) return false;
+  return true;
 }
 
 /** The parts of a zod schema that are read here. */

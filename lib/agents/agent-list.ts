@@ -19,7 +19,7 @@ export async function listAgents(
   query: Query,
 ): Promise<Page<Document>> {
   const { limit = 50, cursor, ...filter } = query;
-  const position = JSON.parse(JSON.stringify(filter)) as JsonObject;
+  const position = withoutAbsent(filter);
   const after = cursor === undefined ? "" : String(decodeCursor("agents", position, cursor));
   const items: Document[] = [];
   const pages =
@@ -45,6 +45,12 @@ interface Stretch {
 
 /** The most agents that are looked at between two turns of the event loop. */
 const longestPage = 500;
+
+function withoutAbsent(filter: Omit<Query, "limit" | "cursor">): JsonObject {
+  return Object.fromEntries(
+    Object.entries(filter).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
+}
 
 function passes(context: Context, agent: Document, filter: Omit<Query, "limit" | "cursor">): boolean {
   if (filter.status !== undefined && agent.status !== filter.status) return false;
