@@ -15,6 +15,7 @@ const features = {
   audit: [],
   backups: [],
   idempotency: [],
+  "event-feed": [],
   status: ["agents"],
   maintenance: ["agents"],
   metrics: ["agents"],

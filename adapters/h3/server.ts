@@ -5,7 +5,6 @@ import { createContextFactory } from "../trpc/context.ts";
 import { appRouter } from "../trpc/router.ts";
 import { createAgentSocket } from "./agent-socket.ts";
 import { createApp } from "./app.ts";
-import type { AppOptions } from "./app.ts";
 import { listenApp } from "./serve.ts";
 import type { ListenAppOptions } from "./serve.ts";
 
@@ -14,7 +13,7 @@ export interface ServerOptions extends Omit<OrchestratorOptions, "transport"> {
   listen: ListenAppOptions;
   /** Proxies whose `X-Forwarded-For` is believed, as addresses or networks. Default none. */
   trustedProxies?: readonly string[];
-  /** Host names that the service has; see {@link AppOptions.allowedHosts}. Default: any. */
+  /** Host names that the service has; see {@link createApp}. Default: any. */
   allowedHosts?: readonly string[];
 }
 

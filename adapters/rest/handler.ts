@@ -5,6 +5,7 @@ import type { Logger } from "fleetwright";
 import type { ContextFactory, RequestContext } from "../trpc/context.ts";
 import { toOrchestratorError } from "../trpc/error-map.ts";
 import { defaultBodyLimitBytes } from "./body-limit.ts";
+import { toEventStream } from "./event-stream.ts";
 import { readJsonBody, toInput } from "./input.ts";
 import type { RestHandler, RestReply, RestRequest } from "./message.ts";
 import { readPreferences } from "./preferences.ts";
@@ -12,7 +13,7 @@ import { createReplies } from "./replies.ts";
 import type { Replies } from "./replies.ts";
 import { acceptedRequestId } from "./request-id.ts";
 import type { RestRoute } from "./routes.ts";
-import { createRouteTable } from "./routes.ts";
+import { createRouteTable, resumeField } from "./routes.ts";
 
 /** What the REST surface is made of. */
 export interface RestOptions<Context extends RequestContext> {
@@ -104,9 +105,10 @@ function createRun<Context extends RequestContext>(options: RestOptions<Context>
     const body = request.hasBody() ? await readJsonBody(request, route, bodyLimitBytes) : {};
     const applied = route.canWait ? applyPreferences(request.header("prefer"), body) : null;
     const input = toInput({ route, values, query: request.query, body });
-    if (info.idempotency_key !== null) {
-      const call = (): Promise<unknown> => callOrFail(route, context, input);
-      const output = await context.once({ name: route.name, input }, call);
+    if (route.isStream || info.idempotency_key !== null) {
+      const output = await (route.isStream
+        ? stream(route, context, resume(input, request))
+        : context.once({ name: route.name, input }, () => callOrFail(route, context, input)));
       return replies.success({ route, output, version: null, applied, requestId });
     }
     const answer = await route.call.run(context, input);
@@ -133,6 +135,21 @@ async function callOrFail(route: RestRoute, context: object, input: unknown): Pr
   } catch (thrown) {
     throw toOrchestratorError(thrown);
   }
+}
+
+/** Where a subscription goes on is told by the header that browsers send when they come back. */
+function resume(input: unknown, request: RestRequest): unknown {
+  const last = request.header("last-event-id");
+  return last === undefined ? input : { ...(input as object), [resumeField]: last };
+}
+
+function stream(route: RestRoute, context: object, input: unknown): Promise<Response> {
+  // What a subscription gives is what tRPC makes of `tracked`.
+  const open = async (signal: AbortSignal) =>
+    (await route.call.toOutput(await route.call.run(context, input, signal))) as AsyncIterable<
+      [string, unknown]
+    >;
+  return toEventStream(open);
 }
 
 /** Makes what answers with whatever was thrown, and logs what nobody expected. */

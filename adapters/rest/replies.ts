@@ -49,15 +49,15 @@ function failure(error: OrchestratorError, requestId: string): RestReply {
   };
 }
 
+function rendered({ body, etag }: Rendering, { requestId, ifNoneMatch }: Asked): RestReply {
+  if (etag === null) return { status: 200, headers: [...json, "x-request-id", requestId], body };
+  if (namesEntityTag(ifNoneMatch, etag))
+    return { status: 304, headers: [...common, "x-request-id", requestId, "etag", etag], body: null };
+  return { status: 200, headers: [...json, "x-request-id", requestId, "etag", etag], body };
+}
+
 /** Prepares the answers of the surface below a path. */
 export function createReplies(basePath: string): Replies {
-  function rendered({ body, etag }: Rendering, { requestId, ifNoneMatch }: Asked): RestReply {
-    if (etag === null) return { status: 200, headers: [...json, "x-request-id", requestId], body };
-    if (namesEntityTag(ifNoneMatch, etag))
-      return { status: 304, headers: [...common, "x-request-id", requestId, "etag", etag], body: null };
-    return { status: 200, headers: [...json, "x-request-id", requestId, "etag", etag], body };
-  }
-
   function success({ route, output, version, applied, ...asked }: Success): RestReply | Response {
     const { requestId } = asked;
     if (output instanceof Response) return withCommonHeaders(output, requestId);

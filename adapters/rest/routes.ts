@@ -30,6 +30,8 @@ export interface RestRoute {
   isConditional: boolean;
   /** Whether the caller may say how long the answer is held back. */
   canWait: boolean;
+  /** Whether it answers with server-sent events: a subscription. */
+  isStream: boolean;
   status: SuccessStatus | ((output: unknown) => SuccessStatus) | null;
   location: ((output: unknown) => string) | null;
 }
@@ -53,9 +55,12 @@ export function restProcedures(router: AnyRouter): [name: string, procedure: Any
   const procedures = Object.entries(router._def.procedures as Record<string, AnyProcedure>);
   return procedures.filter(([, { _def }]) => {
     const meta = _def.meta as ProcedureMeta | undefined;
-    return meta?.openapi !== undefined && meta.openapi.enabled !== false && _def.type !== "subscription";
+    return meta?.openapi !== undefined && meta.openapi.enabled !== false;
   });
 }
+
+/** The field of a subscription's input that the header `Last-Event-ID` carries. */
+export const resumeField = "lastEventId";
 
 const bodyMethods = new Set(["POST", "PUT", "PATCH"]);
 
@@ -68,7 +73,9 @@ function toRoute(router: AnyRouter, name: string, procedure: AnyProcedure): Rest
   const names = [...openapi.path.matchAll(/\{([^}]+)\}/g)].map((match) => match[1] ?? "");
   const missing = names.find((parameter) => !fields.has(parameter));
   if (missing !== undefined) throw new Error(`The input has no field ${missing}.`);
-  const query = takesBody ? [] : [...fields].filter(([field]) => !names.includes(field));
+  const query = takesBody
+    ? []
+    : [...fields].filter(([field]) => !names.includes(field) && field !== resumeField);
   const call = prepareCall(router, name, procedure);
   return {
     name,
@@ -85,6 +92,7 @@ function toRoute(router: AnyRouter, name: string, procedure: AnyProcedure): Rest
     isWithoutInput: schema === undefined,
     isConditional: rest.conditional === true,
     canWait: takesBody && fields.has("wait_seconds"),
+    isStream: procedure._def.type === "subscription",
     // What a procedure says about its output is true of the output that it gets.
     status: (rest.status ?? null) as RestRoute["status"],
     location: (rest.location ?? null) as RestRoute["location"],

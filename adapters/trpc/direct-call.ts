@@ -10,7 +10,7 @@ import { callTRPCProcedure, TRPCError } from "@trpc/server";
 import type { AnyRouter, AnyProcedure } from "@trpc/server";
 
 /** Validates, runs and validates again; rejects with what was thrown, or with a `TRPCError`. */
-export type ProcedureCall = (context: object, input: unknown) => Promise<unknown>;
+export type ProcedureCall = (context: object, input: unknown, signal?: AbortSignal) => Promise<unknown>;
 
 /** A call in its two halves. */
 export interface PreparedCall {
@@ -55,20 +55,20 @@ export function prepareCall(router: AnyRouter, path: string, procedure: AnyProce
 /** The same in one piece. */
 export function createProcedureCall(router: AnyRouter, path: string, procedure: AnyProcedure): ProcedureCall {
   const { run, toOutput } = prepareCall(router, path, procedure);
-  return async (context, input) => toOutput(await run(context, input));
+  return async (context, input, signal) => toOutput(await run(context, input, signal));
 }
 
 /** Calls through tRPC's own chain. */
 export function chainCall(router: AnyRouter, path: string, procedure: AnyProcedure): ProcedureCall {
   const { type } = procedure._def;
-  return (ctx, input) =>
+  return (ctx, input, signal) =>
     callTRPCProcedure({
       router,
       path,
       ctx,
       type,
       getRawInput: async () => input,
-      signal: undefined,
+      signal,
       batchIndex: 0,
     });
 }
@@ -90,10 +90,10 @@ function directCall(
     return null;
   return {
     schema: output ?? null,
-    async run(ctx, rawInput) {
+    async run(ctx, rawInput, signal) {
       const input = schema === undefined ? undefined : await validate(schema, rawInput, "BAD_REQUEST");
       // Written out: spreading an object here took longer than both validations.
-      return resolver({ path, type, ctx, input, signal: undefined, batchIndex: 0 });
+      return resolver({ path, type, ctx, input, signal, batchIndex: 0 });
     },
     toOutput: (answer) => (output === undefined ? answer : validate(output, answer, "INTERNAL_SERVER_ERROR")),
   };

@@ -6,6 +6,7 @@ import { decodeBytes, parsePublicKey } from "../crypto/parse-public-key.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
+import { allows } from "./allows.ts";
 import type { AnonymousCaller, Caller, CallOrigin, OperatorCaller } from "./caller.ts";
 import { Challenges } from "./challenges.ts";
 import { Denials } from "./denials.ts";
@@ -13,7 +14,6 @@ import { Operators } from "./operators.ts";
 import { placeOf } from "./place.ts";
 import { permissionTable, type Permission } from "./permissions.ts";
 import { RateLimiter } from "./rate-limiter.ts";
-import { isAtLeast } from "./roles.ts";
 import { challengeInput, verifyInput, type Challenge, type Operator, type Session } from "./schemas.ts";
 import { Sessions } from "./sessions.ts";
 
@@ -38,6 +38,7 @@ export class Access {
     this.#calls = options.callsPerMinute === null ? null : new RateLimiter(clock, options.callsPerMinute);
     this.#denials = new Denials(clock);
     context.authorize = (caller, permission) => this.authorize(caller, permission);
+    context.isSignedIn = (caller) => this.isSignedIn(caller);
   }
 
   /** Makes ready to sign people in. `secret` is the orchestrator's own, 32 bytes. */
@@ -121,10 +122,9 @@ export class Access {
    * @throws {OrchestratorError} `UNAUTHENTICATED`; `FORBIDDEN`.
    */
   async authorize(caller: Caller, permission: Permission): Promise<void> {
+    if (allows(caller, permission)) return;
+    if (caller.kind !== "operator") throw new OrchestratorError("UNAUTHENTICATED");
     const needed = permissionTable[permission];
-    if (caller.kind === "system" || needed === "anyone") return;
-    if (caller.kind === "anonymous") throw new OrchestratorError("UNAUTHENTICATED");
-    if (isAtLeast(caller.role, needed)) return;
     const unrecorded = this.#denials.next(caller.operator_id);
     if (unrecorded !== null) {
       await this.#context.commit(caller, [], {
@@ -134,6 +134,13 @@ export class Access {
       });
     }
     throw new OrchestratorError("FORBIDDEN", { details: { permission, needed } });
+  }
+
+  /** Whether the session of a caller still lives and is still of the same role. The process itself is always signed in. */
+  async isSignedIn(caller: Caller): Promise<boolean> {
+    if (caller.kind !== "operator") return caller.kind === "system";
+    const operator = await this.operators.find(caller.operator_id);
+    return operator?.role === caller.role && (await this.#sessions.isLive(caller.session_id));
   }
 
   async #startSession(caller: Caller, operator: Operator): Promise<Session> {

@@ -47,6 +47,7 @@ export class AgentViews {
   }
 }
 
-function toAgent({ box_public_key: _, ...shown }: Document, connected: boolean): Agent {
+function toAgent(document: Document, connected: boolean): Agent {
+  const { box_public_key: _, ...shown } = document;
   return { ...shown, connected };
 }

@@ -19,6 +19,7 @@ describe("a setting of the server", () => {
       adminPublicKeys: [],
       tls: null,
       trustedProxies: [],
+      allowedHosts: null,
       logLevel: "info",
       allowInsecure: false,
     });
@@ -35,6 +36,11 @@ describe("a setting of the server", () => {
   });
 
   it("may be a list, with commas or spaces", () => {
+    expect(read({ FLEETWRIGHT_ALLOWED_HOSTS: "fleet.test, fleet" }).allowedHosts).toEqual([
+      "fleet.test",
+      "fleet",
+    ]);
+    expect(() => read({ FLEETWRIGHT_ALLOWED_HOSTS: "fleet.test:4748" })).toThrow(/ALLOWED_HOSTS/);
     const { trustedProxies } = read({ FLEETWRIGHT_TRUSTED_PROXIES: "10.0.0.0/8, ::1\n" });
     expect(trustedProxies).toEqual(["10.0.0.0/8", "::1"]);
   });
