@@ -14,6 +14,7 @@ const features = {
   secrets: [],
   audit: [],
   backups: [],
+  idempotency: [],
   "event-feed": [],
   status: ["agents"],
   maintenance: ["agents"],

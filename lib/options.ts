@@ -21,8 +21,10 @@ export interface OrchestratorOptions {
   sessionMaxSeconds?: number;
   /** Seconds in which a sign-in challenge must be answered, 5-600. Default 60. */
   challengeSeconds?: number;
-  /** Sign-in attempts a minute from one address or for one key before `RATE_LIMITED`. Default 30. */
+  /** Sign-in attempts a minute from one address (of IPv6: one /64) before `RATE_LIMITED`. Default 30. */
   signInsPerMinute?: number;
+  /** Calls a minute of one session before `RATE_LIMITED`; a burst of as many is let through. Null, the default: no limit. */
+  callsPerMinute?: number | null;
   /** Seconds an operation may run where the caller names none, 1-86,400. Default 300. */
   operationTimeoutSeconds?: number;
   /** Seconds past an operation's time in which its result is still awaited before it is `unknown`. Default 30. */
@@ -51,6 +53,7 @@ export function resolveOptions(options: OrchestratorOptions): ResolvedOptions {
     sessionMaxSeconds: options.sessionMaxSeconds ?? 43_200,
     challengeSeconds: options.challengeSeconds ?? 60,
     signInsPerMinute: options.signInsPerMinute ?? 30,
+    callsPerMinute: options.callsPerMinute ?? null,
     operationTimeoutSeconds: options.operationTimeoutSeconds ?? 300,
     operationGraceSeconds: options.operationGraceSeconds ?? 30,
     operationRetentionDays: options.operationRetentionDays ?? 90,

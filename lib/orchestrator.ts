@@ -14,6 +14,8 @@ import { Context } from "./context.ts";
 import { Drift } from "./drift/drift.ts";
 import { driftCollections } from "./drift/documents.ts";
 import type { EventListener } from "./events.ts";
+import { idempotencyCollections } from "./idempotency/documents.ts";
+import { Idempotency } from "./idempotency/idempotency.ts";
 import { loadIdentity } from "./identity.ts";
 import { contentCollections } from "./contents.ts";
 import { retentionClockCollections } from "./retention-clock.ts";
@@ -37,6 +39,7 @@ const storageSchema: StorageSchema = {
     ...auditCollections,
     ...contentCollections,
     ...driftCollections,
+    ...idempotencyCollections,
     ...moduleCollections,
     ...operationCollections,
     ...retentionClockCollections,
@@ -82,6 +85,8 @@ export class Orchestrator {
   readonly audit: Audit;
   /** Copies of everything, to be restored elsewhere. */
   readonly backups: Backups;
+  /** Calls that may be sent again without being made again. */
+  readonly idempotency: Idempotency;
   /** Whether the orchestrator works. */
   readonly status: StatusReport;
   readonly #context: Context;
@@ -105,6 +110,7 @@ export class Orchestrator {
     this.drift = new Drift(context, this);
     this.audit = new Audit(context);
     this.backups = new Backups(context);
+    this.idempotency = new Idempotency(context);
     this.status = new StatusReport(context);
   }
 
@@ -131,6 +137,7 @@ export class Orchestrator {
       this.#ends.push(() => this.operations.stop());
       await this.operations.start();
       this.#ends.push(this.audit.keepRetention(), this.operations.retention.keep());
+      this.#ends.push(await this.idempotency.start(identity.secret));
       const handlers = createAgentTraffic(this.#context, this);
       await transport.start({ clock, crypto, logger, signer: identity.signer }, handlers);
       this.#ends.push(() => transport.stop());

@@ -17,6 +17,8 @@ export interface ServerSettings {
   tls: { cert: string; key: string } | null;
   trustedProxies: string[];
   operationRetentionDays: number;
+  /** Null: any. */
+  allowedHosts: string[] | null;
   logLevel: LogLevel;
   allowInsecure: boolean;
 }
@@ -31,6 +33,7 @@ export interface ServerFlags {
   tlsKeyFile?: string;
   trustedProxies?: string;
   operationRetentionDays?: string;
+  allowedHosts?: string;
   logLevel?: string;
   allowInsecure?: boolean;
 }
@@ -53,6 +56,7 @@ export function readSettings({ environment }: CommandContext, flags: ServerFlags
     tls: toTls(cert, key),
     trustedProxies: toList(read("TRUSTED_PROXIES", flags.trustedProxies)),
     operationRetentionDays: toDays(read("OPERATION_RETENTION_DAYS", flags.operationRetentionDays) ?? "90"),
+    allowedHosts: toHosts(read("ALLOWED_HOSTS", flags.allowedHosts)),
     logLevel: toLogLevel(read("LOG_LEVEL", flags.logLevel) ?? "info"),
     allowInsecure: flags.allowInsecure ?? toBoolean(read("ALLOW_INSECURE") ?? "false"),
   };
@@ -83,6 +87,14 @@ function toDays(text: string): number {
 
 function toList(text: string | undefined): string[] {
   return (text ?? "").split(/[\s,]+/).filter((part) => part !== "");
+}
+
+function toHosts(text: string | undefined): string[] | null {
+  const hosts = toList(text);
+  const wrong = hosts.find((host) => !/^[A-Za-z0-9._-]+$/.test(host));
+  if (wrong !== undefined)
+    throw refused("ALLOWED_HOSTS", `${JSON.stringify(wrong)} is no host name without a port`);
+  return hosts.length === 0 ? null : hosts;
 }
 
 function toTls(cert: string | undefined, key: string | undefined): ServerSettings["tls"] {

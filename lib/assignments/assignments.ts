@@ -2,6 +2,7 @@ import type { z } from "zod";
 import { toSubject, type Caller } from "../access/caller.ts";
 import type { Agents } from "../agents/agents.ts";
 import type { Context, EventInput } from "../context.ts";
+import { requireVersion, withVersion, type ChangeOptions } from "../document-version.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import type { EventType } from "../events.ts";
 import type { Page } from "../internal/common-schemas.ts";
@@ -64,12 +65,12 @@ export class Assignments {
    */
   async get(caller: Caller, input: z.input<typeof assignmentNameInput>): Promise<AssignmentDetail> {
     await this.#context.authorize(caller, "assignments.get");
-    const { value } = await this.read(parseInput(assignmentNameInput, input).name);
+    const { value, revision } = await this.read(parseInput(assignmentNameInput, input).name);
     const matched = this.#agents.matching(this.#selector(value.selector));
     const matchedAgents = await Promise.all(
       matched.map(async (nodeId) => ({ node_id: nodeId, name: await this.#agents.nameOf(nodeId) })),
     );
-    return { ...this.#toAssignment(value), matched_agents: matchedAgents };
+    return withVersion({ ...this.#toAssignment(value), matched_agents: matchedAgents }, revision);
   }
 
   /**
@@ -102,9 +103,13 @@ export class Assignments {
   /**
    * Changes an assignment; what is absent stays. Nothing is applied by it.
    *
-   * @throws {OrchestratorError} As {@link create}, and `NOT_FOUND` for the assignment itself.
+   * @throws {OrchestratorError} As {@link create}, `NOT_FOUND` for the assignment itself, and `PRECONDITION_FAILED`.
    */
-  async update(caller: Caller, input: z.input<typeof updateAssignmentInput>): Promise<Assignment> {
+  async update(
+    caller: Caller,
+    input: z.input<typeof updateAssignmentInput>,
+    options?: ChangeOptions,
+  ): Promise<Assignment> {
     await this.#context.authorize(caller, "assignments.update");
     const { name, description, selector, modules } = parseInput(updateAssignmentInput, input);
     const changes = {
@@ -114,23 +119,29 @@ export class Assignments {
     };
     return retryOnConflict(async () => {
       const stored = await this.read(name);
+      requireVersion(stored, options);
       const document: AssignmentDocument = { ...stored.value, ...changes };
       await this.#modules.requireCompatible(document.modules);
       await this.#write(caller, document, stored.revision);
-      return this.#toAssignment(document);
+      return withVersion(this.#toAssignment(document), stored.revision + 1);
     });
   }
 
   /**
    * Removes an assignment. Machines keep what it applied until their next apply, whose plan shows the removals.
    *
-   * @throws {OrchestratorError} `NOT_FOUND`.
+   * @throws {OrchestratorError} `NOT_FOUND`; `PRECONDITION_FAILED`.
    */
-  async remove(caller: Caller, input: z.input<typeof assignmentNameInput>): Promise<void> {
+  async remove(
+    caller: Caller,
+    input: z.input<typeof assignmentNameInput>,
+    options?: ChangeOptions,
+  ): Promise<void> {
     await this.#context.authorize(caller, "assignments.remove");
     const { name } = parseInput(assignmentNameInput, input);
     await retryOnConflict(async () => {
       const stored = await this.read(name);
+      requireVersion(stored, options);
       await this.#context.commit(
         caller,
         [{ kind: "delete", collection: "assignments", key: name, expected: stored.revision }],

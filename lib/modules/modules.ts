@@ -2,6 +2,7 @@ import type { z } from "zod";
 import { toSubject, type Caller } from "../access/caller.ts";
 import type { Context } from "../context.ts";
 import { toUtf8 } from "../crypto/encoding.ts";
+import { requireVersion, withVersion, type ChangeOptions } from "../document-version.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import type { Page } from "../internal/common-schemas.ts";
 import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
@@ -73,11 +74,12 @@ export class Modules {
       await this.#context.contents.read("module", document.content_hash),
     );
     const resources = resolveResources(name, this.#parse(document.content_hash, content));
-    return {
+    const detail = {
       ...(await this.#toModule(document)),
       content,
       resources: resources.map(({ resource_id, type, identity }) => ({ id: resource_id, type, identity })),
     };
+    return withVersion(detail, document.revision);
   }
 
   /**
@@ -110,13 +112,18 @@ export class Modules {
   /**
    * Removes a module with all its revisions. What it applied stays on the machines until their next apply.
    *
-   * @throws {OrchestratorError} `NOT_FOUND`; `IN_USE` with `details.used_by`.
+   * @throws {OrchestratorError} `NOT_FOUND`; `IN_USE` with `details.used_by`; `PRECONDITION_FAILED`.
    */
-  async remove(caller: Caller, input: z.input<typeof moduleNameInput>): Promise<void> {
+  async remove(
+    caller: Caller,
+    input: z.input<typeof moduleNameInput>,
+    options?: ChangeOptions,
+  ): Promise<void> {
     await this.#context.authorize(caller, "modules.remove");
     const { name } = parseInput(moduleNameInput, input);
     const module = await this.#context.storage.get<ModuleDocument>("modules", name);
     if (!module) throw notFound(name);
+    requireVersion(module.value, options);
     const usedBy = await this.#context.references.usersOf("module", name);
     if (usedBy.length > 0) {
       throw new OrchestratorError("IN_USE", {

@@ -22,6 +22,7 @@ export function addServeCommand(program: Command, run: Run): void {
     .option("--tls-key-file <file>", "its private key, PEM")
     .option("--trusted-proxies <networks>", "proxies whose X-Forwarded-For is believed, with commas")
     .option("--operation-retention-days <days>", "how long operations and drift records are kept; default 90")
+    .option("--allowed-hosts <names>", "host names of the service, with commas; others are refused")
     .option("--allow-insecure", "listen without TLS where others can listen, too")
     .addOption(logLevelOption())
     .action(run(serve));
@@ -36,6 +37,7 @@ async function serve(call: CommandCall, flags: ServerFlags): Promise<void> {
     adminPublicKeys: [...settings.adminPublicKeys, ...readAdminKeys(dataDir)],
     trustedProxies: settings.trustedProxies,
     operationRetentionDays: settings.operationRetentionDays,
+    ...(settings.allowedHosts && { allowedHosts: settings.allowedHosts }),
     logger,
     listen: { host, port, allowInsecure: settings.allowInsecure, ...(tls && { tls }) },
   });

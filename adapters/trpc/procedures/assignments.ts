@@ -29,20 +29,42 @@ export const assignmentProcedures = t.router({
     .output(schemas.assignmentSchema)
     .mutation(async ({ ctx, input }) => ctx.orchestrator.assignments.create(await ctx.caller(), input)),
   get: procedure
-    .meta(route("assignments.get", "GET /assignments/{name}", { tag, summary: "Get one assignment" }))
+    .meta(
+      route("assignments.get", "GET /assignments/{name}", {
+        tag,
+        summary: "Get one assignment",
+        rest: { versioned: true },
+      }),
+    )
     .input(schemas.assignmentNameInput)
     .output(schemas.assignmentDetailSchema)
     .query(async ({ ctx, input }) => ctx.orchestrator.assignments.get(await ctx.caller(), input)),
   update: procedure
-    .meta(route("assignments.update", "PUT /assignments/{name}", { tag, summary: "Change an assignment" }))
+    .meta(
+      route("assignments.update", "PUT /assignments/{name}", {
+        tag,
+        summary: "Change an assignment",
+        rest: { conditional: true },
+      }),
+    )
     .input(schemas.updateAssignmentInput)
     .output(schemas.assignmentSchema)
-    .mutation(async ({ ctx, input }) => ctx.orchestrator.assignments.update(await ctx.caller(), input)),
+    .mutation(async ({ ctx, input }) =>
+      ctx.orchestrator.assignments.update(await ctx.caller(), input, ctx.change()),
+    ),
   remove: procedure
-    .meta(route("assignments.remove", "DELETE /assignments/{name}", { tag, summary: "Delete an assignment" }))
+    .meta(
+      route("assignments.remove", "DELETE /assignments/{name}", {
+        tag,
+        summary: "Delete an assignment",
+        rest: { conditional: true },
+      }),
+    )
     .input(schemas.assignmentNameInput)
     .output(schemas.nothingSchema)
-    .mutation(async ({ ctx, input }) => ctx.orchestrator.assignments.remove(await ctx.caller(), input)),
+    .mutation(async ({ ctx, input }) =>
+      ctx.orchestrator.assignments.remove(await ctx.caller(), input, ctx.change()),
+    ),
   applyNow: procedure
     .meta(
       route("assignments.applyNow", "POST /assignments/{name}/apply", {

@@ -20,6 +20,7 @@ describe("a setting of the server", () => {
       tls: null,
       trustedProxies: [],
       operationRetentionDays: 90,
+      allowedHosts: null,
       logLevel: "info",
       allowInsecure: false,
     });
@@ -36,6 +37,11 @@ describe("a setting of the server", () => {
   });
 
   it("may be a list, with commas or spaces", () => {
+    expect(read({ FLEETWRIGHT_ALLOWED_HOSTS: "fleet.test, fleet" }).allowedHosts).toEqual([
+      "fleet.test",
+      "fleet",
+    ]);
+    expect(() => read({ FLEETWRIGHT_ALLOWED_HOSTS: "fleet.test:4748" })).toThrow(/ALLOWED_HOSTS/);
     const { trustedProxies } = read({ FLEETWRIGHT_TRUSTED_PROXIES: "10.0.0.0/8, ::1\n" });
     expect(trustedProxies).toEqual(["10.0.0.0/8", "::1"]);
   });
