@@ -78,17 +78,18 @@ function leavingPath({ prior, changes }: StateItem): string | undefined {
 }
 
 /**
- * The machine as it will be when these paths are gone, as far as lists go: a folder that holds nothing else will be empty,
- * and a plan must say that it goes too.
+ * The machine as it will be when these paths are gone: a folder that holds nothing else will be empty, and a plan must say
+ * that it goes too.
  */
 function hidePaths(host: Host, paths: ReadonlySet<string>): Host {
   const hide = (files: HostFiles): HostFiles => ({
     below: (folder) => hide(files.below(folder)),
     list: (path) => files.list(path).filter((name) => !paths.has(`${path}/${name}`)),
-    stat: (path) => files.stat(path),
+    stat: (path) => (paths.has(path) ? null : files.stat(path)),
     readFile: (path) => files.readFile(path),
     hashFile: (path) => files.hashFile(path),
-    compareFile: (path, content) => files.compareFile(path, content),
+    compareFile: (path, content) =>
+      paths.has(path) ? { stat: null, same: false } : files.compareFile(path, content),
     readLink: (path) => files.readLink(path),
     writeFile: (path, content, attributes) => files.writeFile(path, content, attributes),
     makeDirectory: (path, attributes) => files.makeDirectory(path, attributes),
