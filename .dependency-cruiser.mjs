@@ -39,6 +39,11 @@ const pureVendors = [
     comment: "Results carry unified diffs, and results are made by the engine.",
   },
   {
+    name: "croner",
+    where: "schedules/croner-",
+    comment: "Schedules are read by one implementation of a port; paused, it counts and sets no timer.",
+  },
+  {
     name: "uuidv7",
     where: "options\\.ts",
     comment: "Ids are injected; this is the default that is injected.",
@@ -168,7 +173,7 @@ export default {
       name: "ports-are-promises",
       comment: "A port that pulls in code forces it on every implementation; types cost nothing.",
       severity: "error",
-      from: { path: "^lib/(storage/storage|transport/transport|host/host|crypto/crypto)\\.ts$" },
+      from: { path: "^lib/(storage/storage|transport/transport|host/host|crypto/crypto|schedules/cron)\\.ts$" },
       to: { pathNot: "^lib/errors\\.ts$", dependencyTypesNot: ["type-only"] },
     },
     {

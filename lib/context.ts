@@ -15,6 +15,7 @@ import type { JsonObject } from "./internal/json.ts";
 import type { Logger } from "./logger.ts";
 import type { ResolvedOptions } from "./options.ts";
 import { References } from "./references.ts";
+import type { Cron } from "./schedules/cron.ts";
 import type { CommitResult, Storage, Write } from "./storage/storage.ts";
 import type { Transport } from "./transport/transport.ts";
 
@@ -43,6 +44,7 @@ export class Context {
   readonly clock: Clock;
   readonly crypto: Crypto;
   readonly ids: Ids;
+  readonly cron: Cron;
   readonly logger: Logger;
   readonly options: ResolvedOptions;
   readonly references = new References();
@@ -50,6 +52,8 @@ export class Context {
   authorize: (caller: Caller, permission: Permission) => Promise<void> = () => {
     throw new Error("The access feature must be built first.");
   };
+  /** Whether a window keeps an agent from being changed by itself now; set by the feature that knows windows. */
+  isFrozen: (nodeId: string) => Promise<boolean> = () => Promise.resolve(false);
   readonly #listeners = new Set<EventListener>();
   #identity: Signer | null = null;
 
@@ -59,6 +63,7 @@ export class Context {
     this.clock = options.clock;
     this.crypto = options.crypto;
     this.ids = createIds(options.clock, options.crypto);
+    this.cron = options.cron;
     this.logger = options.logger;
     this.options = options;
   }

@@ -2,6 +2,8 @@ import { systemClock, type Clock } from "./clock.ts";
 import type { Crypto } from "./crypto/crypto.ts";
 import { nodeCrypto } from "./crypto/node-crypto.ts";
 import { silentLogger, type Logger } from "./logger.ts";
+import type { Cron } from "./schedules/cron.ts";
+import { cronerCron } from "./schedules/croner-cron.ts";
 import type { Storage } from "./storage/storage.ts";
 import type { Transport } from "./transport/transport.ts";
 
@@ -27,10 +29,16 @@ export interface OrchestratorOptions {
   operationTimeoutSeconds?: number;
   /** Seconds past an operation's time in which its result is still awaited before it is `unknown`. Default 30. */
   operationGraceSeconds?: number;
+  /** Seconds from one drift check of an agent to the next, 300-2,592,000; 0 = none by itself. Default 3,600. */
+  driftIntervalSeconds?: number;
+  /** Drift checks that go on at once, 1-1,000, of those that are made by themselves. Default 8. */
+  driftConcurrency?: number;
   /** Time, injected by tests. Default the process's clock. */
   clock?: Clock;
   /** Cryptography. Default Node's. */
   crypto?: Crypto;
+  /** Works out when schedules are due. Default croner. */
+  cron?: Cron;
   /** Where the orchestrator reports what goes on inside. Default nowhere. */
   logger?: Logger;
 }
@@ -51,8 +59,11 @@ export function resolveOptions(options: OrchestratorOptions): ResolvedOptions {
     signInsPerMinute: options.signInsPerMinute ?? 30,
     operationTimeoutSeconds: options.operationTimeoutSeconds ?? 300,
     operationGraceSeconds: options.operationGraceSeconds ?? 30,
+    driftIntervalSeconds: options.driftIntervalSeconds ?? 3_600,
+    driftConcurrency: options.driftConcurrency ?? 8,
     clock: options.clock ?? systemClock,
     crypto: options.crypto ?? nodeCrypto,
+    cron: options.cron ?? cronerCron,
     logger: options.logger ?? silentLogger,
   };
 }

@@ -60,7 +60,7 @@ export class Drift {
       nodeId: node_id,
       agentName: name,
       desired: { modules: [], resources: await this.#operations.snapshot(baseline.snapshot) },
-      change: (driftId) => ({
+      change: ([driftId = ""]) => ({
         writes: [this.#toPut(this.#newRecord(driftId, node_id, baseline.operation_id))],
         events: [
           {

@@ -13,13 +13,13 @@
  * never stays open because the storage was full when it should have ended.
  */
 import { systemCaller } from "../access/caller.ts";
+import { BackgroundWork } from "../background-work.ts";
 import type { Timer } from "../clock.ts";
 import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { isOrchestratorError, OrchestratorError, type ErrorCode } from "../errors.ts";
 import type { AgentMessage, MessageOf, OrchestratorMessage } from "../wire/messages.ts";
 import type { ResolvedResource } from "../state/resource.ts";
-import { BackgroundWork } from "./background-work.ts";
 import type { OperationDocument } from "./documents.ts";
 import { isOpen, type OperationStore } from "./operation-store.ts";
 import type { Outcome, OutcomeRecorder } from "./outcomes.ts";

@@ -1,9 +1,9 @@
 import { toSubject, type Caller } from "../access/caller.ts";
-import type { Context } from "../context.ts";
+import type { Context, EventInput } from "../context.ts";
 import type { ResolvedResource } from "../state/resource.ts";
 import { countOutcomes } from "../state/result.ts";
 import type { OperationDocument } from "./documents.ts";
-import type { OperationChange } from "./operation-store.ts";
+import { operationSubject, type OperationChange } from "./operation-store.ts";
 import type { Snapshots } from "./snapshots.ts";
 
 /** What makes an operation. */
@@ -18,8 +18,8 @@ export interface OperationRequest {
   queueSeconds?: number | undefined;
   assignment?: string;
   rolloutId?: string;
-  /** What else is written in the step that makes it. */
-  change?: (operationId: string) => OperationChange;
+  /** What else is written in the step that makes it, or them, by their ids; `events` replaces those of requests. */
+  change?: (operationIds: readonly string[]) => OperationChange;
 }
 
 /** Makes the document of a new operation, with its snapshot on disk. */
@@ -47,5 +47,15 @@ export async function toDocument(
     timeout_seconds: request.timeoutSeconds ?? context.options.operationTimeoutSeconds,
     allow_empty: request.allowEmpty ?? false,
     ...(queueSeconds !== undefined && { queue_until: now + queueSeconds * 1000 }),
+  };
+}
+
+export function requestedEvent(operation: Readonly<OperationDocument>): EventInput {
+  const subject = operationSubject(operation)!;
+  return {
+    type: "operation.requested",
+    target: subject,
+    summary: `${subject.name} was requested`,
+    metadata: { node_id: operation.node_id, modules: operation.modules },
   };
 }

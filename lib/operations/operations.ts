@@ -10,13 +10,13 @@ import { parseInput } from "../internal/parse-input.ts";
 import type { Modules } from "../modules/modules.ts";
 import type { ResolvedResource } from "../state/resource.ts";
 import { believe } from "./believed-state.ts";
-import { DesiredStates, type DesiredState } from "./desired-state.ts";
+import { DesiredStates, type DesiredReader, type DesiredState } from "./desired-state.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import type { AgentStateDocument, OperationDocument } from "./documents.ts";
 import { listOperations } from "./operation-list.ts";
-import { toDocument, type OperationRequest } from "./operation-request.ts";
+import { requestedEvent, toDocument, type OperationRequest } from "./operation-request.ts";
 import { loadReport } from "./operation-results.ts";
-import { isOpen, operationSubject, OperationStore } from "./operation-store.ts";
+import { isOpen, operationSubject, OperationStore, type OperationWatcher } from "./operation-store.ts";
 import { toOperation } from "./operation-view.ts";
 import { OutcomeRecorder, type Completion } from "./outcomes.ts";
 import {
@@ -165,31 +165,41 @@ export class Operations {
 
   /** Makes an operation and puts it in line for its agent. */
   async request(caller: Caller, request: OperationRequest): Promise<Readonly<OperationDocument>> {
-    const operation = await toDocument(
-      { context: this.#context, snapshots: this.#snapshots },
-      caller,
-      request,
-    );
-    const change = request.change?.(operation.operation_id) ?? {};
-    const subject = operationSubject(operation)!;
-    await this.#store.create(caller, operation, {
-      writes: change.writes ?? [],
-      events: change.events ?? [
-        {
-          type: "operation.requested",
-          target: subject,
-          summary: `${subject.name} was requested`,
-          metadata: { node_id: operation.node_id, modules: operation.modules },
-        },
-      ],
-    });
-    this.#dispatcher.enqueue(operation);
-    return operation;
+    const [operation] = await this.requestAll(caller, [request], request.change);
+    return operation!;
   }
 
-  /** Works out what a machine is to be. */
-  desiredOf(nodeId: string, modules: readonly string[] = []): Promise<DesiredState> {
-    return this.#desired.of(nodeId, modules);
+  /** Makes operations in one step, together with what `change` adds, and puts each in line for its agent. */
+  async requestAll(
+    caller: Caller,
+    requests: readonly OperationRequest[],
+    change?: OperationRequest["change"],
+  ): Promise<Readonly<OperationDocument>[]> {
+    const parts = { context: this.#context, snapshots: this.#snapshots };
+    const operations: OperationDocument[] = [];
+    for (const request of requests) operations.push(await toDocument(parts, caller, request));
+    const added = change?.(operations.map(({ operation_id }) => operation_id)) ?? {};
+    await this.#store.create(caller, operations, {
+      ...added,
+      events: added.events ?? operations.map(requestedEvent),
+    });
+    for (const operation of operations) this.#dispatcher.enqueue(operation);
+    return operations;
+  }
+
+  /** Works out what machines are to be; see {@link DesiredReader}. */
+  desiredReader(revisions: ReadonlyMap<string, number> = new Map()): DesiredReader {
+    return this.#desired.reader(revisions);
+  }
+
+  /** Tells a watcher of every operation that is made or changed from now on, after it is on disk. */
+  watch(watcher: OperationWatcher): void {
+    this.#store.watch(watcher);
+  }
+
+  /** Reads an operation; null where there is none. */
+  find(operationId: string): Promise<Readonly<OperationDocument> | null> {
+    return this.#store.find(operationId);
   }
 
   /** Waits until an operation has ended, or for a time, and returns it as it is then. */

@@ -81,7 +81,7 @@ export class Rollouts {
         kind: rollout.kind,
         nodeId,
         agentName: name,
-        desired: await this.#operations.desiredOf(nodeId),
+        desired: await this.#operations.desiredReader().of(nodeId),
         assignment: rollout.assignment,
         rolloutId: rollout.rollout_id,
       });
