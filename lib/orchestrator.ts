@@ -20,6 +20,7 @@ import { Modules } from "./modules/modules.ts";
 import { operationCollections, operationLogs } from "./operations/documents.ts";
 import { Operations } from "./operations/operations.ts";
 import { resolveOptions, type OrchestratorOptions } from "./options.ts";
+import { rolloutCollections } from "./rollouts/documents.ts";
 import { Rollouts } from "./rollouts/rollouts.ts";
 import { StatusReport } from "./status/status.ts";
 import type { StorageSchema } from "./storage/storage.ts";
@@ -34,6 +35,7 @@ const storageSchema: StorageSchema = {
     ...driftCollections,
     ...moduleCollections,
     ...operationCollections,
+    ...rolloutCollections,
   },
   logs: { ...auditLogs, ...operationLogs },
 };
@@ -66,7 +68,7 @@ export class Orchestrator {
   readonly assignments: Assignments;
   /** Plans and applies of single machines. */
   readonly operations: Operations;
-  /** Plans and applies of assignments. */
+  /** Plans and applies of assignments, all at once or in batches. */
   readonly rollouts: Rollouts;
   /** Whether machines are still as they were applied. */
   readonly drift: Drift;
@@ -117,8 +119,11 @@ export class Orchestrator {
       this.access.start(identity.secret);
       await this.operators.ensureAdmins(systemCaller, options.adminPublicKeys);
       await this.agents.load();
+      await this.rollouts.load();
       this.#ends.push(() => this.operations.stop());
       await this.operations.start();
+      this.#ends.push(() => this.rollouts.stop());
+      await this.rollouts.start();
       this.#ends.push(this.audit.keepRetention());
       const handlers = createAgentTraffic(this.#context, this);
       await transport.start({ clock, crypto, logger, signer: identity.signer }, handlers);

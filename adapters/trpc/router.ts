@@ -7,6 +7,7 @@ import { auditProcedures } from "./procedures/audit.ts";
 import { backupProcedures } from "./procedures/backups.ts";
 import { procedure, route, t } from "./procedures/builder.ts";
 import { moduleProcedures } from "./procedures/modules.ts";
+import { rolloutProcedures } from "./procedures/rollouts.ts";
 import { driftProcedures, operationProcedures, stateProcedures } from "./procedures/state.ts";
 
 export const appRouter = t.router({
@@ -22,6 +23,7 @@ export const appRouter = t.router({
   tags: tagProcedures,
   modules: moduleProcedures,
   assignments: assignmentProcedures,
+  rollouts: rolloutProcedures,
   state: stateProcedures,
   operations: operationProcedures,
   drift: driftProcedures,

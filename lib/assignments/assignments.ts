@@ -174,6 +174,14 @@ export class Assignments {
     return this.#agents.matching(this.#selectors.parse(assignment.selector));
   }
 
+  /** The modules of an assignment in their present revisions. */
+  async revisionsOf({
+    modules,
+  }: Readonly<AssignmentDocument>): Promise<{ name: string; revision: number }[]> {
+    const resolved = await Promise.all([...new Set(modules)].map((name) => this.#modules.resolve(name)));
+    return resolved.map(({ name, revision }) => ({ name, revision }));
+  }
+
   /** Reads every assignment once, to ask for one agent after another; see {@link AssignmentMatcher}. */
   async matcher(): Promise<AssignmentMatcher> {
     const all: Readonly<AssignmentDocument>[] = [];
@@ -217,6 +225,7 @@ export class Assignments {
     ]);
     const event = this.#event(before ? "assignment.updated" : "assignment.created", document);
     await this.#context.commit(caller, [put, ...also.flat()], event);
+    this.due.changed();
   }
 
   #event(type: EventType, { name, selector, modules }: Readonly<AssignmentDocument>): EventInput {

@@ -17,9 +17,20 @@ const plausibleMs = 3_600_000;
 
 export class DueAssignments {
   readonly #context: Context;
+  #watcher = (): void => {};
 
   constructor(context: Context) {
     this.#context = context;
+  }
+
+  /** Has somebody hear of every schedule that is set from now on. */
+  watch(watcher: () => void): void {
+    this.#watcher = watcher;
+  }
+
+  /** An assignment was written together with what {@link change} told to write. */
+  changed(): void {
+    this.#watcher();
   }
 
   /** When an assignment is due next; null where it has no schedule. */

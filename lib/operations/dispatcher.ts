@@ -17,9 +17,10 @@ import { BackgroundWork } from "../background-work.ts";
 import type { Timer } from "../clock.ts";
 import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
-import { isOrchestratorError, OrchestratorError, type ErrorCode } from "../errors.ts";
+import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import type { AgentMessage, MessageOf, OrchestratorMessage } from "../wire/messages.ts";
 import type { ResolvedResource } from "../state/resource.ts";
+import { cancelled, offline, rejected, unheard } from "./conclusions.ts";
 import type { OperationDocument } from "./documents.ts";
 import { isOpen, type OperationStore } from "./operation-store.ts";
 import type { Outcome, OutcomeRecorder } from "./outcomes.ts";
@@ -94,9 +95,14 @@ export class Dispatcher {
     for (const operationId of this.#lane(nodeId).queue) this.#work.do(() => this.#end(operationId, rejected));
   }
 
+  /** Ends an operation that still waits; false where it does not. */
+  withdraw(operationId: string): Promise<boolean> {
+    return this.#end(operationId, cancelled);
+  }
+
   /** Ends what waits, and asks the agent to stop what runs. */
   async cancel(operation: Operation): Promise<void> {
-    if (await this.#end(operation.operation_id, cancelled)) return;
+    if (await this.withdraw(operation.operation_id)) return;
     await this.#sendCancel(operation);
   }
 
@@ -283,18 +289,3 @@ export class Dispatcher {
 
 /** How long an acknowledgement or a cancel counts. */
 const noticeMs = 60_000;
-
-const offline = failure("AGENT_OFFLINE", "The agent was not connected in time.");
-const cancelled: Outcome = { status: "cancelled", onlyQueued: true };
-const rejected: Outcome = {
-  ...failure("AGENT_NOT_APPROVED", "The agent was rejected."),
-  status: "cancelled",
-};
-const unheard: Outcome = {
-  status: "unknown",
-  error: { code: "AGENT_TIMEOUT", message: "Nothing was heard by the deadline." },
-};
-
-function failure(code: ErrorCode, message: string): Outcome {
-  return { status: "failed", onlyQueued: true, error: { code, message } };
-}

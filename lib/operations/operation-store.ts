@@ -101,6 +101,13 @@ export class OperationStore {
     for (const watcher of this.#watchers) watcher(after, before);
   }
 
+  /** Every operation of a rollout. */
+  async *ofRollout(rolloutId: string): AsyncGenerator<Readonly<OperationDocument>> {
+    const query = { index: "by_rollout", equals: [rolloutId] };
+    for await (const { value } of eachDocument<OperationDocument>(this.#context.storage, "operations", query))
+      yield value;
+  }
+
   /** Every operation that may still do something: first what runs, then what waits, each oldest first. */
   async *open(): AsyncGenerator<Readonly<OperationDocument>> {
     const { storage } = this.#context;

@@ -197,6 +197,16 @@ export class Operations {
     this.#store.watch(watcher);
   }
 
+  /** Ends an operation that still waits for its agent; false where it does not. */
+  withdraw(operationId: string): Promise<boolean> {
+    return this.#dispatcher.withdraw(operationId);
+  }
+
+  /** Every operation of a rollout. */
+  ofRollout(rolloutId: string): AsyncGenerator<Readonly<OperationDocument>> {
+    return this.#store.ofRollout(rolloutId);
+  }
+
   /** Reads an operation; null where there is none. */
   find(operationId: string): Promise<Readonly<OperationDocument> | null> {
     return this.#store.find(operationId);
