@@ -29,6 +29,8 @@ export interface OrchestratorOptions {
   operationTimeoutSeconds?: number;
   /** Seconds past an operation's time in which its result is still awaited before it is `unknown`. Default 30. */
   operationGraceSeconds?: number;
+  /** Operations of one rollout that are open at once, 1-10,000. Default 500. */
+  rolloutConcurrency?: number;
   /** Seconds from one drift check of an agent to the next, 300-2,592,000; 0 = none by itself. Default 3,600. */
   driftIntervalSeconds?: number;
   /** Drift checks that go on at once, 1-1,000, of those that are made by themselves. Default 8. */
@@ -59,6 +61,7 @@ export function resolveOptions(options: OrchestratorOptions): ResolvedOptions {
     signInsPerMinute: options.signInsPerMinute ?? 30,
     operationTimeoutSeconds: options.operationTimeoutSeconds ?? 300,
     operationGraceSeconds: options.operationGraceSeconds ?? 30,
+    rolloutConcurrency: options.rolloutConcurrency ?? 500,
     driftIntervalSeconds: options.driftIntervalSeconds ?? 3_600,
     driftConcurrency: options.driftConcurrency ?? 8,
     clock: options.clock ?? systemClock,

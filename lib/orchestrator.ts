@@ -119,9 +119,9 @@ export class Orchestrator {
       this.access.start(identity.secret);
       await this.operators.ensureAdmins(systemCaller, options.adminPublicKeys);
       await this.agents.load();
-      await this.rollouts.load();
+      const openRollouts = await this.rollouts.load();
       this.#ends.push(() => this.operations.stop());
-      await this.operations.start();
+      await this.operations.start(openRollouts > 0);
       this.#ends.push(() => this.rollouts.stop());
       await this.rollouts.start();
       this.#ends.push(this.audit.keepRetention());

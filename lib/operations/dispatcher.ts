@@ -47,6 +47,8 @@ export class Dispatcher {
   readonly #expiries = new Map<string, Timer>();
   readonly #work: BackgroundWork;
   #stopped = false;
+  /** Whether agents are given time to come back after a start: who is not there yet is not away. */
+  #returning = false;
 
   constructor(
     context: Context,
@@ -59,12 +61,26 @@ export class Dispatcher {
     this.#work = new BackgroundWork(context);
   }
 
-  /** Takes up what was open when the process ended. */
-  async recover(): Promise<void> {
+  /**
+   * Takes up what was open when the process ended. Until agents had time to come back, none counts as away.
+   *
+   * @param expectsMore - Whether more will be begun that was asked for before.
+   */
+  async recover(expectsMore: boolean): Promise<void> {
+    this.#returning = true;
+    let isAwaited = expectsMore;
     for await (const operation of this.#store.open()) {
+      isAwaited = true;
       if (operation.status === "running") this.#await(operation);
       else this.enqueue(operation);
     }
+    if (isAwaited) this.#work.after(returnMs, () => this.#endReturn());
+    else this.#returning = false;
+  }
+
+  async #endReturn(): Promise<void> {
+    this.#returning = false;
+    for (const nodeId of this.#lanes.keys()) this.#work.do(() => this.#takeNext(nodeId));
   }
 
   /** Stops sending and waits for what is being written. Open operations are taken up at the next start. */
@@ -168,7 +184,7 @@ export class Dispatcher {
     if (operation?.status !== "queued") this.#leaveQueue(nodeId, operationId);
     else if (operation.cancel_requested === true) await this.#end(operationId, cancelled);
     else if (this.#context.transport.isConnected(nodeId)) await this.#begin(operation);
-    else if (operation.queue_until === undefined) await this.#end(operationId, offline);
+    else if (operation.queue_until === undefined && !this.#returning) await this.#end(operationId, offline);
   }
 
   /** Marks an operation as running on disk, then sends it. */
@@ -286,6 +302,9 @@ export class Dispatcher {
     return lane;
   }
 }
+
+/** How long agents have to come back after a start: they try again after a minute at most. */
+const returnMs = 90_000;
 
 /** How long an acknowledgement or a cancel counts. */
 const noticeMs = 60_000;

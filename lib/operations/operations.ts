@@ -237,9 +237,9 @@ export class Operations {
     this.#outcomes.onEnd(kind, completion);
   }
 
-  /** Takes up what was open when the process ended. */
-  start(): Promise<void> {
-    return this.#dispatcher.recover();
+  /** Takes up what was open when the process ended; `expectsMore` says whether rollouts go on, too. */
+  start(expectsMore: boolean): Promise<void> {
+    return this.#dispatcher.recover(expectsMore);
   }
 
   /** Lets those go who wait, and ends sending; what is open is taken up at the next start. */

@@ -29,9 +29,6 @@ import { hasEnded, Progress, resultOf, whyStop } from "./progress.ts";
 import { rolloutEvent, toPut, type RolloutStore } from "./rollout-store.ts";
 import type { Target, Targets } from "./targets.ts";
 
-/** Operations of one rollout that are open at once. */
-const openAtOnce = 500;
-
 /** Agents that are begun in one step, so that other calls are answered between two. */
 const begunAtOnce = 50;
 
@@ -162,8 +159,9 @@ export class RolloutRun {
     if (rollout.status === "paused") return false;
     const reason = whyStop(rollout, failures, false);
     if (reason !== null) return this.#stop(stored, reason);
-    if (this.#mustPause(rollout) || open >= openAtOnce) return false;
-    const count = Math.min(begunAtOnce, openAtOnce - open, end - rollout.begun);
+    const free = this.#parts.context.options.rolloutConcurrency - open;
+    if (this.#mustPause(rollout) || free <= 0) return false;
+    const count = Math.min(begunAtOnce, free, end - rollout.begun);
     await this.#begin(stored, count);
     if (count === begunAtOnce) await nextTurn();
     return true;

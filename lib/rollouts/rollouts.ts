@@ -77,8 +77,8 @@ export class Rollouts {
   /**
    * Applies, on every agent that an assignment matches, all that is desired of that agent.
    *
-   * Agents come in batches, as the assignment says and `rollout` overrides; without either all at once, 500 at a time. Every
-   * agent gets the assignment's modules in the revisions of the time of the call.
+   * Agents come in batches, as the assignment says and `rollout` overrides; without either all at once, up to the option
+   * `rolloutConcurrency` at a time. Every agent gets the assignment's modules in the revisions of the time of the call.
    *
    * @returns The rollout, ended, or as it is after `wait_seconds`. An agent for which no operation could be made has
    * an error in its place; it keeps nobody else from theirs unless the strategy says so.
@@ -162,11 +162,16 @@ export class Rollouts {
     }));
   }
 
-  /** Reads what was open when the process ended, and counts how far it is. Called before any operation moves. */
-  async load(): Promise<void> {
+  /**
+   * Reads what was open when the process ended, and counts how far each is. Called before any operation moves.
+   *
+   * @returns How many were open.
+   */
+  async load(): Promise<number> {
     for await (const rollout of this.#store.open()) {
       await this.#run(rollout, await loadTargets(this.#context, rollout.targets)).recall();
     }
+    return this.#runs.size;
   }
 
   /** Goes on with what was read, and begins to keep the schedules. */
