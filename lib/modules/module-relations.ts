@@ -3,7 +3,9 @@ import type { Issue } from "../errors.ts";
 import type { Json, JsonObject } from "../internal/json.ts";
 import type { ResourceTypes } from "../state/resource-type.ts";
 import { resourceIdentityKey } from "../state/definition.ts";
-import { orderResources } from "../state/graph.ts";
+import { edgeProperties, type GraphNode, orderResources } from "../state/graph.ts";
+
+type EdgeProperty = (typeof edgeProperties)[number];
 
 /** A resource of a module, with as much of it as can be read whatever else is wrong with it. */
 export interface DeclaredResource {
@@ -71,15 +73,20 @@ function findOrderFaults(declared: readonly DeclaredResource[]): RelationFault[]
   const references = declared.map(({ definition }) => ({
     requires: textsOf(definition["requires"]),
     run_on: textsOf(definition["run_on"]),
+    reload_on: textsOf(definition["reload_on"]),
+    restart_on: textsOf(definition["restart_on"]),
   }));
-  const nodes = declared.map(({ at, id }, index) => {
+  const nodes = declared.map(({ at, id }, index): GraphNode => {
     const isFirst = id !== null && !taken.has(id);
     if (isFirst) taken.add(id);
+    const names = (property: EdgeProperty): string[] => references[index]![property].map(({ text }) => text);
     return {
       // An id that is no id, because ids hold no control characters: each node needs one of its own.
       id: isFirst ? id : `\u0000${at}`,
-      requires: references[index]!.requires.map(({ text }) => text),
-      run_on: references[index]!.run_on.map(({ text }) => text),
+      requires: names("requires"),
+      run_on: names("run_on"),
+      reload_on: names("reload_on"),
+      restart_on: names("restart_on"),
     };
   });
   const ordering = orderResources(nodes);
@@ -88,9 +95,10 @@ function findOrderFaults(declared: readonly DeclaredResource[]): RelationFault[]
     .filter(({ path }) => !(unknownIds && path.length > 1))
     .map(({ path: [index, property, position], message }) => {
       const { at } = declared[index as number]!;
-      if (property !== "requires" && property !== "run_on") return { path: [at], message };
-      const place = references[index as number]![property][position as number]!.at;
-      return { path: [at, property, place], message };
+      const edge = edgeProperties.find((name) => name === property);
+      if (!edge) return { path: [at], message };
+      const place = references[index as number]![edge][position as number]!.at;
+      return { path: [at, edge, place], message };
     });
 }
 

@@ -6,25 +6,27 @@ import { OrchestratorError } from "../errors.ts";
 import type { Host } from "../host/host.ts";
 import { withDeadline } from "./deadline.ts";
 import { examine, timeoutOf } from "./examine.ts";
+import type { Prior } from "./resource-type.ts";
 import type { Change } from "./result.ts";
 import type { AppliedResource, StateItem } from "./state-item.ts";
 import { actionOf, failureParts, type ResultParts } from "./state-result.ts";
 import type { StateRun } from "./state-run.ts";
+import type { Firing } from "./triggers.ts";
 
 /** Converges one item, again and again as its `retry` says. Never rejects: a failure is a result. */
-export async function converge(item: StateItem, run: StateRun, fired: boolean): Promise<ResultParts> {
+export async function converge(item: StateItem, run: StateRun, firing: Firing | null): Promise<ResultParts> {
   const tries = item.resource.retry?.attempts ?? 1;
   for (let attempts = 1; ; attempts += 1) {
     const begunBefore = run.changesBegun;
     try {
-      return await tryOnce(item, { run, fired, attempts });
+      return await tryOnce(item, { run, firing, attempts });
     } catch (error) {
       item.error = error;
       const begun = run.changesBegun > begunBefore || attempts > 1;
       if (run.stop.aborted && !begun) return { outcome: "skipped", skipped_because: "cancelled" };
       if (attempts < tries) await pause(run, (item.resource.retry?.delay_seconds ?? 0) * 1000);
       if (attempts < tries && !run.stop.aborted) continue;
-      return { ...failureParts(item.resource, error), ...attempted(item, fired), attempts };
+      return { ...failureParts(item.resource, error), ...attempted(item, firing), attempts };
     }
   }
 }
@@ -38,7 +40,8 @@ export async function captureAll(items: readonly StateItem[], run: StateRun): Pr
   for (const item of items) {
     if (item.removal || item.sameAs || item.captured || !item.changes || item.changes.length === 0) continue;
     try {
-      capture(item, run.host);
+      const capturing = capture(item, run);
+      if (capturing) await capturing;
       captured.push({ resource: item.resource, prior: item.prior });
     } catch {
       item.captured = false;
@@ -47,8 +50,28 @@ export async function captureAll(items: readonly StateItem[], run: StateRun): Pr
   await handOver(captured, run);
 }
 
-function capture(item: StateItem, host: Host): void {
-  item.prior = item.target?.type.capture(item.target.spec, host) ?? null;
+/** Asks again what to come back to. */
+export async function recapture(item: StateItem, run: StateRun): Promise<void> {
+  await capture(item, run);
+}
+
+/** A promise only where it needs waiting: most of what stands is a file. */
+function capture(item: StateItem, run: StateRun): Promise<void> | undefined {
+  const { target } = item;
+  if (!target) return note(item, null);
+  const { type, spec } = target;
+  if (type.checksWithPrograms !== true) {
+    const found = type.capture(spec, run.host, run.stop);
+    if (!(found instanceof Promise)) return note(item, found);
+    return found.then((prior) => note(item, prior));
+  }
+  return withDeadline({ clock: run.clock, timeoutMs: timeoutOf(item), signal: run.stop }, (signal) =>
+    type.capture(spec, run.host, signal),
+  ).then((prior) => note(item, prior));
+}
+
+function note(item: StateItem, prior: Prior | null): undefined {
+  item.prior = prior;
   item.captured = true;
 }
 
@@ -71,16 +94,16 @@ function isFresh(item: StateItem, run: StateRun): boolean {
 
 async function tryOnce(
   item: StateItem,
-  { run, fired, attempts }: { run: StateRun; fired: boolean; attempts: number },
+  { run, firing, attempts }: { run: StateRun; firing: Firing | null; attempts: number },
 ): Promise<ResultParts> {
   const { target } = item;
   if (!target) return { outcome: "unchanged" };
   if (attempts > 1 || !isFresh(item, run)) await examine(item, run);
   const found = item.changes;
   if (!found) throw item.error;
-  if (found.length === 0 && !fired) return { outcome: "unchanged" };
+  if (found.length === 0 && !firing) return { outcome: "unchanged" };
   if (!item.removal && !item.captured) {
-    capture(item, run.host);
+    await capture(item, run);
     await handOver([{ resource: item.resource, prior: item.prior }], run);
   }
   run.changesBegun += 1;
@@ -89,7 +112,8 @@ async function tryOnce(
   await withDeadline(
     { clock: run.clock, timeoutMs: timeoutOf(item), signal: run.deadline },
     async (signal) => {
-      if (fired && type.fire) await type.fire(spec, host, signal);
+      if (firing && type.fire)
+        await type.fire({ trigger: firing.trigger, spec, changes: found }, host, signal);
       else await type.apply(spec, found, host, signal);
       const left = await type.check(spec, run.host, signal);
       if (left.length > 0) throw notConverged(left);
@@ -98,15 +122,15 @@ async function tryOnce(
   const exitCode = lastExitCode();
   return {
     outcome: "changed",
-    ...attempted(item, fired),
+    ...attempted(item, firing),
     attempts,
     ...(exitCode !== null && { exit_code: exitCode }),
   };
 }
 
-function attempted(item: StateItem, fired: boolean): Pick<ResultParts, "action" | "changes"> {
+function attempted(item: StateItem, firing: Firing | null): Pick<ResultParts, "action" | "changes"> {
   const changes = item.changes ?? [];
-  if (fired) return { action: "run", changes };
+  if (firing) return { action: firing.trigger, changes };
   return { action: changes.length === 0 ? "none" : actionOf(item, changes), changes };
 }
 

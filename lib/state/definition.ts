@@ -5,6 +5,7 @@ import type { JsonObject } from "../internal/json.ts";
 import { type ResourceTypes, identityKey } from "./resource-type.ts";
 import { type ResolvedResource, retrySchema } from "./resource.ts";
 import { resourceTypes } from "./resources/index.ts";
+import { triggerProperties, triggers, watchesAny } from "./triggers.ts";
 
 const resourceIdSchema = z
   .string()
@@ -24,6 +25,10 @@ export const commonPropertiesSchema = z.object({
   requires: z.array(resourceIdSchema).max(2000).default([]),
   /** Ids of the same module whose change makes this one run. */
   run_on: z.array(resourceIdSchema).max(2000).default([]),
+  /** Ids of the same module whose change makes this service reload its configuration. */
+  reload_on: z.array(resourceIdSchema).max(2000).optional(),
+  /** Ids of the same module whose change makes this service restart. */
+  restart_on: z.array(resourceIdSchema).max(2000).optional(),
   /** Longest time for one try, seconds. Default 600. */
   timeout_seconds: z.number().positive().max(86_400).optional(),
   /** Tries again after a failure. Default: one try. */
@@ -79,9 +84,12 @@ export function resolveResource(definition: JsonObject, options: ResolveOptions)
   if (resourceId === undefined) issues.push({ path: ["id"], message: `This ${typeName} needs an id.` });
   else if (!resourceIdSchema.safeParse(resourceId).success)
     issues.push({ path: ["id"], message: "Give it an id: its identity is no good as one." });
-  if (rest.run_on.length > 0 && !type.fire)
-    issues.push({ path: ["run_on"], message: `A ${typeName} can't be run by a trigger.` });
-  if (rest.run_on.length === 0 && type.triggeredOnly?.(spec.data)) {
+  for (const trigger of triggers) {
+    const property = triggerProperties[trigger];
+    if ((rest[property] ?? []).length === 0 || type.triggers?.includes(trigger)) continue;
+    issues.push({ path: [property], message: `A ${typeName} can't be made to ${trigger} by a trigger.` });
+  }
+  if (!watchesAny(rest) && type.triggeredOnly?.(spec.data)) {
     const message = `A ${typeName} needs check, creates or run_on, or it would run every time.`;
     issues.push({ path: [], message });
   }

@@ -18,6 +18,7 @@ import type { ResourceResult } from "./result.ts";
 import { resourceTypes } from "./resources/index.ts";
 import { type AppliedResource, desiredItem, identityOf, removalItem, type StateItem } from "./state-item.ts";
 import type { StateRun, StateRunOptions } from "./state-run.ts";
+import { watchesAny } from "./triggers.ts";
 import { walk } from "./walk.ts";
 
 /** How a run ended. "failed": something failed and nothing was changed; "partial": something failed and something was changed. */
@@ -84,7 +85,7 @@ function refuseConflicts(desired: readonly ResolvedResource[], types: ResourceTy
 }
 
 function inOrder(desired: readonly ResolvedResource[]): readonly ResolvedResource[] {
-  if (desired.every(({ requires, run_on }) => requires.length === 0 && run_on.length === 0)) return desired;
+  if (desired.every((resource) => resource.requires.length === 0 && !watchesAny(resource))) return desired;
   const ordering = orderResources(
     desired.map((resource) => {
       const within = (resource_id: string): string => resourceKey({ module: resource.module, resource_id });
@@ -92,6 +93,8 @@ function inOrder(desired: readonly ResolvedResource[]): readonly ResolvedResourc
         id: resourceKey(resource),
         requires: resource.requires.map(within),
         run_on: resource.run_on.map(within),
+        reload_on: resource.reload_on?.map(within),
+        restart_on: resource.restart_on?.map(within),
       };
     }),
   );

@@ -1,14 +1,16 @@
 /** The order of resources: what one needs comes before it, and else they stay as written. Pure; used at upload and in a run. */
 import type { Issue } from "../errors.ts";
+import { triggerProperties, type Watches } from "./triggers.ts";
 
 /** A resource as far as order goes. Ids are unique among those given. */
-export interface GraphNode {
+export interface GraphNode extends Watches {
   id: string;
-  /** Ids that must come before. */
+  /** Ids that must come before, as must those that it watches. */
   requires: readonly string[];
-  /** Ids whose change fires this one; they must come before too. */
-  run_on: readonly string[];
 }
+
+/** Properties of a node that name others. */
+export const edgeProperties = ["requires", ...Object.values(triggerProperties)] as const;
 
 /** Indexes of the nodes in the order in which they run, or what is wrong; a fault's path starts with the index of its node. */
 export type Ordering = { ok: true; order: number[] } | { ok: false; faults: Issue[] };
@@ -36,8 +38,8 @@ function edgesOf(
   { indexes, faults }: { indexes: ReadonlyMap<string, number>; faults: Issue[] },
 ): number[] {
   const edges: number[] = [];
-  for (const property of ["requires", "run_on"] as const) {
-    node[property].forEach((id, position) => {
+  for (const property of edgeProperties) {
+    node[property]?.forEach((id, position) => {
       const target = indexes.get(id);
       if (target !== undefined) edges.push(target);
       else

@@ -9,6 +9,7 @@ import type { z } from "zod";
 import type { Host } from "../host/host.ts";
 import type { JsonObject } from "../internal/json.ts";
 import type { Action, Change } from "./result.ts";
+import type { Trigger } from "./triggers.ts";
 
 /** What stood before the first change: a resource to converge to when the one that replaced it is taken away. */
 export interface Prior {
@@ -47,7 +48,7 @@ export interface ResourceType<Spec = unknown> {
    * Default: no.
    */
   identityHoldsValue?(spec: Spec): boolean;
-  /** Whether nothing but a trigger (`run_on`) ever makes it act; such a resource without one is a fault. */
+  /** Whether nothing but a trigger ever makes it act; such a resource without one is a fault. */
   triggeredOnly?(spec: Spec): boolean;
   /**
    * What differs from the spec; empty = in sync. Reads only. Values may be secret: the engine hides those of a sensitive
@@ -62,14 +63,26 @@ export interface ResourceType<Spec = unknown> {
    * @throws OrchestratorError `HOST_ERROR` where the machine refuses; `COMMAND_FAILED` where a command ends with an error.
    */
   apply(spec: Spec, changes: readonly Change[], host: Host, signal: AbortSignal): void | Promise<void>;
-  /** Acts because something that it watches changed. Absent = the type can't have `run_on`. */
-  fire?(spec: Spec, host: Host, signal: AbortSignal): Promise<void>;
+  /** Triggers that it knows; another can't be asked for. Default: none. */
+  readonly triggers?: readonly Trigger[];
+  /**
+   * Acts because something that it watches changed, and makes the changes that were found (none where it was in sync), so
+   * that the next check is empty.
+   */
+  fire?(call: FireCall<Spec>, host: Host, signal: AbortSignal): Promise<void>;
   /** What stands there now, complete enough to come back to; null = nothing would be done to come back. May keep backups. */
-  capture(spec: Spec, host: Host): Prior | null;
+  capture(spec: Spec, host: Host, signal: AbortSignal): Prior | null | Promise<Prior | null>;
   /** One line for people. Total: any change, also of a property that it does not know. */
   describe(change: Change): string;
   /** What applying these changes is called. Default: by the property `ensure`, else "update". */
   action?(changes: readonly Change[]): Action;
+}
+
+/** What fires, and what was found before. */
+export interface FireCall<Spec> {
+  trigger: Trigger;
+  spec: Spec;
+  changes: readonly Change[];
 }
 
 /** Declares a type of resource; keeps the type of its spec. */

@@ -20,6 +20,10 @@ export const resolvedResourceSchema = z.strictObject({
   requires: z.array(z.string().max(300)).max(2000),
   /** Resources of the same module whose change makes this one run; implies order. */
   run_on: z.array(z.string().max(300)).max(2000),
+  /** Resources of the same module whose change makes this one reload; implies order. Absent = none. */
+  reload_on: z.array(z.string().max(300)).max(2000).optional(),
+  /** Resources of the same module whose change makes this one restart; implies order. Absent = none. */
+  restart_on: z.array(z.string().max(300)).max(2000).optional(),
   timeout_seconds: z.number().positive().max(86_400).optional(),
   retry: retrySchema.optional(),
   /** Whether a failure ends the run for what comes after ("stop") or only for what depends on it ("continue"). */

@@ -1,10 +1,11 @@
 /** The way through the resources: who is skipped, who is fired, who is converged, and what is applied afterwards. */
-import { converge, isKnownInSync } from "./converge.ts";
+import { converge, isKnownInSync, recapture } from "./converge.ts";
 import { resourceKey } from "./resource.ts";
 import type { ResourceResult } from "./result.ts";
 import { type AppliedResource, identityOf, type StateItem } from "./state-item.ts";
 import { actionOf, failureParts, type ResultParts, toResult } from "./state-result.ts";
 import type { StateRun } from "./state-run.ts";
+import { type Firing, findFiring, watchedIds, watchesAny } from "./triggers.ts";
 
 /** Where a walk is. */
 interface Walk {
@@ -31,10 +32,12 @@ export async function walk(
   let nowMs = run.clock.monotonic();
   for (const item of items) {
     const startedMs = nowMs;
-    const working = decide(item, state) ?? work(item, causesOf(item, state), run);
+    const working = decide(item, state) ?? work(item, firingOf(item, state), run);
     const parts = working instanceof Promise ? await working : working;
     nowMs = run.clock.monotonic();
-    record(item, toResult(item.resource, parts, nowMs - startedMs), state);
+    const result = toResult(item.resource, parts, nowMs - startedMs);
+    if (isToRecapture(item, result, run)) await recapture(item, run);
+    record(item, result, state);
   }
   return { results: state.results, applied: [...applied.values()] };
 }
@@ -63,53 +66,50 @@ function skippedFor(message: string): ResultParts {
 
 /** What must have been done before and was not. A resource whose condition does not hold here holds up nobody. */
 function missingOf({ resource }: StateItem, { byKey }: Walk): string | undefined {
-  const { module, requires, run_on } = resource;
-  if (requires.length === 0 && run_on.length === 0) return undefined;
-  return [...requires, ...run_on].find((resource_id) => {
+  const { module, requires } = resource;
+  if (requires.length === 0 && !watchesAny(resource)) return undefined;
+  return [...requires, ...watchedIds(resource)].find((resource_id) => {
     const result = byKey.get(resourceKey({ module, resource_id }));
     if (!result || result.skipped_because === "condition") return false;
     return result.outcome === "failed" || result.outcome === "skipped";
   });
 }
 
-const noCauses: string[] = [];
-
-function causesOf({ resource, removal }: StateItem, { run, byKey }: Walk): string[] {
-  if (resource.run_on.length === 0 || run.mode === "check" || removal) return noCauses;
-  return resource.run_on.filter((id) => {
+function firingOf({ resource, removal }: StateItem, { run, byKey }: Walk): Firing | null {
+  if (run.mode === "check" || removal) return null;
+  return findFiring(resource, (id) => {
     const outcome = byKey.get(resourceKey({ module: resource.module, resource_id: id }))?.outcome;
     return outcome === "changed" || outcome === "would_change";
   });
 }
 
-function work(item: StateItem, causes: string[], run: StateRun): ResultParts | Promise<ResultParts> {
+function work(item: StateItem, firing: Firing | null, run: StateRun): ResultParts | Promise<ResultParts> {
   if (item.removal) return takeAway(item, run);
-  const fired = causes.length > 0;
-  if (run.mode !== "apply") return withCauses(foresee(item, run, fired), causes);
-  if (!fired && isKnownInSync(item, run)) return unchanged;
-  return converge(item, run, fired).then((parts) => withCauses(parts, causes));
+  if (run.mode !== "apply") return withCauses(foresee(item, run, firing), firing);
+  if (!firing && isKnownInSync(item, run)) return unchanged;
+  return converge(item, run, firing).then((parts) => withCauses(parts, firing));
 }
 
 async function takeAway(item: StateItem, run: StateRun): Promise<ResultParts> {
   if (!item.target) {
     return { ...unchanged, message: "It is left as it is: nothing was changed that could be taken back." };
   }
-  const parts = run.mode === "apply" ? await converge(item, run, false) : foresee(item, run, false);
+  const parts = run.mode === "apply" ? await converge(item, run, null) : foresee(item, run, null);
   if (parts.outcome !== "unchanged") return parts;
   return { ...parts, message: "It is left as it is: it is as before, or holds what others put there." };
 }
 
-function withCauses(parts: ResultParts, causes: string[]): ResultParts {
-  return causes.length === 0 ? parts : { ...parts, caused_by: causes };
+function withCauses(parts: ResultParts, firing: Firing | null): ResultParts {
+  return firing ? { ...parts, caused_by: firing.causes } : parts;
 }
 
 /** What an apply would do, from what was found at the first look. */
-function foresee(item: StateItem, { mode }: StateRun, fired: boolean): ResultParts {
+function foresee(item: StateItem, { mode }: StateRun, firing: Firing | null): ResultParts {
   if (!item.changes) return failureParts(item.resource, item.error);
   const ignored = mode === "check" ? item.resource.ignore_drift : [];
   const changes =
     ignored.length === 0 ? item.changes : item.changes.filter((change) => !ignored.includes(change.property));
-  if (fired) return { outcome: "would_change", action: "run", changes };
+  if (firing) return { outcome: "would_change", action: firing.trigger, changes };
   if (changes.length === 0) return unchanged;
   return { outcome: "would_change", action: actionOf(item, changes), changes };
 }
@@ -132,7 +132,7 @@ function record(item: StateItem, result: ResourceResult, state: Walk): void {
 }
 
 function recordApplied(item: StateItem, result: ResourceResult, state: Walk): void {
-  const { applied, run } = state;
+  const { applied } = state;
   const { outcome } = result;
   if (item.removal) {
     // A folder that could not be emptied is still ours to remove.
@@ -144,8 +144,11 @@ function recordApplied(item: StateItem, result: ResourceResult, state: Walk): vo
   if (!worked && !(outcome === "failed" && item.captured)) return;
   const same = item.sameAs && state.byKey.get(item.sameAs.key);
   if (same && same.outcome !== "skipped") return;
-  const { target } = item;
-  const refreshed = target?.type.capturesFrom === "spec" && item.prior !== null && worked;
-  const prior = refreshed ? target.type.capture(target.spec, run.host) : item.prior;
-  applied.set(item.identity, { resource: item.resource, prior });
+  applied.set(item.identity, { resource: item.resource, prior: item.prior });
+}
+
+/** Whether what to come back to is a matter of the spec, which may have changed since it was first applied. */
+function isToRecapture(item: StateItem, { outcome }: ResourceResult, { mode }: StateRun): boolean {
+  if (mode !== "apply" || item.removal || item.prior === null) return false;
+  return item.target?.type.capturesFrom === "spec" && (outcome === "changed" || outcome === "unchanged");
 }

@@ -18,9 +18,11 @@ export interface LawSubject {
   /** A definition as a module writes it, about something below `folder`. */
   definition: JsonObject & { type: string };
   /** Puts the machine into a state that differs from the definition. Default: an empty folder. */
-  prepare?(host: Host): void;
+  prepare?(host: Host): void | Promise<void>;
   /** Changes from outside what the resource made. */
-  breakIt(host: Host): void;
+  breakIt(host: Host): void | Promise<void>;
+  /** What the resource is about where that is not below `folder`: users, packages, what the kernel was told. */
+  observe?(host: Host): Json | Promise<Json>;
   /** A part of a value in the definition that must not be seen when the resource is sensitive. */
   secret?: string;
 }
@@ -42,7 +44,7 @@ export function resourceLaws(subject: LawSubject, create: () => Host | Promise<H
     name,
     async run() {
       const host = await create();
-      subject.prepare?.(host);
+      await subject.prepare?.(host);
       await keep(new Trial(subject, host));
     },
   }));
@@ -98,6 +100,12 @@ class Trial {
     return result;
   }
 
+  /** The part of the machine that the subject may have changed. */
+  async look(): Promise<JsonObject> {
+    const files = snapshot(this.host, lawFolder);
+    return this.subject.observe ? { files, observed: await this.subject.observe(this.host) } : { files };
+  }
+
   outcome({ results }: StateRunResult): unknown {
     return results.map(({ outcome, action, changes }) => ({ outcome, action, changes }));
   }
@@ -107,7 +115,7 @@ const laws: { name: string; keep(trial: Trial): Promise<void> }[] = [
   {
     name: "looking changes nothing",
     async keep(trial) {
-      const before = snapshot(trial.host, lawFolder);
+      const before = await trial.look();
       await trial.run("plan", [trial.resource()]);
       await trial.run("check", [trial.resource()]);
       assertEqual(
@@ -115,7 +123,7 @@ const laws: { name: string; keep(trial: Trial): Promise<void> }[] = [
         [],
         "calls",
       );
-      assertEqual(snapshot(trial.host, lawFolder), before, "the machine");
+      assertEqual(await trial.look(), before, "the machine");
     },
   },
   {
@@ -139,7 +147,7 @@ const laws: { name: string; keep(trial: Trial): Promise<void> }[] = [
     name: "a second apply changes nothing",
     async keep(trial) {
       const first = await trial.apply();
-      const after = snapshot(trial.host, lawFolder);
+      const after = await trial.look();
       trial.calls.length = 0;
       const second = await trial.apply(first.applied);
       assertEqual(second.results[0]?.outcome, "unchanged", "outcome");
@@ -148,25 +156,25 @@ const laws: { name: string; keep(trial: Trial): Promise<void> }[] = [
         [],
         "calls",
       );
-      assertEqual(snapshot(trial.host, lawFolder), after, "the machine");
+      assertEqual(await trial.look(), after, "the machine");
     },
   },
   {
     name: "a change made from outside is found and made good",
     async keep(trial) {
       const first = await trial.apply();
-      const made = snapshot(trial.host, lawFolder);
-      trial.subject.breakIt(trial.host);
+      const made = await trial.look();
+      await trial.subject.breakIt(trial.host);
       const drift = await trial.run("check", [trial.resource()]);
       assertEqual(drift.results[0]?.outcome, "would_change", "drift");
       await trial.apply(first.applied);
-      assertEqual(snapshot(trial.host, lawFolder), made, "the machine");
+      assertEqual(await trial.look(), made, "the machine");
     },
   },
   {
     name: "removing brings back what stood before, as its plan says",
     async keep(trial) {
-      const before = snapshot(trial.host, lawFolder);
+      const before = await trial.look();
       const { applied } = await trial.apply();
       // What comes back must come back after a restart too.
       const kept = JSON.parse(JSON.stringify(applied)) as AppliedResource[];
@@ -183,18 +191,18 @@ const laws: { name: string; keep(trial: Trial): Promise<void> }[] = [
         "removal",
       );
       assertEqual(removal.applied, [], "what is applied");
-      assertEqual(snapshot(trial.host, lawFolder), before, "the machine");
+      assertEqual(await trial.look(), before, "the machine");
     },
   },
   {
     name: "what was as desired before us stays when it is removed",
     async keep(trial) {
       await trial.apply();
-      const made = snapshot(trial.host, lawFolder);
+      const made = await trial.look();
       const { applied } = await trial.apply();
       const removal = await trial.run("apply", [], { applied });
       assertEqual(removal.results[0]?.outcome, "unchanged", "outcome");
-      assertEqual(snapshot(trial.host, lawFolder), made, "the machine");
+      assertEqual(await trial.look(), made, "the machine");
     },
   },
   {
@@ -214,10 +222,10 @@ const laws: { name: string; keep(trial: Trial): Promise<void> }[] = [
   {
     name: "a machine that refuses is a failure that leaves what stood there",
     async keep(trial) {
-      const before = snapshot(trial.host, lawFolder);
+      const before = await trial.look();
       const result = await trial.run("apply", [trial.resource()], { host: refusing(trial.host, "no") });
       assertEqual([result.status, result.results[0]?.code], ["failed", "HOST_ERROR"], "result");
-      assertEqual(snapshot(trial.host, lawFolder), before, "the machine");
+      assertEqual(await trial.look(), before, "the machine");
     },
   },
   {
@@ -230,7 +238,7 @@ const laws: { name: string; keep(trial: Trial): Promise<void> }[] = [
       const refused = await trial.run("apply", desired, { host: refusing(trial.host, secret) });
       const applied = await trial.run("apply", desired);
       assertEqual(applied.status, "succeeded", "the apply");
-      trial.subject.breakIt(trial.host);
+      await trial.subject.breakIt(trial.host);
       const drift = await trial.run("check", desired);
       const results = [plan, refused, applied, drift].flatMap((run) => run.results);
       const lines = results.flatMap((result) => result.changes.map((change) => trial.type.describe(change)));

@@ -34,22 +34,30 @@ describe("the documentation agrees with the code", () => {
     }
   });
 
-  it("on resource types: each file that defines one has one section in docs/resources.md", () => {
-    const types = sourceFiles("lib/state/resources")
-      .filter((file) => file.text.includes("defineResourceType<"))
-      .map((file) => basename(file.path, ".ts").replaceAll("-", "_"));
-    expect(sections("docs/resources.md").toSorted()).toEqual(types.toSorted());
+  it("on resource types: each has a page, a line in docs/resources.md and a test that runs the laws", async () => {
+    const types = await loadResourceTypes();
+    const files = [...types.keys()].map((type) => type.replaceAll("_", "-")).toSorted();
+    const defined = sourceFiles("lib/state/resources").filter((file) =>
+      file.text.includes("defineResourceType<"),
+    );
+    expect(defined.map((file) => basename(file.path, ".ts")).toSorted()).toEqual(files);
+    expect(listFiles("docs/resources").toSorted()).toEqual(files.map((file) => `docs/resources/${file}.md`));
+    expect(
+      [...(readText("docs/resources.md") ?? "").matchAll(/\]\(resources\/(.+?)\.md\)/g)].map(
+        ([, file]) => file,
+      ),
+    ).toEqual(files);
+    const unproved = files.filter(
+      (file) => !readText(`test/state/resources/${file}.test.ts`)?.includes("describeLaws("),
+    );
+    expect(unproved).toEqual([]);
   });
 
-  it("on properties: the section of a resource type lists exactly those of its schema", async () => {
-    const { resourceTypes } = (await load("lib/state/resources/index.ts")) as {
-      resourceTypes?: ResourceTypes;
-    };
-    for (const [type, { schema }] of resourceTypes ?? []) {
+  it("on properties: the page of a resource type lists exactly those of its schema", async () => {
+    for (const [type, { schema }] of await loadResourceTypes()) {
       const { properties } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
-      const listed = [...sectionText("docs/resources.md", type).matchAll(/^\| `(\w+)`/gm)].map(
-        (match) => match[1],
-      );
+      const page = readText(`docs/resources/${type.replaceAll("_", "-")}.md`) ?? "";
+      const listed = [...page.matchAll(/^\| `(\w+)`/gm)].map((match) => match[1]);
       expect(listed, type).toEqual(Object.keys(properties ?? {}));
     }
   });
@@ -97,7 +105,10 @@ describe("the public names", () => {
   });
 });
 
-type ResourceTypes = ReadonlyMap<string, { schema: z.ZodType }>;
+async function loadResourceTypes(): Promise<ReadonlyMap<string, { schema: z.ZodType }>> {
+  const { resourceTypes } = await load("lib/state/resources/index.ts");
+  return resourceTypes as ReadonlyMap<string, { schema: z.ZodType }>;
+}
 
 interface EventDefinition {
   category: string;

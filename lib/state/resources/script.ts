@@ -65,7 +65,8 @@ export const scriptResourceType = defineResourceType<ScriptSpec>({
   triggeredOnly: (spec) => spec.check === undefined && spec.creates === undefined,
   check,
   apply: (spec, _changes, host, signal) => run(spec, host, signal),
-  fire: run,
+  triggers: ["run"],
+  fire: ({ spec }, host, signal) => run(spec, host, signal),
   capture(spec) {
     if (spec.undo === undefined) return null;
     const { run: _run, undo, ...rest } = spec;

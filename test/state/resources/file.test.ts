@@ -1,6 +1,32 @@
 import { describe, expect, test } from "vitest";
 import type { HostCommand } from "../../../lib/host/host.ts";
+import { describeLaws, text } from "../../support/laws.ts";
 import { createMachine, declare, StateFixture } from "../../support/state-fixture.ts";
+
+describeLaws({
+  "a new file": {
+    definition: { type: "file", path: "/work/file", content: "token=hunter2\n", mode: "0640" },
+    breakIt: (host) => host.files.setAttributes("/work/file", { mode: 0o666 }),
+    secret: "hunter2",
+  },
+  "a file that was different": {
+    definition: { type: "file", path: "/work/file", content: "token=hunter2\n", mode: "0640" },
+    prepare: (host) => host.files.writeFile("/work/file", text("token=old\n"), { mode: 0o604 }),
+    breakIt: (host) => host.files.writeFile("/work/file", text("token=bad\n"), {}),
+    secret: "hunter2",
+  },
+  "a binary file that took the place of a link": {
+    definition: { type: "file", path: "/work/file", content_base64: "AAEC/w==", force: true },
+    prepare: (host) => host.files.makeSymlink("/work/file", "elsewhere"),
+    breakIt: (host) => host.files.removeFile("/work/file"),
+    secret: "AAEC",
+  },
+  "a file that is not wanted": {
+    definition: { type: "file", path: "/work/file", ensure: "absent" },
+    prepare: (host) => host.files.writeFile("/work/file", text("old\n"), { mode: 0o600 }),
+    breakIt: (host) => host.files.writeFile("/work/file", text("back\n"), {}),
+  },
+});
 
 const file = (more: object) => declare([{ id: "f", type: "file", path: "/conf", ...more }]);
 

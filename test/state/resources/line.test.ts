@@ -1,5 +1,24 @@
 import { describe, expect, test } from "vitest";
+import { describeLaws, text } from "../../support/laws.ts";
 import { declare, outcomes, StateFixture } from "../../support/state-fixture.ts";
+
+describeLaws({
+  "a new line in a new file": {
+    definition: { id: "password", type: "line", path: "/work/conf", line: "password=hunter2", create: true },
+    breakIt: (host) => host.files.writeFile("/work/conf", text(""), {}),
+    secret: "hunter2",
+  },
+  "a line in the place of another": {
+    definition: { type: "line", path: "/work/conf", line: "port=2222 *", match: ["port=*", "#port=*"] },
+    prepare: (host) => host.files.writeFile("/work/conf", text("a=1\n#port=22\nb=2\n"), { mode: 0o644 }),
+    breakIt: (host) => host.files.writeFile("/work/conf", text("a=1\nport=23\nb=2\n"), {}),
+  },
+  "a line that is not wanted": {
+    definition: { type: "line", path: "/work/conf", line: "bad=1", ensure: "absent" },
+    prepare: (host) => host.files.writeFile("/work/conf", text("a=1\nbad=1\n"), { mode: 0o644 }),
+    breakIt: (host) => host.files.writeFile("/work/conf", text("bad=1\na=1\n"), {}),
+  },
+});
 
 const path = "/etc.conf";
 const line = (more: object) => declare([{ id: "l", type: "line", path, ...more }]);

@@ -6,7 +6,32 @@ import { systemClock } from "../../../lib/clock.ts";
 import { LocalHost } from "../../../lib/host/local-host.ts";
 import type { JsonObject } from "../../../lib/internal/json.ts";
 import { runState, type StateRunResult } from "../../../lib/state/engine.ts";
+import { describeLaws } from "../../support/laws.ts";
 import { declare, StateFixture } from "../../support/state-fixture.ts";
+
+describeLaws({
+  "a script with a check": {
+    definition: {
+      id: "done",
+      type: "script",
+      run: "touch work/done # hunter2",
+      check: "test -e work/done # hunter2",
+      undo: "rm work/done",
+    },
+    breakIt: (host) => host.files.removeFile("/work/done"),
+    secret: "hunter2",
+  },
+  "a script that creates a path": {
+    definition: {
+      id: "done",
+      type: "script",
+      run: ["/bin/sh", "-c", "touch work/done"],
+      creates: "/work/done",
+      undo: "rm work/done",
+    },
+    breakIt: (host) => host.files.removeFile("/work/done"),
+  },
+});
 
 let folder: string;
 beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), "fleetwright-script-"))));
