@@ -21,7 +21,7 @@ const features = {
   discovery: ["agents"],
   assignments: ["modules", "agents"],
   operations: ["assignments", "modules", "secrets", "agents", "maintenance"],
-  drift: ["operations", "agents"],
+  drift: ["operations", "assignments", "agents"],
   rollouts: ["operations", "assignments", "agents"],
   notifications: ["agents", "maintenance"],
 };
@@ -173,7 +173,9 @@ export default {
       name: "ports-are-promises",
       comment: "A port that pulls in code forces it on every implementation; types cost nothing.",
       severity: "error",
-      from: { path: "^lib/(storage/storage|transport/transport|host/host|crypto/crypto|schedules/cron)\\.ts$" },
+      from: {
+        path: "^lib/(storage/storage|transport/transport|host/host|crypto/crypto|schedules/cron)\\.ts$",
+      },
       to: { pathNot: "^lib/errors\\.ts$", dependencyTypesNot: ["type-only"] },
     },
     {

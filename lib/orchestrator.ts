@@ -124,6 +124,7 @@ export class Orchestrator {
       await this.operations.start(openRollouts > 0);
       this.#ends.push(() => this.rollouts.stop());
       await this.rollouts.start();
+      this.#ends.push(() => this.drift.stop());
       this.#ends.push(this.audit.keepRetention());
       const handlers = createAgentTraffic(this.#context, this);
       await transport.start({ clock, crypto, logger, signer: identity.signer }, handlers);

@@ -22,28 +22,19 @@ import type { AgentMessage, MessageOf, OrchestratorMessage } from "../wire/messa
 import type { ResolvedResource } from "../state/resource.ts";
 import { cancelled, offline, rejected, unheard } from "./conclusions.ts";
 import type { OperationDocument } from "./documents.ts";
+import { Lanes } from "./lanes.ts";
 import { isOpen, type OperationStore } from "./operation-store.ts";
 import type { Outcome, OutcomeRecorder } from "./outcomes.ts";
 import type { Snapshots } from "./snapshots.ts";
 
 type Operation = Readonly<OperationDocument>;
 
-/** The work of one agent. */
-interface Lane {
-  /** Ids that wait, oldest first. */
-  queue: string[];
-  running: { operationId: string; commandId: string | null; deadline: Timer } | null;
-  /** Whether the next is being taken right now, and whether somebody asked for that since it began. */
-  taking: boolean;
-  asked: boolean;
-}
-
 export class Dispatcher {
   readonly #context: Context;
   readonly #store: OperationStore;
   readonly #snapshots: Snapshots;
   readonly #outcomes: OutcomeRecorder;
-  readonly #lanes = new Map<string, Lane>();
+  readonly #lanes = new Lanes();
   readonly #expiries = new Map<string, Timer>();
   readonly #work: BackgroundWork;
   #stopped = false;
@@ -80,7 +71,7 @@ export class Dispatcher {
 
   async #endReturn(): Promise<void> {
     this.#returning = false;
-    for (const nodeId of this.#lanes.keys()) this.#work.do(() => this.#takeNext(nodeId));
+    for (const nodeId of this.#lanes.waiting()) this.#work.do(() => this.#takeNext(nodeId));
   }
 
   /** Stops sending and waits for what is being written. Open operations are taken up at the next start. */
@@ -92,7 +83,7 @@ export class Dispatcher {
   /** Puts a stored operation in line for its agent. */
   enqueue(operation: Operation): void {
     const { operation_id, node_id, queue_until } = operation;
-    this.#lane(node_id).queue.push(operation_id);
+    this.#lanes.of(node_id).queue.push(operation_id);
     if (queue_until !== undefined) {
       const waitMs = queue_until - this.#context.clock.now();
       const expire = (): Promise<unknown> => this.#end(operation_id, offline);
@@ -108,7 +99,8 @@ export class Dispatcher {
 
   /** An agent may not be given work any more: what waits for it ends. */
   dismissed(nodeId: string): void {
-    for (const operationId of this.#lane(nodeId).queue) this.#work.do(() => this.#end(operationId, rejected));
+    for (const operationId of this.#lanes.of(nodeId).queue)
+      this.#work.do(() => this.#end(operationId, rejected));
   }
 
   /** Ends an operation that still waits; false where it does not. */
@@ -124,7 +116,7 @@ export class Dispatcher {
 
   /** An agent took a command or refused it. */
   async reply(nodeId: string, message: MessageOf<AgentMessage, "reply">): Promise<void> {
-    const running = this.#lane(nodeId).running;
+    const running = this.#lanes.of(nodeId).running;
     if (!message.error || !running || running.commandId !== message.id) return;
     await this.#end(running.operationId, { status: "failed", error: message.error });
   }
@@ -153,7 +145,7 @@ export class Dispatcher {
   }
 
   async #resume(nodeId: string): Promise<void> {
-    const { running } = this.#lane(nodeId);
+    const { running } = this.#lanes.of(nodeId);
     const operation = running && (await this.#store.find(running.operationId));
     if (operation?.status === "running") await this.#command(operation);
     await this.#takeNext(nodeId);
@@ -161,7 +153,7 @@ export class Dispatcher {
 
   /** Starts the oldest that waits. Of an agent that is away, those that may wait go on waiting, and the others end. */
   async #takeNext(nodeId: string): Promise<void> {
-    const lane = this.#lane(nodeId);
+    const lane = this.#lanes.of(nodeId);
     lane.asked = true;
     if (lane.taking) return;
     lane.taking = true;
@@ -224,7 +216,7 @@ export class Dispatcher {
     // A clock that was set back while the process was away must not make the wait longer than it is at the start.
     const waitMs = Math.min(deadline_at - this.#context.clock.now(), this.#longestMs(operation));
     const deadline = this.#work.after(waitMs, () => this.#end(operation_id, unheard));
-    this.#lane(node_id).running = { operationId: operation_id, commandId: null, deadline };
+    this.#lanes.of(node_id).running = { operationId: operation_id, commandId: null, deadline };
   }
 
   /** How long an operation may take until its result is no longer awaited. */
@@ -233,7 +225,7 @@ export class Dispatcher {
   }
 
   async #command(operation: Operation): Promise<void> {
-    const { running } = this.#lane(operation.node_id);
+    const { running } = this.#lanes.of(operation.node_id);
     const { kind, operation_id, timeout_seconds, allow_empty, deadline_at = 0 } = operation;
     const command = {
       id: this.#context.ids.next(),
@@ -262,7 +254,7 @@ export class Dispatcher {
     const { operation, changed } = await this.#outcomes.record(operationId, outcome);
     if (isOpen(operation)) return changed;
     this.#leaveQueue(operation.node_id, operationId);
-    const lane = this.#lane(operation.node_id);
+    const lane = this.#lanes.of(operation.node_id);
     if (lane.running?.operationId === operationId) {
       lane.running.deadline.cancel();
       lane.running = null;
@@ -274,7 +266,7 @@ export class Dispatcher {
   #leaveQueue(nodeId: string, operationId: string): void {
     this.#expiries.get(operationId)?.cancel();
     this.#expiries.delete(operationId);
-    const lane = this.#lane(nodeId);
+    const lane = this.#lanes.of(nodeId);
     lane.queue = lane.queue.filter((id) => id !== operationId);
   }
 
@@ -292,14 +284,6 @@ export class Dispatcher {
       if (!isOrchestratorError(error, "AGENT_OFFLINE")) throw error;
       this.#context.logger.debug("A message could not be sent.", { node_id: nodeId, type: message.type });
     }
-  }
-
-  #lane(nodeId: string): Lane {
-    const known = this.#lanes.get(nodeId);
-    if (known) return known;
-    const lane: Lane = { queue: [], running: null, taking: false, asked: false };
-    this.#lanes.set(nodeId, lane);
-    return lane;
   }
 }
 

@@ -18,7 +18,7 @@ export interface OperationRequest {
   queueSeconds?: number | undefined;
   assignment?: string;
   rolloutId?: string;
-  /** What else is written in the step that makes it, or them, by their ids; `events` replaces those of requests. */
+  /** What else is written in the step that makes it, or them, by their ids. */
   change?: (operationIds: readonly string[]) => OperationChange;
 }
 
@@ -50,12 +50,16 @@ export async function toDocument(
   };
 }
 
-export function requestedEvent(operation: Readonly<OperationDocument>): EventInput {
+/** What tells of a new operation; of a check, its own feature tells. */
+export function requestedEvent(operation: Readonly<OperationDocument>): EventInput[] {
+  if (operation.kind === "check") return [];
   const subject = operationSubject(operation)!;
-  return {
-    type: "operation.requested",
-    target: subject,
-    summary: `${subject.name} was requested`,
-    metadata: { node_id: operation.node_id, modules: operation.modules },
-  };
+  return [
+    {
+      type: "operation.requested",
+      target: subject,
+      summary: `${subject.name} was requested`,
+      metadata: { node_id: operation.node_id, modules: operation.modules },
+    },
+  ];
 }

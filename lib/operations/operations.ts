@@ -181,7 +181,7 @@ export class Operations {
     const added = change?.(operations.map(({ operation_id }) => operation_id)) ?? {};
     await this.#store.create(caller, operations, {
       ...added,
-      events: added.events ?? operations.map(requestedEvent),
+      events: [...operations.flatMap(requestedEvent), ...(added.events ?? [])],
     });
     for (const operation of operations) this.#dispatcher.enqueue(operation);
     return operations;

@@ -46,7 +46,7 @@ export async function createScene(
   });
   const agents: SceneAgent[] = [];
   for (let at = 0; at < count; at += 1) {
-    const agent = await connectScriptedAgent(test);
+    const agent = await connectScriptedAgent(test, undefined, clock);
     const { nodeId: node_id, keys } = agent;
     const name = `a${at + 1}`;
     await test.orchestrator.agents.setStatus(systemCaller, { node_id, status: "approved", name });
