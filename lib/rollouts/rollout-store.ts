@@ -15,6 +15,8 @@ import { rolloutStatusSchema } from "./schemas.ts";
 export interface RolloutChange {
   rollout: RolloutDocument;
   event?: EventInput | undefined;
+  /** What else is written in the same step. */
+  writes?: readonly Write[];
 }
 
 export class RolloutStore {
@@ -35,8 +37,7 @@ export class RolloutStore {
   async write(
     caller: Caller,
     before: StoredDocument<RolloutDocument> | null,
-    { rollout, event }: RolloutChange,
-    writes: readonly Write[] = [],
+    { rollout, event, writes = [] }: RolloutChange,
   ): Promise<void> {
     await this.#context.commit(caller, [toPut(before, rollout), ...writes], ...(event ? [event] : []));
   }

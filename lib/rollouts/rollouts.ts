@@ -42,6 +42,13 @@ interface Beginning {
   writes?: readonly Write[];
 }
 
+/** What a verb makes of a rollout. */
+interface Transition {
+  permission: Permission;
+  from: readonly Rollout["status"][];
+  change: (rollout: Readonly<RolloutDocument>) => RolloutChange;
+}
+
 /** Assignments carried out on every agent that they match at the time of the call. */
 export class Rollouts {
   readonly #context: Context;
@@ -124,12 +131,16 @@ export class Rollouts {
    * @throws {OrchestratorError} `NOT_FOUND`; `INVALID_TRANSITION` where it is not running.
    */
   pause(caller: Caller, input: z.input<typeof rolloutIdInput>): Promise<RolloutDetail> {
-    return this.#change(caller, input, { permission: "rollouts.pause", from: ["running"] }, (rollout) => ({
-      rollout: { ...rollout, status: "paused" },
-      event: rolloutEvent("rollout.paused", rollout, {
-        summary: `The rollout of ${rollout.assignment} was paused`,
+    return this.#change(caller, input, {
+      permission: "rollouts.pause",
+      from: ["running"],
+      change: (rollout) => ({
+        rollout: { ...rollout, status: "paused" },
+        event: rolloutEvent("rollout.paused", rollout, {
+          summary: `The rollout of ${rollout.assignment} was paused`,
+        }),
       }),
-    }));
+    });
   }
 
   /**
@@ -138,12 +149,16 @@ export class Rollouts {
    * @throws {OrchestratorError} `NOT_FOUND`; `INVALID_TRANSITION` where it is not paused.
    */
   resume(caller: Caller, input: z.input<typeof rolloutIdInput>): Promise<RolloutDetail> {
-    return this.#change(caller, input, { permission: "rollouts.resume", from: ["paused"] }, (rollout) => ({
-      rollout: { ...rollout, status: "running" },
-      event: rolloutEvent("rollout.resumed", rollout, {
-        summary: `The rollout of ${rollout.assignment} was resumed`,
+    return this.#change(caller, input, {
+      permission: "rollouts.resume",
+      from: ["paused"],
+      change: (rollout) => ({
+        rollout: { ...rollout, status: "running" },
+        event: rolloutEvent("rollout.resumed", rollout, {
+          summary: `The rollout of ${rollout.assignment} was resumed`,
+        }),
       }),
-    }));
+    });
   }
 
   /**
@@ -152,14 +167,17 @@ export class Rollouts {
    * @throws {OrchestratorError} `NOT_FOUND`; `INVALID_TRANSITION` where it has ended or is stopping.
    */
   cancel(caller: Caller, input: z.input<typeof rolloutIdInput>): Promise<RolloutDetail> {
-    const allowed = { permission: "rollouts.cancel", from: ["running", "paused"] } as const;
     const reason = `The rollout was cancelled by ${toSubject(caller).name}.`;
-    return this.#change(caller, input, allowed, (rollout) => ({
-      rollout: { ...rollout, status: "stopping", ending: "cancelled", reason },
-      event: rolloutEvent("rollout.cancelled", rollout, {
-        summary: `The rollout of ${rollout.assignment} was cancelled`,
+    return this.#change(caller, input, {
+      permission: "rollouts.cancel",
+      from: ["running", "paused"],
+      change: (rollout) => ({
+        rollout: { ...rollout, status: "stopping", ending: "cancelled", reason },
+        event: rolloutEvent("rollout.cancelled", rollout, {
+          summary: `The rollout of ${rollout.assignment} was cancelled`,
+        }),
       }),
-    }));
+    });
   }
 
   /**
@@ -221,7 +239,7 @@ export class Rollouts {
       summary: `${kind === "apply" ? "Applying" : "Planning"} ${assignment.name} on ${matched} agents was requested`,
       metadata: { trigger: rollout.trigger },
     });
-    await this.#store.write(caller, null, { rollout, event }, writes);
+    await this.#store.write(caller, null, { rollout, event, writes });
     const run = this.#run(rollout, targets);
     await run.goNow();
     return run;
@@ -249,13 +267,12 @@ export class Rollouts {
   async #change(
     caller: Caller,
     input: z.input<typeof rolloutIdInput>,
-    allowed: { permission: Permission; from: readonly Rollout["status"][] },
-    change: (rollout: Readonly<RolloutDocument>) => RolloutChange,
+    { permission, from, change }: Transition,
   ): Promise<RolloutDetail> {
-    await this.#context.authorize(caller, allowed.permission);
+    await this.#context.authorize(caller, permission);
     const { rollout_id } = parseInput(rolloutIdInput, input);
     await this.#store.update(caller, rollout_id, (rollout) => {
-      if (allowed.from.includes(rollout.status)) return change(rollout);
+      if (from.includes(rollout.status)) return change(rollout);
       throw new OrchestratorError("INVALID_TRANSITION", { message: `The rollout is ${rollout.status}.` });
     });
     await this.#runs.get(rollout_id)?.goNow();

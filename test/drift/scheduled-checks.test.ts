@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { systemCaller } from "fleetwright";
 import type { DriftRecord, ResourceResult } from "fleetwright";
-import { createTestOrchestrator, FakeClock } from "fleetwright/testing";
+import type { FakeClock } from "fleetwright/testing";
+import { createTestOrchestrator } from "fleetwright/testing";
 import { msToMoment } from "../../lib/drift/scheduled-checks.ts";
 import { MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import { settle } from "../support/deferred.ts";

@@ -61,6 +61,20 @@ export function addAssignmentsCommands(program: Command, run: Run): void {
         );
       }),
     );
+  assignments
+    .command("remove <name>")
+    .description("remove an assignment; machines change with their next apply")
+    .action(
+      run(async (call, name: string) => {
+        await call.client.assignments.remove(name);
+        call.show(null, () => toLines([`${name} is removed.`]));
+      }),
+    );
+  addCreateCommand(assignments, run);
+  addRunCommands(assignments, run);
+}
+
+function addCreateCommand(assignments: Command, run: Run): void {
   const create = assignments
     .command("create <name>")
     .description("assign modules to every agent that a selector matches")
@@ -76,15 +90,9 @@ export function addAssignmentsCommands(program: Command, run: Run): void {
       call.show(assignment, () => toLines([`Agents that ${name} matches: ${assignment.matches}`]));
     }),
   );
-  assignments
-    .command("remove <name>")
-    .description("remove an assignment; machines change with their next apply")
-    .action(
-      run(async (call, name: string) => {
-        await call.client.assignments.remove(name);
-        call.show(null, () => toLines([`${name} is removed.`]));
-      }),
-    );
+}
+
+function addRunCommands(assignments: Command, run: Run): void {
   assignments
     .command("plan <name>")
     .description("plan on every agent that an assignment matches")

@@ -34,6 +34,9 @@ async function serve(call: CommandCall, flags: ServerFlags): Promise<void> {
     storage: new FileStorage({ folder: dataDir, clock: systemClock, logger }),
     adminPublicKeys: [...settings.adminPublicKeys, ...readAdminKeys(dataDir)],
     trustedProxies: settings.trustedProxies,
+    driftIntervalSeconds: settings.driftIntervalSeconds,
+    driftConcurrency: settings.driftConcurrency,
+    rolloutConcurrency: settings.rolloutConcurrency,
     logger,
     listen: { host, port, allowInsecure: settings.allowInsecure, ...(tls && { tls }) },
   });
