@@ -54,6 +54,10 @@ export class Context {
   };
   /** Whether a window keeps an agent from being changed by itself now; set by the feature that knows windows. */
   isFrozen: (nodeId: string) => Promise<boolean> = () => Promise.resolve(false);
+  /** Whether the session of a caller still lives; set by the access feature. */
+  isSignedIn: (caller: Caller) => Promise<boolean> = () => {
+    throw new Error("The access feature must be built first.");
+  };
   readonly #listeners = new Set<EventListener>();
   #identity: Signer | null = null;
 

@@ -6,6 +6,7 @@ import { assignmentProcedures } from "./procedures/assignments.ts";
 import { auditProcedures } from "./procedures/audit.ts";
 import { backupProcedures } from "./procedures/backups.ts";
 import { procedure, route, t } from "./procedures/builder.ts";
+import { eventProcedures } from "./procedures/events.ts";
 import { moduleProcedures } from "./procedures/modules.ts";
 import { rolloutProcedures } from "./procedures/rollouts.ts";
 import { driftProcedures, operationProcedures, stateProcedures } from "./procedures/state.ts";
@@ -27,6 +28,7 @@ export const appRouter = t.router({
   state: stateProcedures,
   operations: operationProcedures,
   drift: driftProcedures,
+  events: eventProcedures,
   backups: backupProcedures,
   audit: auditProcedures,
 });

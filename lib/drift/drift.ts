@@ -50,7 +50,7 @@ export class Drift {
     features.operations.onEnd("check", async (operation) =>
       concludeCheck(context, operation, await features.operations.stateOf(operation.node_id)),
     );
-    features.operations.watch((operation) => this.#note(operation));
+    features.operations.store.watch((operation) => this.#note(operation));
     features.agents.watch({
       available: (nodeId) => this.#scheduled.add(nodeId),
       dismissed: (nodeId) => this.#scheduled.remove(nodeId),

@@ -91,7 +91,7 @@ export class DriftEnforcement {
 
   async #apply({ check, baseline, assignment }: Cause, state: State, next: Enforcement): Promise<void> {
     const { node_id, agent_name } = check;
-    const applied = await this.#operations.find(baseline.operation_id);
+    const applied = await this.#operations.store.find(baseline.operation_id);
     await this.#operations.request(systemCaller, {
       kind: "apply",
       nodeId: node_id,

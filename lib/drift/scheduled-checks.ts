@@ -89,7 +89,7 @@ export class ScheduledChecks {
     try {
       const operationId = await this.#parts.begin(nodeId);
       this.#running.set(operationId, nodeId);
-      const operation = await this.#parts.operations.find(operationId);
+      const operation = await this.#parts.operations.store.find(operationId);
       // It may have ended before it was known here that it runs.
       if (operation?.status !== "queued" && operation?.status !== "running")
         this.#running.delete(operationId);

@@ -22,9 +22,10 @@ import type { AgentMessage, MessageOf, OrchestratorMessage } from "../wire/messa
 import type { ResolvedResource } from "../state/resource.ts";
 import { cancelled, offline, rejected, unheard } from "./conclusions.ts";
 import type { OperationDocument } from "./documents.ts";
-import { Lanes } from "./lanes.ts";
+import { Lanes, noticeMs, returnMs } from "./lanes.ts";
 import { isOpen, type OperationStore } from "./operation-store.ts";
 import type { Outcome, OutcomeRecorder } from "./outcomes.ts";
+import type { ProgressFeeds } from "./progress-feeds.ts";
 import type { Snapshots } from "./snapshots.ts";
 
 type Operation = Readonly<OperationDocument>;
@@ -34,6 +35,7 @@ export class Dispatcher {
   readonly #store: OperationStore;
   readonly #snapshots: Snapshots;
   readonly #outcomes: OutcomeRecorder;
+  readonly #feeds: ProgressFeeds;
   readonly #lanes = new Lanes();
   readonly #expiries = new Map<string, Timer>();
   readonly #work: BackgroundWork;
@@ -43,20 +45,17 @@ export class Dispatcher {
 
   constructor(
     context: Context,
-    parts: { store: OperationStore; snapshots: Snapshots; outcomes: OutcomeRecorder },
+    parts: { store: OperationStore; snapshots: Snapshots; outcomes: OutcomeRecorder; feeds: ProgressFeeds },
   ) {
     this.#context = context;
     this.#store = parts.store;
     this.#snapshots = parts.snapshots;
     this.#outcomes = parts.outcomes;
+    this.#feeds = parts.feeds;
     this.#work = new BackgroundWork(context);
   }
 
-  /**
-   * Takes up what was open when the process ended. Until agents had time to come back, none counts as away.
-   *
-   * @param expectsMore - Whether more will be begun that was asked for before.
-   */
+  /** Takes up what was open. Until agents had time to come back, none counts as away; `expectsMore` of what others take up. */
   async recover(expectsMore: boolean): Promise<void> {
     this.#returning = true;
     let isAwaited = expectsMore;
@@ -119,6 +118,16 @@ export class Dispatcher {
     const running = this.#lanes.of(nodeId).running;
     if (!message.error || !running || running.commandId !== message.id) return;
     await this.#end(running.operationId, { status: "failed", error: message.error });
+  }
+
+  /** An agent tells what it has done so far of the operation that it was given; of any other it has nothing to tell. */
+  progress(nodeId: string, message: MessageOf<AgentMessage, "progress" | "output">): void {
+    if (this.#lanes.of(nodeId).running?.operationId !== message.operation_id) return;
+    const step =
+      message.type === "progress"
+        ? ({ type: "resources", resources: message.results } as const)
+        : ({ type: "output", output: message.output } as const);
+    this.#feeds.push(message.operation_id, step);
   }
 
   /**
@@ -201,6 +210,7 @@ export class Dispatcher {
     this.#leaveQueue(operation.node_id, operation.operation_id);
     if (!changed) return;
     this.#await(begun);
+    this.#feeds.push(begun.operation_id, { type: "operation", operation: begun });
     try {
       await this.#command(begun);
     } catch (error) {
@@ -286,9 +296,3 @@ export class Dispatcher {
     }
   }
 }
-
-/** How long agents have to come back after a start: they try again after a minute at most. */
-const returnMs = 90_000;
-
-/** How long an acknowledgement or a cancel counts. */
-const noticeMs = 60_000;

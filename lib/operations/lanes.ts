@@ -1,5 +1,11 @@
 import type { Timer } from "../clock.ts";
 
+/** How long agents have to come back after a start: they try again after a minute at most. */
+export const returnMs = 90_000;
+
+/** How long an acknowledgement or a cancel counts. */
+export const noticeMs = 60_000;
+
 /** The work of one agent: one operation at a time. */
 export interface Lane {
   /** Ids that wait, oldest first. */

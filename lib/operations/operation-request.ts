@@ -1,8 +1,9 @@
 import { toSubject, type Caller } from "../access/caller.ts";
 import type { Context, EventInput } from "../context.ts";
+import { OrchestratorError } from "../errors.ts";
 import type { ResolvedResource } from "../state/resource.ts";
 import { countOutcomes } from "../state/result.ts";
-import type { OperationDocument } from "./documents.ts";
+import type { AgentStateDocument, OperationDocument } from "./documents.ts";
 import { operationSubject, type OperationChange } from "./operation-store.ts";
 import type { Snapshots } from "./snapshots.ts";
 
@@ -48,6 +49,16 @@ export async function toDocument(
     allow_empty: request.allowEmpty ?? false,
     ...(queueSeconds !== undefined && { queue_until: now + queueSeconds * 1000 }),
   };
+}
+
+/** An apply that would take away all there is must be asked for in so many words. */
+export function requireSomething(
+  { allow_empty }: { allow_empty?: boolean | undefined },
+  desired: OperationRequest["desired"],
+  state: Readonly<AgentStateDocument> | null,
+): void {
+  if (desired.resources.length > 0 || allow_empty === true) return;
+  if ((state?.last_apply.resource_count ?? 0) > 0) throw new OrchestratorError("EMPTY_DESIRED_STATE");
 }
 
 /** What tells of a new operation; of a check, its own feature tells. */

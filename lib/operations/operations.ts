@@ -7,18 +7,22 @@ import type { Context } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { Page } from "../internal/common-schemas.ts";
 import { parseInput } from "../internal/parse-input.ts";
+import type { Tracked } from "../internal/stream-window.ts";
+import type { Streams } from "../access/streams.ts";
 import type { Modules } from "../modules/modules.ts";
 import type { ResolvedResource } from "../state/resource.ts";
 import { believe } from "./believed-state.ts";
-import { DesiredStates, type DesiredReader, type DesiredState } from "./desired-state.ts";
+import { DesiredStates, type DesiredReader } from "./desired-state.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import type { AgentStateDocument, OperationDocument } from "./documents.ts";
 import { listOperations } from "./operation-list.ts";
-import { requestedEvent, toDocument, type OperationRequest } from "./operation-request.ts";
+import { requestedEvent, requireSomething, toDocument, type OperationRequest } from "./operation-request.ts";
 import { loadReport } from "./operation-results.ts";
-import { isOpen, operationSubject, OperationStore, type OperationWatcher } from "./operation-store.ts";
+import type { OperationParts } from "./operation-parts.ts";
+import { isOpen, operationSubject, OperationStore } from "./operation-store.ts";
 import { toOperation } from "./operation-view.ts";
 import { OutcomeRecorder, type Completion } from "./outcomes.ts";
+import { ProgressFeeds } from "./progress-feeds.ts";
 import {
   applyInput,
   listAgentOperationsInput,
@@ -30,9 +34,12 @@ import {
   type Operation,
   type OperationDetail,
   type OperationOutputList,
+  type OperationWatchItem,
+  watchOperationInput,
 } from "./schemas.ts";
 import { agentIdInput } from "../agents/schemas.ts";
 import { Snapshots } from "./snapshots.ts";
+import { watchOperation } from "./watch.ts";
 
 const defaultWaitSeconds = 30;
 const defaultQueueSeconds = 3600;
@@ -46,24 +53,32 @@ export class Operations {
   readonly #snapshots: Snapshots;
   readonly #outcomes: OutcomeRecorder;
   readonly #dispatcher: Dispatcher;
+  readonly #parts: OperationParts;
 
-  constructor(context: Context, features: { agents: Agents; assignments: Assignments; modules: Modules }) {
+  constructor(
+    context: Context,
+    features: { agents: Agents; assignments: Assignments; modules: Modules; streams: Streams },
+  ) {
     this.#context = context;
     this.#agents = features.agents;
     this.#desired = new DesiredStates(features);
     this.#store = new OperationStore(context);
     this.#snapshots = new Snapshots(context);
-    this.#outcomes = new OutcomeRecorder(context, this.#store);
-    this.#dispatcher = new Dispatcher(context, {
-      store: this.#store,
-      snapshots: this.#snapshots,
-      outcomes: this.#outcomes,
-    });
+    const feeds = new ProgressFeeds();
+    this.#outcomes = new OutcomeRecorder(context, { store: this.#store, feeds });
+    const [store, snapshots, outcomes] = [this.#store, this.#snapshots, this.#outcomes];
+    this.#parts = { context, store, snapshots, outcomes, feeds, streams: features.streams };
+    this.#dispatcher = new Dispatcher(context, this.#parts);
     features.agents.watch({
       available: (nodeId) => this.#dispatcher.available(nodeId),
       dismissed: (nodeId) => this.#dispatcher.dismissed(nodeId),
       forget: (nodeId) => [{ kind: "delete", collection: "agent_states", key: nodeId }],
     });
+  }
+
+  /** Operations as they are kept, for features that follow those they made. */
+  get store(): OperationStore {
+    return this.#store;
   }
 
   /** What agents say about operations; the orchestrator hands it what the transport hears. */
@@ -127,12 +142,27 @@ export class Operations {
     return { operation_id, truncated: output.some((part) => part.truncated), output };
   }
 
+  /**
+   * Tells how an operation goes on: first the operation as it stands, then each resource as it is done and, to those who may
+   * read it, what scripts print; `ended` comes last. Who comes later is told all of it. The stream ends with the session.
+   *
+   * @throws {OrchestratorError} `NOT_FOUND`; `RATE_LIMITED` where the session holds 32 streams open already.
+   */
+  async *watch(
+    caller: Caller,
+    input: z.input<typeof watchOperationInput>,
+    signal?: AbortSignal,
+  ): AsyncGenerator<Tracked<OperationWatchItem>, void> {
+    const { operation_id: operationId } = parseInput(watchOperationInput, input);
+    yield* watchOperation(this.#parts, { caller, operationId }, signal);
+  }
+
   /** Tells what is believed of a machine: what the newest apply left, against what is desired now. */
   async believed(caller: Caller, input: z.input<typeof agentIdInput>): Promise<BelievedState> {
     await this.#context.authorize(caller, "state.believed");
     const { node_id } = parseInput(agentIdInput, input);
     const { resources } = await this.#desired.of(node_id);
-    return believe({ context: this.#context, store: this.#store }, node_id, resources);
+    return believe(this.#parts, node_id, resources);
   }
 
   /**
@@ -175,9 +205,8 @@ export class Operations {
     requests: readonly OperationRequest[],
     change?: OperationRequest["change"],
   ): Promise<Readonly<OperationDocument>[]> {
-    const parts = { context: this.#context, snapshots: this.#snapshots };
     const operations: OperationDocument[] = [];
-    for (const request of requests) operations.push(await toDocument(parts, caller, request));
+    for (const request of requests) operations.push(await toDocument(this.#parts, caller, request));
     const added = change?.(operations.map(({ operation_id }) => operation_id)) ?? {};
     await this.#store.create(caller, operations, {
       ...added,
@@ -190,26 +219,6 @@ export class Operations {
   /** Works out what machines are to be; see {@link DesiredReader}. */
   desiredReader(revisions: ReadonlyMap<string, number> = new Map()): DesiredReader {
     return this.#desired.reader(revisions);
-  }
-
-  /** Tells a watcher of every operation that is made or changed from now on, after it is on disk. */
-  watch(watcher: OperationWatcher): void {
-    this.#store.watch(watcher);
-  }
-
-  /** Ends an operation that still waits for its agent; false where it does not. */
-  withdraw(operationId: string): Promise<boolean> {
-    return this.#dispatcher.withdraw(operationId);
-  }
-
-  /** Every operation of a rollout. */
-  ofRollout(rolloutId: string): AsyncGenerator<Readonly<OperationDocument>> {
-    return this.#store.ofRollout(rolloutId);
-  }
-
-  /** Reads an operation; null where there is none. */
-  find(operationId: string): Promise<Readonly<OperationDocument> | null> {
-    return this.#store.find(operationId);
   }
 
   /** Waits until an operation has ended, or for a time, and returns it as it is then. */
@@ -254,7 +263,7 @@ export class Operations {
     if (!queue && !this.#context.transport.isConnected(input.node_id))
       throw new OrchestratorError("AGENT_OFFLINE");
     const desired = await this.#desired.of(input.node_id, input.modules);
-    if (kind === "apply") await this.#requireSomething(input, desired);
+    if (kind === "apply") requireSomething(input, desired, await this.stateOf(input.node_id));
     const { operation_id } = await this.request(caller, {
       kind,
       nodeId: agent.node_id,
@@ -265,13 +274,6 @@ export class Operations {
       queueSeconds: queue ? (input.expires_in_seconds ?? defaultQueueSeconds) : undefined,
     });
     return this.wait(operation_id, input.wait_seconds);
-  }
-
-  /** An apply that would take away all there is must be asked for in so many words. */
-  async #requireSomething(input: z.output<typeof applyInput>, desired: DesiredState): Promise<void> {
-    if (desired.resources.length > 0 || input.allow_empty === true) return;
-    const state = await this.stateOf(input.node_id);
-    if ((state?.last_apply.resource_count ?? 0) > 0) throw new OrchestratorError("EMPTY_DESIRED_STATE");
   }
 
   async #list(

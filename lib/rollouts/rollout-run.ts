@@ -82,7 +82,7 @@ export class RolloutRun {
 
   /** Counts what the operations that were there before came to; called before anything moves. */
   async recall(): Promise<void> {
-    const operations = this.#parts.operations.ofRollout(this.rolloutId);
+    const operations = this.#parts.operations.store.ofRollout(this.rolloutId);
     for await (const operation of operations) this.progress.note(operation, null);
     this.progress.refuse((await this.#parts.store.refusals(this.rolloutId)).length);
   }
@@ -252,8 +252,8 @@ export class RolloutRun {
     const { operations } = this.#parts;
     if (!this.#withdrawn && this.progress.open > 0) {
       const withdrawals: Promise<boolean>[] = [];
-      for await (const { operation_id, status } of operations.ofRollout(this.rolloutId)) {
-        if (status === "queued") withdrawals.push(operations.withdraw(operation_id));
+      for await (const { operation_id, status } of operations.store.ofRollout(this.rolloutId)) {
+        if (status === "queued") withdrawals.push(operations.dispatcher.withdraw(operation_id));
       }
       await Promise.all(withdrawals);
     }

@@ -78,7 +78,7 @@ export class Rollouts {
       isRunning: (name) =>
         [...this.#runs.values()].some(({ assignment, kind }) => assignment === name && kind === "apply"),
     });
-    features.operations.watch((after, before) => this.#note(after, before));
+    features.operations.store.watch((after, before) => this.#note(after, before));
   }
 
   /**
@@ -284,7 +284,7 @@ export class Rollouts {
     const run = this.#runs.get(rolloutId);
     const targets = run?.targets ?? (await loadTargets(this.#context, rollout.targets));
     const operations = new Map<string, Readonly<OperationDocument>>();
-    for await (const operation of this.#operations.ofRollout(rolloutId))
+    for await (const operation of this.#operations.store.ofRollout(rolloutId))
       operations.set(operation.node_id, operation);
     const refusals = await this.#store.refusals(rolloutId);
     const members = toMembers(rollout, targets, { operations, refusals });
