@@ -1,6 +1,5 @@
 import type { z } from "zod";
 import { toSubject, systemCaller, type Caller } from "../access/caller.ts";
-import type { Permission } from "../access/permissions.ts";
 import type { Agents } from "../agents/agents.ts";
 import type { AssignmentDocument } from "../assignments/documents.ts";
 import type { Assignments } from "../assignments/assignments.ts";
@@ -17,8 +16,9 @@ import type { RolloutDocument } from "./documents.ts";
 import { hasEnded, noCounts } from "./progress.ts";
 import { listRollouts } from "./rollout-list.ts";
 import { RolloutRun } from "./rollout-run.ts";
-import { rolloutEvent, RolloutStore, type RolloutChange } from "./rollout-store.ts";
+import { rolloutEvent, RolloutStore } from "./rollout-store.ts";
 import { ScheduledRollouts } from "./scheduled-rollouts.ts";
+import { cancelling, pausing, resuming, type Transition } from "./transitions.ts";
 import { toMembers, toRollout } from "./rollout-view.ts";
 import {
   listRolloutsInput,
@@ -40,13 +40,6 @@ interface Beginning {
   strategy?: RolloutStrategy | undefined;
   /** What else is written in the step that makes it. */
   writes?: readonly Write[];
-}
-
-/** What a verb makes of a rollout. */
-interface Transition {
-  permission: Permission;
-  from: readonly Rollout["status"][];
-  change: (rollout: Readonly<RolloutDocument>) => RolloutChange;
 }
 
 /** Assignments carried out on every agent that they match at the time of the call. */
@@ -131,16 +124,7 @@ export class Rollouts {
    * @throws {OrchestratorError} `NOT_FOUND`; `INVALID_TRANSITION` where it is not running.
    */
   pause(caller: Caller, input: z.input<typeof rolloutIdInput>): Promise<RolloutDetail> {
-    return this.#change(caller, input, {
-      permission: "rollouts.pause",
-      from: ["running"],
-      change: (rollout) => ({
-        rollout: { ...rollout, status: "paused" },
-        event: rolloutEvent("rollout.paused", rollout, {
-          summary: `The rollout of ${rollout.assignment} was paused`,
-        }),
-      }),
-    });
+    return this.#change(caller, input, pausing);
   }
 
   /**
@@ -149,16 +133,7 @@ export class Rollouts {
    * @throws {OrchestratorError} `NOT_FOUND`; `INVALID_TRANSITION` where it is not paused.
    */
   resume(caller: Caller, input: z.input<typeof rolloutIdInput>): Promise<RolloutDetail> {
-    return this.#change(caller, input, {
-      permission: "rollouts.resume",
-      from: ["paused"],
-      change: (rollout) => ({
-        rollout: { ...rollout, status: "running" },
-        event: rolloutEvent("rollout.resumed", rollout, {
-          summary: `The rollout of ${rollout.assignment} was resumed`,
-        }),
-      }),
-    });
+    return this.#change(caller, input, resuming);
   }
 
   /**
@@ -167,17 +142,7 @@ export class Rollouts {
    * @throws {OrchestratorError} `NOT_FOUND`; `INVALID_TRANSITION` where it has ended or is stopping.
    */
   cancel(caller: Caller, input: z.input<typeof rolloutIdInput>): Promise<RolloutDetail> {
-    const reason = `The rollout was cancelled by ${toSubject(caller).name}.`;
-    return this.#change(caller, input, {
-      permission: "rollouts.cancel",
-      from: ["running", "paused"],
-      change: (rollout) => ({
-        rollout: { ...rollout, status: "stopping", ending: "cancelled", reason },
-        event: rolloutEvent("rollout.cancelled", rollout, {
-          summary: `The rollout of ${rollout.assignment} was cancelled`,
-        }),
-      }),
-    });
+    return this.#change(caller, input, cancelling(toSubject(caller).name));
   }
 
   /**
