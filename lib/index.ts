@@ -65,7 +65,10 @@ export type {
   OperationStatus,
   OperationWatchItem,
 } from "./operations/schemas.ts";
-export type { Rollout } from "./rollouts/schemas.ts";
+export type { Rollout, RolloutDetail, RolloutStatus } from "./rollouts/schemas.ts";
+export type { RolloutStrategy } from "./assignments/schemas.ts";
+export type { Cron, Schedule } from "./schedules/cron.ts";
+export { cronerCron } from "./schedules/croner-cron.ts";
 export type { Status } from "./status/schemas.ts";
 export type { Change, Counts, ResourceResult } from "./state/result.ts";
 

@@ -2,6 +2,8 @@ import { systemClock, type Clock } from "./clock.ts";
 import type { Crypto } from "./crypto/crypto.ts";
 import { nodeCrypto } from "./crypto/node-crypto.ts";
 import { silentLogger, type Logger } from "./logger.ts";
+import type { Cron } from "./schedules/cron.ts";
+import { cronerCron } from "./schedules/croner-cron.ts";
 import type { Storage } from "./storage/storage.ts";
 import type { Transport } from "./transport/transport.ts";
 
@@ -31,10 +33,18 @@ export interface OrchestratorOptions {
   operationGraceSeconds?: number;
   /** Days for which operations, their results and drift records are kept after they ended, at least 1. Default 90. */
   operationRetentionDays?: number;
+  /** Operations of one rollout that are open at once, 1-10,000. Default 500. */
+  rolloutConcurrency?: number;
+  /** Seconds from one drift check of an agent to the next, 300-2,592,000; 0 = none by itself. Default 3,600. */
+  driftIntervalSeconds?: number;
+  /** Drift checks that go on at once, 1-1,000, of those that are made by themselves. Default 8. */
+  driftConcurrency?: number;
   /** Time, injected by tests. Default the process's clock. */
   clock?: Clock;
   /** Cryptography. Default Node's. */
   crypto?: Crypto;
+  /** Works out when schedules are due. Default croner. */
+  cron?: Cron;
   /** Where the orchestrator reports what goes on inside. Default nowhere. */
   logger?: Logger;
 }
@@ -57,8 +67,12 @@ export function resolveOptions(options: OrchestratorOptions): ResolvedOptions {
     operationTimeoutSeconds: options.operationTimeoutSeconds ?? 300,
     operationGraceSeconds: options.operationGraceSeconds ?? 30,
     operationRetentionDays: options.operationRetentionDays ?? 90,
+    rolloutConcurrency: options.rolloutConcurrency ?? 500,
+    driftIntervalSeconds: options.driftIntervalSeconds ?? 3_600,
+    driftConcurrency: options.driftConcurrency ?? 8,
     clock: options.clock ?? systemClock,
     crypto: options.crypto ?? nodeCrypto,
+    cron: options.cron ?? cronerCron,
     logger: options.logger ?? silentLogger,
   };
 }

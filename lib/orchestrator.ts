@@ -26,6 +26,7 @@ import { Modules } from "./modules/modules.ts";
 import { operationCollections, operationLogs } from "./operations/documents.ts";
 import { Operations } from "./operations/operations.ts";
 import { resolveOptions, type OrchestratorOptions } from "./options.ts";
+import { rolloutCollections } from "./rollouts/documents.ts";
 import { Rollouts } from "./rollouts/rollouts.ts";
 import { StatusReport } from "./status/status.ts";
 import type { StorageSchema } from "./storage/storage.ts";
@@ -43,6 +44,7 @@ const storageSchema: StorageSchema = {
     ...moduleCollections,
     ...operationCollections,
     ...retentionClockCollections,
+    ...rolloutCollections,
   },
   logs: { ...auditLogs, ...operationLogs },
 };
@@ -77,7 +79,7 @@ export class Orchestrator {
   readonly events: EventFeed;
   /** Plans and applies of single machines. */
   readonly operations: Operations;
-  /** Plans and applies of assignments. */
+  /** Plans and applies of assignments, all at once or in batches. */
   readonly rollouts: Rollouts;
   /** Whether machines are still as they were applied. */
   readonly drift: Drift;
@@ -134,8 +136,12 @@ export class Orchestrator {
       this.access.start(identity.secret);
       await this.operators.ensureAdmins(systemCaller, options.adminPublicKeys);
       await this.agents.load();
+      const openRollouts = await this.rollouts.load();
       this.#ends.push(() => this.operations.stop());
-      await this.operations.start();
+      await this.operations.start(openRollouts > 0);
+      this.#ends.push(() => this.rollouts.stop());
+      await this.rollouts.start();
+      this.#ends.push(() => this.drift.stop());
       this.#ends.push(this.audit.keepRetention(), this.operations.retention.keep());
       this.#ends.push(await this.idempotency.start(identity.secret));
       const handlers = createAgentTraffic(this.#context, this);

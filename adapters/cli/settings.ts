@@ -21,6 +21,10 @@ export interface ServerSettings {
   allowedHosts: string[] | null;
   logLevel: LogLevel;
   allowInsecure: boolean;
+  /** Seconds between two drift checks of an agent; 0 = none by itself. */
+  driftIntervalSeconds: number;
+  driftConcurrency: number;
+  rolloutConcurrency: number;
 }
 
 /** Flags as given; what is absent comes from elsewhere. */
@@ -59,6 +63,12 @@ export function readSettings({ environment }: CommandContext, flags: ServerFlags
     allowedHosts: toHosts(read("ALLOWED_HOSTS", flags.allowedHosts)),
     logLevel: toLogLevel(read("LOG_LEVEL", flags.logLevel) ?? "info"),
     allowInsecure: flags.allowInsecure ?? toBoolean(read("ALLOW_INSECURE") ?? "false"),
+    driftIntervalSeconds: toDriftInterval(read("DRIFT_INTERVAL_SECONDS") ?? "3600"),
+    driftConcurrency: toNumber("DRIFT_CONCURRENCY", read("DRIFT_CONCURRENCY") ?? "8", { from: 1, to: 1_000 }),
+    rolloutConcurrency: toNumber("ROLLOUT_CONCURRENCY", read("ROLLOUT_CONCURRENCY") ?? "500", {
+      from: 1,
+      to: 10_000,
+    }),
   };
 }
 
@@ -73,10 +83,19 @@ function readIfNamed(path: string | undefined, name: string): string | undefined
 }
 
 function toPort(text: string): number {
-  const port = Number(text);
-  if (!/^\d+$/.test(text) || port > 65_535)
-    throw refused("PORT", "it must be a whole number from 0 to 65535");
-  return port;
+  return toNumber("PORT", text, { from: 0, to: 65_535 });
+}
+
+/** 0 switches checks off; an interval so short that checks would do little else is a mistake. */
+function toDriftInterval(text: string): number {
+  return text === "0" ? 0 : toNumber("DRIFT_INTERVAL_SECONDS", text, { from: 300, to: 2_592_000 });
+}
+
+function toNumber(name: string, text: string, { from, to }: { from: number; to: number }): number {
+  const number = Number(text);
+  if (!/^\d+$/.test(text) || number < from || number > to)
+    throw refused(name, `it must be a whole number from ${from} to ${to}`);
+  return number;
 }
 
 function toDays(text: string): number {

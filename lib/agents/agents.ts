@@ -214,6 +214,18 @@ export class Agents {
     return (await this.#registry.find(nodeId)) !== null;
   }
 
+  /** What people call agents, and their tags; those that are gone are left out. */
+  async describe(
+    nodeIds: readonly string[],
+  ): Promise<(Pick<AgentDocument, "node_id" | "tags"> & { name: string })[]> {
+    const found = await Promise.all(nodeIds.map((nodeId) => this.#registry.find(nodeId)));
+    return found.flatMap((agent) => {
+      if (!agent) return [];
+      const { node_id, name, hostname, tags } = agent.value;
+      return [{ node_id, name: name ?? hostname, tags }];
+    });
+  }
+
   /** What people call an agent; its node_id where it is gone. */
   async nameOf(nodeId: string): Promise<string> {
     const agent = await this.#registry.find(nodeId);

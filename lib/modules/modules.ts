@@ -9,6 +9,7 @@ import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
 import { eachDocument } from "../internal/each-document.ts";
 import type { JsonObject } from "../internal/json.ts";
 import { parseInput } from "../internal/parse-input.ts";
+import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import { revisionKey, type ModuleDocument } from "./documents.ts";
 import { parseModule, type ParsedModule } from "./module-document.ts";
@@ -56,7 +57,7 @@ export class Modules {
       ...(cursor !== undefined && { after: String(decodeCursor("modules", {}, cursor)) }),
     });
     return {
-      items: await Promise.all(page.items.map((item) => this.#toModule(item.value))),
+      items: await this.#toModules(page.items.map((item) => item.value)),
       next_cursor: page.next === null ? null : encodeCursor("modules", {}, page.next),
     };
   }
@@ -121,10 +122,15 @@ export class Modules {
   ): Promise<void> {
     await this.#context.authorize(caller, "modules.remove");
     const { name } = parseInput(moduleNameInput, input);
+    await retryOnConflict(() => this.#remove(caller, name, options));
+  }
+
+  /** Who begins to use the module meanwhile has changed its document, and it is looked at again. */
+  async #remove(caller: Caller, name: string, options: ChangeOptions | undefined): Promise<void> {
     const module = await this.#context.storage.get<ModuleDocument>("modules", name);
     if (!module) throw notFound(name);
     requireVersion(module.value, options);
-    const usedBy = await this.#context.references.usersOf("module", name);
+    const usedBy = (await this.#context.references.usersOf("module", [name])).get(name) ?? [];
     if (usedBy.length > 0) {
       throw new OrchestratorError("IN_USE", {
         message: `Module ${name} is used by ${usedBy.join(", ")}.`,
@@ -146,16 +152,28 @@ export class Modules {
   }
 
   /**
-   * Reads modules in their newest revision, for an operation.
+   * Reads a module for an operation, in its newest revision or that which is given.
+   *
+   * @throws {OrchestratorError} `NOT_FOUND` naming it.
+   */
+  async resolve(name: string, wanted?: number): Promise<ModuleRevision> {
+    const { revision, content_hash } = await this.#read(name, wanted);
+    return { name, revision, content_hash, content: await this.#load(content_hash) };
+  }
+
+  /**
+   * What a commit must write beside a reference to modules, so that none of them is removed in the same moment: the step
+   * fails with `REVISION_CONFLICT` where one was.
    *
    * @throws {OrchestratorError} `NOT_FOUND` naming the first that is missing.
    */
-  async resolve(names: readonly string[]): Promise<ModuleRevision[]> {
+  hold(names: readonly string[]): Promise<Write[]> {
     return Promise.all(
-      names.map(async (name) => {
-        const document = await this.#read(name);
-        const { revision, content_hash } = document;
-        return { name, revision, content_hash, content: await this.#load(content_hash) };
+      [...new Set(names)].map(async (name): Promise<Write> => {
+        const stored = await this.#context.storage.get<ModuleDocument>("modules", name);
+        if (!stored) throw notFound(name);
+        const value = { ...stored.value } as unknown as JsonObject;
+        return { kind: "put", collection: "modules", key: name, value, expected: stored.revision };
       }),
     );
   }
@@ -166,7 +184,7 @@ export class Modules {
    * @throws {OrchestratorError} `NOT_FOUND`; `RESOURCE_CONFLICT` naming both sides of each contradiction.
    */
   async requireCompatible(names: readonly string[]): Promise<void> {
-    const modules = await this.resolve([...new Set(names)]);
+    const modules = await Promise.all([...new Set(names)].map((name) => this.resolve(name)));
     requireAgreement(modules.flatMap(({ name, content }) => resolveResources(name, content)));
   }
 
@@ -243,7 +261,13 @@ export class Modules {
   }
 
   async #toModule(document: Readonly<ModuleDocument>): Promise<Module> {
-    return { ...document, used_by: await this.#context.references.usersOf("module", document.name) };
+    return (await this.#toModules([document]))[0]!;
+  }
+
+  async #toModules(documents: readonly Readonly<ModuleDocument>[]): Promise<Module[]> {
+    const names = documents.map(({ name }) => name);
+    const users = await this.#context.references.usersOf("module", names);
+    return documents.map((document) => ({ ...document, used_by: users.get(document.name) ?? [] }));
   }
 }
 

@@ -59,7 +59,7 @@ export class OldOperations {
       streams: new Streams(context),
     };
     const operations = new Operations(context, features);
-    this.drift = new Drift(context, { agents, operations });
+    this.drift = new Drift(context, { ...features, operations });
     this.retention = operations.retention;
   }
 

@@ -38,6 +38,9 @@ async function serve(call: CommandCall, flags: ServerFlags): Promise<void> {
     trustedProxies: settings.trustedProxies,
     operationRetentionDays: settings.operationRetentionDays,
     ...(settings.allowedHosts && { allowedHosts: settings.allowedHosts }),
+    driftIntervalSeconds: settings.driftIntervalSeconds,
+    driftConcurrency: settings.driftConcurrency,
+    rolloutConcurrency: settings.rolloutConcurrency,
     logger,
     listen: { host, port, allowInsecure: settings.allowInsecure, ...(tls && { tls }) },
   });

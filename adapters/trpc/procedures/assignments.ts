@@ -1,18 +1,12 @@
 import { schemas } from "fleetwright";
-import type { Assignment, Rollout } from "fleetwright";
+import type { Assignment } from "fleetwright";
 import { procedure, route, t } from "./builder.ts";
+import { started } from "./rollouts.ts";
 
 const tag = "Assignments";
 const made = {
   status: 201,
   location: (assignment: Assignment) => `/assignments/${assignment.name}`,
-} as const;
-
-/** 202 while operations are open. */
-const started = {
-  status: (rollout: Rollout) => (rollout.status === "running" ? 202 : 200),
-  statuses: [200, 202],
-  location: (rollout: Rollout) => `/state/operations?rollout_id=${rollout.rollout_id}`,
 } as const;
 
 export const assignmentProcedures = t.router({
@@ -73,8 +67,8 @@ export const assignmentProcedures = t.router({
         rest: started,
       }),
     )
-    .input(schemas.rolloutInput)
-    .output(schemas.rolloutSchema)
+    .input(schemas.rolloutApplyInput)
+    .output(schemas.rolloutDetailSchema)
     .mutation(async ({ ctx, input }) => ctx.orchestrator.rollouts.apply(await ctx.caller(), input)),
   plan: procedure
     .meta(
@@ -84,7 +78,7 @@ export const assignmentProcedures = t.router({
         rest: started,
       }),
     )
-    .input(schemas.rolloutInput)
-    .output(schemas.rolloutSchema)
+    .input(schemas.rolloutPlanInput)
+    .output(schemas.rolloutDetailSchema)
     .mutation(async ({ ctx, input }) => ctx.orchestrator.rollouts.plan(await ctx.caller(), input)),
 });

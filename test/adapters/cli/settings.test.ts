@@ -23,6 +23,9 @@ describe("a setting of the server", () => {
       allowedHosts: null,
       logLevel: "info",
       allowInsecure: false,
+      driftIntervalSeconds: 3_600,
+      driftConcurrency: 8,
+      rolloutConcurrency: 500,
     });
   });
 
@@ -46,7 +49,15 @@ describe("a setting of the server", () => {
     expect(trustedProxies).toEqual(["10.0.0.0/8", "::1"]);
   });
 
+  it("of drift checks switches them off with 0", () => {
+    expect(read({ FLEETWRIGHT_DRIFT_INTERVAL_SECONDS: "0" }).driftIntervalSeconds).toBe(0);
+    expect(read({ FLEETWRIGHT_DRIFT_INTERVAL_SECONDS: "300" }).driftIntervalSeconds).toBe(300);
+  });
+
   it.each([
+    ["FLEETWRIGHT_DRIFT_INTERVAL_SECONDS", "299"],
+    ["FLEETWRIGHT_DRIFT_CONCURRENCY", "0"],
+    ["FLEETWRIGHT_ROLLOUT_CONCURRENCY", "many"],
     ["FLEETWRIGHT_PORT", "65536"],
     ["FLEETWRIGHT_PORT", "-1"],
     ["FLEETWRIGHT_PORT", "80 "],
