@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import {
   closeSync,
   constants,
@@ -40,6 +40,7 @@ const buffer = Buffer.allocUnsafeSlow(65_536);
 export class LocalFiles implements HostFiles {
   readonly #paths: LocalPaths;
   readonly #pending: PendingWrites;
+  #missedLast = false;
 
   constructor(paths: LocalPaths, pending: PendingWrites) {
     this.#paths = paths;
@@ -55,7 +56,11 @@ export class LocalFiles implements HostFiles {
   }
 
   stat(path: string): FileStat | null {
-    return orNull(() => this.#paths.use(path, (real) => toStat(lstatSync(real))), path);
+    const look = (real: string): FileStat | null => {
+      const stats = lstatSync(real, { throwIfNoEntry: false });
+      return stats ? toStat(stats) : null;
+    };
+    return orNull(() => this.#paths.use(path, look), path);
   }
 
   readFile(path: string): Uint8Array {
@@ -67,12 +72,18 @@ export class LocalFiles implements HostFiles {
   }
 
   compareFile(path: string, content: Uint8Array): FileComparison {
+    // A failed open costs three times what this look does, so it is worth it where files are missing: after one that
+    // was, and while files are being made.
+    const mayMiss = this.#missedLast || !this.#pending.isEmpty;
+    if (mayMiss && this.stat(path) === null) return { stat: null, same: false };
+    this.#missedLast = false;
     let fd: number;
     try {
       fd = this.#paths.use(path, (real) => openSync(real, readFlags));
     } catch (error) {
       const errno = isOrchestratorError(error) ? error.details["errno"] : errnoOf(error);
-      if (errno === "ENOENT") return { stat: null, same: false };
+      this.#missedLast = errno === "ENOENT";
+      if (this.#missedLast) return { stat: null, same: false };
       // A link or a socket: what it is says lstat. A file that may not be read is an error.
       const stat = this.stat(path);
       if (stat?.kind === "file" || stat?.kind === "directory") throw hostError(path, errnoOf(error), error);
@@ -257,6 +268,7 @@ function toStat(stats: Stats): FileStat {
 
 /** Owner before mode: a change of owner takes away the set-user-id bit. */
 function setAttributes(fd: number, { mode, uid = -1, gid = -1 }: FileAttributes): void {
+  if (mode !== undefined && uid === -1 && gid === -1) return fchmodSync(fd, mode);
   const now = fstatSync(fd);
   const moves = (uid !== -1 && uid !== now.uid) || (gid !== -1 && gid !== now.gid);
   if (moves) fchownSync(fd, uid, gid);
@@ -266,7 +278,8 @@ function setAttributes(fd: number, { mode, uid = -1, gid = -1 }: FileAttributes)
 
 /** A name that nobody can have taken, in the same folder so that a rename is atomic. */
 function temporaryBeside(real: string): string {
-  return `${dirname(real)}/.fleetwright-${randomBytes(8).toString("hex")}`;
+  // A UUID costs no system call: Node draws the randomness of many at a time.
+  return `${dirname(real)}/.fleetwright-${randomUUID()}`;
 }
 
 function attempt<T>(path: string, act: PathUse<T>, paths: LocalPaths): T {

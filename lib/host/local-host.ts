@@ -1,5 +1,5 @@
 /** The machine that the process runs on. */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { userInfo } from "node:os";
 import { join } from "node:path";
 import { type Clock, systemClock } from "../clock.ts";
@@ -53,7 +53,7 @@ export class LocalHost implements Host {
   }
 
   sha256(content: Uint8Array): string {
-    return createHash("sha256").update(content).digest("hex");
+    return hash("sha256", content);
   }
 
   async run(command: HostCommand, signal: AbortSignal): Promise<HostCommandResult> {

@@ -18,6 +18,11 @@ export class PendingWrites {
   readonly #files = new Set<string>();
   readonly #folders = new Set<string>();
 
+  /** Whether nothing was written since the last flush. */
+  get isEmpty(): boolean {
+    return this.#folders.size === 0;
+  }
+
   /** Notes a file that was written, and with it the folder that names it. */
   addFile(path: string): void {
     this.#files.add(path);

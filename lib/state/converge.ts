@@ -74,7 +74,7 @@ function capture(item: StateItem, run: StateRun): Promise<void> | undefined {
     return found.then((given) => note(item, given));
   }
   const limits = { clock: run.clock, timeoutMs: timeoutOf(item), signal: run.stop };
-  return withDeadline(limits, async (signal) => ask(signal)).then((given) => note(item, given));
+  return Promise.resolve(withDeadline(limits, ask)).then((given) => note(item, given));
 }
 
 function note(item: StateItem, prior: Prior | null): undefined {
@@ -116,16 +116,20 @@ async function tryOnce(
   run.changesBegun += 1;
   const { host, lastExitCode } = observe(item, run);
   const { type, spec } = target;
-  await withDeadline(
-    { clock: run.clock, timeoutMs: timeoutOf(item), signal: run.deadline },
-    async (signal) => {
-      if (firing && type.fire)
-        await type.fire({ trigger: firing.trigger, spec, changes: found }, host, signal);
-      else await type.apply(spec, found, host, signal);
-      const left = await type.check(spec, run.host, signal);
-      if (left.length > 0) throw notConverged(left);
-    },
-  );
+  const act = (signal: AbortSignal): void | Promise<void> =>
+    firing && type.fire
+      ? type.fire({ trigger: firing.trigger, spec, changes: found }, host, signal)
+      : type.apply(spec, found, host, signal);
+  const verify = (signal: AbortSignal): void | Promise<void> => {
+    const left = type.check(spec, run.host, signal);
+    return left instanceof Promise ? left.then(assertConverged) : assertConverged(left);
+  };
+  const limits = { clock: run.clock, timeoutMs: timeoutOf(item), signal: run.deadline };
+  const working = withDeadline(limits, (signal) => {
+    const acting = act(signal);
+    return acting instanceof Promise ? acting.then(() => verify(signal)) : verify(signal);
+  });
+  if (working) await working;
   const exitCode = lastExitCode();
   return {
     outcome: "changed",
@@ -141,10 +145,11 @@ function attempted(item: StateItem, firing: Firing | null): Pick<ResultParts, "a
   return { action: changes.length === 0 ? "none" : actionOf(item, changes), changes };
 }
 
-function notConverged(left: readonly Change[]): OrchestratorError {
+function assertConverged(left: readonly Change[]): void {
+  if (left.length === 0) return;
   const names = left.map((change) => change.property);
   const message = `It was applied and still differs in: ${names.join(", ")}.`;
-  return new OrchestratorError("NOT_CONVERGED", { message, details: { properties: names } });
+  throw new OrchestratorError("NOT_CONVERGED", { message, details: { properties: names } });
 }
 
 /** The host, with what programs write sent on and their exit code noted. */

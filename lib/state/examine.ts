@@ -50,11 +50,9 @@ export function examine(item: StateItem, run: StateRun, host: Host = run.host): 
   } catch (error) {
     return note(item, null, error);
   }
-  const timeoutMs = timeoutOf(item);
-  return withDeadline(
-    { clock: run.clock, timeoutMs, signal: run.stop },
-    (signal) => looking ?? type.check(spec, host, signal),
-  ).then(
+  const limits = { clock: run.clock, timeoutMs: timeoutOf(item), signal: run.stop };
+  const check = async (signal: AbortSignal): Promise<Change[]> => looking ?? type.check(spec, host, signal);
+  return Promise.resolve(withDeadline(limits, check)).then(
     (changes) => note(item, changes),
     (error: unknown) => note(item, null, error),
   );

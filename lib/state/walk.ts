@@ -124,10 +124,11 @@ function record(item: StateItem, result: ResourceResult, state: Walk): void {
     if (result.outcome === "failed" && item.resource.on_failure === "stop") state.stoppedBy ??= item.key;
   }
   if (run.mode === "apply") recordApplied(item, result, state);
-  // The error of a sensitive resource may quote its values.
-  const fields = item.resource.sensitive ? {} : { error: item.error };
-  if (result.code === "INTERNAL")
+  if (result.code === "INTERNAL") {
+    // The error of a sensitive resource may quote its values.
+    const fields = item.resource.sensitive ? {} : { error: item.error };
     run.logger?.error("A resource failed inside.", { resource: item.key, ...fields });
+  }
   run.onResult?.(result);
 }
 

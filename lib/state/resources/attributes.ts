@@ -11,6 +11,8 @@ export const attributeShape = {
   group: accountSchema.optional(),
 };
 
+const attributeNames = ["mode", "owner", "group"] as const;
+
 /** The properties, as a module writes them. */
 export interface AttributeProperties {
   mode?: string | undefined;
@@ -35,10 +37,12 @@ export function compareAttributes(spec: AttributeProperties, stat: FileStat, hos
 
 /** The changes of what does not stand there yet. */
 export function newAttributes(spec: AttributeProperties): Change[] {
-  return (["mode", "owner", "group"] as const).flatMap((property) => {
+  const changes: Change[] = [];
+  for (const property of attributeNames) {
     const after = spec[property];
-    return after === undefined ? [] : [{ property, before: null, after }];
-  });
+    if (after !== undefined) changes.push({ property, before: null, after });
+  }
+  return changes;
 }
 
 /** What is declared, in the machine's numbers. `HOST_ERROR` for an account that does not exist. */

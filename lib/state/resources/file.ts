@@ -100,12 +100,12 @@ function hasContent(spec: FileSpec): boolean {
   return spec.content !== undefined || spec.content_base64 !== undefined || spec.content_backup !== undefined;
 }
 
-async function apply(
+function apply(
   spec: FileSpec,
   changes: readonly Change[],
   host: Host,
   signal: AbortSignal,
-): Promise<void> {
+): void | Promise<void> {
   signal.throwIfAborted();
   if (spec.ensure === "absent") return host.files.removeFile(spec.path);
   const attributes = toFileAttributes(spec, host);
@@ -117,9 +117,11 @@ async function apply(
   if (spec.content_backup !== undefined)
     return host.backups.restore(spec.content_backup, spec.path, attributes);
   const content = desiredContent(spec) ?? new Uint8Array();
-  if (spec.validate) await validate({ ...spec, validate: spec.validate }, content, { host, signal });
-  signal.throwIfAborted();
-  host.files.writeFile(spec.path, content, attributes);
+  if (!spec.validate) return host.files.writeFile(spec.path, content, attributes);
+  return validate({ ...spec, validate: spec.validate }, content, { host, signal }).then(() => {
+    signal.throwIfAborted();
+    host.files.writeFile(spec.path, content, attributes);
+  });
 }
 
 /** Lets a program judge a copy beside the file, so that relative includes work as they will. */
