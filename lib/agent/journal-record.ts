@@ -50,6 +50,12 @@ export function parseJournal(text: string): ParsedJournal {
   return { records, intact: text.slice(0, start), damagedLine: null };
 }
 
+/** Reads the last whole line of a journal alone; null where there is none or it is damaged. */
+export function parseLastRecord(text: string): JournalRecord | null {
+  const end = text.lastIndexOf("\n");
+  return end < 0 ? null : parseRecord(text.slice(text.lastIndexOf("\n", end - 1) + 1, end));
+}
+
 function parseRecord(line: string): JournalRecord | null {
   try {
     return journalRecordSchema.parse(JSON.parse(line));

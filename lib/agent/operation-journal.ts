@@ -24,7 +24,7 @@ import { toTimestamp } from "../clock.ts";
 import { AcknowledgedOperations } from "./acknowledged-operations.ts";
 import { appendFile, createFile, makeFolder, readText, removeFile, replaceFile } from "./durable-file.ts";
 import type { JournalContext } from "./journal-context.ts";
-import { type JournalRecord, parseJournal } from "./journal-record.ts";
+import { type JournalRecord, parseJournal, parseLastRecord } from "./journal-record.ts";
 
 /** How an operation ended, as the orchestrator gets it. */
 export type OperationResult = MessageOf<AgentMessage, "result">;
@@ -140,12 +140,13 @@ export class OperationJournal {
     this.#append(operationId, { record: "captured", resources: [...resources] }, true);
   }
 
-  /** Notes the result of one resource. Without space it is lost, and only a crash would have needed it. */
-  result(operationId: string, result: ResourceResult): void {
+  /** Notes the results of some resources. Without space they are lost, and only a crash would have needed them. */
+  results(operationId: string, results: readonly ResourceResult[]): void {
+    const lines = results.map((result) => toLine({ record: "result", result }));
     try {
-      this.#append(operationId, { record: "result", result }, false);
+      appendFile(this.#pathOf(operationId), lines.join(""), { durable: false });
     } catch (error) {
-      this.#logger.warn("A result could not be written down.", { operation_id: operationId, error });
+      this.#logger.warn("Results could not be written down.", { operation_id: operationId, error });
     }
   }
 
@@ -188,8 +189,8 @@ export class OperationJournal {
     if (!this.#open.get(operationId)?.finished) return null;
     const unwritten = this.#unwritten.get(operationId);
     if (unwritten) return unwritten;
-    const last = this.#read(operationId).findLast((record) => record.record === "finished");
-    return last?.result ?? null;
+    const last = parseLastRecord(readText(this.#pathOf(operationId)) ?? "");
+    return last?.record === "finished" ? last.result : null;
   }
 
   /** Forgets an ended operation but for its id: the orchestrator has its result. */

@@ -6,12 +6,18 @@ const maxBytes = 15 * 1024 * 1024;
 /** What one message can name. */
 const maxResults = 20_000;
 
+/** Results that were looked at: each is asked about when it is known, and once more with all of its operation. */
+const sound = new WeakSet<ResourceResult>();
+
 /**
  * A result that the protocol can carry: one with values that break its limits is sent without them. Otherwise the
  * orchestrator would refuse it, and every other with it, each time it is sent again.
  */
 export function soundResult(result: ResourceResult): ResourceResult {
-  return resourceResultSchema.safeParse(result).success ? result : withoutValues(result);
+  if (sound.has(result)) return result;
+  const fitting = resourceResultSchema.safeParse(result).success ? result : withoutValues(result);
+  sound.add(fitting);
+  return fitting;
 }
 
 /** Takes away from a result what a message can't carry: first the diffs, then the output, then the values. */

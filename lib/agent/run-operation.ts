@@ -2,6 +2,7 @@ import type { Clock } from "../clock.ts";
 import type { Host } from "../host/host.ts";
 import type { Logger } from "../logger.ts";
 import type { ResourceTypes } from "../state/resource-type.ts";
+import type { ResourceResult } from "../state/result.ts";
 import type { AppliedResource } from "../state/state-item.ts";
 import type { MessageOf, OrchestratorMessage, PeerError } from "../wire/messages.ts";
 import type { AppliedSet } from "./applied-set.ts";
@@ -107,6 +108,10 @@ function runEngine(
 ): Promise<StateRunResult> {
   const { journal, applied, host, clock, logger, types, signal } = context;
   const { operation_id } = command;
+  const waiting: ResourceResult[] = [];
+  const write = (): void => {
+    if (waiting.length > 0) journal.results(operation_id, waiting.splice(0));
+  };
   return runState({
     mode: command.type,
     desired: command.resources,
@@ -120,7 +125,11 @@ function runEngine(
     beforeChanges: async (captured) => journal.captured(operation_id, captured),
     onResult(found) {
       const result = soundResult(found);
-      journal.result(operation_id, result);
+      waiting.push(result);
+      // What was done is written down at once. Of what was not, as much as comes without a pause: a process that is
+      // killed in between might as well have been killed before it looked.
+      if (result.outcome === "changed" || result.outcome === "failed") write();
+      else if (waiting.length === 1) queueMicrotask(write);
       progress.addResult(result);
     },
     onOutput: (output) => progress.addOutput(output),

@@ -21,7 +21,10 @@ let spare: AbortController | null = null;
  *
  * @throws OrchestratorError `RESOURCE_TIMEOUT` where the time ran out and it failed for it.
  */
-export function withDeadline<T>(limits: Limits, run: (signal: AbortSignal) => T | Promise<T>): T | Promise<T> {
+export function withDeadline<T>(
+  limits: Limits,
+  run: (signal: AbortSignal) => T | Promise<T>,
+): T | Promise<T> {
   const { signal } = limits;
   const controller = (!signal.aborted && spare) || new AbortController();
   if (controller === spare) spare = null;

@@ -63,7 +63,7 @@ describe("OperationJournal", () => {
     clock.jump(1000);
     journal.started(uuid(1));
     journal.captured(uuid(1), captured);
-    journal.result(uuid(1), changed());
+    journal.results(uuid(1), [changed()]);
     clock.jump(5000);
     const restarted = restart();
     expect(restarted.finished()).toEqual([]);
@@ -79,6 +79,17 @@ describe("OperationJournal", () => {
       finished_at: "2030-01-01T00:00:06.000Z",
       duration_ms: 5000,
     });
+  });
+
+  it("has no result of an operation whose last line was being written", () => {
+    const { journal, restart, pathOf } = begin();
+    accept(journal, 1);
+    journal.results(uuid(1), [changed(), changed()]);
+    journal.finish(resultOf(1));
+    const text = readFileSync(pathOf(1), "utf8");
+    writeFileSync(pathOf(1), text.slice(0, -1));
+    expect(journal.resultOf(uuid(1))).toBeNull();
+    expect(restart().cutOff()).toEqual([{ operation_id: uuid(1), captured: [] }]);
   });
 
   it("keeps the order of acceptance", () => {

@@ -1,3 +1,5 @@
+import { createPatch } from "diff";
+import fc from "fast-check";
 import { expect, test } from "vitest";
 import { decodeText, diffText, maxDiffBytes } from "../../lib/state/text-diff.ts";
 
@@ -28,4 +30,25 @@ test("too many differences have no diff", () => {
 
 test("a byte order mark is a part of the text", () => {
   expect(decodeText(bytes("\uFEFFa"))).toBe("\uFEFFa");
+});
+
+test("the diff of a new file is what the library says of it", () => {
+  const line = fc.constantFrom("", "a", "b c", "\r", "ü", "--- x", "\\");
+  fc.assert(
+    fc.property(
+      fc.array(line, { maxLength: 12 }),
+      fc.boolean(),
+      fc.constantFrom("/a", "/a b"),
+      (lines, ended, name) => {
+        const text = lines.join("\n") + (ended ? "\n" : "");
+        const patch = createPatch(name, "", text);
+        expect(diffText(name, bytes(""), bytes(text))).toBe(patch.slice(patch.indexOf("\n---") + 1));
+      },
+    ),
+  );
+});
+
+test("a new file of more lines than a diff may have has none", () => {
+  expect(diffText("/a", bytes(""), bytes("x\n".repeat(2000)))).not.toBeNull();
+  expect(diffText("/a", bytes(""), bytes("x\n".repeat(2001)))).toBeNull();
 });

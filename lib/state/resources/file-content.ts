@@ -32,13 +32,35 @@ export function contentToCompare(spec: ContentProperties): Uint8Array | null {
   return scratch.subarray(0, scratch.write(content, "utf8"));
 }
 
+/** What was said last of a spec: an apply looks again right before it writes, and to compare texts takes long. */
+const described = new WeakMap<ContentProperties, Change>();
+
+/** Forgets what was said of a spec that is in place now: it lives for as long as it is applied. */
+export function forgetDescription(spec: ContentProperties): void {
+  described.delete(spec);
+}
+
 /** The change of a content: hashes and sizes, and a diff where both sides are text. */
 export function describeContent(spec: ContentProperties, stat: FileStat | null, host: Host): Change {
+  const digest = stat && host.files.hashFile(spec.path);
+  const before = digest && printDigest(digest.sha256, digest.sizeBytes);
+  const known = described.get(spec);
+  if (known?.before === before) return known;
+  const change = compareContents(spec, { stat, before }, host);
+  // A copy of an old file is the host's own and may be gone.
+  if (spec.content_backup === undefined) described.set(spec, change);
+  return change;
+}
+
+function compareContents(
+  spec: ContentProperties,
+  { stat, before }: { stat: FileStat | null; before: string | null },
+  host: Host,
+): Change {
   const content = desiredContent(spec);
-  const before = stat && host.files.hashFile(spec.path);
   const change: Change = {
     property: "content",
-    before: before && printDigest(before.sha256, before.sizeBytes),
+    before,
     after: content
       ? printDigest(host.sha256(content), content.length)
       : printDigest(spec.content_backup ?? "", host.backups.sizeBytes(spec.content_backup ?? "") ?? 0),

@@ -20,7 +20,7 @@ import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { attributeShape, compareAttributes, newAttributes, toFileAttributes } from "./attributes.ts";
 import { describeChange } from "./describe.ts";
-import { contentToCompare, describeContent, desiredContent } from "./file-content.ts";
+import { contentToCompare, describeContent, desiredContent, forgetDescription } from "./file-content.ts";
 import { captureFile } from "./file-prior.ts";
 import { obstacle } from "./obstacle.ts";
 import { argvSchema, ensureSchema, pathSchema, sha256Schema } from "./properties.ts";
@@ -107,6 +107,7 @@ function apply(
   signal: AbortSignal,
 ): void | Promise<void> {
   signal.throwIfAborted();
+  forgetDescription(spec);
   if (spec.ensure === "absent") return host.files.removeFile(spec.path);
   const attributes = toFileAttributes(spec, host);
   const creates = changes.some((change) => change.property === "ensure");
