@@ -1,6 +1,7 @@
 /** Every type that ships with the package. Adding one: its file, one line here, its test, its page. */
 import type { ResourceType, ResourceTypes } from "../resource-type.ts";
 import { directoryResourceType } from "./directory.ts";
+import { downloadResourceType } from "./download.ts";
 import { fileResourceType } from "./file.ts";
 import { lineResourceType } from "./line.ts";
 import { scriptResourceType } from "./script.ts";
@@ -8,6 +9,7 @@ import { symlinkResourceType } from "./symlink.ts";
 
 const types: ResourceType[] = [
   directoryResourceType,
+  downloadResourceType,
   fileResourceType,
   lineResourceType,
   scriptResourceType,
