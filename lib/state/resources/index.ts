@@ -3,6 +3,7 @@ import type { ResourceType, ResourceTypes } from "../resource-type.ts";
 import { directoryResourceType } from "./directory.ts";
 import { downloadResourceType } from "./download.ts";
 import { fileResourceType } from "./file.ts";
+import { gitResourceType } from "./git.ts";
 import { lineResourceType } from "./line.ts";
 import { scriptResourceType } from "./script.ts";
 import { symlinkResourceType } from "./symlink.ts";
@@ -11,6 +12,7 @@ const types: ResourceType[] = [
   directoryResourceType,
   downloadResourceType,
   fileResourceType,
+  gitResourceType,
   lineResourceType,
   scriptResourceType,
   symlinkResourceType,
