@@ -147,196 +147,189 @@ test("what git says is quoted without the password in an address", async () => {
   });
 });
 
-// The repositories are made while the tests are collected, which a skipped group does too.
-if (hasPrograms("clones on this machine", "git", "rm"))
-  describe("on this machine", () => {
-    const base = mkdtempSync(join(tmpdir(), "fleetwright-git-"));
-    afterAll(() => rmSync(base, { recursive: true }));
-    const git = (cwd: string, ...args: string[]): string => {
-      const identity = [
-        "-c",
-        "user.name=t",
-        "-c",
-        "user.email=t@example.com",
-        "-c",
-        "init.defaultBranch=main",
-      ];
-      return execFileSync("git", [...identity, ...args], { cwd, encoding: "utf8", stdio: "pipe" }).trim();
+const here = hasPrograms("clones on this machine", "git", "rm");
+
+describe.skipIf(!here)("on this machine", () => {
+  const base = mkdtempSync(join(tmpdir(), "fleetwright-git-"));
+  afterAll(() => rmSync(base, { recursive: true }));
+  const git = (cwd: string, ...args: string[]): string => {
+    const identity = ["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "init.defaultBranch=main"];
+    return execFileSync("git", [...identity, ...args], { cwd, encoding: "utf8", stdio: "pipe" }).trim();
+  };
+
+  /** A bare repository with a tag v1 and a branch main after it, and the tree it is pushed from. */
+  function makeRepository(name: string): { url: string; tree: string } {
+    const [bare, tree] = [join(base, `${name}.git`), join(base, name)];
+    mkdirSync(tree);
+    git(base, "init", "-q", "--bare", bare);
+    git(base, "init", "-q", tree);
+    writeFileSync(join(tree, "page"), "one\n");
+    writeFileSync(join(tree, "old"), "old\n");
+    git(tree, "add", ".");
+    git(tree, "commit", "-qm", "one");
+    git(tree, "tag", "-a", "v1", "-m", "v1");
+    git(tree, "rm", "-q", "old");
+    commit(tree, "two");
+    git(tree, "push", "-q", "--tags", bare, "main");
+    return { url: `file://${bare}`, tree };
+  }
+
+  function commit(tree: string, content: string): string {
+    writeFileSync(join(tree, "page"), `${content}\n`);
+    git(tree, "add", ".");
+    git(tree, "commit", "-qm", content);
+    return git(tree, "rev-parse", "HEAD");
+  }
+
+  // Also a group that is skipped is collected.
+  describeLaws(here ? subjects(makeRepository("laws").url, "v1") : {}, { "on this machine": localHost });
+
+  /** A clone in a folder of its own, applied and removed by runs that follow each other. */
+  function clone(url: string) {
+    const folder = temporaryFolder();
+    const host = new LocalHost({ stateFolder: join(folder, "state") });
+    const path = join(folder, "clone");
+    let applied: AppliedResource[] = [];
+    const run = async (more: JsonObject | null) => {
+      const desired = more === null ? [] : declare([{ type: "git", path, repository: url, ...more }]);
+      const { signal } = new AbortController();
+      const options = { host, clock: systemClock, signal, timeoutMs: 60_000 };
+      const result = await runState({ mode: "apply", desired, applied, ...options });
+      ({ applied } = result);
+      return result.results[0];
     };
+    return { path, folder, run };
+  }
 
-    /** A bare repository with a tag v1 and a branch main after it, and the tree it is pushed from. */
-    function makeRepository(name: string): { url: string; tree: string } {
-      const [bare, tree] = [join(base, `${name}.git`), join(base, name)];
-      mkdirSync(tree);
-      git(base, "init", "-q", "--bare", bare);
-      git(base, "init", "-q", tree);
-      writeFileSync(join(tree, "page"), "one\n");
-      writeFileSync(join(tree, "old"), "old\n");
-      git(tree, "add", ".");
-      git(tree, "commit", "-qm", "one");
-      git(tree, "tag", "-a", "v1", "-m", "v1");
-      git(tree, "rm", "-q", "old");
-      commit(tree, "two");
-      git(tree, "push", "-q", "--tags", bare, "main");
-      return { url: `file://${bare}`, tree };
-    }
-
-    function commit(tree: string, content: string): string {
-      writeFileSync(join(tree, "page"), `${content}\n`);
-      git(tree, "add", ".");
-      git(tree, "commit", "-qm", content);
-      return git(tree, "rev-parse", "HEAD");
-    }
-
-    const repository = makeRepository("laws");
-    describeLaws(subjects(repository.url, "v1"), { "on this machine": localHost });
-
-    /** A clone in a folder of its own, applied and removed by runs that follow each other. */
-    function clone(url: string) {
-      const folder = temporaryFolder();
-      const host = new LocalHost({ stateFolder: join(folder, "state") });
-      const path = join(folder, "clone");
-      let applied: AppliedResource[] = [];
-      const run = async (more: JsonObject | null) => {
-        const desired = more === null ? [] : declare([{ type: "git", path, repository: url, ...more }]);
-        const { signal } = new AbortController();
-        const options = { host, clock: systemClock, signal, timeoutMs: 60_000 };
-        const result = await runState({ mode: "apply", desired, applied, ...options });
-        ({ applied } = result);
-        return result.results[0];
-      };
-      return { path, folder, run };
-    }
-
-    test("a branch is followed, a tag and a commit are stayed at, as git itself says", async () => {
-      const { url, tree } = makeRepository("follow");
-      const { path, run } = clone(url);
-      expect(await run({ revision: "main" })).toMatchObject({ outcome: "changed", action: "create" });
-      expect(git(path, "rev-parse", "HEAD")).toBe(git(tree, "rev-parse", "main"));
-      expect(git(path, "status", "--porcelain")).toBe("");
-      expect((await run({ revision: "main" }))?.outcome).toBe("unchanged");
-      const before = git(tree, "rev-parse", "main");
-      const after = commit(tree, "three");
-      git(tree, "push", "-q", url.slice(7), "main");
-      expect((await run({ revision: "main" }))?.changes).toEqual([{ property: "revision", before, after }]);
-      expect(git(path, "rev-parse", "HEAD")).toBe(after);
-      expect((await run({ revision: "v1" }))?.outcome).toBe("changed");
-      expect(git(path, "rev-parse", "HEAD")).toBe(git(tree, "rev-parse", "v1^{commit}"));
-      expect((await run({ revision: before }))?.outcome).toBe("changed");
-      expect(readFileSync(join(path, "page"), "utf8")).toBe("two\n");
-      expect((await run(null))?.outcome).toBe("changed");
-      expect(existsSync(path)).toBe(false);
-    });
-
-    test("a depth fetches no more history than it says, also for a commit", async () => {
-      const { url, tree } = makeRepository("shallow");
-      for (const revision of ["main", "v1", git(tree, "rev-parse", "main")]) {
-        const { path, run } = clone(url);
-        expect((await run({ revision, depth: 1 }))?.outcome).toBe("changed");
-        expect(git(path, "rev-list", "--count", "HEAD")).toBe("1");
-      }
-    });
-
-    test("changed files are kept without force, whatever is wanted", async () => {
-      const { url } = makeRepository("dirty");
-      const { path, run } = clone(url);
-      await run({ revision: "v1" });
-      writeFileSync(join(path, "page"), "mine\n");
-      expect((await run({ revision: "v1" }))?.outcome).toBe("unchanged");
-      const message = `${path} holds changed files, which only force overwrites.`;
-      expect(await run({ revision: "main" })).toMatchObject({ code: "HOST_ERROR", message });
-      expect(readFileSync(join(path, "page"), "utf8")).toBe("mine\n");
-      const forced = await run({ revision: "v1", force: true });
-      expect(forced?.changes).toEqual([{ property: "changed_files", before: 1, after: 0 }]);
-      expect(readFileSync(join(path, "page"), "utf8")).toBe("one\n");
-    });
-
-    test("a clone with files that nobody knows of is not removed", async () => {
-      const { url } = makeRepository("precious");
-      const { path, run } = clone(url);
-      await run({});
-      writeFileSync(join(path, "upload"), "precious");
-      const message = `${path} holds new or changed files, which only force deletes.`;
-      expect(await run(null)).toMatchObject({ code: "HOST_ERROR", message });
-      expect(readdirSync(path).sort()).toEqual([".git", "page", "upload"]);
-    });
-
-    test("no hook is run", async () => {
-      const { url, tree } = makeRepository("hooks");
-      const { path, folder, run } = clone(url);
-      await run({ revision: "v1" });
-      const hook = join(path, ".git/hooks/post-checkout");
-      mkdirSync(join(path, ".git/hooks"), { recursive: true });
-      writeFileSync(hook, `#!/bin/sh\ntouch ${join(folder, "hooked")}\n`, { mode: 0o755 });
-      git(path, "checkout", "-q", "--detach");
-      expect(existsSync(join(folder, "hooked"))).toBe(true);
-      rmSync(join(folder, "hooked"));
-      expect((await run({ revision: git(tree, "rev-parse", "main") }))?.outcome).toBe("changed");
-      expect(existsSync(join(folder, "hooked"))).toBe(false);
-    });
-
-    test("what an interrupted try left is finished", async () => {
-      const { url } = makeRepository("begun");
-      for (const leave of [
-        (path: string) => mkdirSync(join(path, ".git/objects"), { recursive: true }),
-        (path: string) => (mkdirSync(path), git(path, "init", "-q")),
-      ]) {
-        const { path, run } = clone(url);
-        leave(path);
-        expect((await run({}))?.outcome).toBe("changed");
-        expect(git(path, "status", "--porcelain")).toBe("");
-      }
-    });
-
-    test("an interrupted removal is finished, though the files that are gone look changed", async () => {
-      const { url } = makeRepository("leaving");
-      const { path, run } = clone(url);
-      await run({});
-      git(path, "config", "fleetwright.removing", "true");
-      rmSync(join(path, "page"));
-      expect((await run(null))?.outcome).toBe("changed");
-      expect(existsSync(path)).toBe(false);
-    });
-
-    test("a folder with something else in it is left alone, and the repository above it too", async () => {
-      const { url } = makeRepository("other");
-      const { path, folder, run } = clone(url);
-      git(folder, "init", "-q");
-      mkdirSync(path);
-      writeFileSync(join(path, "theirs"), "");
-      expect(await run({})).toMatchObject({ outcome: "failed", code: "HOST_ERROR" });
-      mkdirSync(join(path, ".git"));
-      writeFileSync(join(path, ".git/HEAD"), "nonsense");
-      expect(await run({})).toMatchObject({ outcome: "failed", code: "HOST_ERROR" });
-      expect(readdirSync(path).sort()).toEqual([".git", "theirs"]);
-    });
-
-    test("a revision that is not there, and a repository that is not, are said", async () => {
-      const { url } = makeRepository("missing");
-      const { run } = clone(url);
-      expect((await run({ revision: "none" }))?.message).toContain('has no branch or tag "none"');
-      const nowhere = await clone(`${url}.not`).run({});
-      expect(nowhere).toMatchObject({ code: "COMMAND_FAILED", exit_code: 128 });
-    });
-
-    test("submodules are brought to what is recorded, and found when they are elsewhere", async () => {
-      const inner = makeRepository("inner");
-      const outer = makeRepository("outer");
-      const allow = ["-c", "protocol.file.allow=always"];
-      git(outer.tree, ...allow, "submodule", "add", "-q", inner.url, "sub");
-      commit(outer.tree, "with a submodule");
-      git(outer.tree, "push", "-q", outer.url.slice(7), "main");
-      const { path, run } = clone(outer.url);
-      // Git itself refuses a submodule from a path of the machine; so does the resource, unless the machine allows it.
-      expect(await run({ submodules: true })).toMatchObject({ code: "COMMAND_FAILED" });
-      git(path, ...allow, "submodule", "--quiet", "update", "--init");
-      expect((await run({ submodules: true }))?.outcome).toBe("unchanged");
-      git(join(path, "sub"), "checkout", "-q", "v1");
-      expect((await run({ submodules: true, force: true }))?.changes).toContainEqual({
-        property: "submodules",
-        before: "1 differ",
-        after: "as recorded",
-      });
-      expect(git(path, "submodule", "status")).toMatch(/^[0-9a-f]{40} sub/);
-    });
+  test("a branch is followed, a tag and a commit are stayed at, as git itself says", async () => {
+    const { url, tree } = makeRepository("follow");
+    const { path, run } = clone(url);
+    expect(await run({ revision: "main" })).toMatchObject({ outcome: "changed", action: "create" });
+    expect(git(path, "rev-parse", "HEAD")).toBe(git(tree, "rev-parse", "main"));
+    expect(git(path, "status", "--porcelain")).toBe("");
+    expect((await run({ revision: "main" }))?.outcome).toBe("unchanged");
+    const before = git(tree, "rev-parse", "main");
+    const after = commit(tree, "three");
+    git(tree, "push", "-q", url.slice(7), "main");
+    expect((await run({ revision: "main" }))?.changes).toEqual([{ property: "revision", before, after }]);
+    expect(git(path, "rev-parse", "HEAD")).toBe(after);
+    expect((await run({ revision: "v1" }))?.outcome).toBe("changed");
+    expect(git(path, "rev-parse", "HEAD")).toBe(git(tree, "rev-parse", "v1^{commit}"));
+    expect((await run({ revision: before }))?.outcome).toBe("changed");
+    expect(readFileSync(join(path, "page"), "utf8")).toBe("two\n");
+    expect((await run(null))?.outcome).toBe("changed");
+    expect(existsSync(path)).toBe(false);
   });
+
+  test("a depth fetches no more history than it says, also for a commit", async () => {
+    const { url, tree } = makeRepository("shallow");
+    for (const revision of ["main", "v1", git(tree, "rev-parse", "main")]) {
+      const { path, run } = clone(url);
+      expect((await run({ revision, depth: 1 }))?.outcome).toBe("changed");
+      expect(git(path, "rev-list", "--count", "HEAD")).toBe("1");
+    }
+  });
+
+  test("changed files are kept without force, whatever is wanted", async () => {
+    const { url } = makeRepository("dirty");
+    const { path, run } = clone(url);
+    await run({ revision: "v1" });
+    writeFileSync(join(path, "page"), "mine\n");
+    expect((await run({ revision: "v1" }))?.outcome).toBe("unchanged");
+    const message = `${path} holds changed files, which only force overwrites.`;
+    expect(await run({ revision: "main" })).toMatchObject({ code: "HOST_ERROR", message });
+    expect(readFileSync(join(path, "page"), "utf8")).toBe("mine\n");
+    const forced = await run({ revision: "v1", force: true });
+    expect(forced?.changes).toEqual([{ property: "changed_files", before: 1, after: 0 }]);
+    expect(readFileSync(join(path, "page"), "utf8")).toBe("one\n");
+  });
+
+  test("a clone with files that nobody knows of is not removed", async () => {
+    const { url } = makeRepository("precious");
+    const { path, run } = clone(url);
+    await run({});
+    writeFileSync(join(path, "upload"), "precious");
+    const message = `${path} holds new or changed files, which only force deletes.`;
+    expect(await run(null)).toMatchObject({ code: "HOST_ERROR", message });
+    expect(readdirSync(path).sort()).toEqual([".git", "page", "upload"]);
+  });
+
+  test("no hook is run", async () => {
+    const { url, tree } = makeRepository("hooks");
+    const { path, folder, run } = clone(url);
+    await run({ revision: "v1" });
+    const hook = join(path, ".git/hooks/post-checkout");
+    mkdirSync(join(path, ".git/hooks"), { recursive: true });
+    writeFileSync(hook, `#!/bin/sh\ntouch ${join(folder, "hooked")}\n`, { mode: 0o755 });
+    git(path, "checkout", "-q", "--detach");
+    expect(existsSync(join(folder, "hooked"))).toBe(true);
+    rmSync(join(folder, "hooked"));
+    expect((await run({ revision: git(tree, "rev-parse", "main") }))?.outcome).toBe("changed");
+    expect(existsSync(join(folder, "hooked"))).toBe(false);
+  });
+
+  test("what an interrupted try left is finished", async () => {
+    const { url } = makeRepository("begun");
+    for (const leave of [
+      (path: string) => mkdirSync(join(path, ".git/objects"), { recursive: true }),
+      (path: string) => (mkdirSync(path), git(path, "init", "-q")),
+    ]) {
+      const { path, run } = clone(url);
+      leave(path);
+      expect((await run({}))?.outcome).toBe("changed");
+      expect(git(path, "status", "--porcelain")).toBe("");
+    }
+  });
+
+  test("an interrupted removal is finished, though the files that are gone look changed", async () => {
+    const { url } = makeRepository("leaving");
+    const { path, run } = clone(url);
+    await run({});
+    git(path, "config", "fleetwright.removing", "true");
+    rmSync(join(path, "page"));
+    expect((await run(null))?.outcome).toBe("changed");
+    expect(existsSync(path)).toBe(false);
+  });
+
+  test("a folder with something else in it is left alone, and the repository above it too", async () => {
+    const { url } = makeRepository("other");
+    const { path, folder, run } = clone(url);
+    git(folder, "init", "-q");
+    mkdirSync(path);
+    writeFileSync(join(path, "theirs"), "");
+    expect(await run({})).toMatchObject({ outcome: "failed", code: "HOST_ERROR" });
+    mkdirSync(join(path, ".git"));
+    writeFileSync(join(path, ".git/HEAD"), "nonsense");
+    expect(await run({})).toMatchObject({ outcome: "failed", code: "HOST_ERROR" });
+    expect(readdirSync(path).sort()).toEqual([".git", "theirs"]);
+  });
+
+  test("a revision that is not there, and a repository that is not, are said", async () => {
+    const { url } = makeRepository("missing");
+    const { run } = clone(url);
+    expect((await run({ revision: "none" }))?.message).toContain('has no branch or tag "none"');
+    const nowhere = await clone(`${url}.not`).run({});
+    expect(nowhere).toMatchObject({ code: "COMMAND_FAILED", exit_code: 128 });
+  });
+
+  test("submodules are brought to what is recorded, and found when they are elsewhere", async () => {
+    const inner = makeRepository("inner");
+    const outer = makeRepository("outer");
+    const allow = ["-c", "protocol.file.allow=always"];
+    git(outer.tree, ...allow, "submodule", "add", "-q", inner.url, "sub");
+    commit(outer.tree, "with a submodule");
+    git(outer.tree, "push", "-q", outer.url.slice(7), "main");
+    const { path, run } = clone(outer.url);
+    // Git itself refuses a submodule from a path of the machine; so does the resource, unless the machine allows it.
+    expect(await run({ submodules: true })).toMatchObject({ code: "COMMAND_FAILED" });
+    git(path, ...allow, "submodule", "--quiet", "update", "--init");
+    expect((await run({ submodules: true }))?.outcome).toBe("unchanged");
+    git(join(path, "sub"), "checkout", "-q", "v1");
+    expect((await run({ submodules: true, force: true }))?.changes).toContainEqual({
+      property: "submodules",
+      before: "1 differ",
+      after: "as recorded",
+    });
+    expect(git(path, "submodule", "status")).toMatch(/^[0-9a-f]{40} sub/);
+  });
+});
