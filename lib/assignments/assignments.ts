@@ -10,6 +10,7 @@ import { eachDocument } from "../internal/each-document.ts";
 import type { JsonObject } from "../internal/json.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
+import type { ParsedModule } from "../modules/parsed-module.ts";
 import type { Modules } from "../modules/modules.ts";
 import { matchesSelector } from "../selectors/match.ts";
 import { parseSelector } from "../selectors/parse.ts";
@@ -41,6 +42,7 @@ export class Assignments {
     this.#agents = agents;
     this.#modules = modules;
     context.references.register("module", (name) => this.#usersOf(name));
+    modules.beforeUpload((module) => this.#requireAgreement(module));
   }
 
   /** Lists assignments by name. */
@@ -75,20 +77,22 @@ export class Assignments {
   /**
    * Creates an assignment. Nothing is applied by it.
    *
-   * @throws {OrchestratorError} `SELECTOR_INVALID`; `NOT_FOUND` for an unknown module; `RESOURCE_CONFLICT` where two of
-   * its modules contradict each other; `ALREADY_EXISTS`.
+   * @throws {OrchestratorError} `SELECTOR_INVALID`; `NOT_FOUND` for an unknown module; `VALIDATION_FAILED` for params that
+   * its modules do not declare or that are missing; `TEMPLATE_FAILED` where a param makes a resource that is none;
+   * `RESOURCE_CONFLICT` where two of its modules contradict each other; `ALREADY_EXISTS`.
    */
   async create(caller: Caller, input: z.input<typeof createAssignmentInput>): Promise<Assignment> {
     await this.#context.authorize(caller, "assignments.create");
-    const { description, ...fields } = parseInput(createAssignmentInput, input);
+    const { description, params, ...fields } = parseInput(createAssignmentInput, input);
     const document: AssignmentDocument = {
       ...fields,
       ...(description !== undefined && { description }),
+      ...(params !== undefined && { params }),
       selector: printSelector(parseSelector(fields.selector)),
       created_at: this.#context.timestamp(),
       created_by: toSubject(caller).name,
     };
-    await this.#modules.requireCompatible(document.modules);
+    await this.#modules.requireCompatible(document);
     await this.#write(caller, document, 0).catch((error: unknown) => {
       if (!isOrchestratorError(error, "REVISION_CONFLICT")) throw error;
       throw new OrchestratorError("ALREADY_EXISTS", {
@@ -106,16 +110,17 @@ export class Assignments {
    */
   async update(caller: Caller, input: z.input<typeof updateAssignmentInput>): Promise<Assignment> {
     await this.#context.authorize(caller, "assignments.update");
-    const { name, description, selector, modules } = parseInput(updateAssignmentInput, input);
+    const { name, description, selector, modules, params } = parseInput(updateAssignmentInput, input);
     const changes = {
       ...(description !== undefined && { description }),
       ...(selector !== undefined && { selector: printSelector(parseSelector(selector)) }),
       ...(modules !== undefined && { modules }),
+      ...(params !== undefined && { params }),
     };
     return retryOnConflict(async () => {
       const stored = await this.read(name);
       const document: AssignmentDocument = { ...stored.value, ...changes };
-      await this.#modules.requireCompatible(document.modules);
+      await this.#modules.requireCompatible(document);
       await this.#write(caller, document, stored.revision);
       return this.#toAssignment(document);
     });
@@ -158,6 +163,25 @@ export class Assignments {
       if (matchesSelector(this.#selector(assignment.selector), target)) matching.push(assignment);
     }
     return matching;
+  }
+
+  /** Refuses a module that contradicts another of an assignment. Params that do not fit it any more are told at the next apply. */
+  async #requireAgreement(module: ParsedModule): Promise<void> {
+    for await (const assignment of this.#all()) {
+      if (!assignment.modules.includes(module.name)) continue;
+      try {
+        await this.#modules.requireCompatible(assignment, module);
+      } catch (error) {
+        if (!isOrchestratorError(error)) throw error;
+        if (error.code !== "RESOURCE_CONFLICT") continue;
+        const message = `In assignment ${assignment.name}: ${error.message}`;
+        throw new OrchestratorError("RESOURCE_CONFLICT", {
+          message,
+          issues: [...error.issues],
+          cause: error,
+        });
+      }
+    }
   }
 
   async #usersOf(module: string): Promise<string[]> {

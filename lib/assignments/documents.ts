@@ -1,3 +1,4 @@
+import type { Json } from "../internal/json.ts";
 import type { CollectionDefinition } from "../storage/storage.ts";
 
 /** An assignment as stored, under its name. */
@@ -7,6 +8,8 @@ export interface AssignmentDocument {
   /** As the grammar prints it. */
   selector: string;
   modules: string[];
+  /** Values for the params of its modules; absent = none. */
+  params?: { [key: string]: Json };
   created_at: string;
   created_by: string;
 }

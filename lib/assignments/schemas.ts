@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { nameSchema, pageInput, pageOf } from "../internal/common-schemas.ts";
+import { paramValuesSchema } from "../modules/schemas.ts";
 
 const selectorInput = z
   .string()
@@ -15,6 +16,7 @@ export const assignmentSchema = z
     description: z.string().optional(),
     selector: z.string(),
     modules: z.array(z.string()),
+    params: z.record(z.string(), z.json()).optional().describe("Values for the params of its modules."),
     created_at: z.string(),
     created_by: z.string(),
     matches: z.number().int().describe("How many approved agents the selector matches now."),
@@ -38,6 +40,7 @@ export const createAssignmentInput = z.strictObject({
   description: z.string().max(1000).optional(),
   selector: selectorInput,
   modules: modulesInput,
+  params: paramValuesSchema.optional(),
 });
 /** Input of `assignments.update`; what is absent stays. */
 export const updateAssignmentInput = z.strictObject({
@@ -45,6 +48,7 @@ export const updateAssignmentInput = z.strictObject({
   description: z.string().max(1000).optional(),
   selector: selectorInput.optional(),
   modules: modulesInput.optional(),
+  params: paramValuesSchema.optional().describe("Replaces all of them; {} takes them away."),
 });
 
 /** Which modules go to which agents. */

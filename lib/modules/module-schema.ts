@@ -3,6 +3,7 @@ import type { JsonObject } from "../internal/json.ts";
 import type { ResourceType, ResourceTypes } from "../state/resource-type.ts";
 import { commonPropertiesSchema } from "../state/definition.ts";
 import { resourceTypes } from "../state/resources/index.ts";
+import { paramsSchema } from "./params.ts";
 
 /** Limits of a module; past them it is refused. */
 export const moduleLimits = {
@@ -14,6 +15,8 @@ export const moduleLimits = {
   depth: 32,
   /** Words, signs, blanks and line ends of the text: what bounds the time that reading takes. */
   lexemes: 300_000,
+  /** Expressions and tags of all templates. */
+  expressions: 10_000,
 } as const;
 
 /** Name of a module, an assignment, a secret or a channel. */
@@ -32,6 +35,8 @@ export const moduleSchema = z.strictObject({
   description: z.string().max(1024).optional(),
   /** Selectors; an agent that none of them matches is refused before anything runs. Default: every agent is supported. */
   supports: z.array(z.string().max(4096)).max(100).default([]),
+  /** What may be set where the module is used, and what templates call `params`. */
+  params: paramsSchema.default({}),
   /** What is to be there, in the order in which it is to be made where nothing else says so. */
   resources: z.array(z.record(z.string(), z.unknown())).max(moduleLimits.resources),
 });

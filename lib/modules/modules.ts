@@ -10,8 +10,10 @@ import type { JsonObject } from "../internal/json.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import { revisionKey, type ModuleDocument } from "./documents.ts";
-import { parseModule, type ParsedModule } from "./module-document.ts";
-import { requireAgreement, resolveResources } from "./module-resources.ts";
+import { parseModule } from "./module-document.ts";
+import { requirePossibleAgreement, resolveKnown } from "./module-resources.ts";
+import { findMissing, findValueFaults, type ParamValues, valuesFor } from "./params.ts";
+import type { ParsedModule } from "./parsed-module.ts";
 import {
   getModuleInput,
   listModulesInput,
@@ -33,10 +35,17 @@ export interface ModuleRevision {
   content: ParsedModule;
 }
 
+/** Modules that are used together, with values for their params. */
+export interface ModuleUse {
+  modules: readonly string[];
+  params?: ParamValues | undefined;
+}
+
 /** Declared state, uploaded as YAML. Every upload of other content is a new revision; old ones stay readable. */
 export class Modules {
   readonly #context: Context;
   readonly #parsed = new Map<string, ParsedModule>();
+  readonly #uploadChecks: ((module: ParsedModule) => Promise<void>)[] = [];
 
   constructor(context: Context) {
     this.#context = context;
@@ -68,11 +77,12 @@ export class Modules {
     const content = new TextDecoder().decode(
       await readContent(this.#context, "module", document.content_hash),
     );
-    const resources = resolveResources(name, this.#parse(document.content_hash, content));
+    const { params, outline } = this.#parse(document.content_hash, content);
     return {
       ...(await this.#toModule(document)),
       content,
-      resources: resources.map(({ resource_id, type, identity }) => ({ id: resource_id, type, identity })),
+      params: { ...params },
+      resources: outline.map(({ id, type, identity }) => ({ id, type, identity })),
     };
   }
 
@@ -80,7 +90,8 @@ export class Modules {
    * Takes a module in. Content that equals the newest revision's changes nothing.
    *
    * @returns The module; `created` tells whether a revision was made.
-   * @throws {OrchestratorError} `MODULE_INVALID` with line and column of every fault; nothing is stored then.
+   * @throws {OrchestratorError} `MODULE_INVALID` with line and column of every fault; `RESOURCE_CONFLICT` where it contradicts
+   * another module of an assignment that uses it. Nothing is stored then.
    */
   async upload(caller: Caller, input: z.input<typeof uploadModuleInput>): Promise<UploadedModule> {
     await this.#context.authorize(caller, "modules.upload");
@@ -91,6 +102,7 @@ export class Modules {
         issues: [{ path: ["name"], message: `the content is named ${parsed.name}, not ${name}` }],
       });
     }
+    for (const check of this.#uploadChecks) await check(parsed);
     const bytes = toUtf8(content);
     const hash = await saveContent(this.#context, "module", bytes);
     for (;;) {
@@ -146,14 +158,31 @@ export class Modules {
     );
   }
 
+  /** Has a feature look at each module before it is taken in; what it throws refuses the upload. */
+  beforeUpload(check: (module: ParsedModule) => Promise<void>): void {
+    this.#uploadChecks.push(check);
+  }
+
   /**
-   * Refuses modules that can't stand beside each other on one machine.
+   * Refuses modules that can't stand beside each other on one machine, or can't be used with these values of params.
    *
-   * @throws {OrchestratorError} `NOT_FOUND`; `RESOURCE_CONFLICT` naming both sides of each contradiction.
+   * @param uploaded - Stands for the stored module of its name.
+   * @throws {OrchestratorError} `NOT_FOUND`; `VALIDATION_FAILED` for values that the modules do not declare, that are not as
+   * declared, or that are missing; `TEMPLATE_FAILED` where they make a resource that is none; `RESOURCE_CONFLICT` naming both
+   * sides of each contradiction.
    */
-  async requireCompatible(names: readonly string[]): Promise<void> {
-    const modules = await this.resolve([...new Set(names)]);
-    requireAgreement(modules.flatMap(({ name, content }) => resolveResources(name, content)));
+  async requireCompatible(use: ModuleUse, uploaded?: ParsedModule): Promise<void> {
+    const others = [...new Set(use.modules)].filter((name) => name !== uploaded?.name);
+    const contents = (await this.resolve(others)).map(({ content }) => content);
+    if (uploaded && use.modules.includes(uploaded.name)) contents.push(uploaded);
+    const values = use.params ?? {};
+    const declared = new Map(contents.map(({ name, params }) => [name, params]));
+    const faults = [...findValueFaults(declared, values), ...findMissing(declared, values)];
+    if (faults.length > 0) throw new OrchestratorError("VALIDATION_FAILED", { issues: faults });
+    const known = contents.flatMap((content) =>
+      resolveKnown(content, valuesFor(content.name, content.params, values)),
+    );
+    requirePossibleAgreement(known);
   }
 
   async #load(hash: string): Promise<ParsedModule> {

@@ -188,8 +188,8 @@ export class Operations {
   }
 
   /** Works out what a machine is to be. */
-  desiredOf(nodeId: string, modules: readonly string[] = []): Promise<DesiredState> {
-    return this.#desired.of(nodeId, modules);
+  desiredOf(nodeId: string): Promise<DesiredState> {
+    return this.#desired.of(nodeId);
   }
 
   /** Waits until an operation has ended, or for a time, and returns it as it is then. */
@@ -233,7 +233,7 @@ export class Operations {
     const queue = input.when_offline === "queue";
     if (!queue && !this.#context.transport.isConnected(input.node_id))
       throw new OrchestratorError("AGENT_OFFLINE");
-    const desired = await this.#desired.of(input.node_id, input.modules);
+    const desired = await this.#desired.of(input.node_id, input);
     if (kind === "apply") await this.#requireSomething(input, desired);
     const { operation_id } = await this.request(caller, {
       kind,

@@ -8,6 +8,7 @@ import {
   timestampSchema,
   waitInput,
 } from "../internal/common-schemas.ts";
+import { paramValuesSchema } from "../modules/schemas.ts";
 import { countsSchema, resourceResultSchema } from "../state/result.ts";
 
 /** What an operation does. */
@@ -76,6 +77,7 @@ export const listAgentOperationsInput = z.strictObject({ node_id: keyIdSchema, .
 const runInput = {
   node_id: keyIdSchema,
   modules: z.array(nameSchema).max(100).optional().describe("Modules beside those that assignments bring."),
+  params: paramValuesSchema.optional(),
   timeout_seconds: z
     .number()
     .int()
