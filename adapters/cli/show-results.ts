@@ -4,12 +4,14 @@ import { alignRows, toLine, toLines, toSafeText } from "./text.ts";
 
 /** One line an operation, one a resource, and below each what differs. */
 export function describeOperation(operation: OperationDetail): string {
-  const { agent_name, kind, status, error, operation_id } = operation;
+  const { agent_name, kind, status, error, operation_id, counts } = operation;
   const reason = error ? `: ${error.code}: ${error.message}` : "";
+  const next = kind === "plan" && status === "succeeded" && counts.would_change > 0;
   return toLines([
     toLine(`${agent_name}: ${kind} ${status}${describeProgress(operation)}${reason}`),
     ...describeResults(operation.resources),
     `  operation ${operation_id}`,
+    ...(next ? [`  apply exactly this: fleetwright apply --plan ${operation_id}`] : []),
   ]);
 }
 

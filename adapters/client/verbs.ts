@@ -34,12 +34,16 @@ export interface SessionInfo {
 export interface RunInput {
   /** Modules beside those that assignments bring. */
   modules?: readonly string[];
+  /** Values for params of modules, for this operation only. */
+  params?: Assignment["params"];
   timeout_seconds?: number;
   when_offline?: "fail" | "queue";
   /** Seconds to wait for the end before the answer comes, 0-300. Default 30. */
   wait_seconds?: number;
   /** Whether everything that was applied may be removed. Only for an apply. */
   allow_empty?: boolean;
+  /** A plan of this agent, to apply exactly that; only for an apply, and not beside modules and params. */
+  plan_id?: string;
 }
 
 /** An uploaded module; `created` says whether the content was new. */
@@ -91,8 +95,13 @@ export function createVerbs(call: Call) {
     assignments: {
       list: (query?: Query) => call<Page<Assignment>>("GET", "/assignments", { query }),
       get: (name: string) => call<AssignmentDetail>("GET", at`/assignments/${name}`),
-      create: (body: { name: string; selector: string; modules: readonly string[]; description?: string }) =>
-        call<Assignment>("POST", "/assignments", { body }),
+      create: (body: {
+        name: string;
+        selector: string;
+        modules: readonly string[];
+        params?: Assignment["params"];
+        description?: string;
+      }) => call<Assignment>("POST", "/assignments", { body }),
       remove: (name: string) => call<null>("DELETE", at`/assignments/${name}`),
       plan: (name: string, body: { wait_seconds?: number } = {}) =>
         call<Rollout>("POST", at`/assignments/${name}/plan`, { body }),

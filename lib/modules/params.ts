@@ -86,6 +86,7 @@ const maxDepth = 20;
 /** Looked at before anything follows it down. */
 const valueSchema = z
   .unknown()
+  .describe("A text, number, boolean, list or map, as the param declares it.")
   .refine((value) => !isDeeper(value, maxDepth), `must not be nested deeper than ${maxDepth}`)
   .pipe(z.json());
 

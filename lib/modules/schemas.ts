@@ -18,9 +18,13 @@ export const moduleSchema = z
   .meta({ id: "Module" });
 
 const paramViewSchema = z
-  .looseObject({
+  .object({
     type: z.enum(["string", "integer", "number", "boolean", "array", "object"]),
     default: z.json().optional(),
+    minimum: z.number().optional(),
+    maximum: z.number().optional(),
+    enum: z.array(z.union([z.string(), z.number()])).optional(),
+    pattern: z.string().optional(),
     description: z.string().optional(),
   })
   .describe("As the module declares it; without a default it must be given.");

@@ -16,12 +16,13 @@ import { systemCaller } from "../access/caller.ts";
 import type { Timer } from "../clock.ts";
 import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
-import { isOrchestratorError, OrchestratorError, type ErrorCode } from "../errors.ts";
+import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import type { AgentMessage, MessageOf, OrchestratorMessage } from "../wire/messages.ts";
 import type { ResolvedResource } from "../state/resource.ts";
 import { BackgroundWork } from "./background-work.ts";
 import type { OperationDocument } from "./documents.ts";
 import { isOpen, type OperationStore } from "./operation-store.ts";
+import { cancelled, offline, rejected, unheard } from "./conclusions.ts";
 import type { Outcome, OutcomeRecorder } from "./outcomes.ts";
 import type { Snapshots } from "./snapshots.ts";
 
@@ -212,7 +213,7 @@ export class Dispatcher {
 
   async #command(operation: Operation): Promise<void> {
     const { running } = this.#lane(operation.node_id);
-    const { kind, operation_id, timeout_seconds, allow_empty, deadline_at = 0 } = operation;
+    const { kind, operation_id, timeout_seconds, allow_empty, plan_digest, deadline_at = 0 } = operation;
     const command = {
       id: this.#context.ids.next(),
       operation_id,
@@ -222,9 +223,10 @@ export class Dispatcher {
       not_after: toTimestamp(deadline_at),
     };
     if (running?.operationId === operation_id) running.commandId = command.id;
+    const ofPlan = plan_digest === undefined ? {} : { plan_digest };
     await this.#send(
       operation.node_id,
-      kind === "apply" ? { type: kind, ...command, allow_empty } : { type: kind, ...command },
+      kind === "apply" ? { type: kind, ...command, allow_empty, ...ofPlan } : { type: kind, ...command },
     );
     // Read again: a wish to cancel may have overtaken the command, or found the agent away.
     const now = await this.#store.read(operation_id);
@@ -283,18 +285,3 @@ export class Dispatcher {
 
 /** How long an acknowledgement or a cancel counts. */
 const noticeMs = 60_000;
-
-const offline = failure("AGENT_OFFLINE", "The agent was not connected in time.");
-const cancelled: Outcome = { status: "cancelled", onlyQueued: true };
-const rejected: Outcome = {
-  ...failure("AGENT_NOT_APPROVED", "The agent was rejected."),
-  status: "cancelled",
-};
-const unheard: Outcome = {
-  status: "unknown",
-  error: { code: "AGENT_TIMEOUT", message: "Nothing was heard by the deadline." },
-};
-
-function failure(code: ErrorCode, message: string): Outcome {
-  return { status: "failed", onlyQueued: true, error: { code, message } };
-}

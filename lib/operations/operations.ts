@@ -33,6 +33,7 @@ import {
 } from "./schemas.ts";
 import { agentIdInput } from "../agents/schemas.ts";
 import { Snapshots } from "./snapshots.ts";
+import { requireTruth, StoredPlans } from "./stored-plans.ts";
 
 const defaultWaitSeconds = 30;
 const defaultQueueSeconds = 3600;
@@ -44,6 +45,7 @@ export class Operations {
   readonly #desired: DesiredStates;
   readonly #store: OperationStore;
   readonly #snapshots: Snapshots;
+  readonly #plans: StoredPlans;
   readonly #outcomes: OutcomeRecorder;
   readonly #dispatcher: Dispatcher;
 
@@ -53,6 +55,11 @@ export class Operations {
     this.#desired = new DesiredStates(features);
     this.#store = new OperationStore(context);
     this.#snapshots = new Snapshots(context);
+    this.#plans = new StoredPlans(context, {
+      store: this.#store,
+      snapshots: this.#snapshots,
+      desired: this.#desired,
+    });
     this.#outcomes = new OutcomeRecorder(context, this.#store);
     this.#dispatcher = new Dispatcher(context, {
       store: this.#store,
@@ -74,13 +81,18 @@ export class Operations {
   /**
    * Makes a machine match what is desired of it: the modules of every assignment that matches, and those named.
    *
+   * With `plan_id` it does exactly what that plan said, or nothing. A plan may be applied for as long as it is true: once it
+   * was applied and changed something it says something else, and a second call with it is refused.
+   *
    * @returns The operation, ended, or still open after `wait_seconds`.
-   * @throws {OrchestratorError} `NOT_FOUND`; `AGENT_NOT_APPROVED`; `AGENT_OFFLINE`; `AGENT_UNSUPPORTED`;
-   * `RESOURCE_CONFLICT`; `EMPTY_DESIRED_STATE`.
+   * @throws {OrchestratorError} What {@link DesiredStates.of} throws; `AGENT_NOT_APPROVED`; `AGENT_OFFLINE`;
+   * `EMPTY_DESIRED_STATE`; `PLAN_STALE` where modules, params, what they use of the agent, or the machine are not as they were
+   * for the plan (nothing was changed); `INVALID_TRANSITION` for a plan that has not succeeded.
    */
   async apply(caller: Caller, input: z.input<typeof applyInput>): Promise<Operation> {
     await this.#context.authorize(caller, "state.applyNow");
-    return this.#run(caller, "apply", parseInput(applyInput, input));
+    const { plan_id, ...run } = parseInput(applyInput, input);
+    return requireTruth(await this.#run(caller, "apply", run, plan_id));
   }
 
   /** Tells what {@link apply} with the same input would do. Changes nothing on the machine. */
@@ -228,18 +240,27 @@ export class Operations {
     await this.#dispatcher.stop();
   }
 
-  async #run(caller: Caller, kind: "apply" | "plan", input: z.output<typeof applyInput>): Promise<Operation> {
+  async #run(
+    caller: Caller,
+    kind: "apply" | "plan",
+    input: Omit<z.output<typeof applyInput>, "plan_id">,
+    planId?: string,
+  ): Promise<Operation> {
     const agent = await this.#agents.requireApproved(input.node_id);
     const queue = input.when_offline === "queue";
     if (!queue && !this.#context.transport.isConnected(input.node_id))
       throw new OrchestratorError("AGENT_OFFLINE");
-    const desired = await this.#desired.of(input.node_id, input);
+    const { modules, params } = input;
+    const plan = planId === undefined ? undefined : await this.#plans.confirm(planId, input);
+    const desired = plan?.desired ?? (await this.#desired.of(input.node_id, input));
     if (kind === "apply") await this.#requireSomething(input, desired);
     const { operation_id } = await this.request(caller, {
       kind,
       nodeId: agent.node_id,
       agentName: agent.name ?? agent.hostname,
       desired,
+      plan,
+      extras: { ...(modules && { modules }), ...(params && { params }) },
       timeoutSeconds: input.timeout_seconds,
       allowEmpty: input.allow_empty,
       queueSeconds: queue ? (input.expires_in_seconds ?? defaultQueueSeconds) : undefined,
@@ -248,7 +269,10 @@ export class Operations {
   }
 
   /** An apply that would take away all there is must be asked for in so many words. */
-  async #requireSomething(input: z.output<typeof applyInput>, desired: DesiredState): Promise<void> {
+  async #requireSomething(
+    input: Pick<z.output<typeof applyInput>, "node_id" | "allow_empty">,
+    desired: DesiredState,
+  ): Promise<void> {
     if (desired.resources.length > 0 || input.allow_empty === true) return;
     const state = await this.stateOf(input.node_id);
     if ((state?.last_apply.resource_count ?? 0) > 0) throw new OrchestratorError("EMPTY_DESIRED_STATE");
@@ -260,8 +284,7 @@ export class Operations {
     query: z.output<typeof listOperationsInput>,
   ): Promise<Page<Operation>> {
     await this.#context.authorize(caller, permission);
-    const page = await listOperations(this.#context, query);
-    return { ...page, items: page.items.map(toOperation) };
+    return listOperations(this.#context, query);
   }
 
   async #readListed(operationId: string): Promise<Readonly<OperationDocument>> {

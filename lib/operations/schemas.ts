@@ -37,6 +37,7 @@ export const operationSchema = z
     status: operationStatusSchema,
     rollout_id: z.string().optional(),
     assignment: z.string().optional(),
+    plan_id: z.string().optional().describe("The plan that this apply carries out."),
     modules: z.array(z.object({ name: z.string(), revision: z.number().int() })),
     counts: countsSchema,
     requested_by: z.string(),
@@ -100,6 +101,11 @@ export const planInput = z.strictObject(runInput);
 /** Input of `operations.apply`. */
 export const applyInput = z.strictObject({
   ...runInput,
+  plan_id: idSchema
+    .optional()
+    .describe(
+      "A plan of this agent: exactly that is applied, or PLAN_STALE is answered. Not beside modules and params.",
+    ),
   allow_empty: z
     .boolean()
     .optional()

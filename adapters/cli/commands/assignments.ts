@@ -3,7 +3,8 @@ import type { Command } from "commander";
 import type { CommandCall, Run } from "../call.ts";
 import { exitCode } from "../context.ts";
 import type { ExitCode } from "../context.ts";
-import { gather, limitOption } from "../options.ts";
+import { gather, limitOption, paramOption } from "../options.ts";
+import type { ParamOptions } from "../options.ts";
 import { describeOperation } from "../show-results.ts";
 import { toFacts, toLine, toLines } from "../text.ts";
 import type { Column } from "../text.ts";
@@ -13,6 +14,7 @@ interface CreateOptions {
   selector: string;
   module: string[];
   description?: string;
+  param?: ParamOptions;
 }
 
 /** `fleetwright assignments ...` */
@@ -39,6 +41,7 @@ export function addAssignmentsCommands(program: Command, run: Run): void {
             ["description", assignment.description],
             ["selector", assignment.selector],
             ["modules", assignment.modules.join(" ")],
+            ["params", assignment.params && JSON.stringify(assignment.params)],
             ["agents", assignment.matched_agents.map((agent) => agent.name).join(" ")],
           ]),
         );
@@ -50,9 +53,11 @@ export function addAssignmentsCommands(program: Command, run: Run): void {
     .requiredOption("--selector <selector>", "which agents; * is every agent")
     .requiredOption("--module <name>", "a module; may be given more than once", gather)
     .option("--description <text>", "what it is for")
+    .option(...paramOption)
     .action(
-      run(async (call, name: string, { module: modules, ...rest }: CreateOptions) => {
-        const assignment = await call.client.assignments.create({ name, modules, ...rest });
+      run(async (call, name: string, { module: modules, param: params, ...rest }: CreateOptions) => {
+        const input = { name, modules, ...rest, ...(params && { params }) };
+        const assignment = await call.client.assignments.create(input);
         call.show(assignment, () => toLines([`Agents that ${name} matches: ${assignment.matches}`]));
       }),
     );
