@@ -24,6 +24,7 @@ import type { OperationDocument } from "./documents.ts";
 import { isOpen, type OperationStore } from "./operation-store.ts";
 import { cancelled, offline, rejected, unheard } from "./conclusions.ts";
 import type { Outcome, OutcomeRecorder } from "./outcomes.ts";
+import type { ProgressFeeds } from "./progress-feeds.ts";
 import type { Snapshots } from "./snapshots.ts";
 
 type Operation = Readonly<OperationDocument>;
@@ -43,6 +44,7 @@ export class Dispatcher {
   readonly #store: OperationStore;
   readonly #snapshots: Snapshots;
   readonly #outcomes: OutcomeRecorder;
+  readonly #feeds: ProgressFeeds;
   readonly #lanes = new Map<string, Lane>();
   readonly #expiries = new Map<string, Timer>();
   readonly #work: BackgroundWork;
@@ -50,12 +52,13 @@ export class Dispatcher {
 
   constructor(
     context: Context,
-    parts: { store: OperationStore; snapshots: Snapshots; outcomes: OutcomeRecorder },
+    parts: { store: OperationStore; snapshots: Snapshots; outcomes: OutcomeRecorder; feeds: ProgressFeeds },
   ) {
     this.#context = context;
     this.#store = parts.store;
     this.#snapshots = parts.snapshots;
     this.#outcomes = parts.outcomes;
+    this.#feeds = parts.feeds;
     this.#work = new BackgroundWork(context);
   }
 
@@ -106,6 +109,16 @@ export class Dispatcher {
     const running = this.#lane(nodeId).running;
     if (!message.error || !running || running.commandId !== message.id) return;
     await this.#end(running.operationId, { status: "failed", error: message.error });
+  }
+
+  /** An agent tells what it has done so far of the operation that it was given; of any other it has nothing to tell. */
+  progress(nodeId: string, message: MessageOf<AgentMessage, "progress" | "output">): void {
+    if (this.#lane(nodeId).running?.operationId !== message.operation_id) return;
+    const step =
+      message.type === "progress"
+        ? ({ type: "resources", resources: message.results } as const)
+        : ({ type: "output", output: message.output } as const);
+    this.#feeds.push(message.operation_id, step);
   }
 
   /**
@@ -188,6 +201,7 @@ export class Dispatcher {
     this.#leaveQueue(operation.node_id, operation.operation_id);
     if (!changed) return;
     this.#await(begun);
+    this.#feeds.push(begun.operation_id, { type: "operation", operation: begun });
     try {
       await this.#command(begun);
     } catch (error) {
@@ -223,11 +237,9 @@ export class Dispatcher {
       not_after: toTimestamp(deadline_at),
     };
     if (running?.operationId === operation_id) running.commandId = command.id;
-    const ofPlan = plan_digest === undefined ? {} : { plan_digest };
-    await this.#send(
-      operation.node_id,
-      kind === "apply" ? { type: kind, ...command, allow_empty, ...ofPlan } : { type: kind, ...command },
-    );
+    const applies = { ...command, allow_empty, ...(plan_digest !== undefined && { plan_digest }) };
+    const message = kind === "apply" ? { type: kind, ...applies } : { type: kind, ...command };
+    await this.#send(operation.node_id, message);
     // Read again: a wish to cancel may have overtaken the command, or found the agent away.
     const now = await this.#store.read(operation_id);
     if (now.status === "running" && now.cancel_requested === true) await this.#sendCancel(now);

@@ -1,3 +1,4 @@
+import type { Operation } from "fleetwright";
 import type { Command } from "commander";
 import type { RunInput } from "../../client/verbs.ts";
 import type { CommandCall, Run } from "../call.ts";
@@ -5,6 +6,7 @@ import { exitCode } from "../context.ts";
 import type { ExitCode } from "../context.ts";
 import { findAgent } from "../find-agent.ts";
 import { UsageError } from "../failure.ts";
+import { LiveProgress } from "../live-progress.ts";
 import { gather, integer, paramOption } from "../options.ts";
 import type { ParamOptions } from "../options.ts";
 import { describeDrift, describeOperation } from "../show-results.ts";
@@ -63,7 +65,9 @@ async function runOne(
 ): Promise<ExitCode> {
   const { client } = call;
   const node_id = await findMachine(call, agent, options.plan);
-  const { operation_id } = await client.agents[kind](node_id, toInput(options));
+  const isLive = options.wait && call.options.json !== true;
+  const { operation_id } = await client.agents[kind](node_id, toInput(options, isLive));
+  if (isLive) return exitCodeOf([await showLive(call, operation_id)]);
   const operation = await awaitOperation(client, operation_id, options.wait);
   call.show(operation, () => describeOperation(operation));
   return exitCodeOf([operation]);
@@ -76,10 +80,20 @@ async function findMachine({ client }: CommandCall, agent?: string, plan?: strin
   return (await client.operations.get(plan)).node_id;
 }
 
-function toInput(options: RunOptions): RunInput {
+/** Shows each resource as it is done and what scripts print, until the operation has ended. */
+async function showLive(call: CommandCall, operationId: string): Promise<Operation> {
+  const progress = new LiveProgress();
+  for await (const item of call.client.operations.watch(operationId)) {
+    call.context.stdout(progress.tell(item));
+    if (item.type === "ended") return item.operation;
+  }
+  return call.client.operations.get(operationId);
+}
+
+function toInput(options: RunOptions, isLive: boolean): RunInput {
   const { module: modules, param: params, plan, timeout, queue, allowEmpty, wait } = options;
   return {
-    wait_seconds: wait ? firstWaitSeconds : 0,
+    wait_seconds: wait && !isLive ? firstWaitSeconds : 0,
     ...(modules && { modules }),
     ...(params && { params }),
     ...(plan !== undefined && { plan_id: plan }),
