@@ -14,7 +14,7 @@ import type { OpenApiOptions } from "../rest/openapi.ts";
 import { createRequestIds } from "../rest/request-id.ts";
 import type { ContextFactory, RequestContext } from "../trpc/context.ts";
 import { addSecurityHeaders, createErrorAnswer } from "./errors.ts";
-import { mountHealth, mountProblemPages } from "./pages.ts";
+import { mountHealth, mountProblemPages, mountSchemas } from "./pages.ts";
 import type { AppReadiness } from "./pages.ts";
 import { createSockets } from "./sockets.ts";
 import type { SocketLimits, SocketRoutes, Sockets } from "./sockets.ts";
@@ -73,6 +73,7 @@ export function createApp<Context extends RequestContext>(options: AppOptions<Co
   mountTrpc(h3, { ...shared, sourceAddress });
   mountHealth(h3, options.isReady);
   mountProblemPages(h3);
+  mountSchemas(h3);
 
   const restListener = createRestListener(rest, logger);
   const otherListener = toNodeHandler(h3) as RequestListener;

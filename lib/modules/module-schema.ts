@@ -1,8 +1,4 @@
 import { z } from "zod";
-import type { JsonObject } from "../internal/json.ts";
-import type { ResourceType, ResourceTypes } from "../state/resource-type.ts";
-import { commonPropertiesSchema } from "../state/definition.ts";
-import { resourceTypes } from "../state/resources/index.ts";
 import { paramsSchema } from "./params.ts";
 
 /** Limits of a module; past them it is refused. */
@@ -40,34 +36,3 @@ export const moduleSchema = z.strictObject({
   /** What is to be there, in the order in which it is to be made where nothing else says so. */
   resources: z.array(z.record(z.string(), z.unknown())).max(moduleLimits.resources),
 });
-
-/** Describes the format of a module as JSON Schema (2020-12), for editors that complete and check while one writes. */
-export function toJsonSchema(types: ResourceTypes = resourceTypes): JsonObject {
-  const schema = jsonSchemaOf(moduleSchema);
-  const common = jsonSchemaOf(commonPropertiesSchema);
-  const properties = schema["properties"] as { [name: string]: JsonObject };
-  const items = [...types.values()].map((type) => resourceJsonSchema(type, common));
-  const resources: JsonObject = { ...properties["resources"], items: { oneOf: items } };
-  return { ...schema, title: "Fleetwright module", properties: { ...properties, resources } };
-}
-
-function resourceJsonSchema(type: ResourceType, common: JsonObject): JsonObject {
-  const own = jsonSchemaOf(type.schema);
-  const { $schema: _dialect, ...rest } = own;
-  const required = (own["required"] ?? []) as string[];
-  return {
-    ...rest,
-    title: type.type,
-    description: type.summary,
-    properties: {
-      ...(common["properties"] as JsonObject),
-      ...(own["properties"] as JsonObject),
-      type: { const: type.type },
-    },
-    required: ["type", ...required],
-  };
-}
-
-function jsonSchemaOf(schema: z.ZodType): JsonObject {
-  return z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }) as JsonObject;
-}

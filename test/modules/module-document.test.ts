@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import type { Issue } from "../../lib/errors.ts";
 import { OrchestratorError } from "../../lib/errors.ts";
 import { parseModule } from "../../lib/modules/module-document.ts";
-import { toJsonSchema } from "../../lib/modules/module-schema.ts";
 
 const head = "name: web\nresources:\n";
 
@@ -294,25 +293,6 @@ describe("parseModule", () => {
     expect((user + system) / 1000).toBeLessThan(2000);
   });
 });
-
-describe("toJsonSchema", () => {
-  it("describes the resources by their type", () => {
-    const schema = toJsonSchema() as unknown as {
-      properties: { resources: { items: { oneOf: SchemaOfResource[] } } };
-    };
-    const file = schema.properties.resources.items.oneOf.find((each) => each.title === "file");
-    expect(file).toMatchObject({
-      required: ["type", "path"],
-      additionalProperties: false,
-      properties: { type: { const: "file" }, path: { type: "string" }, requires: { type: "array" } },
-    });
-    expect(JSON.parse(JSON.stringify(schema))).toEqual(schema);
-  });
-});
-
-interface SchemaOfResource {
-  title: string;
-}
 
 function errorOf(text: string): OrchestratorError {
   try {
