@@ -12,7 +12,9 @@ export const moduleLimits = {
   /** Words, signs, blanks and line ends of the text: what bounds the time that reading takes. */
   lexemes: 300_000,
   /** Expressions and tags of all templates. */
-  expressions: 10_000,
+  expressions: 5_000,
+  /** Expressions and tags of one text: finding their places takes expressions times characters. */
+  expressionsOfText: 500,
 } as const;
 
 /** Name of a module, an assignment, a secret or a channel. */

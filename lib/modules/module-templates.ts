@@ -115,9 +115,20 @@ export function toIssue(
   { resource, path, places }: Omit<ModuleTemplate, "template">,
   fault: TemplateFault,
 ): Issue {
-  const place = places.findLast(({ offset }) => offset <= fault.offset) ?? places[0];
+  const place = places[lastUpTo(places, fault.offset)];
   const where = place && { line: place.line, column: place.column };
   return { path: ["resources", resource, ...path], message: toSentence(fault.message), ...where };
+}
+
+/** The last of rising offsets that is not past one; 0 where all are. By halves: a hostile text has thousands of faults. */
+function lastUpTo(places: readonly { offset: number }[], offset: number): number {
+  let [low, high] = [0, places.length];
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (places[middle]!.offset <= offset) low = middle;
+    else high = middle;
+  }
+  return low;
 }
 
 /** A message that begins with a name of a template begins so; any other is a sentence. */

@@ -27,10 +27,11 @@ export function readTemplates(
     }
     for (const found of findTexts(spec)) {
       const path = ["resources", resource, ...found.path];
-      expressions += countExpressions(found.text);
-      if (expressions > moduleLimits.expressions) {
-        const message = `The module has more than ${moduleLimits.expressions} expressions.`;
-        return { templates, issues: [...issues, { path, message, ...text.place(path) }] };
+      const count = countExpressions(found.text);
+      expressions += count;
+      const tooMany = findExcess(count, expressions);
+      if (tooMany !== null) {
+        return { templates, issues: [...issues, { path, message: tooMany, ...text.place(path) }] };
       }
       const { template, issue } = readTemplate({ resource, ...found }, (offsets) =>
         text.placesWithin(path, offsets),
@@ -42,6 +43,12 @@ export function readTemplates(
     }
   }
   return { templates, issues };
+}
+
+function findExcess(ofText: number, ofModule: number): string | null {
+  const { expressions, expressionsOfText } = moduleLimits;
+  if (ofText > expressionsOfText) return `This text has more than ${expressionsOfText} expressions.`;
+  return ofModule > expressions ? `The module has more than ${expressions} expressions.` : null;
 }
 
 /** Why a name can't be there on any agent. */

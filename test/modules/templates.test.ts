@@ -171,8 +171,12 @@ describe("a module with templates", () => {
 
   it("is refused with more expressions than a module may have, before they cost much", () => {
     const before = process.cpuUsage();
-    const many = `  - { type: file, path: /a, content: "${"{{params.port}}".repeat(30_000)}" }\n`;
-    expect(faultsOf(head + many)).toEqual(["6:38 The module has more than 10000 expressions."]);
+    const text = (count: number): string => "{{params.port}}".repeat(count);
+    const one = `  - { type: file, path: /a, content: "${text(30_000)}" }\n`;
+    expect(faultsOf(head + one)).toEqual(["6:38 This text has more than 500 expressions."]);
+    const file = (at: number): string => `  - { type: file, path: /${at}, content: "${text(400)}" }\n`;
+    const many = Array.from({ length: 20 }, (_, at) => file(at)).join("");
+    expect(faultsOf(head + many)).toEqual(["18:39 The module has more than 5000 expressions."]);
     expect(process.cpuUsage(before).user / 1000).toBeLessThan(1000);
   });
 });
