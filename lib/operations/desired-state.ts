@@ -1,6 +1,6 @@
 import type { Agents } from "../agents/agents.ts";
+import type { AssignmentMatcher, Assignments } from "../assignments/assignments.ts";
 import type { AssignmentDocument } from "../assignments/documents.ts";
-import type { Assignments } from "../assignments/assignments.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { Json, JsonObject } from "../internal/json.ts";
 import {
@@ -10,8 +10,8 @@ import {
   type ModuleEvaluation,
 } from "../modules/module-resources.ts";
 import type { ModuleRevision, Modules } from "../modules/modules.ts";
+import { SelectorCache } from "../selectors/selector-cache.ts";
 import { matchesSelector } from "../selectors/match.ts";
-import { parseSelector } from "../selectors/parse.ts";
 import type { SelectorTarget } from "../selectors/selector.ts";
 import type { ResolvedResource } from "../state/resource.ts";
 import { ParamSources } from "./param-sources.ts";
@@ -30,6 +30,12 @@ export interface DesiredExtras {
   params?: { readonly [key: string]: Json } | undefined;
 }
 
+/** Works out what one machine after another is to be. */
+export interface DesiredReader {
+  /** @throws {OrchestratorError} As {@link DesiredStates.of}. */
+  of(nodeId: string, extras?: DesiredExtras): Promise<DesiredState>;
+}
+
 /** How many resolved sets are kept in memory: agents with the same modules, conditions and values share one. */
 const keptInMemory = 100;
 
@@ -43,6 +49,7 @@ export class DesiredStates {
   readonly #agents: Agents;
   readonly #assignments: Assignments;
   readonly #modules: Modules;
+  readonly #selectors = new SelectorCache();
   readonly #resolved = new Map<string, readonly ResolvedResource[]>();
 
   constructor(features: { agents: Agents; assignments: Assignments; modules: Modules }) {
@@ -57,17 +64,44 @@ export class DesiredStates {
    * where those of an assignment are so, or one is missing; `TEMPLATE_FAILED`; `RESOURCE_CONFLICT` where two modules
    * contradict each other, or two assignments give one param different values.
    */
-  async of(nodeId: string, extras: DesiredExtras = {}): Promise<DesiredState> {
-    const target = await this.#agents.target(nodeId);
-    const assignments = await this.#assignments.matching(target);
-    const brought = assignments.flatMap((assignment: Readonly<AssignmentDocument>) => assignment.modules);
-    const modules = await this.#modules.resolve([...new Set([...brought, ...(extras.modules ?? [])])]);
-    for (const module of modules) requireSupport(module, target);
-    const sources = new ParamSources(modules, assignments, extras.params ?? {});
+  of(nodeId: string, extras: DesiredExtras = {}): Promise<DesiredState> {
+    return this.reader().of(nodeId, extras);
+  }
+
+  /** For many agents at once: what they have in common is read once, at the first of them, and stays as it is then. */
+  reader(revisions: ReadonlyMap<string, number> = new Map()): DesiredReader {
+    const modules = new Map<string, Promise<ModuleRevision>>();
+    const moduleNamed = (name: string): Promise<ModuleRevision> => {
+      const known = modules.get(name);
+      if (known) return known;
+      const read = this.#modules.resolve(name, revisions.get(name));
+      modules.set(name, read);
+      read.catch(() => modules.delete(name));
+      return read;
+    };
+    let matching: Promise<AssignmentMatcher> | null = null;
+    return {
+      of: async (nodeId, extras = {}) => {
+        const target = await this.#agents.target(nodeId);
+        const assignments = (await (matching ??= this.#assignments.matcher()))(target);
+        const names = new Set([...assignments.flatMap((each) => each.modules), ...(extras.modules ?? [])]);
+        const used = await Promise.all([...names].map(moduleNamed));
+        return this.#of(target, used, { assignments, call: extras.params ?? {} });
+      },
+    };
+  }
+
+  #of(
+    target: SelectorTarget,
+    modules: readonly ModuleRevision[],
+    { assignments, call }: { assignments: readonly Readonly<AssignmentDocument>[]; call: JsonObject },
+  ): DesiredState {
+    for (const module of modules) this.#requireSupport(module, target);
+    const sources = new ParamSources(modules, assignments, call);
     const evaluations = modules.map(({ content }) => {
       const skipped = content.resources.map((resource) => {
         const when = resource["when"];
-        return typeof when === "string" && !matchesSelector(parseSelector(when), target);
+        return typeof when === "string" && !matchesSelector(this.#selectors.parse(when), target);
       });
       return evaluateModule(content, scopeOf(target, sources.valuesFor(content)), skipped);
     });
@@ -94,6 +128,15 @@ export class DesiredStates {
     this.#resolved.set(key, resources);
     return resources;
   }
+
+  #requireSupport({ name, content }: ModuleRevision, target: SelectorTarget): void {
+    if (content.supports.length === 0) return;
+    if (content.supports.some((each) => matchesSelector(this.#selectors.parse(each), target))) return;
+    throw new OrchestratorError("AGENT_UNSUPPORTED", {
+      message: `Module ${name} supports only agents that match ${content.supports.join(" or ")}.`,
+      details: { module: name, supports: content.supports },
+    });
+  }
 }
 
 function scopeOf(
@@ -101,15 +144,6 @@ function scopeOf(
   params: JsonObject,
 ): Parameters<typeof evaluateModule>[1] {
   return { params, attributes: { ...attributes }, tags: { ...tags } };
-}
-
-function requireSupport({ name, content }: ModuleRevision, target: SelectorTarget): void {
-  if (content.supports.length === 0) return;
-  if (content.supports.some((selector) => matchesSelector(parseSelector(selector), target))) return;
-  throw new OrchestratorError("AGENT_UNSUPPORTED", {
-    message: `Module ${name} supports only agents that match ${content.supports.join(" or ")}.`,
-    details: { module: name, supports: content.supports },
-  });
 }
 
 function indexesOf(flags: readonly boolean[]): number[] {

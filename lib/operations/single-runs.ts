@@ -5,7 +5,7 @@ import type { Context } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { DesiredStates } from "./desired-state.ts";
 import type { AgentStateDocument } from "./documents.ts";
-import type { OperationRequest } from "./operation-request.ts";
+import { requireSomething, type OperationRequest } from "./operation-request.ts";
 import type { applyInput } from "./schemas.ts";
 import type { StoredPlans } from "./stored-plans.ts";
 
@@ -34,7 +34,7 @@ export class SingleRuns {
     if (!queue && !this.#context.transport.isConnected(node_id)) throw new OrchestratorError("AGENT_OFFLINE");
     const plan = plan_id === undefined ? undefined : await this.#plans.confirm(plan_id, input);
     const desired = plan?.desired ?? (await this.#desired.of(node_id, input));
-    if (kind === "apply" && desired.resources.length === 0) await this.#requireConsent(input);
+    if (kind === "apply") requireSomething(input, desired, await this.#stateOf(node_id));
     return {
       kind,
       nodeId: agent.node_id,
@@ -48,10 +48,7 @@ export class SingleRuns {
     };
   }
 
-  /** An apply that would take away all there is must be asked for in so many words. */
-  async #requireConsent({ node_id, allow_empty }: Input): Promise<void> {
-    if (allow_empty === true) return;
-    const state = await this.#context.storage.get<AgentStateDocument>("agent_states", node_id);
-    if ((state?.value.last_apply.resource_count ?? 0) > 0) throw new OrchestratorError("EMPTY_DESIRED_STATE");
+  async #stateOf(nodeId: string): Promise<Readonly<AgentStateDocument> | null> {
+    return (await this.#context.storage.get<AgentStateDocument>("agent_states", nodeId))?.value ?? null;
   }
 }
