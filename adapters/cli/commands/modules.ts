@@ -12,25 +12,7 @@ import type { Column } from "../text.ts";
 /** `fleetwright modules ...` */
 export function addModulesCommands(program: Command, run: Run): void {
   const modules = program.command("modules").alias("module").description("declared state, in YAML");
-  modules
-    .command("check <file...>")
-    .description("find every fault, as an upload would, without a server; - is standard input")
-    .action(
-      run(async (call, files: string[]) => {
-        const checks: (ModuleCheck & { file: string })[] = [];
-        for (const file of files) checks.push({ file, ...checkModule(await read(call, file)) });
-        call.show(checks, () => checks.map(describeCheck).join(""));
-        return checks.every(({ faults }) => faults.length === 0) ? exitCode.ok : exitCode.failure;
-      }),
-    );
-  modules
-    .command("schema")
-    .description("print the format of modules as JSON Schema, for editors")
-    .action(
-      run(async (call) => {
-        call.context.stdout(`${JSON.stringify(moduleJsonSchema(), null, 2)}\n`);
-      }),
-    );
+  addOfflineCommands(modules, run);
   modules
     .command("list")
     .description("list modules")
@@ -69,6 +51,29 @@ export function addModulesCommands(program: Command, run: Run): void {
       run(async (call, name: string) => {
         await call.client.modules.remove(name);
         call.show(null, () => toLines([`${name} is removed.`]));
+      }),
+    );
+}
+
+/** What needs no server. */
+function addOfflineCommands(modules: Command, run: Run): void {
+  modules
+    .command("check <file...>")
+    .description("find every fault, as an upload would, without a server; - is standard input")
+    .action(
+      run(async (call, files: string[]) => {
+        const checks: (ModuleCheck & { file: string })[] = [];
+        for (const file of files) checks.push({ file, ...checkModule(await read(call, file)) });
+        call.show(checks, () => checks.map(describeCheck).join(""));
+        return checks.every(({ faults }) => faults.length === 0) ? exitCode.ok : exitCode.failure;
+      }),
+    );
+  modules
+    .command("schema")
+    .description("print the format of modules as JSON Schema, for editors")
+    .action(
+      run(async (call) => {
+        call.context.stdout(`${JSON.stringify(moduleJsonSchema(), null, 2)}\n`);
       }),
     );
 }
