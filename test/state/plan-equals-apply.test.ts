@@ -14,12 +14,14 @@ const content = fc.constantFrom("", "a\n", "b\nc\n");
 const mode = fc.constantFrom("0600", "0644");
 const onFailure = fc.constantFrom("stop", "continue");
 
-const folder = fc.record({ at: slot, mode, on_failure: onFailure }).map(({ at, ...rest }) => ({
-  id: `folder${at}`,
-  type: "directory",
-  path: `/d${at}`,
-  ...rest,
-}));
+const folder = fc
+  .record({ at: slot, mode, on_failure: onFailure, purge: fc.boolean() })
+  .map(({ at, ...rest }) => ({
+    id: `folder${at}`,
+    type: "directory",
+    path: `/d${at}`,
+    ...rest,
+  }));
 const file = fc
   .record({
     at: slot,
@@ -101,8 +103,10 @@ test("an apply right after a plan is never stale and its outcomes equal the plan
       for (const { path, kind, text } of things) {
         if (state.host.files.stat(path)) continue;
         if (kind === "file") state.write(path, text);
-        else if (kind === "directory") state.host.files.makeDirectory(path, {});
-        else state.host.files.makeSymlink(path, "elsewhere");
+        else if (kind === "directory") {
+          state.host.files.makeDirectory(path, {});
+          for (const name of ["n", "stranger"]) state.write(`${path}/${name}`, text);
+        } else state.host.files.makeSymlink(path, "elsewhere");
       }
       for (const set of [first, second, []]) {
         const plan = await state.run("plan", set);
