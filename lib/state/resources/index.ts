@@ -3,6 +3,8 @@ import type { ResourceType, ResourceTypes } from "../resource-type.ts";
 import { directoryResourceType } from "./directory.ts";
 import { fileResourceType } from "./file.ts";
 import { lineResourceType } from "./line.ts";
+import { packageRepositoryResourceType } from "./package-repository.ts";
+import { packageResourceType } from "./package.ts";
 import { scriptResourceType } from "./script.ts";
 import { symlinkResourceType } from "./symlink.ts";
 
@@ -10,6 +12,8 @@ const types: ResourceType[] = [
   directoryResourceType,
   fileResourceType,
   lineResourceType,
+  packageResourceType,
+  packageRepositoryResourceType,
   scriptResourceType,
   symlinkResourceType,
 ];
