@@ -14,6 +14,7 @@ const features = {
   secrets: [],
   audit: [],
   backups: [],
+  "event-feed": [],
   status: ["agents"],
   maintenance: ["agents"],
   metrics: ["agents"],

@@ -33,6 +33,7 @@ export function createAgentTraffic(
         });
       case "progress":
       case "output":
+        return operations.dispatcher.progress(nodeId, message);
       case "metrics":
       case "terminal.closed":
         // Nobody here asked for these: they are of features that this version does not have.

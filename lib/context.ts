@@ -50,6 +50,10 @@ export class Context {
   authorize: (caller: Caller, permission: Permission) => Promise<void> = () => {
     throw new Error("The access feature must be built first.");
   };
+  /** Whether the session of a caller still lives; set by the access feature. */
+  isSignedIn: (caller: Caller) => Promise<boolean> = () => {
+    throw new Error("The access feature must be built first.");
+  };
   readonly #listeners = new Set<EventListener>();
   #identity: Signer | null = null;
 

@@ -35,6 +35,7 @@ export type { Assignments } from "./assignments/assignments.ts";
 export type { Audit } from "./audit/audit.ts";
 export type { Backups } from "./backups/backups.ts";
 export type { Drift } from "./drift/drift.ts";
+export type { EventFeed } from "./event-feed/event-feed.ts";
 export type { Modules } from "./modules/modules.ts";
 export type { Operations } from "./operations/operations.ts";
 export type { Rollouts } from "./rollouts/rollouts.ts";
@@ -47,6 +48,8 @@ export type { Agent, AgentAttributes, TagList } from "./agents/schemas.ts";
 export type { Assignment, AssignmentDetail } from "./assignments/schemas.ts";
 export type { AuditEvent, AuditRetention, AuditVerification } from "./audit/schemas.ts";
 export type { DriftDetail, DriftRecord, DriftStatus } from "./drift/schemas.ts";
+export type { EventStreamItem } from "./event-feed/schemas.ts";
+export type { Tracked } from "./internal/stream-window.ts";
 export type { Page } from "./internal/common-schemas.ts";
 export type { Module, ModuleDetail } from "./modules/schemas.ts";
 export type {
@@ -56,6 +59,7 @@ export type {
   OperationKind,
   OperationOutputList,
   OperationStatus,
+  OperationWatchItem,
 } from "./operations/schemas.ts";
 export type { Rollout } from "./rollouts/schemas.ts";
 export type { Status } from "./status/schemas.ts";

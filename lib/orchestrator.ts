@@ -15,6 +15,8 @@ import { Drift } from "./drift/drift.ts";
 import { driftCollections } from "./drift/documents.ts";
 import type { EventListener } from "./events.ts";
 import { loadIdentity } from "./identity.ts";
+import { EventFeed } from "./event-feed/event-feed.ts";
+import { Streams } from "./access/streams.ts";
 import { moduleCollections } from "./modules/documents.ts";
 import { Modules } from "./modules/modules.ts";
 import { operationCollections, operationLogs } from "./operations/documents.ts";
@@ -64,6 +66,8 @@ export class Orchestrator {
   readonly modules: Modules;
   /** Which modules go to which agents. */
   readonly assignments: Assignments;
+  /** What happens, as it happens. */
+  readonly events: EventFeed;
   /** Plans and applies of single machines. */
   readonly operations: Operations;
   /** Plans and applies of assignments. */
@@ -77,6 +81,7 @@ export class Orchestrator {
   /** Whether the orchestrator works. */
   readonly status: StatusReport;
   readonly #context: Context;
+  readonly #streams: Streams;
   #ends: (() => Promise<void> | void)[] = [];
   #starting: Promise<void> | null = null;
   #stopping: Promise<void> | null = null;
@@ -84,12 +89,14 @@ export class Orchestrator {
   constructor(options: OrchestratorOptions) {
     const context = new Context(resolveOptions(options));
     this.#context = context;
+    this.#streams = new Streams(context);
     this.access = new Access(context);
     this.operators = this.access.operators;
     this.agents = new Agents(context);
     this.modules = new Modules(context);
     this.assignments = new Assignments(context, this.agents, this.modules);
-    this.operations = new Operations(context, this);
+    this.events = new EventFeed(context, { streams: this.#streams });
+    this.operations = new Operations(context, { ...this, streams: this.#streams });
     this.rollouts = new Rollouts(context, this);
     this.drift = new Drift(context, this);
     this.audit = new Audit(context);
@@ -123,6 +130,7 @@ export class Orchestrator {
       const handlers = createAgentTraffic(this.#context, this);
       await transport.start({ clock, crypto, logger, signer: identity.signer }, handlers);
       this.#ends.push(() => transport.stop());
+      this.#ends.push(() => this.#streams.stop());
     } catch (error) {
       await this.#stop();
       throw error;

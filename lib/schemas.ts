@@ -5,6 +5,7 @@ export * from "./assignments/schemas.ts";
 export * from "./audit/schemas.ts";
 export * from "./backups/schemas.ts";
 export * from "./drift/schemas.ts";
+export * from "./event-feed/schemas.ts";
 export * from "./modules/schemas.ts";
 export * from "./operations/schemas.ts";
 export * from "./rollouts/schemas.ts";

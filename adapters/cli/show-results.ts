@@ -4,13 +4,18 @@ import { alignRows, toLine, toLines, toSafeText } from "./text.ts";
 
 /** One line an operation, one a resource, and below each what differs. */
 export function describeOperation(operation: OperationDetail): string {
-  const { agent_name, kind, status, error, operation_id } = operation;
-  const reason = error ? `: ${error.code}: ${error.message}` : "";
   return toLines([
-    toLine(`${agent_name}: ${kind} ${status}${describeProgress(operation)}${reason}`),
+    describeOutcome(operation),
     ...describeResults(operation.resources),
-    `  operation ${operation_id}`,
+    `  operation ${operation.operation_id}`,
   ]);
+}
+
+/** How an operation stands or ended, in one line. */
+export function describeOutcome(operation: Operation): string {
+  const { agent_name, kind, status, error } = operation;
+  const reason = error ? `: ${error.code}: ${error.message}` : "";
+  return toLine(`${agent_name}: ${kind} ${status}${describeProgress(operation)}${reason}`);
 }
 
 /** The same for a drift check. */
@@ -50,7 +55,8 @@ export const operationColumns = [
   ["CREATED", (operation: Operation) => operation.created_at],
 ] as const;
 
-function describeResults(results: readonly ResourceResult[]): string[] {
+/** One line a resource, and below it what differs. */
+export function describeResults(results: readonly ResourceResult[]): string[] {
   const heads = alignRows(results.map(toRow));
   return results.flatMap((result, at) => [
     `  ${heads[at] ?? ""}`,

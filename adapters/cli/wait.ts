@@ -1,6 +1,6 @@
 /** Waiting for what a machine does. */
 import { setTimeout as pause } from "node:timers/promises";
-import type { DriftDetail, OperationDetail } from "fleetwright";
+import type { DriftDetail, Operation, OperationDetail } from "fleetwright";
 import type { Client } from "../client/client.ts";
 import { exitCode } from "./context.ts";
 import type { ExitCode } from "./context.ts";
@@ -35,7 +35,7 @@ export async function awaitDrift(client: Client, check: DriftDetail): Promise<Dr
 }
 
 /** What the outcome of operations means for whoever called the command. */
-export function exitCodeOf(operations: readonly OperationDetail[]): ExitCode {
+export function exitCodeOf(operations: readonly Operation[]): ExitCode {
   if (operations.some(isOpen)) return exitCode.unfinished;
   if (operations.some(({ status }) => status !== "succeeded")) return exitCode.failure;
   const differs = operations.some(({ kind, counts }) => kind === "plan" && counts.would_change > 0);

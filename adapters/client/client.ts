@@ -3,7 +3,9 @@ import type { Session } from "fleetwright";
 import type { ApiProblem } from "./api-error.ts";
 import { ApiError } from "./api-error.ts";
 import { createSend } from "./http.ts";
-import type { Fetch, RequestExtras } from "./http.ts";
+import { readEvents } from "./event-stream.ts";
+import type { OpenStream } from "./event-stream.ts";
+import type { Fetch, Query, RequestExtras } from "./http.ts";
 import { createVerbs } from "./verbs.ts";
 import type { Verbs } from "./verbs.ts";
 
@@ -40,6 +42,14 @@ export interface Client extends Verbs {
    * @throws {ApiError} When the server refuses or can't be reached.
    */
   request<Result>(method: string, path: string, extras?: RequestExtras): Promise<Result>;
+  /**
+   * Reads any stream of the REST surface, item by item, until the loop is left or the signal aborted. A connection that
+   * breaks off is opened again where it left off.
+   *
+   * @param path - Below `/api/v1`, e.g. `/events`.
+   * @throws {ApiError} When the server refuses.
+   */
+  watch<Item>(path: string, query?: Query, signal?: AbortSignal): AsyncGenerator<Item, void>;
   /**
    * Opens a new session.
    *
@@ -103,7 +113,21 @@ export function createClient(options: ClientOptions): Client {
     }
   }
 
-  return { url, request, signIn, signOut, ...createVerbs(request) };
+  function watch<Item>(path: string, query?: Query, signal?: AbortSignal): AsyncGenerator<Item, void> {
+    const open: OpenStream = (lastEventId, connection) =>
+      request("GET", path, {
+        query,
+        asStream: true,
+        signal: connection,
+        headers: {
+          accept: "text/event-stream",
+          ...(lastEventId !== null && { "last-event-id": lastEventId }),
+        },
+      });
+    return readEvents<Item>(open, signal);
+  }
+
+  return { url, request, watch, signIn, signOut, ...createVerbs(request, watch) };
 }
 
 const notSignedIn: ApiProblem = {

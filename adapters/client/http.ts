@@ -5,7 +5,7 @@ import { toApiError, unreachable } from "./api-error.ts";
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 /** Values of a query; those that are undefined are left out. */
-export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+export type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
 /** What goes with a request beside method and path. */
 export interface RequestExtras {
@@ -14,6 +14,8 @@ export interface RequestExtras {
   body?: unknown;
   /** Whether the answer is bytes to be read as they come, a `ReadableStream`; else it is JSON. */
   asStream?: boolean;
+  /** Headers beside those that every request has. */
+  headers?: Readonly<Record<string, string>>;
   signal?: AbortSignal;
 }
 
@@ -34,8 +36,8 @@ const basePath = "/api/v1";
 /** Prepares to send. The answer is the parsed body, null where there is none; a refusal is thrown as `ApiError`. */
 export function createSend(url: string, fetch: Fetch): Send {
   const root = `${url.replace(/\/+$/, "")}${basePath}`;
-  return async ({ method, path, query, body, asStream = false, signal, token }) => {
-    const headers: Record<string, string> = { accept: "application/json" };
+  return async ({ method, path, query, body, asStream = false, headers: extra, signal, token }) => {
+    const headers: Record<string, string> = { accept: "application/json", ...extra };
     if (token !== null) headers["authorization"] = `Bearer ${token}`;
     if (body !== undefined) headers["content-type"] = "application/json";
     const init: RequestInit = {
@@ -90,7 +92,8 @@ function parseBody(status: number, text: string): unknown {
 function toSearch(query: Query | undefined): string {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query ?? {})) {
-    if (value !== undefined) search.set(name, String(value));
+    if (Array.isArray(value)) for (const each of value) search.append(name, String(each));
+    else if (value !== undefined) search.set(name, String(value));
   }
   return search.size === 0 ? "" : `?${search.toString()}`;
 }

@@ -7,11 +7,13 @@ import type {
   AuditEvent,
   AuditVerification,
   DriftDetail,
+  EventStreamItem,
   Module,
   ModuleDetail,
   Operation,
   OperationDetail,
   OperationOutputList,
+  OperationWatchItem,
   Operator,
   Page,
   Role,
@@ -45,11 +47,22 @@ export interface RunInput {
 /** An uploaded module; `created` says whether the content was new. */
 export type UploadedModule = Module & { created: boolean };
 
+/** Reads a stream of the server. */
+export type Watch = <Item>(path: string, query?: Query, signal?: AbortSignal) => AsyncGenerator<Item, void>;
+
+/** Which events of a stream. */
+export interface EventFilter {
+  /** Types, or all of a kind as in `agent.*`. Default all. */
+  types?: readonly string[];
+  /** Only what concerns one agent. */
+  node_id?: string;
+}
+
 /** Calls by feature. */
 export type Verbs = ReturnType<typeof createVerbs>;
 
 /** Gives each call its name. */
-export function createVerbs(call: Call) {
+export function createVerbs(call: Call, watch: Watch) {
   return {
     status: { get: () => call<Status>("GET", "/status") },
     session: { get: () => call<SessionInfo>("GET", "/auth/session") },
@@ -102,9 +115,20 @@ export function createVerbs(call: Call) {
     operations: {
       list: (query?: Query) => call<Page<Operation>>("GET", "/state/operations", { query }),
       get: (operationId: string) => call<OperationDetail>("GET", at`/state/operations/${operationId}`),
+      /** How an operation goes on, to its end: `ended` is the last item. Who comes back is told all of it again. */
+      watch: (operationId: string, signal?: AbortSignal) =>
+        untilEnded(watch<OperationWatchItem>(at`/state/operations/${operationId}/watch`, {}, signal)),
       cancel: (operationId: string) => call<Operation>("POST", at`/state/operations/${operationId}/cancel`),
       output: (nodeId: string, operationId: string) =>
         call<OperationOutputList>("GET", at`/agents/${nodeId}/state/operations/${operationId}/output`),
+    },
+    events: {
+      /**
+       * Events as they happen. The first item is a `position`: what is read after it misses no change; the same goes for a
+       * `reset`, before which something was missed.
+       */
+      stream: (filter: EventFilter = {}, signal?: AbortSignal) =>
+        watch<EventStreamItem>("/events", { ...filter }, signal),
     },
     backups: {
       /** The bytes of a backup, as they come; a connection that breaks off is an error while reading. */
@@ -115,6 +139,13 @@ export function createVerbs(call: Call) {
       verify: () => call<AuditVerification>("GET", "/audit/verify"),
     },
   };
+}
+
+async function* untilEnded(items: AsyncGenerator<OperationWatchItem, void>) {
+  for await (const item of items) {
+    yield item;
+    if (item.type === "ended") return;
+  }
 }
 
 /** Puts values into a path, each as one part of it. */

@@ -5,13 +5,14 @@ import type { Logger } from "fleetwright";
 import type { ContextFactory, RequestContext } from "../trpc/context.ts";
 import { toOrchestratorError } from "../trpc/error-map.ts";
 import { defaultBodyLimitBytes } from "./body-limit.ts";
+import { toEventStream } from "./event-stream.ts";
 import { readJsonBody, toInput } from "./input.ts";
 import type { RestHandler, RestReply, RestRequest } from "./message.ts";
 import { createReplies } from "./replies.ts";
 import type { Replies } from "./replies.ts";
 import { acceptedRequestId } from "./request-id.ts";
 import type { RestRoute } from "./routes.ts";
-import { createRouteTable } from "./routes.ts";
+import { createRouteTable, resumeField } from "./routes.ts";
 
 /** What the REST surface is made of. */
 export interface RestOptions<Context extends RequestContext> {
@@ -96,9 +97,25 @@ function createRun<Context extends RequestContext>(options: RestOptions<Context>
       throw new OrchestratorError("PRECONDITION_FAILED", { message: "If-Match is not supported here." });
     }
     const body = request.hasBody() ? await readJsonBody(request, route, bodyLimitBytes) : {};
-    const output = await route.call(context, toInput({ route, values, query: request.query, body }));
+    const input = toInput({ route, values, query: request.query, body });
+    const output = await (route.isStream
+      ? stream(route, context, resume(input, request))
+      : route.call(context, input));
     return replies.success({ route, output, requestId, ifNoneMatch: request.header("if-none-match") });
   };
+}
+
+/** Where a subscription goes on is told by the header that browsers send when they come back. */
+function resume(input: unknown, request: RestRequest): unknown {
+  const last = request.header("last-event-id");
+  return last === undefined ? input : { ...(input as object), [resumeField]: last };
+}
+
+function stream(route: RestRoute, context: object, input: unknown): Promise<Response> {
+  // What a subscription gives is what tRPC makes of `tracked`.
+  const open = (signal: AbortSignal) =>
+    route.call(context, input, signal) as Promise<AsyncIterable<[string, unknown]>>;
+  return toEventStream(open);
 }
 
 /** Makes what answers with whatever was thrown, and logs what nobody expected. */

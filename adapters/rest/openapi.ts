@@ -1,11 +1,12 @@
 /** The OpenAPI 3.1 description of a router. */
-import type { AnyRouter } from "@trpc/server";
+import type { AnyProcedure, AnyRouter } from "@trpc/server";
 import { generateOpenApiDocument } from "trpc-to-openapi";
 import type { OpenAPIObject } from "trpc-to-openapi";
 import type { ProcedureMeta, SuccessStatus } from "../trpc/trpc.ts";
+import { eventStreamMediaType } from "./event-stream.ts";
 import { defaultBasePath } from "./handler.ts";
 import { problemMediaType } from "./problem.ts";
-import { restProcedures } from "./routes.ts";
+import { restProcedures, resumeField } from "./routes.ts";
 
 /** What a description says beside the procedures. */
 export interface OpenApiOptions {
@@ -21,6 +22,7 @@ export interface OpenApiOptions {
 interface Operation {
   responses: Record<string, object>;
   security?: object[];
+  parameters?: object[];
 }
 
 type SchemaObject = NonNullable<NonNullable<OpenAPIObject["components"]>["schemas"]>[string];
@@ -78,9 +80,33 @@ const locationHeader = {
   },
 } as const;
 
+const lastEventId = {
+  in: "header",
+  name: "Last-Event-ID",
+  description: "Id of the last item that was read; what came after it is told.",
+  schema: { type: "string" },
+} as const;
+
+/** The generator knows no subscriptions: it is shown queries that return one item each. */
+function withoutSubscriptions(router: AnyRouter): AnyRouter {
+  const procedures = Object.entries(router._def.procedures as Record<string, AnyProcedure>).map(
+    ([name, procedure]) => [name, procedure._def.type === "subscription" ? asQuery(procedure) : procedure],
+  );
+  return { ...router, _def: { ...router._def, procedures: Object.fromEntries(procedures) } } as AnyRouter;
+}
+
+function asQuery(procedure: AnyProcedure): AnyProcedure {
+  const { rest } = procedure._def.meta as ProcedureMeta;
+  const [input] = (procedure._def as unknown as { inputs: readonly { omit(fields: object): object }[] })
+    .inputs;
+  const inputs = input === undefined ? [] : [input.omit({ [resumeField]: true })];
+  const described = { ...procedure._def, type: "query", inputs, output: rest?.streams };
+  return { _def: described } as unknown as AnyProcedure;
+}
+
 /** Describes every procedure that has a REST route. Takes some milliseconds: make it once, at start. */
 export function createOpenApiDocument(router: AnyRouter, options: OpenApiOptions = {}): OpenAPIObject {
-  const document = generateOpenApiDocument(router, {
+  const document = generateOpenApiDocument(withoutSubscriptions(router), {
     title: options.title ?? "Fleetwright management API",
     version: options.version ?? "0.0.9",
     ...(options.description === undefined ? {} : { description: options.description }),
@@ -99,7 +125,9 @@ export function createOpenApiDocument(router: AnyRouter, options: OpenApiOptions
     const { openapi, rest } = procedure._def.meta as Required<ProcedureMeta>;
     const path = document.paths?.[openapi.path] as Record<string, Operation> | undefined;
     const operation = path?.[openapi.method.toLowerCase()];
-    if (operation !== undefined) describeResponses(operation, rest ?? {}, procedureReturnsNothing(operation));
+    if (operation === undefined) continue;
+    describeResponses(operation, rest ?? {}, procedureReturnsNothing(operation));
+    if (rest?.streams !== undefined) operation.parameters = [...(operation.parameters ?? []), lastEventId];
   }
   return { ...document, tags: collectTags(router), components: ownSchemas(document) };
 }
@@ -114,7 +142,7 @@ function describeResponses(
   const responses: Record<string, object> = {};
   for (const status of successStatuses(rest, isEmpty)) {
     const headers = rest.location !== undefined && status !== 200 ? { headers: locationHeader } : {};
-    const media = rest.produces === undefined ? content : { [rest.produces]: { schema: { type: "string" } } };
+    const media = mediaOf(rest, content);
     const body = status === 204 || media === undefined ? {} : { content: media };
     responses[status] = { ...bare, description: statusNames[status], ...headers, ...body };
   }
@@ -123,6 +151,13 @@ function describeResponses(
   const refusals = Object.keys(operation.responses).filter((status) => Number(status) >= 400);
   for (const status of refusals) responses[status] = problemResponse;
   operation.responses = { ...responses, default: problemResponse };
+}
+
+function mediaOf(rest: NonNullable<ProcedureMeta["rest"]>, content: object | undefined): object | undefined {
+  if (rest.produces !== undefined) return { [rest.produces]: { schema: { type: "string" } } };
+  if (rest.streams === undefined) return content;
+  // The schema is that of the data of each event: OpenAPI 3.1 has no word for the items of a stream.
+  return { [eventStreamMediaType]: (content as Record<string, object>)["application/json"] };
 }
 
 const statusNames: Record<SuccessStatus, string> = {

@@ -24,6 +24,8 @@ export interface RestRoute {
   /** Whether the procedure has no input schema at all. */
   isWithoutInput: boolean;
   isConditional: boolean;
+  /** Whether it answers with server-sent events: a subscription. */
+  isStream: boolean;
   status: SuccessStatus | ((output: unknown) => SuccessStatus) | null;
   location: ((output: unknown) => string) | null;
   etag: ((output: unknown) => string) | null;
@@ -48,9 +50,12 @@ export function restProcedures(router: AnyRouter): [name: string, procedure: Any
   const procedures = Object.entries(router._def.procedures as Record<string, AnyProcedure>);
   return procedures.filter(([, { _def }]) => {
     const meta = _def.meta as ProcedureMeta | undefined;
-    return meta?.openapi !== undefined && meta.openapi.enabled !== false && _def.type !== "subscription";
+    return meta?.openapi !== undefined && meta.openapi.enabled !== false;
   });
 }
+
+/** The field of a subscription's input that the header `Last-Event-ID` carries. */
+export const resumeField = "lastEventId";
 
 const bodyMethods = new Set(["POST", "PUT", "PATCH"]);
 
@@ -63,7 +68,9 @@ function toRoute(router: AnyRouter, name: string, procedure: AnyProcedure): Rest
   const names = [...openapi.path.matchAll(/\{([^}]+)\}/g)].map((match) => match[1] ?? "");
   const missing = names.find((parameter) => !fields.has(parameter));
   if (missing !== undefined) throw new Error(`The input has no field ${missing}.`);
-  const query = takesBody ? [] : [...fields].filter(([field]) => !names.includes(field));
+  const query = takesBody
+    ? []
+    : [...fields].filter(([field]) => !names.includes(field) && field !== resumeField);
   return {
     name,
     method: openapi.method,
@@ -77,6 +84,7 @@ function toRoute(router: AnyRouter, name: string, procedure: AnyProcedure): Rest
     query: new Map(query.map(([field, type]) => [field, planParameter(type)])),
     isWithoutInput: schema === undefined,
     isConditional: rest.conditional === true,
+    isStream: procedure._def.type === "subscription",
     // What a procedure says about its output is true of the output that it gets.
     status: (rest.status ?? null) as RestRoute["status"],
     location: (rest.location ?? null) as RestRoute["location"],

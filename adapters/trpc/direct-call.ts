@@ -10,7 +10,7 @@ import { callTRPCProcedure, TRPCError } from "@trpc/server";
 import type { AnyRouter, AnyProcedure } from "@trpc/server";
 
 /** Validates, runs and validates again; rejects with what was thrown, or with a `TRPCError`. */
-export type ProcedureCall = (context: object, input: unknown) => Promise<unknown>;
+export type ProcedureCall = (context: object, input: unknown, signal?: AbortSignal) => Promise<unknown>;
 
 type Middleware = ((options: unknown) => unknown) & { _type?: string };
 
@@ -44,14 +44,14 @@ export function createProcedureCall(router: AnyRouter, path: string, procedure: 
 /** Calls through tRPC's own chain. */
 export function chainCall(router: AnyRouter, path: string, procedure: AnyProcedure): ProcedureCall {
   const { type } = procedure._def;
-  return (ctx, input) =>
+  return (ctx, input, signal) =>
     callTRPCProcedure({
       router,
       path,
       ctx,
       type,
       getRawInput: async () => input,
-      signal: undefined,
+      signal,
       batchIndex: 0,
     });
 }
@@ -71,10 +71,10 @@ function directCall(
   const [schema] = inputs;
   if ((schema !== undefined && !isStandard(schema)) || (output !== undefined && !isStandard(output)))
     return null;
-  return async (ctx, rawInput) => {
+  return async (ctx, rawInput, signal) => {
     const input = schema === undefined ? undefined : await validate(schema, rawInput, "BAD_REQUEST");
     // Written out: spreading an object here took longer than both validations.
-    const answer = await resolver({ path, type, ctx, input, signal: undefined, batchIndex: 0 });
+    const answer = await resolver({ path, type, ctx, input, signal, batchIndex: 0 });
     return output === undefined ? answer : validate(output, answer, "INTERNAL_SERVER_ERROR");
   };
 }

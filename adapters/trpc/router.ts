@@ -6,6 +6,7 @@ import { assignmentProcedures } from "./procedures/assignments.ts";
 import { auditProcedures } from "./procedures/audit.ts";
 import { backupProcedures } from "./procedures/backups.ts";
 import { procedure, route, t } from "./procedures/builder.ts";
+import { eventProcedures } from "./procedures/events.ts";
 import { moduleProcedures } from "./procedures/modules.ts";
 import { driftProcedures, operationProcedures, stateProcedures } from "./procedures/state.ts";
 
@@ -25,6 +26,7 @@ export const appRouter = t.router({
   state: stateProcedures,
   operations: operationProcedures,
   drift: driftProcedures,
+  events: eventProcedures,
   backups: backupProcedures,
   audit: auditProcedures,
 });

@@ -21,6 +21,8 @@ export interface RestMeta {
   location?: (output: never) => string;
   /** Version of the output, without quotes. Makes a GET conditional (`If-None-Match`). */
   etag?: (output: never) => string;
+  /** What each item of a subscription says, for the OpenAPI description; over REST a subscription is server-sent events. */
+  streams?: object;
   /** Media type of what the procedure answers as a `Response` of its own, for the OpenAPI description. */
   produces?: string;
   /** Whether the procedure honours `request.if_match`. A request with `If-Match` to one that does not is refused. */
@@ -39,6 +41,8 @@ export type ProcedureMeta = OpenApiMeta<{ rest?: RestMeta }>;
  */
 export const trpcOptions = {
   isDev: false,
+  // A sign of life, so that a client notices a connection that is dead and comes back.
+  sse: { ping: { enabled: true, intervalMs: 15_000 }, client: { reconnectAfterInactivityMs: 45_000 } },
   errorFormatter({ shape, error, ctx }: FormatterInput) {
     const known = toOrchestratorError(error);
     const problem: Problem = toProblem(known, ctx?.request.request_id ?? "");

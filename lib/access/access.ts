@@ -6,12 +6,12 @@ import { decodeBytes, parsePublicKey } from "../crypto/parse-public-key.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
+import { allows } from "./allows.ts";
 import type { AnonymousCaller, Caller, CallOrigin, OperatorCaller } from "./caller.ts";
 import { Challenges } from "./challenges.ts";
 import { Operators } from "./operators.ts";
 import { permissionTable, type Permission } from "./permissions.ts";
 import { RateLimiter } from "./rate-limiter.ts";
-import { isAtLeast } from "./roles.ts";
 import { challengeInput, verifyInput, type Challenge, type Operator, type Session } from "./schemas.ts";
 import { Sessions } from "./sessions.ts";
 
@@ -30,6 +30,7 @@ export class Access {
     this.operators = new Operators(context, this.#sessions);
     this.#limiter = new RateLimiter(context.clock, context.options.signInsPerMinute);
     context.authorize = (caller, permission) => this.authorize(caller, permission);
+    context.isSignedIn = (caller) => this.isSignedIn(caller);
   }
 
   /** Makes ready to sign people in. `secret` is the orchestrator's own, 32 bytes. */
@@ -111,16 +112,22 @@ export class Access {
    * @throws {OrchestratorError} `UNAUTHENTICATED`; `FORBIDDEN`.
    */
   async authorize(caller: Caller, permission: Permission): Promise<void> {
+    if (allows(caller, permission)) return;
+    if (caller.kind !== "operator") throw new OrchestratorError("UNAUTHENTICATED");
     const needed = permissionTable[permission];
-    if (caller.kind === "system" || needed === "anyone") return;
-    if (caller.kind === "anonymous") throw new OrchestratorError("UNAUTHENTICATED");
-    if (isAtLeast(caller.role, needed)) return;
     await this.#context.commit(caller, [], {
       type: "access.denied",
       summary: `${caller.username} (${caller.role}) may not use ${permission}`,
       metadata: { permission, needed },
     });
     throw new OrchestratorError("FORBIDDEN", { details: { permission, needed } });
+  }
+
+  /** Whether the session of a caller still lives and is still of the same role. The process itself is always signed in. */
+  async isSignedIn(caller: Caller): Promise<boolean> {
+    if (caller.kind !== "operator") return caller.kind === "system";
+    const operator = await this.operators.find(caller.operator_id);
+    return operator?.role === caller.role && (await this.#sessions.isLive(caller.session_id));
   }
 
   async #startSession(caller: Caller, operator: Operator): Promise<Session> {

@@ -47,6 +47,12 @@ export class Sessions {
     return session;
   }
 
+  /** Whether a session has not ended. */
+  async isLive(sessionId: string): Promise<boolean> {
+    const session = await this.#context.storage.get<SessionDocument>("sessions", sessionId);
+    return session !== null && !this.#hasEnded(session.value, this.#context.clock.now());
+  }
+
   /** The writes that end every session of an operator. */
   async endAllOf(operatorId: string): Promise<Write[]> {
     const writes: Write[] = [];

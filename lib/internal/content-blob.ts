@@ -33,7 +33,9 @@ export async function readContent(
 ): Promise<Uint8Array> {
   const content = await storage.readBlob(`${kind}-${hash}`);
   if (content && toHex(crypto.sha256(content)) === hash) return content;
+  const blob = `${kind}-${hash}`;
   throw new OrchestratorError("STORAGE_CORRUPT", {
-    details: { blob: `${kind}-${hash}`, missing: content === null },
+    message: `The stored data is damaged: the blob ${blob} ${content === null ? "is missing" : "does not match its content hash"}.`,
+    details: { blob, missing: content === null },
   });
 }

@@ -16,13 +16,15 @@ import { systemCaller } from "../access/caller.ts";
 import type { Timer } from "../clock.ts";
 import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
-import { isOrchestratorError, OrchestratorError, type ErrorCode } from "../errors.ts";
+import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import type { AgentMessage, MessageOf, OrchestratorMessage } from "../wire/messages.ts";
 import type { ResolvedResource } from "../state/resource.ts";
 import { BackgroundWork } from "./background-work.ts";
 import type { OperationDocument } from "./documents.ts";
+import { cancelled, offline, rejected, unheard } from "./conclusions.ts";
 import { isOpen, type OperationStore } from "./operation-store.ts";
 import type { Outcome, OutcomeRecorder } from "./outcomes.ts";
+import type { ProgressFeeds } from "./progress-feeds.ts";
 import type { Snapshots } from "./snapshots.ts";
 
 type Operation = Readonly<OperationDocument>;
@@ -42,6 +44,7 @@ export class Dispatcher {
   readonly #store: OperationStore;
   readonly #snapshots: Snapshots;
   readonly #outcomes: OutcomeRecorder;
+  readonly #feeds: ProgressFeeds;
   readonly #lanes = new Map<string, Lane>();
   readonly #expiries = new Map<string, Timer>();
   readonly #work: BackgroundWork;
@@ -49,12 +52,13 @@ export class Dispatcher {
 
   constructor(
     context: Context,
-    parts: { store: OperationStore; snapshots: Snapshots; outcomes: OutcomeRecorder },
+    parts: { store: OperationStore; snapshots: Snapshots; outcomes: OutcomeRecorder; feeds: ProgressFeeds },
   ) {
     this.#context = context;
     this.#store = parts.store;
     this.#snapshots = parts.snapshots;
     this.#outcomes = parts.outcomes;
+    this.#feeds = parts.feeds;
     this.#work = new BackgroundWork(context);
   }
 
@@ -105,6 +109,16 @@ export class Dispatcher {
     const running = this.#lane(nodeId).running;
     if (!message.error || !running || running.commandId !== message.id) return;
     await this.#end(running.operationId, { status: "failed", error: message.error });
+  }
+
+  /** An agent tells what it has done so far of the operation that it was given; of any other it has nothing to tell. */
+  progress(nodeId: string, message: MessageOf<AgentMessage, "progress" | "output">): void {
+    if (this.#lane(nodeId).running?.operationId !== message.operation_id) return;
+    const step =
+      message.type === "progress"
+        ? ({ type: "resources", resources: message.results } as const)
+        : ({ type: "output", output: message.output } as const);
+    this.#feeds.push(message.operation_id, step);
   }
 
   /**
@@ -187,6 +201,7 @@ export class Dispatcher {
     this.#leaveQueue(operation.node_id, operation.operation_id);
     if (!changed) return;
     this.#await(begun);
+    this.#feeds.push(begun.operation_id, { type: "operation", operation: begun });
     try {
       await this.#command(begun);
     } catch (error) {
@@ -283,18 +298,3 @@ export class Dispatcher {
 
 /** How long an acknowledgement or a cancel counts. */
 const noticeMs = 60_000;
-
-const offline = failure("AGENT_OFFLINE", "The agent was not connected in time.");
-const cancelled: Outcome = { status: "cancelled", onlyQueued: true };
-const rejected: Outcome = {
-  ...failure("AGENT_NOT_APPROVED", "The agent was rejected."),
-  status: "cancelled",
-};
-const unheard: Outcome = {
-  status: "unknown",
-  error: { code: "AGENT_TIMEOUT", message: "Nothing was heard by the deadline." },
-};
-
-function failure(code: ErrorCode, message: string): Outcome {
-  return { status: "failed", onlyQueued: true, error: { code, message } };
-}

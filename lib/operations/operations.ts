@@ -7,6 +7,8 @@ import type { Context } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { Page } from "../internal/common-schemas.ts";
 import { parseInput } from "../internal/parse-input.ts";
+import type { Tracked } from "../internal/stream-window.ts";
+import type { Streams } from "../access/streams.ts";
 import type { Modules } from "../modules/modules.ts";
 import type { ResolvedResource } from "../state/resource.ts";
 import { believe } from "./believed-state.ts";
@@ -16,9 +18,11 @@ import type { AgentStateDocument, OperationDocument } from "./documents.ts";
 import { listOperations } from "./operation-list.ts";
 import { toDocument, type OperationRequest } from "./operation-request.ts";
 import { loadReport } from "./operation-results.ts";
+import type { OperationParts } from "./operation-parts.ts";
 import { isOpen, operationSubject, OperationStore } from "./operation-store.ts";
 import { toOperation } from "./operation-view.ts";
 import { OutcomeRecorder, type Completion } from "./outcomes.ts";
+import { ProgressFeeds } from "./progress-feeds.ts";
 import {
   applyInput,
   listAgentOperationsInput,
@@ -30,9 +34,12 @@ import {
   type Operation,
   type OperationDetail,
   type OperationOutputList,
+  type OperationWatchItem,
+  watchOperationInput,
 } from "./schemas.ts";
 import { agentIdInput } from "../agents/schemas.ts";
 import { Snapshots } from "./snapshots.ts";
+import { watchOperation } from "./watch.ts";
 
 const defaultWaitSeconds = 30;
 const defaultQueueSeconds = 3600;
@@ -47,18 +54,22 @@ export class Operations {
   readonly #outcomes: OutcomeRecorder;
   readonly #dispatcher: Dispatcher;
 
-  constructor(context: Context, features: { agents: Agents; assignments: Assignments; modules: Modules }) {
+  readonly #parts: OperationParts;
+
+  constructor(
+    context: Context,
+    features: { agents: Agents; assignments: Assignments; modules: Modules; streams: Streams },
+  ) {
     this.#context = context;
     this.#agents = features.agents;
     this.#desired = new DesiredStates(features);
     this.#store = new OperationStore(context);
     this.#snapshots = new Snapshots(context);
-    this.#outcomes = new OutcomeRecorder(context, this.#store);
-    this.#dispatcher = new Dispatcher(context, {
-      store: this.#store,
-      snapshots: this.#snapshots,
-      outcomes: this.#outcomes,
-    });
+    const feeds = new ProgressFeeds();
+    this.#outcomes = new OutcomeRecorder(context, { store: this.#store, feeds });
+    const [store, snapshots, outcomes] = [this.#store, this.#snapshots, this.#outcomes];
+    this.#parts = { context, store, snapshots, outcomes, feeds, streams: features.streams };
+    this.#dispatcher = new Dispatcher(context, this.#parts);
     features.agents.watch({
       available: (nodeId) => this.#dispatcher.available(nodeId),
       dismissed: (nodeId) => this.#dispatcher.dismissed(nodeId),
@@ -127,12 +138,27 @@ export class Operations {
     return { operation_id, truncated: output.some((part) => part.truncated), output };
   }
 
+  /**
+   * Tells how an operation goes on: first the operation as it stands, then each resource as it is done and, to those who may
+   * read it, what scripts print; `ended` comes last. Who comes later is told all of it. The stream ends with the session.
+   *
+   * @throws {OrchestratorError} `NOT_FOUND`; `RATE_LIMITED` where the session holds 32 streams open already.
+   */
+  async *watch(
+    caller: Caller,
+    input: z.input<typeof watchOperationInput>,
+    signal?: AbortSignal,
+  ): AsyncGenerator<Tracked<OperationWatchItem>, void> {
+    const { operation_id: operationId } = parseInput(watchOperationInput, input);
+    yield* watchOperation(this.#parts, { caller, operationId }, signal);
+  }
+
   /** Tells what is believed of a machine: what the newest apply left, against what is desired now. */
   async believed(caller: Caller, input: z.input<typeof agentIdInput>): Promise<BelievedState> {
     await this.#context.authorize(caller, "state.believed");
     const { node_id } = parseInput(agentIdInput, input);
     const { resources } = await this.#desired.of(node_id);
-    return believe({ context: this.#context, store: this.#store }, node_id, resources);
+    return believe(this.#parts, node_id, resources);
   }
 
   /**
@@ -165,11 +191,7 @@ export class Operations {
 
   /** Makes an operation and puts it in line for its agent. */
   async request(caller: Caller, request: OperationRequest): Promise<Readonly<OperationDocument>> {
-    const operation = await toDocument(
-      { context: this.#context, snapshots: this.#snapshots },
-      caller,
-      request,
-    );
+    const operation = await toDocument(this.#parts, caller, request);
     const change = request.change?.(operation.operation_id) ?? {};
     const subject = operationSubject(operation)!;
     await this.#store.create(caller, operation, {

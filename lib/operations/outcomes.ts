@@ -15,6 +15,7 @@ import {
   type OperationChange,
   type OperationStore,
 } from "./operation-store.ts";
+import type { ProgressFeeds } from "./progress-feeds.ts";
 import type { OperationStatus } from "./schemas.ts";
 
 /** How an operation ended, as an agent tells it or as it was concluded here. */
@@ -43,12 +44,14 @@ export type Completion = (
 export class OutcomeRecorder {
   readonly #context: Context;
   readonly #store: OperationStore;
+  readonly #feeds: ProgressFeeds;
   readonly #completions = new Map<OperationDocument["kind"], Completion>();
   readonly #waiters = new Map<string, Set<() => void>>();
 
-  constructor(context: Context, store: OperationStore) {
+  constructor(context: Context, { store, feeds }: { store: OperationStore; feeds: ProgressFeeds }) {
     this.#context = context;
     this.#store = store;
+    this.#feeds = feeds;
     this.#completions.set("apply", (operation) => this.#rememberApply(operation));
   }
 
@@ -78,6 +81,7 @@ export class OutcomeRecorder {
       },
     );
     for (const wake of this.#waiters.get(operationId) ?? []) wake();
+    if (!isOpen(recorded.operation)) this.#feeds.end(operationId);
     return recorded;
   }
 
@@ -151,12 +155,12 @@ function stillCounts({ status }: Readonly<OperationDocument>, outcome: Outcome):
 }
 
 function finishedEvent(operation: Readonly<OperationDocument>): EventInput {
-  const { kind, agent_name, status, operation_id, counts } = operation;
+  const { kind, agent_name, node_id, status, operation_id, counts } = operation;
   const good = status === "succeeded" || status === "cancelled";
   return {
     type: good ? "operation.finished" : "operation.failed",
     target: operationSubject(operation)!,
     summary: `${kind === "apply" ? "Apply" : "Plan"} on ${agent_name} ended: ${status}`,
-    metadata: { operation_id, status, counts: { ...counts } },
+    metadata: { node_id, operation_id, status, counts: { ...counts } },
   };
 }

@@ -119,6 +119,34 @@ export const outputListSchema = z.object({
   ),
 });
 
+const outputPartSchema = outputListSchema.shape.output.element;
+/** Input of `operations.watch`. */
+export const watchOperationInput = operationIdInput.extend({
+  lastEventId: z
+    .string()
+    .max(200)
+    .nullish()
+    .describe("What tRPC and browsers send when they come back. All of it is told again, whatever it says."),
+});
+/** One item of `operations.watch`. */
+export const operationWatchItemSchema = z
+  .discriminatedUnion("type", [
+    z.object({ type: z.literal("operation"), operation: operationSchema }).describe("How it stands now."),
+    z.object({
+      type: z.literal("resources"),
+      resources: operationDetailSchema.shape.resources.describe("Each is told once."),
+    }),
+    z.object({
+      type: z.literal("output"),
+      replaces: z
+        .boolean()
+        .describe("Whether it is the whole output of its streams, a part of which was missed."),
+      output: z.array(outputPartSchema),
+    }),
+    z.object({ type: z.literal("ended"), operation: operationSchema }).describe("Nothing comes after it."),
+  ])
+  .meta({ id: "OperationWatchItem" });
+
 const believedResourceSchema = z.object({
   module: z.string(),
   resource_id: z.string(),
@@ -149,6 +177,8 @@ export type Operation = z.infer<typeof operationSchema>;
 export type OperationDetail = z.infer<typeof operationDetailSchema>;
 /** What the scripts of an operation printed. */
 export type OperationOutputList = z.infer<typeof outputListSchema>;
+/** One item of the stream of an operation that is watched. */
+export type OperationWatchItem = z.infer<typeof operationWatchItemSchema>;
 /** What is believed of a machine. */
 export type BelievedState = z.infer<typeof believedStateSchema>;
 /** A resource as the believed state names it. */

@@ -7,7 +7,7 @@ import { writeArchive } from "./file/archive.ts";
 import { CommitPump } from "./file/commit-pump.ts";
 import { nodeDisk, type Disk } from "./file/disk.ts";
 import { effectsToText } from "./file/effects.ts";
-import { storageError } from "./file/errors.ts";
+import { storageError, unusable } from "./file/errors.ts";
 import { folderParts } from "./file/folder-parts.ts";
 import { openFolder, type OpenFolder } from "./file/folder.ts";
 import type { LogFile } from "./file/log-file.ts";
@@ -129,8 +129,10 @@ export class FileStorage implements Storage {
       this.#lock = await FolderLock.take(disk, folder, logger);
       this.#content = await openFolder(this.#options, schema);
     } catch (error) {
-      await this.#lock?.release();
-      throw storageError(error);
+      await this.#lock?.release().catch((lost: unknown) => {
+        logger.warn("The lock of the data folder could not be removed.", { folder, error: lost });
+      });
+      throw unusable(error, folder);
     }
     await this.#series.open();
     this.#schema = schema;
@@ -261,11 +263,17 @@ export class FileStorage implements Storage {
   async #close(): Promise<void> {
     this.#leases.clear();
     const { journal, logs, blobs, checkpoints } = this.#open;
-    await Promise.all([this.#pump.idle(), blobs.settled()]);
-    await this.#series.close();
-    await checkpoints.settled();
-    for (const log of logs.values()) await log.close();
-    await journal.close();
-    await this.#lock?.release();
+    // Each is done whatever became of those before it: the lock goes last, when nothing can be written any more, and always.
+    const failures: unknown[] = [];
+    for (const step of [
+      () => Promise.all([this.#pump.idle(), blobs.settled()]),
+      () => this.#series.close(),
+      () => checkpoints.settled(),
+      ...[...logs.values()].map((log) => () => log.close()),
+      () => journal.close(),
+      () => this.#lock?.release(),
+    ])
+      await Promise.resolve(step()).catch((error: unknown) => failures.push(error));
+    if (failures.length > 0) throw storageError(failures[0]);
   }
 }

@@ -11,7 +11,9 @@
  *  6. Log sequences start at 1, rise by 1 and are never used again, also after a trim.
  *  7. Entries of a chained log carry `SHA-256(previous hash || canonical JSON of { sequence, at, value })`; see {@link LogEntry.hash}.
  *  8. `trimLog` removes a prefix only, and the rest still verifies.
- *  9. A blob is read back as it was appended, in order; a resolved `appendBlob` is durable.
+ *  9. A blob is read back as it was appended, in order; a resolved `appendBlob` is durable. Damage inside a blob need not be
+ *     noticed here: every blob of the orchestrator is named `<kind>-<SHA-256 of its content>` and checked when it is read
+ *     (`lib/internal/content-blob.ts`), and a backup checks every blob whose id ends so.
  * 10. At most one holder has a lease at any moment of the given clock; an expired lease can be taken by another.
  * 11. After `close` every call is refused with `STORAGE_CLOSED`; `close` may be called twice.
  * 12. Values come back as the JSON that was given, and a caller that changes its own object afterwards changes nothing here.

@@ -73,7 +73,9 @@ describe("the OpenAPI description of the product", () => {
   });
 
   test.each(operations)("%s says what a success and a refusal look like", (name, { responses }) => {
-    const media = name === "backups.create" ? "application/octet-stream" : "application/json";
+    const streams = ["events.stream", "operations.watch"].includes(name);
+    const plain = streams ? "text/event-stream" : "application/json";
+    const media = name === "backups.create" ? "application/octet-stream" : plain;
     const successes = Object.entries(responses).filter(([status]) => /^[23]/.test(status));
     expect(successes.length).toBeGreaterThan(0);
     for (const [status, { content, headers }] of successes) {

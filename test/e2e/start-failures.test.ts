@@ -37,6 +37,11 @@ describe("a server that can't start says why in one line", () => {
     expect(line).toBe(`fleetwright: STORAGE_LOCKED: Process ${server.program.pid} uses the data folder.\n`);
   });
 
+  it("for a data folder that can't be made", async () => {
+    const line = await failure(["--port", "0", "--data-dir", "/proc/none"]);
+    expect(line).toBe("fleetwright: STORAGE_FAILED: The data folder /proc/none can't be used: ENOENT.\n");
+  });
+
   it("for a store that is damaged", async () => {
     const dataDir = join(temporaryFolder(), "data");
     mkdirSync(dataDir);

@@ -3,7 +3,9 @@
  * synced, runs out of space and fails to sync. FLEETWRIGHT_SEEDS="<first>-<last>" runs other seeds.
  */
 import { describe, expect, test } from "vitest";
+import { isOrchestratorError } from "../../lib/errors.ts";
 import { FileStorage } from "../../lib/storage/file-storage.ts";
+import type { StorageSchema } from "../../lib/storage/storage.ts";
 import { FakeClock } from "../../lib/testing/fake-clock.ts";
 import { ledgerSchema, Promised } from "../support/promised.ts";
 import { seededRandom } from "../support/random.ts";
@@ -25,10 +27,13 @@ async function survive(seed: number): Promise<number> {
   for (let life = 0; life < lives; life++) {
     if (random() < 0.15) version++;
     const storage = new FileStorage({ folder: "/data", clock: new FakeClock(), disk, ...sizes });
+    const trouble = troubleOf(random);
+    const isTroubledAtStart = random() < 0.3;
+    if (isTroubledAtStart) disk.trouble = trouble;
     const work = (async () => {
-      await storage.open({ ...ledgerSchema, version });
+      if (!(await hasOpened(storage, { ...ledgerSchema, version }))) return;
       await promised.check(storage);
-      disk.trouble = troubleOf(random);
+      disk.trouble = trouble;
       await promised.work(storage);
     })();
     await Promise.race([disk.lost, work]);
@@ -47,10 +52,23 @@ async function survive(seed: number): Promise<number> {
   return promised.acknowledged;
 }
 
+/** A disk in trouble may refuse the start; anything else that does is a fault of the storage. */
+async function hasOpened(storage: FileStorage, schema: StorageSchema): Promise<boolean> {
+  try {
+    await storage.open(schema);
+    return true;
+  } catch (error) {
+    if (isOrchestratorError(error, "STORAGE_FULL") || isOrchestratorError(error, "STORAGE_FAILED"))
+      return false;
+    throw error;
+  }
+}
+
 function troubleOf(random: () => number): Trouble {
   const kind = random();
-  if (kind < 0.25) return { full: 0.08 };
-  return kind < 0.4 ? { brokenSync: Math.floor(random() * 60) } : {};
+  if (kind >= 0.4) return {};
+  const trouble = kind < 0.25 ? { full: 0.08 } : { brokenSync: Math.floor(random() * 60) };
+  return random() < 0.3 ? { ...trouble, diesAfter: Math.floor(random() * 3) } : trouble;
 }
 
 describe(`nothing that was promised is lost or half there, whatever kills the process: ${seeds.length} seeds`, () => {

@@ -1,6 +1,10 @@
+import { readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
+import { OrchestratorError } from "../../lib/errors.ts";
+import { FileStorage } from "../../lib/storage/file-storage.ts";
 import { LimitedDisk } from "../support/limited-disk.ts";
-import { change, openStorage } from "../support/file-storages.ts";
+import { change, openStorage, schema } from "../support/file-storages.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 test("a commit that finds no space is taken back whole, and the next one works", async () => {
@@ -112,6 +116,55 @@ test("a blob that could not be made is not there", async () => {
   });
   disk.broken = false;
   expect(await storage.appendBlob("b", new Uint8Array(5), 0)).toBe(5);
+});
+
+test("bytes that could not be added to a blob are not in it", async () => {
+  const folder = temporaryFolder();
+  const disk = new LimitedDisk();
+  const storage = await openStorage({ folder, disk });
+  await storage.appendBlob("b", Buffer.from("before"));
+  for (const trouble of ["full", "broken"] as const) {
+    disk[trouble] = true;
+    await expect(storage.appendBlob("b", new Uint8Array(100))).rejects.toThrow(OrchestratorError);
+    disk[trouble] = false;
+    expect(await storage.readBlob("b")).toEqual(new Uint8Array(Buffer.from("before")));
+  }
+  await storage.close();
+  const again = await openStorage({ folder });
+  expect(await again.appendBlob("b", Buffer.from(" and after"), 6)).toBe(16);
+  expect(Buffer.from((await again.readBlob("b")) ?? []).toString()).toBe("before and after");
+});
+
+test.each([/logs/, /journal/])("a close that fails at files of %s lets go of the folder", async (only) => {
+  const folder = temporaryFolder();
+  const disk = new LimitedDisk();
+  const sizes = { segmentBytes: 4_096, minJournalBytes: 4_096 };
+  const storage = new FileStorage({ folder, disk, ...sizes });
+  await storage.open(schema);
+  for (let n = 1; n <= 40; n++) await storage.commit(change("a", n, "x".repeat(300)));
+  disk.only = only;
+  disk.brokenClose = true;
+  await expect(storage.close()).rejects.toMatchObject({ code: "STORAGE_FAILED" });
+  disk.brokenClose = false;
+  expect(readdirSync(folder)).not.toContain("lock");
+  expect((await (await openStorage({ folder, ...sizes })).get("agents", "a"))?.value["n"]).toBe(40);
+});
+
+test("a start that the system refuses names the folder and the reason", async () => {
+  const folder = join(temporaryFolder(), "file");
+  writeFileSync(folder, "");
+  const disk = new LimitedDisk();
+  await expect(new FileStorage({ folder, disk }).open(schema)).rejects.toMatchObject({
+    code: "STORAGE_FAILED",
+    message: `The data folder ${folder} can't be used: ENOTDIR.`,
+    details: { folder, errno: "ENOTDIR" },
+  });
+  disk.full = true;
+  const other = temporaryFolder();
+  await expect(new FileStorage({ folder: other, disk }).open(schema)).rejects.toMatchObject({
+    code: "STORAGE_FULL",
+    message: `The data folder ${other} can't be used: ENOSPC.`,
+  });
 });
 
 test("a commit of nothing is refused while the last write failed and one now would fail too", async () => {

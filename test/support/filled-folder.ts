@@ -1,4 +1,7 @@
 /** A data folder with something in every kind of file, and what can be read from it. */
+import { toHex } from "../../lib/crypto/encoding.ts";
+import { nodeCrypto as crypto } from "../../lib/crypto/node-crypto.ts";
+import { readContent, saveContent } from "../../lib/internal/content-blob.ts";
 import { FileStorage, type FileStorageOptions } from "../../lib/storage/file-storage.ts";
 import type { LogPage, Storage, StorageSchema } from "../../lib/storage/storage.ts";
 
@@ -11,7 +14,9 @@ export const filledSchema: StorageSchema = {
 /** Small, so that little content makes many files. */
 export const smallSizes = { segmentBytes: 16_384, minJournalBytes: 32_768, logSegmentBytes: 8_192 };
 
-const blobIds = ["transcript", "B/ackup"];
+/** As the orchestrator stores them: by kind, named after their content. */
+const blobKinds = ["module", "snapshot"];
+const contentOfKind = (kind: string): Buffer => Buffer.from(`content of a ${kind} `.repeat(99));
 
 /** Fills a folder and closes it: snapshot, several journal and log segments, blobs, a trimmed log. */
 export async function fillFolder(options: FileStorageOptions): Promise<void> {
@@ -22,9 +27,8 @@ export async function fillFolder(options: FileStorageOptions): Promise<void> {
       { kind: "put", collection: n % 3 === 0 ? "modules" : "agents", key: `k${n % 40}`, value: valueOf(n) },
       { kind: "append", log: n % 4 === 0 ? "events" : "audit", at: n, value: valueOf(n) },
     ]);
-    if (n % 50 === 0)
-      await storage.appendBlob(blobIds[n % 100 === 0 ? 0 : 1] ?? "", Buffer.from(`piece ${n} `.repeat(99)));
   }
+  for (const kind of blobKinds) await saveContent({ storage, crypto }, kind, contentOfKind(kind));
   await storage.trimLog("audit", 20);
   await storage.close();
 }
@@ -50,8 +54,11 @@ export async function contentOf(storage: Storage): Promise<string> {
   return JSON.stringify({ documents, logs });
 }
 
-/** The blobs of a filled folder, as text. */
+/** The blobs of a filled folder, as text. Throws `STORAGE_CORRUPT` where one is damaged. */
 export async function blobsOf(storage: Storage): Promise<string[]> {
-  const blobs = await Promise.all(blobIds.map((id) => storage.readBlob(id)));
-  return blobs.map((bytes) => (bytes === null ? "none" : Buffer.from(bytes).toString("latin1")));
+  const blobs = blobKinds.map((kind) => {
+    const hash = toHex(crypto.sha256(contentOfKind(kind)));
+    return readContent({ storage, crypto }, kind, hash);
+  });
+  return (await Promise.all(blobs)).map((bytes) => Buffer.from(bytes).toString("latin1"));
 }

@@ -8,6 +8,8 @@ export class LimitedDisk implements Disk {
   freeBytes = Infinity;
   /** Whether every sync, and every write that includes one, fails with an input/output error. */
   broken = false;
+  /** Whether every close fails, after it closed. */
+  brokenClose = false;
   /** Which files fail. */
   only = /./;
   /** Calls of write, and their bytes, so far. */
@@ -82,7 +84,10 @@ export class LimitedDisk implements Disk {
         await file.truncate(size);
       },
       size: () => file.size(),
-      close: () => file.close(),
+      close: async () => {
+        await file.close();
+        if (this.brokenClose && this.only.test(path)) throw systemError("EIO");
+      },
     };
   }
 }

@@ -34,6 +34,9 @@ export class Promised {
   readonly #random: () => number;
   readonly #counts = new Map<string, number>();
   readonly #tried = new Map<string, number>();
+  /** The last attempt of each writer. */
+  readonly #attempted = new Map<string, number>();
+  /** Attempts that may never be found: they were rejected, or were not there at a later start. */
   readonly #rejected = new Set<number>();
   readonly #blobs = new Map<string, BlobPromise>();
   #trimmed = 0;
@@ -76,7 +79,7 @@ export class Promised {
     const promised = this.#counts.get(writer) ?? 0;
     demand(n >= promised, `${writer} was promised ${promised} and has ${n}`);
     demand(n <= (this.#tried.get(writer) ?? 0), `${writer} has ${n}, which nobody wrote`);
-    demand(!this.#rejected.has(stored?.attempt ?? -1), `${writer} has ${n}, which was rejected`);
+    demand(!this.#rejected.has(stored?.attempt ?? -1), `${writer} has ${n}, which was rejected or gone`);
     demand((stored?.pad ?? "") === padOf(stored), `${writer} has another value than was written`);
     // Each commit wrote its document and its entry together: what is not trimmed runs up to the document, once each.
     const logged = entries.filter(({ value }) => value["writer"] === writer).map(({ value }) => value["n"]);
@@ -85,6 +88,8 @@ export class Promised {
       String(logged) === String(expected),
       `${writer} has ${n} and the log of it ends ${logged.slice(-3)}`,
     );
+    const attempted = this.#attempted.get(writer);
+    if (attempted !== undefined && attempted !== stored?.attempt) this.#rejected.add(attempted);
     this.#counts.set(writer, n);
     return n;
   }
@@ -106,6 +111,7 @@ export class Promised {
     const n = (this.#counts.get(writer) ?? 0) + 1;
     this.#tried.set(writer, n);
     const attempt = ++this.#attempts;
+    this.#attempted.set(writer, attempt);
     const value: Counter = { n, attempt, pad: "" };
     value.pad = padOf(value);
     const put = {

@@ -30,6 +30,8 @@ export interface Trouble {
   full?: number;
   /** The sync after so many fails once; what was to be synced may be written or not, and counts as clean afterwards. */
   brokenSync?: number;
+  /** The process dies so many changes after either. Default: it goes on. */
+  diesAfter?: number;
 }
 
 /**
@@ -59,12 +61,14 @@ export class VolatileDisk implements Disk {
 
   /** The disk for the process after the one that died, which dies after some changes. */
   afterKill(changes: number): VolatileDisk {
+    this.#end();
     this.#forgetLocks();
     return new VolatileDisk(this.#random, changes, this.#platter);
   }
 
   /** The disk after the power came back. */
   afterPowerLoss(changes: number): VolatileDisk {
+    this.#end();
     const { durableNames, pendingNames } = this.#platter;
     for (const names of pendingNames) if (this.#random() < 0.6) setNames(durableNames, names);
     const names = new Map<string, Inode>();
@@ -140,7 +144,7 @@ export class VolatileDisk implements Disk {
         const taken = isFull ? Math.floor(this.#random() * 1.3 * bytes.length) : bytes.length;
         const change: Change = { at, bytes: Buffer.from(bytes.subarray(0, taken)), certain: false };
         await this.#change(inode, change);
-        if (isFull) throw systemError("ENOSPC");
+        if (isFull) throw this.#failure("ENOSPC");
         if (mode !== "durable") return;
         await this.#countSync(inode);
         change.certain = true;
@@ -173,7 +177,17 @@ export class VolatileDisk implements Disk {
     if (this.trouble.brokenSync === undefined || this.trouble.brokenSync-- !== 0) return;
     inode.durable = this.#remainsOf(inode);
     inode.pending = [];
-    throw systemError("EIO");
+    throw this.#failure("EIO");
+  }
+
+  #failure(code: string): Error {
+    this.#changesLeft = Math.min(this.#changesLeft, this.trouble.diesAfter ?? Infinity);
+    return systemError(code);
+  }
+
+  /** A process that had come to an end of its work may still be writing in the background: no more of it arrives. */
+  #end(): void {
+    this.#changesLeft = 0;
   }
 
   /** Takes a turn of the event loop, as a real disk does. Never resolves once the process is dead. */

@@ -1,9 +1,11 @@
+import type { Operation } from "fleetwright";
 import type { Command } from "commander";
 import type { RunInput } from "../../client/verbs.ts";
 import type { CommandCall, Run } from "../call.ts";
 import { exitCode } from "../context.ts";
 import type { ExitCode } from "../context.ts";
 import { findAgent } from "../find-agent.ts";
+import { LiveProgress } from "../live-progress.ts";
 import { gather, integer } from "../options.ts";
 import { describeDrift, describeOperation } from "../show-results.ts";
 import { awaitDrift, awaitOperation, exitCodeOf, firstWaitSeconds } from "../wait.ts";
@@ -53,15 +55,30 @@ async function runOne(
 ): Promise<ExitCode> {
   const { client } = call;
   const { node_id } = await findAgent(client, agent);
-  const { operation_id } = await client.agents[kind](node_id, toInput(options));
+  const isLive = options.wait && call.options.json !== true;
+  const { operation_id } = await client.agents[kind](node_id, toInput(options, isLive));
+  if (isLive) return exitCodeOf([await showLive(call, operation_id)]);
   const operation = await awaitOperation(client, operation_id, options.wait);
   call.show(operation, () => describeOperation(operation));
   return exitCodeOf([operation]);
 }
 
-function toInput({ module: modules, timeout, queue, allowEmpty, wait }: RunOptions): RunInput {
+/** Shows each resource as it is done and what scripts print, until the operation has ended. */
+async function showLive(call: CommandCall, operationId: string): Promise<Operation> {
+  const progress = new LiveProgress();
+  for await (const item of call.client.operations.watch(operationId)) {
+    call.context.stdout(progress.tell(item));
+    if (item.type === "ended") return item.operation;
+  }
+  return call.client.operations.get(operationId);
+}
+
+function toInput(
+  { module: modules, timeout, queue, allowEmpty, wait }: RunOptions,
+  isLive: boolean,
+): RunInput {
   return {
-    wait_seconds: wait ? firstWaitSeconds : 0,
+    wait_seconds: wait && !isLive ? firstWaitSeconds : 0,
     ...(modules && { modules }),
     ...(timeout !== undefined && { timeout_seconds: timeout }),
     ...(queue && { when_offline: "queue" }),

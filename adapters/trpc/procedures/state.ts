@@ -1,6 +1,7 @@
 import { schemas } from "fleetwright";
 import type { DriftRecord, Operation } from "fleetwright";
 import { procedure, route, t } from "./builder.ts";
+import { toTracked } from "./events.ts";
 
 const tag = "State";
 
@@ -105,6 +106,18 @@ export const operationProcedures = t.router({
     .input(schemas.operationIdInput)
     .output(schemas.operationSchema)
     .mutation(async ({ ctx, input }) => ctx.orchestrator.operations.cancel(await ctx.caller(), input)),
+  watch: procedure
+    .meta(
+      route("operations.watch", "GET /state/operations/{operation_id}/watch", {
+        tag,
+        summary: "Watch one operation until it has ended",
+        rest: { streams: schemas.operationWatchItemSchema },
+      }),
+    )
+    .input(schemas.watchOperationInput)
+    .subscription(async function* ({ ctx, input, signal }) {
+      yield* toTracked(ctx.orchestrator.operations.watch(await ctx.caller(), input, signal));
+    }),
 });
 
 export const driftProcedures = t.router({

@@ -10,21 +10,24 @@ interface BlobRange {
   to?: number;
 }
 
-/** Blobs that are known as durable; what falls out of it costs a sync more. */
-const maxKnown = 10_000;
-
 const suffix = ".blob";
 /** A blob that was deleted while a backup was being made: nobody's any more but the backup's. */
 const deletedSuffix = ".blob.deleted";
+/** A new blob before it is durable: it gets its name afterwards. */
+const draftSuffix = ".blob.new";
+/** A mark that bytes are being added to a blob. */
+const changingSuffix = ".blob.changing";
+const rewrittenBytes = 1_024 * 1_024;
 
-/** Blobs, one file each. Calls on the same blob run one after the other, so that none sees bytes that are not durable. */
+/**
+ * Blobs, one file each. Calls on the same blob run one after the other, so that none sees bytes that are not durable. Nor
+ * does the next process: see {@link BlobFiles.open}.
+ */
 export class BlobFiles {
   readonly #disk: Disk;
   readonly #folder: string;
   /** By path. */
   readonly #queues = new Map<string, Promise<unknown>>();
-  /** Files that this process synced: a killed one may have left bytes that can be read and are not on the disk yet. */
-  readonly #synced = new Set<string>();
   #isHeld = false;
 
   constructor(disk: Disk, folder: string) {
@@ -32,10 +35,21 @@ export class BlobFiles {
     this.#folder = folder;
   }
 
-  /** Makes the folder ready, once, before anything else. */
+  /**
+   * Makes the folder ready, once, before anything else. A process that was killed may have left bytes that can be read, are
+   * not on the disk and, where their sync had failed, count as clean: drafts are removed, and a blob that was being changed
+   * is written again as it reads.
+   */
   async open(): Promise<void> {
     await this.#disk.makeFolder(this.#folder);
-    await this.#removeDeleted();
+    await this.#removeAll(deletedSuffix);
+    await this.#removeAll(draftSuffix);
+    for (const name of await this.#disk.list(this.#folder)) {
+      if (!name.endsWith(changingSuffix)) continue;
+      const path = join(this.#folder, name);
+      await this.#rewrite(path.slice(0, -changingSuffix.length) + suffix);
+      await this.#disk.remove(path);
+    }
   }
 
   append(id: string, bytes: Uint8Array, expectedSize: number | undefined): Promise<number> {
@@ -49,7 +63,7 @@ export class BlobFiles {
           throw new OrchestratorError("REVISION_CONFLICT", { details });
         }
         if (file === null) await this.#create(path, own);
-        else await addBytes(file, own, size);
+        else await this.#add(path, { file, size }, own);
       } finally {
         await file?.close();
       }
@@ -74,7 +88,7 @@ export class BlobFiles {
     this.#isHeld = true;
     return () => {
       this.#isHeld = false;
-      return this.#removeDeleted();
+      return this.#removeAll(deletedSuffix);
     };
   }
 
@@ -119,47 +133,72 @@ export class BlobFiles {
     await this.#disk.rename(path, `${path}.deleted`);
   }
 
-  async #removeDeleted(): Promise<void> {
+  async #removeAll(ending: string): Promise<void> {
     for (const name of await this.#disk.list(this.#folder)) {
-      if (name.endsWith(deletedSuffix)) await this.#disk.remove(join(this.#folder, name));
+      if (name.endsWith(ending)) await this.#disk.remove(join(this.#folder, name));
+    }
+  }
+
+  async #rewrite(path: string): Promise<void> {
+    const file = await this.#openExisting(path, "update");
+    if (file === null) return;
+    try {
+      const size = await file.size();
+      for (let at = 0; at < size; at += rewrittenBytes)
+        await file.write(await file.read(at, rewrittenBytes), at);
+      await file.sync();
+    } finally {
+      await file.close();
     }
   }
 
   async #openExisting(path: string, mode: "read" | "update"): Promise<DiskFile | null> {
-    let file: DiskFile;
     try {
-      file = await this.#disk.open(path, mode);
+      return await this.#disk.open(path, mode);
     } catch (error) {
       if (errorCodeOf(error) === "ENOENT") return null;
       throw error;
     }
-    try {
-      await this.#syncOnce(path, file);
-    } catch (error) {
-      await file.close();
-      throw error;
-    }
-    return file;
-  }
-
-  async #syncOnce(path: string, file: DiskFile): Promise<void> {
-    if (this.#synced.has(path)) return;
-    await file.sync();
-    if (this.#synced.size === maxKnown) this.#synced.clear();
-    this.#synced.add(path);
   }
 
   async #create(path: string, bytes: Uint8Array): Promise<void> {
-    const file = await this.#disk.open(path, "write");
+    const draft = withSuffix(path, draftSuffix);
+    const file = await this.#disk.open(draft, "replace");
     try {
-      await addBytes(file, bytes, 0);
-      await this.#disk.syncFolder(this.#folder);
+      await file.write(bytes, 0);
+      await file.sync();
     } catch (error) {
-      await this.#disk.remove(path);
+      await this.#disk.remove(draft);
       throw error;
     } finally {
       await file.close();
     }
+    await this.#disk.rename(draft, path);
+    try {
+      await this.#disk.syncFolder(this.#folder);
+    } catch (error) {
+      await this.#disk.remove(path);
+      throw error;
+    }
+  }
+
+  /** Adds bytes at the end, durably; on failure the blob is as long as before. */
+  async #add(
+    path: string,
+    { file, size }: { file: DiskFile; size: number },
+    bytes: Uint8Array,
+  ): Promise<void> {
+    const mark = withSuffix(path, changingSuffix);
+    await (await this.#disk.open(mark, "write")).close();
+    try {
+      await file.write(bytes, size);
+      await file.sync();
+    } catch (error) {
+      await file.truncate(size);
+      throw error;
+    }
+    // One mark too many costs the next start a write, no more: the bytes are durable, and that is the answer.
+    await this.#disk.remove(mark).catch(() => {});
   }
 
   #pathOf(id: string): string {
@@ -188,13 +227,7 @@ async function closed(file: DiskFile | null): Promise<DiskFile | null> {
   return file;
 }
 
-/** Adds bytes at the end of a file, durably; on failure it is as long as before. */
-async function addBytes(file: DiskFile, bytes: Uint8Array, size: number): Promise<void> {
-  try {
-    await file.write(bytes, size);
-    await file.sync();
-  } catch (error) {
-    await file.truncate(size);
-    throw error;
-  }
+/** The path of what belongs to a blob. */
+function withSuffix(path: string, ending: string): string {
+  return path.slice(0, -suffix.length) + ending;
 }

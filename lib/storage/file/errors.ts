@@ -10,6 +10,18 @@ export function storageError(error: unknown): OrchestratorError {
   return new OrchestratorError(full ? "STORAGE_FULL" : "STORAGE_FAILED", { cause: error });
 }
 
+/** The same where a data folder could not be opened: names it, and what the system says. */
+export function unusable(error: unknown, folder: string): OrchestratorError {
+  const refusal = storageError(error);
+  if (refusal.code !== "STORAGE_FULL" && refusal.code !== "STORAGE_FAILED") return refusal;
+  const errno = errorCodeOf(refusal.cause) ?? "unknown";
+  return new OrchestratorError(refusal.code, {
+    message: `The data folder ${folder} can't be used: ${errno}.`,
+    details: { folder, errno },
+    cause: error,
+  });
+}
+
 /** The refusal of a damaged file: says which, and where in it. */
 export function corrupt(file: string, offset: number, what: string): OrchestratorError {
   return new OrchestratorError("STORAGE_CORRUPT", {

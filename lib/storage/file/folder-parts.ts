@@ -2,6 +2,7 @@
 import type { LogEntry } from "../storage.ts";
 import type { ArchivePart } from "./archive.ts";
 import type { BlobFiles } from "./blobs.ts";
+import { ContentCheck } from "./content-check.ts";
 import { corrupt } from "./errors.ts";
 import { fileNameOf } from "./file-name.ts";
 import type { OpenFolder } from "./folder.ts";
@@ -78,12 +79,16 @@ async function* entriesOf(
 }
 
 async function* blobParts(blobs: BlobFiles, name: string): AsyncGenerator<ArchivePart> {
+  const content = new ContentCheck(name);
   for (let offset = 0; ;) {
     const bytes = await blobs.readHeld(name, { from: offset, to: offset + partBytes });
     // One that came and went since the hold began was not there at its beginning.
     if (bytes === null) return;
     if (bytes.length > 0 || offset === 0) yield { file: `blobs/${name}`, offset, bytes };
     offset += bytes.length;
-    if (bytes.length < partBytes) return;
+    content.take(bytes);
+    if (bytes.length === partBytes) continue;
+    if (!content.isIntact()) throw corrupt(`blobs/${name}`, 0, "a blob does not match its content hash");
+    return;
   }
 }

@@ -78,9 +78,9 @@ export class Journal {
     this.#sequence = afterSequence;
     const found = await this.#readSegments();
     for (const [index, segment] of found.entries()) {
-      const end = this.#replay(segment, index === found.length - 1, take);
+      const { last, end } = this.#replay(segment, index === found.length - 1, take);
       if (index < found.length - 1) this.#older.push({ ...segment, bytes: end });
-      else this.#active = await this.#continue(segment, end);
+      else this.#active = await this.#continue(segment, { last, end });
     }
     this.#active ??= await this.#createSegment(1);
   }
@@ -100,7 +100,8 @@ export class Journal {
       await this.#write(record);
       if (!reserve) this.#isFull = false;
     } catch (error) {
-      if (!reserve && isOrchestratorError(error, "STORAGE_FULL")) this.#isFull = true;
+      if (!isOrchestratorError(error, "STORAGE_FULL")) this.#failure ??= storageError(error);
+      else if (!reserve) this.#isFull = true;
       throw error;
     }
     if (this.#writable.end > segmentBytes / 2) this.#spare ??= this.#prepareSpare(this.#writable.number + 1);
@@ -189,7 +190,7 @@ export class Journal {
   }
 
   async #readSegments(): Promise<{ number: number; path: string; content: Buffer }[]> {
-    const { disk, folder } = this.#options;
+    const { disk, folder, logger, segmentBytes } = this.#options;
     const names = (await disk.list(folder)).filter((name) => namePattern.test(name)).sort();
     const segments = [];
     for (const name of names) {
@@ -198,26 +199,32 @@ export class Journal {
       segments.push({ number: Number(namePattern.exec(name)?.[1]), path, content });
     }
     // Segments that were prepared and not used yet.
-    while (segments.length > 1 && isBlankFrom(segments.at(-1)?.content ?? zeroBlock, 0)) {
-      await disk.remove(segments.pop()?.path ?? "");
+    for (let last = segments.at(-1); last !== undefined; last = segments.at(-1)) {
+      const { path, content } = last;
+      // It lost its end, or was being made, or there was no space to allocate it whole again.
+      if (content.length < segmentBytes)
+        logger.warn("A journal segment is shorter than it is made.", { path, bytes: content.length });
+      if (segments.length === 1 || !isBlankFrom(content, 0)) break;
+      await disk.remove(path);
+      segments.pop();
     }
     return segments;
   }
 
-  /** Takes the records of a segment. Returns where they end. */
-  #replay(segment: { path: string; content: Buffer }, isLast: boolean, take: TakeRecord): number {
+  /** Takes the records of a segment. Returns where the last one begins and where it ends. */
+  #replay(segment: { path: string; content: Buffer }, isLast: boolean, take: TakeRecord) {
     const { path, content } = segment;
-    let at = 0;
+    let [last, at] = [0, 0];
     for (let record = decodeRecord(content, at); record !== null; record = decodeRecord(content, at)) {
       if (record.sequence > this.#sequence) this.#replayRecord(record, { path, at }, take);
-      at = record.end;
+      [last, at] = [at, record.end];
     }
     if (!isBlankFrom(content, at)) {
       if (!isLast || hasRecordBehind(content, at))
         throw corrupt(path, at, "a journal record does not match its checksum");
       this.#options.logger.warn("The torn end of the journal was cut off.", { path, offset: at });
     }
-    return at;
+    return { last, end: at };
   }
 
   #replayRecord(record: StoredRecord, place: { path: string; at: number }, take: TakeRecord): void {
@@ -228,12 +235,18 @@ export class Journal {
     this.#sequence = record.sequence;
   }
 
-  async #continue({ number, path, content }: { number: number; path: string; content: Buffer }, end: number) {
+  async #continue(
+    { number, path, content }: { number: number; path: string; content: Buffer },
+    { last, end }: { last: number; end: number },
+  ): Promise<Segment> {
     const file = await this.#options.disk.open(path, "durable");
     const isTorn = !isBlankFrom(content, end);
     if (isTorn) await file.truncate(end);
-    // A killed process may have left records that can be read and are not on the disk yet.
+    // What a killed process took back may not be taken back on the disk.
     await file.sync();
+    // Its last record may be readable without being on the disk, and count as clean because its sync has failed: no sync
+    // would write it. Those before it were durable before it was begun.
+    if (last < end) await file.write(content.subarray(last, end), last);
     await this.#refill(file, isTorn ? end : content.length);
     return { number, path, file, end };
   }

@@ -26,7 +26,8 @@ describe("the life of a machine on the command line", () => {
 
     const plan = await run("plan", "web-1");
     expect(plan).toMatchObject({ code: 3, stderr: "" });
-    expect(plan.stdout).toContain("web-1: plan succeeded (2 to change)\n  + file    /page       web\n");
+    expect(plan.stdout).toMatch(/^web-1: plan\n {2}\+ file +\/page +web\n/);
+    expect(plan.stdout).toContain("web-1: plan succeeded (2 to change)\n  operation ");
     expect(plan.stdout).toContain("        +hello\n");
     expect(await run("apply", "web-1")).toMatchObject({ code: 0 });
     expect(readFileSync(join(root, "page"), "utf8")).toBe("hello\n");
@@ -37,7 +38,7 @@ describe("the life of a machine on the command line", () => {
     writeFileSync(join(root, "page"), "broken\n");
     const drift = await run("drift", "web-1");
     expect(drift).toMatchObject({ code: 3, stdout: expect.stringContaining("web-1: drifted") });
-    expect(await print("apply", "web-1")).toContain("  ~ file    /page       web\n");
+    expect(await print("apply", "web-1")).toMatch(/ {2}~ file +\/page +web\n/);
     expect(readFileSync(join(root, "page"), "utf8")).toBe("hello\n");
 
     const list = JSON.parse(await print("operations", "list", "--agent", "web-1", "--json")) as {

@@ -77,6 +77,7 @@ export class ChunkFiles {
       const number = Number(pattern.exec(name)?.[1] ?? NaN);
       if (Number.isNaN(number)) continue;
       this.#number = number;
+      this.#unsyncedNames = true;
       const path = join(folder, name);
       // What is read now may be in the system's cache only: it counts as not synced.
       const file = this.#add(path, await disk.open(path, "update"));

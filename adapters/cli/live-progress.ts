@@ -1,0 +1,60 @@
+/** What an operation tells while it runs, as lines for people. */
+import type { OperationWatchItem, ResourceResult } from "fleetwright";
+import { describeOutcome, describeResults } from "./show-results.ts";
+import { toLine, toLines, toSafeText } from "./text.ts";
+
+type Output = Extract<OperationWatchItem, { type: "output" }>;
+
+/** Keeps what was shown: a connection that broke off is told everything again, and people are not. */
+export class LiveProgress {
+  readonly #resources = new Set<string>();
+  /** Output as it was shown, and as it was told since the connection was opened. */
+  readonly #shown = new Map<string, string>();
+  readonly #told = new Map<string, string>();
+  #begun = false;
+
+  /** The text to show for an item; empty where there is nothing new. */
+  tell(item: OperationWatchItem): string {
+    switch (item.type) {
+      case "operation":
+        this.#told.clear();
+        return this.#begin(`${item.operation.agent_name}: ${item.operation.kind}`);
+      case "resources":
+        return toLines(describeResults(item.resources.filter((result) => this.#isNew(result))));
+      case "output":
+        return this.#output(item);
+      case "ended":
+        return toLines([describeOutcome(item.operation), `  operation ${item.operation.operation_id}`]);
+    }
+  }
+
+  #begin(line: string): string {
+    if (this.#begun) return "";
+    this.#begun = true;
+    return toLines([toLine(line)]);
+  }
+
+  #isNew({ module, resource_id, identity, action }: ResourceResult): boolean {
+    const key = JSON.stringify([module, resource_id, identity, action]);
+    if (this.#resources.has(key)) return false;
+    this.#resources.add(key);
+    return true;
+  }
+
+  /** Whole lines as far as they are there; the rest of the last one comes with what follows, or at the end. */
+  #output({ output, replaces }: Output): string {
+    return output
+      .map(({ module, resource_id, stream, text }) => {
+        const key = JSON.stringify([module, resource_id, stream]);
+        const told = replaces ? text : (this.#told.get(key) ?? "") + text;
+        this.#told.set(key, told);
+        const shown = this.#shown.get(key) ?? "";
+        if (shown.startsWith(told)) return "";
+        this.#shown.set(key, told);
+        const fresh = told.startsWith(shown) ? told.slice(shown.length) : told;
+        const lines = toSafeText(fresh).replace(/\n$/, "").split("\n");
+        return toLines(lines.map((line) => `    ${toLine(resource_id)} | ${line}`));
+      })
+      .join("");
+  }
+}

@@ -1,0 +1,115 @@
+/** Reading server-sent events (HTML Living Standard, 9.2.6), and coming back where a connection broke off. */
+import { ApiError } from "./api-error.ts";
+
+/** One item of a stream, with the id to go on after. */
+interface Frame {
+  id: string | null;
+  data: string;
+}
+
+/** First and longest pause before a stream is opened again, milliseconds. */
+const firstPauseMs = 500;
+const longestPauseMs = 30_000;
+
+/** How long nothing may come, not even the server's sign of life, before the connection counts as dead. */
+const silenceMs = 60_000;
+
+/** Opens a stream, after an item where one is named. */
+export type OpenStream = (
+  lastEventId: string | null,
+  signal: AbortSignal,
+) => Promise<ReadableStream<Uint8Array>>;
+
+/**
+ * Tells the items of a stream until the caller stops or the signal is aborted. A connection that breaks off is opened
+ * again, with pauses that grow, after the last item that came.
+ *
+ * @throws {ApiError} When the server refuses the stream.
+ */
+export async function* readEvents<Item>(open: OpenStream, signal?: AbortSignal): AsyncGenerator<Item, void> {
+  let lastEventId: string | null = null;
+  let failures = 0;
+  const isAborted = (): boolean => signal?.aborted === true;
+  while (!isAborted()) {
+    const ended = new AbortController();
+    const connection = signal ? AbortSignal.any([signal, ended.signal]) : ended.signal;
+    try {
+      for await (const { id, data } of readFrames(await open(lastEventId, connection))) {
+        failures = 0;
+        lastEventId = id ?? lastEventId;
+        yield JSON.parse(data) as Item;
+      }
+    } catch (error) {
+      if (isAborted()) return;
+      if (error instanceof ApiError && !isPassing(error)) throw error;
+    } finally {
+      ended.abort();
+    }
+    await pause(Math.min(longestPauseMs, firstPauseMs * 2 ** failures), signal);
+    failures += 1;
+  }
+}
+
+/** Whether the same question may be answered a little later. */
+function isPassing({ status }: ApiError): boolean {
+  return status === 0 || status === 429 || status === 502 || status === 503 || status === 504;
+}
+
+async function* readFrames(stream: ReadableStream<Uint8Array>): AsyncGenerator<Frame, void> {
+  const reader = stream.getReader();
+  const decoder = new TextDecoder();
+  let text = "";
+  try {
+    for (;;) {
+      const { done, value } = await withinSilence(reader.read());
+      if (done) return;
+      text += decoder.decode(value, { stream: true });
+      const frames = text.split(/\r\n\r\n|\n\n|\r\r/);
+      text = frames.pop() ?? "";
+      for (const frame of frames) {
+        const parsed = parseFrame(frame);
+        if (parsed) yield parsed;
+      }
+    }
+  } finally {
+    reader.cancel().catch(() => {});
+  }
+}
+
+/** Null for what carries no data: comments, and how soon to come back. */
+function parseFrame(frame: string): Frame | null {
+  let id: string | null = null;
+  const data: string[] = [];
+  for (const line of frame.split(/\r\n|\n|\r/)) {
+    const [, field, value = ""] = /^([^:]+)(?:: ?(.*))?$/s.exec(line) ?? [];
+    if (field === "id") id = value;
+    if (field === "data") data.push(value);
+  }
+  return data.length === 0 ? null : { id, data: data.join("\n") };
+}
+
+async function withinSilence<T>(promise: Promise<T>): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const silence = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error("Nothing came for too long.")), silenceMs);
+  });
+  try {
+    return await Promise.race([promise, silence]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Half of the time by chance: clients that lost one server do not all come back at once. */
+function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms / 2 + (Math.random() * ms) / 2);
+    signal?.addEventListener("abort", end, { once: true });
+    if (signal?.aborted) end();
+  });
+}

@@ -1,0 +1,94 @@
+import type { Caller } from "./caller.ts";
+import type { Permission } from "./permissions.ts";
+import type { Timer } from "../clock.ts";
+import type { Context } from "../context.ts";
+import { OrchestratorError } from "../errors.ts";
+import { eventTable } from "../events.ts";
+
+/** Streams that one session may hold open. */
+const streamsPerSession = 32;
+
+/** How often an open stream is held against its session, which may have expired. */
+const recheckMs = 30_000;
+
+/** A stream that was allowed. */
+export interface OpenStream {
+  /** Aborted when the caller may not read on, when the orchestrator stops, or by the caller. */
+  signal: AbortSignal;
+  /** To be called when nobody reads any more. */
+  close(): void;
+}
+
+/** Open streams of operators: each ends with the session that opened it, with its role, and with the orchestrator. */
+export class Streams {
+  readonly #context: Context;
+  readonly #perSession = new Map<string, number>();
+  readonly #open = new Set<() => void>();
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  /**
+   * Allows a stream.
+   *
+   * @throws {OrchestratorError} `UNAUTHENTICATED`; `FORBIDDEN`; `RATE_LIMITED` where the session holds too many open.
+   */
+  async open(caller: Caller, permission: Permission, signal?: AbortSignal): Promise<OpenStream> {
+    await this.#context.authorize(caller, permission);
+    const session = caller.kind === "operator" ? caller.session_id : null;
+    this.#count(session, 1);
+    const ended = new AbortController();
+    const end = (): void => ended.abort();
+    const unlisten = session === null ? null : this.#watchSession(caller, end);
+    this.#open.add(end);
+    return {
+      signal: signal ? AbortSignal.any([signal, ended.signal]) : ended.signal,
+      close: () => {
+        if (!this.#open.delete(end)) return;
+        end();
+        unlisten?.();
+        this.#count(session, -1);
+      },
+    };
+  }
+
+  /** Ends every stream: the orchestrator stops. */
+  stop(): void {
+    for (const end of this.#open) end();
+  }
+
+  /** Looks at the session again whenever something about access happens, and now and then. */
+  #watchSession(caller: Caller, end: () => void): () => void {
+    const { clock } = this.#context;
+    const check = (): void => {
+      this.#context.isSignedIn(caller).then(
+        (signedIn) => signedIn || end(),
+        () => end(),
+      );
+    };
+    let timer: Timer;
+    const arm = (): void => {
+      timer = clock.setTimer(recheckMs, () => (check(), arm()));
+    };
+    arm();
+    const unlisten = this.#context.listen((event) => {
+      if (eventTable[event.event_type].category === "access") check();
+    });
+    return () => {
+      timer.cancel();
+      unlisten();
+    };
+  }
+
+  #count(session: string | null, change: number): void {
+    if (session === null) return;
+    const count = (this.#perSession.get(session) ?? 0) + change;
+    if (count > streamsPerSession) {
+      const message = `A session may hold ${streamsPerSession} streams open.`;
+      throw new OrchestratorError("RATE_LIMITED", { message, details: { retry_after_seconds: 1 } });
+    }
+    if (count === 0) this.#perSession.delete(session);
+    else this.#perSession.set(session, count);
+  }
+}

@@ -1,0 +1,71 @@
+import type { z } from "zod";
+import type { Caller } from "../access/caller.ts";
+import type { Context } from "../context.ts";
+import type { OrchestratorEvent } from "../events.ts";
+import { parseInput } from "../internal/parse-input.ts";
+import { eventStreamInput, type EventStreamItem } from "./schemas.ts";
+import { StreamWindow, type Tracked } from "../internal/stream-window.ts";
+import type { Streams } from "../access/streams.ts";
+
+/** Events that a reader may be behind, or away for, without missing one. */
+const maxEvents = 10_000;
+
+/** What happens, as it happens. */
+export class EventFeed {
+  readonly #context: Context;
+  readonly #streams: Streams;
+  readonly #window: StreamWindow<OrchestratorEvent>;
+
+  constructor(context: Context, features: { streams: Streams }) {
+    this.#context = context;
+    this.#streams = features.streams;
+    this.#window = new StreamWindow(context.ids.next(), { maxItems: maxEvents, maxBytes: Infinity });
+    this.#context.listen((event) => this.#window.push(event));
+  }
+
+  /**
+   * Tells every event from now on, each after it is on disk; with `lastEventId`, those that came after that item first.
+   *
+   * The first item is a `position` or a `reset`: read what you show after it, and no change is missed. A reader who is more
+   * than 10,000 events behind, or comes back after a restart of the orchestrator, gets a `reset`. The stream ends with the
+   * session that opened it.
+   *
+   * @throws {OrchestratorError} `UNAUTHENTICATED`; `RATE_LIMITED` where the session holds 32 streams open already.
+   */
+  async *stream(
+    caller: Caller,
+    input: z.input<typeof eventStreamInput> = {},
+    signal?: AbortSignal,
+  ): AsyncGenerator<Tracked<EventStreamItem>, void> {
+    const { lastEventId, types, node_id } = parseInput(eventStreamInput, input);
+    const wanted = types && toTypeFilter(types);
+    const accepts = (event: OrchestratorEvent): boolean =>
+      (!wanted || wanted(event.event_type)) && (node_id === undefined || concerns(event, node_id));
+    const stream = await this.#streams.open(caller, "events.stream", signal);
+    try {
+      const { signal: ended } = stream;
+      for await (const step of this.#window.read({
+        after: lastEventId ?? undefined,
+        signal: ended,
+        accepts,
+      })) {
+        yield {
+          id: step.id,
+          item: step.kind === "value" ? { type: "event", event: step.value } : { type: step.kind },
+        };
+      }
+    } finally {
+      stream.close();
+    }
+  }
+}
+
+/** Whether an event is about an agent, or about something that is done on it. */
+function concerns({ target, metadata }: OrchestratorEvent, nodeId: string): boolean {
+  return (target?.type === "agent" && target.id === nodeId) || metadata["node_id"] === nodeId;
+}
+
+function toTypeFilter(types: readonly string[]): (type: string) => boolean {
+  const exact = new Set(types);
+  return (type) => exact.has(type) || exact.has(`${type.slice(0, type.indexOf("."))}.*`);
+}

@@ -1,0 +1,18 @@
+import type { Context } from "../context.ts";
+import type { Streams } from "../access/streams.ts";
+import type { OperationStore } from "./operation-store.ts";
+import type { OutcomeRecorder } from "./outcomes.ts";
+import type { ProgressFeeds } from "./progress-feeds.ts";
+import type { Snapshots } from "./snapshots.ts";
+
+/** What the verbs of the feature share. */
+export interface OperationParts {
+  context: Context;
+  store: OperationStore;
+  snapshots: Snapshots;
+  outcomes: OutcomeRecorder;
+  /** What running operations tell. */
+  feeds: ProgressFeeds;
+  /** Who may read on. */
+  streams: Streams;
+}

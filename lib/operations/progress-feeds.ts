@@ -1,0 +1,71 @@
+/** What running operations tell before they end, kept for whoever watches; bounded, and gone when they have ended. */
+import { StreamWindow } from "../internal/stream-window.ts";
+import type { ResourceResult } from "../state/result.ts";
+import type { OperationOutput } from "../wire/messages.ts";
+import type { OperationDocument } from "./documents.ts";
+
+/** One thing that a running operation told. Any of them may be missing: the end of the operation has all of it. */
+export type ProgressStep =
+  | { type: "operation"; operation: Readonly<OperationDocument> }
+  | { type: "resources"; resources: readonly ResourceResult[] }
+  | { type: "output"; output: readonly OperationOutput[] };
+
+type Feed = StreamWindow<ProgressStep>;
+
+/** Bounds of one operation. */
+const limits = { maxItems: 5000, maxBytes: 1_048_576 };
+
+/** Bytes kept of all operations that nobody watches. */
+const maxTotalBytes = 33_554_432;
+
+export class ProgressFeeds {
+  readonly #feeds = new Map<string, Feed>();
+  #bytes = 0;
+
+  /** What an operation told so far and goes on to tell; ends with {@link ProgressFeeds.end}. */
+  of(operationId: string): Feed {
+    let feed = this.#feeds.get(operationId);
+    if (!feed) this.#feeds.set(operationId, (feed = new StreamWindow(operationId, limits)));
+    return feed;
+  }
+
+  push(operationId: string, step: ProgressStep): void {
+    const feed = this.of(operationId);
+    this.#bytes -= feed.bytes;
+    feed.push(step, sizeOf(step));
+    this.#bytes += feed.bytes;
+    if (this.#bytes > maxTotalBytes) this.#forgetSome();
+  }
+
+  /** The operation has ended: whoever watches reads the rest of it, then from the storage. */
+  end(operationId: string): void {
+    const feed = this.#feeds.get(operationId);
+    if (!feed) return;
+    this.#forget(operationId, feed);
+    feed.end();
+  }
+
+  /** Those that began first and that nobody watches make room. */
+  #forgetSome(): void {
+    for (const [operationId, feed] of this.#feeds) {
+      if (!feed.isWatched) this.#forget(operationId, feed);
+      if (this.#bytes <= maxTotalBytes) return;
+    }
+  }
+
+  #forget(operationId: string, feed: Feed): void {
+    this.#feeds.delete(operationId);
+    this.#bytes -= feed.bytes;
+  }
+}
+
+/** Near enough: writing it as JSON to measure it would cost more than keeping it. */
+function sizeOf(step: ProgressStep): number {
+  if (step.type === "operation") return 1000;
+  if (step.type === "output") return step.output.reduce((sum, { text }) => sum + text.length + 100, 0);
+  return step.resources.reduce(
+    (sum, { changes }) =>
+      changes.reduce((more, change) => more + (change.diff?.length ?? 0) + 200, sum + 400),
+    0,
+  );
+}

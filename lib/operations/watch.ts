@@ -1,0 +1,112 @@
+/**
+ * Watching one operation:
+ *
+ * ```
+ * operation ──▶ (operation | resources | output)* ──▶ what was not told yet ──▶ ended
+ * ```
+ * What an agent tells while it works may be lost; its result never is. So at the end a watcher gets each resource that it
+ * was not told of, and the whole output of each stream of which it missed a part.
+ */
+import { allows } from "../access/allows.ts";
+import type { Caller } from "../access/caller.ts";
+import { OrchestratorError } from "../errors.ts";
+import type { Tracked } from "../internal/stream-window.ts";
+import type { ResourceResult } from "../state/result.ts";
+import type { OperationOutput } from "../wire/messages.ts";
+import { loadReport } from "./operation-results.ts";
+import type { OperationParts } from "./operation-parts.ts";
+import { isOpen } from "./operation-store.ts";
+import { toOperation } from "./operation-view.ts";
+import type { ProgressStep } from "./progress-feeds.ts";
+import type { OperationWatchItem } from "./schemas.ts";
+
+/** Tells how an operation goes on until it has ended, from its beginning. As {@link Operations.watch}. */
+export async function* watchOperation(
+  parts: OperationParts,
+  request: { caller: Caller; operationId: string },
+  signal?: AbortSignal,
+): AsyncGenerator<Tracked<OperationWatchItem>, void> {
+  const stream = await parts.streams.open(request.caller, "operations.watch", signal);
+  try {
+    yield* follow(parts, request, stream.signal);
+  } finally {
+    stream.close();
+  }
+}
+
+async function* follow(
+  { context, store, feeds }: OperationParts,
+  { caller, operationId }: { caller: Caller; operationId: string },
+  signal: AbortSignal,
+): AsyncGenerator<Tracked<OperationWatchItem>, void> {
+  const told = new Told(allows(caller, "operations.output"));
+  const feed = feeds.of(operationId);
+  // The feed is there before the operation is read: an end in between ends the feed.
+  const operation = await store.find(operationId);
+  if (!operation || !isOpen(operation)) feeds.end(operationId);
+  if (!operation || operation.kind === "check")
+    throw new OrchestratorError("NOT_FOUND", { message: `There is no operation ${operationId}.` });
+  let id = "";
+  for await (const step of feed.read({ after: "start", signal })) {
+    const isFirst = id === "";
+    ({ id } = step);
+    if (isFirst) yield { id, item: { type: "operation", operation: toOperation(operation) } };
+    const item = step.kind === "value" ? told.tell(step.value) : null;
+    if (item) yield { id, item };
+  }
+  if (signal.aborted) return;
+  const ended = await store.read(operationId);
+  for (const item of told.rest(await loadReport(context, ended))) yield { id, item };
+  yield { id, item: { type: "ended", operation: toOperation(ended) } };
+}
+
+/** What one watcher was told. */
+class Told {
+  readonly #withOutput: boolean;
+  readonly #resources = new Set<string>();
+  readonly #lengths = new Map<string, number>();
+
+  constructor(withOutput: boolean) {
+    this.#withOutput = withOutput;
+  }
+
+  tell(step: ProgressStep): OperationWatchItem | null {
+    if (step.type === "operation") return { type: "operation", operation: toOperation(step.operation) };
+    if (step.type === "resources") return this.#tellResources(step.resources);
+    if (!this.#withOutput) return null;
+    for (const part of step.output) {
+      const key = streamKey(part);
+      this.#lengths.set(key, (this.#lengths.get(key) ?? 0) + part.text.length);
+    }
+    return { type: "output", replaces: false, output: [...step.output] };
+  }
+
+  /** What a report has beyond what was told. */
+  rest(report: { results: ResourceResult[]; output: OperationOutput[] }): OperationWatchItem[] {
+    const missed = report.output.filter((part) => this.#lengths.get(streamKey(part)) !== part.text.length);
+    const resources = this.#tellResources(report.results);
+    return [
+      ...(this.#withOutput && missed.length > 0
+        ? [{ type: "output" as const, replaces: true, output: missed }]
+        : []),
+      ...(resources ? [resources] : []),
+    ];
+  }
+
+  #tellResources(results: readonly ResourceResult[]): OperationWatchItem | null {
+    const fresh = results.filter((result) => {
+      const key = resourceOf(result);
+      return !this.#resources.has(key) && this.#resources.add(key);
+    });
+    return fresh.length === 0 ? null : { type: "resources", resources: fresh };
+  }
+}
+
+/** A removal is told beside a resource of the same name that is applied again under another identity. */
+function resourceOf({ module, resource_id, identity, action }: ResourceResult): string {
+  return JSON.stringify([module, resource_id, identity, action === "remove"]);
+}
+
+function streamKey({ module, resource_id, stream }: OperationOutput): string {
+  return JSON.stringify([module, resource_id, stream]);
+}

@@ -1,0 +1,61 @@
+import { expect, it } from "vitest";
+import type { Operation, OperationWatchItem, ResourceResult } from "fleetwright";
+import { LiveProgress } from "../../../adapters/cli/live-progress.ts";
+
+const operation = {
+  operation_id: "0199d3a0-5f3c-7c1e-9a55-0d9f5f3e2b11",
+  agent_name: "web-1",
+  kind: "apply",
+  status: "running",
+} as Operation;
+const ended: OperationWatchItem = {
+  type: "ended",
+  operation: { ...operation, status: "succeeded", counts: { changed: 1 } as Operation["counts"] },
+};
+const result = (resource_id: string): ResourceResult => ({
+  resource_id,
+  module: "web",
+  type: "script",
+  identity: `web/${resource_id}`,
+  outcome: "changed",
+  action: "run",
+  changes: [],
+  caused_by: [],
+  attempts: 1,
+  duration_ms: 1,
+});
+const output = (text: string, replaces = false): OperationWatchItem => ({
+  type: "output",
+  replaces,
+  output: [{ module: "web", resource_id: "say", stream: "stdout", text, truncated: false }],
+});
+
+it("shows each resource and each line of output once, however often a connection breaks off", () => {
+  const items: OperationWatchItem[] = [
+    { type: "operation", operation },
+    output("one\n"),
+    // The connection broke off here: everything is told again.
+    { type: "operation", operation },
+    output("one\n"),
+    { type: "resources", resources: [result("first")] },
+    output("two\n"),
+    { type: "operation", operation },
+    { type: "resources", resources: [result("first"), result("say")] },
+    output("one\ntwo\nthree\n", true),
+    ended,
+  ];
+  const progress = new LiveProgress();
+  expect(items.map((item) => progress.tell(item)).join("")).toBe(
+    [
+      "web-1: apply",
+      "    say | one",
+      "  ~ script  web/first  web",
+      "    say | two",
+      "  ~ script  web/say  web",
+      "    say | three",
+      "web-1: apply succeeded (1 changed)",
+      `  operation ${operation.operation_id}`,
+      "",
+    ].join("\n"),
+  );
+});

@@ -1,0 +1,93 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import { MemoryStorage, systemCaller } from "fleetwright";
+import { createClient } from "fleetwright/client";
+import type { Client, Fetch } from "fleetwright/client";
+import { createKeyFile } from "fleetwright/client/node";
+import { startServer } from "fleetwright/h3";
+import { readEvents } from "../../../adapters/client/event-stream.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+
+type Item = Awaited<ReturnType<ReturnType<Client["events"]["stream"]>["next"]>>["value"];
+
+const toName = (item: Item): string =>
+  !item ? "nothing" : item.type === "event" ? (item.event.target?.name ?? "") : item.type;
+
+/** A server, a client of it, and what cuts the connection that its newest answer came by. */
+async function startTestServer() {
+  const signer = createKeyFile(`${temporaryFolder()}/key`);
+  const server = await startServer({
+    storage: new MemoryStorage(),
+    adminPublicKeys: [signer.publicKey],
+    listen: { port: 0 },
+  });
+  onTestFinished(() => server.close());
+  let cut = (): void => {};
+  const breakable: Fetch = async (url, init) => {
+    const response = await fetch(url, init);
+    if (!response.body || !url.includes("/events")) return response;
+    const breaking = new TransformStream<Uint8Array, Uint8Array>({
+      start: (controller) => void (cut = () => controller.error(new Error("cut"))),
+    });
+    return new Response(response.body.pipeThrough(breaking), response);
+  };
+  const client = createClient({ url: server.url, signer, fetch: breakable });
+  const upload = (name: string): Promise<unknown> =>
+    server.orchestrator.modules.upload(systemCaller, { content: `name: ${name}\nresources: []\n` });
+  return { client, server, upload, cut: () => cut() };
+}
+
+describe("the client's stream of events", () => {
+  it("goes on where it left off when the connection breaks off", async () => {
+    const { client, upload, cut } = await startTestServer();
+    const stream = client.events.stream({ types: ["module.*"] });
+    const next = async (): Promise<string> => toName((await stream.next()).value);
+    expect(await next()).toBe("position");
+    await upload("one");
+    expect(await next()).toBe("one");
+    cut();
+    await upload("two");
+    expect([await next(), await next()]).toEqual(["position", "two"]);
+    await stream.return();
+  });
+
+  it("ends when its signal is aborted, also while it waits", async () => {
+    const { client } = await startTestServer();
+    const controller = new AbortController();
+    const stream = client.events.stream({ types: ["module.*"] }, controller.signal);
+    await stream.next();
+    const waiting = stream.next();
+    controller.abort();
+    expect(await waiting).toEqual({ done: true, value: undefined });
+  });
+
+  it("throws what the server refuses", async () => {
+    const { client } = await startTestServer();
+    await expect(client.events.stream({ types: ["nonsense"] }).next()).rejects.toMatchObject({
+      code: "VALIDATION_FAILED",
+    });
+  });
+});
+
+describe("server-sent events", () => {
+  it.each([
+    ["line feeds", 'id: 1\ndata: "a"\n\ndata: "b"\n\n'],
+    ["carriage returns and line feeds", 'id: 1\r\ndata: "a"\r\n\r\ndata: "b"\r\n\r\n'],
+    ["comments and other fields", ': hello\n\nretry: 5\nid: 1\ndata:"a"\n\nevent: x\ndata: "b"\n\n'],
+    ["data in several lines", 'id: 1\ndata: "a"\n\ndata: {\ndata: }\n\n'],
+  ])("are read with %s, however they are cut into pieces", async (_what, text) => {
+    const bytes = new TextEncoder().encode(text);
+    const whole: unknown[] = [];
+    for (let cut = 0; cut <= bytes.length; cut += 1) {
+      const pieces = [bytes.subarray(0, cut), bytes.subarray(cut)];
+      const told: unknown[] = [];
+      const controller = new AbortController();
+      for await (const item of readEvents(async () => ReadableStream.from(pieces), controller.signal)) {
+        told.push(item);
+        if (told.length === 2) controller.abort();
+      }
+      if (cut === 0) whole.push(...told);
+      expect(told).toEqual(whole);
+    }
+    expect(whole).toHaveLength(2);
+  });
+});

@@ -1,0 +1,296 @@
+/** Every sync of the storage and of the agent's files, left out, one at a time: each must make a test fail. */
+import { powerLoss, journal, snapshot, logFile, blobs, type Bug } from "./bugs.ts";
+
+const failedSync = ["test/faults/failed-sync.test.ts"];
+const seriesPowerLoss = ["test/storage/file/series/power-loss.test.ts"];
+const systemCalls = ["test/faults/synced-calls.test.ts"];
+const folder = "lib/storage/file/folder.ts";
+const disk = "lib/storage/file/disk.ts";
+const headJournal = "lib/storage/file/series/head-journal.ts";
+const chunkFiles = "lib/storage/file/series/chunk-files.ts";
+const seriesWriter = "lib/storage/file/series/series-writer.ts";
+const durableFile = "lib/agent/durable-file.ts";
+
+/** Every sync of the storage and of the agent's files, left out. */
+export const lostSyncs: readonly Bug[] = [
+  {
+    name: "the segment that a start goes on with is not opened for synced writes",
+    file: journal,
+    from: `const file = await this.#options.disk.open(path, "durable");`,
+    to: `const file = await this.#options.disk.open(path, "write");`,
+    tests: powerLoss,
+  },
+  {
+    name: "a new segment is not opened for synced writes",
+    file: journal,
+    from: `const file = await disk.open(path, "durable");`,
+    to: `const file = await disk.open(path, "write");`,
+    tests: powerLoss,
+  },
+  {
+    name: "what a killed process took back in the journal is not synced",
+    file: journal,
+    from: `    await file.sync();\n    // Its last`,
+    to: `    // Its last`,
+    tests: failedSync,
+  },
+  {
+    name: "the last record that a killed process left is not written again",
+    file: journal,
+    from: `    if (last < end) await file.write(content.subarray(last, end), last);\n`,
+    tests: failedSync,
+  },
+  {
+    name: "a write that was taken back is not synced",
+    file: journal,
+    from: `      await file.sync();\n      if (isOrchestratorError`,
+    to: `      if (isOrchestratorError`,
+    tests: powerLoss,
+  },
+  {
+    name: "the name of a new journal segment is not synced",
+    file: journal,
+    from: `      await disk.syncFolder(folder);\n`,
+    tests: powerLoss,
+  },
+  {
+    name: "the snapshot is not synced",
+    file: snapshot,
+    from: `      await file.sync();\n`,
+    tests: powerLoss,
+  },
+  {
+    name: "the name of the snapshot is not synced",
+    file: snapshot,
+    from: `    await this.#disk.syncFolder(dirname(this.#path));\n`,
+    tests: powerLoss,
+  },
+  {
+    name: "a log segment is not synced before the journal is dropped",
+    file: logFile,
+    from: `      await this.#sync();\n      if (this.#unsyncedNames)`,
+    to: `      if (this.#unsyncedNames)`,
+    tests: powerLoss,
+  },
+  {
+    name: "a full log segment is not synced before the next one is begun",
+    file: logFile,
+    from: `    await this.#sync();\n    const path`,
+    to: `    const path`,
+    tests: powerLoss,
+  },
+  {
+    name: "the sync of a log segment does nothing",
+    file: logFile,
+    from: `      await this.#file?.sync();`,
+    to: `      await Promise.resolve();`,
+    tests: powerLoss,
+  },
+  {
+    name: "the names of log segments are not synced",
+    file: logFile,
+    from: `await this.#options.disk.syncFolder(this.#options.folder)`,
+    to: `await Promise.resolve()`,
+    tests: powerLoss,
+  },
+  {
+    name: "an append to a blob is not synced",
+    file: blobs,
+    from: `      await file.sync();\n    } catch (error) {\n      await file.truncate(size);`,
+    to: `    } catch (error) {\n      await file.truncate(size);`,
+    tests: powerLoss,
+  },
+  {
+    name: "a new blob is not synced before it gets its name",
+    file: blobs,
+    from: `      await file.sync();\n    } catch (error) {\n      await this.#disk.remove(draft);`,
+    to: `    } catch (error) {\n      await this.#disk.remove(draft);`,
+    tests: powerLoss,
+  },
+  {
+    name: "the name of a new blob is not synced",
+    file: blobs,
+    from: `      await this.#disk.syncFolder(this.#folder);\n    } catch`,
+    to: `    } catch`,
+    tests: powerLoss,
+  },
+  {
+    name: "the removal of a blob is not synced",
+    file: blobs,
+    from: `      else await this.#disk.remove(path);\n      await this.#disk.syncFolder(this.#folder);`,
+    to: `      else await this.#disk.remove(path);`,
+    tests: powerLoss,
+  },
+  {
+    name: "what a killed process left in a blob is not synced",
+    file: blobs,
+    from: `      await file.sync();\n    } finally {`,
+    to: `    } finally {`,
+    tests: powerLoss,
+  },
+  {
+    name: "what a killed process left in a blob is not written again",
+    file: blobs,
+    from: `await file.write(await file.read(at, rewrittenBytes), at);`,
+    to: `await file.read(at, rewrittenBytes);`,
+    tests: failedSync,
+  },
+  {
+    name: "a change of a blob is not marked",
+    file: blobs,
+    from: `    await (await this.#disk.open(mark, "write")).close();\n`,
+    tests: powerLoss,
+  },
+  {
+    name: "names that a killed process left among the blobs are not synced",
+    file: folder,
+    from: `["logs", "blobs"]) await disk.syncFolder`,
+    to: `["logs"]) await disk.syncFolder`,
+    tests: [...powerLoss, ...systemCalls],
+  },
+  {
+    name: "names of logs that a killed process left are not synced",
+    file: folder,
+    from: `["logs", "blobs"]) await disk.syncFolder`,
+    to: `["blobs"]) await disk.syncFolder`,
+    tests: systemCalls,
+  },
+  {
+    name: "the journal of the newest samples is not synced",
+    file: headJournal,
+    from: `    await this.#file?.sync();\n`,
+    tests: seriesPowerLoss,
+  },
+  {
+    name: "the name of a new journal of samples is not synced",
+    file: headJournal,
+    from: `      await disk.syncFolder(folder);\n`,
+    tests: seriesPowerLoss,
+  },
+  {
+    name: "the sync of chunks does nothing",
+    file: chunkFiles,
+    from: `        await file.file.sync();\n`,
+    tests: seriesPowerLoss,
+  },
+  {
+    name: "chunks that a killed process left are taken for synced",
+    file: chunkFiles,
+    from: `      const file = this.#add(path, await disk.open(path, "update"));`,
+    to: `      const file = this.#add(path, await disk.open(path, "update"));\n      file.isSynced = true;`,
+    tests: seriesPowerLoss,
+  },
+  {
+    name: "the names of files of chunks that a killed process left are not synced",
+    file: chunkFiles,
+    from: `      this.#unsyncedNames = true;\n      const path`,
+    to: `      const path`,
+    tests: seriesPowerLoss,
+  },
+  {
+    name: "the names of files of chunks are not synced",
+    file: chunkFiles,
+    from: `    await this.#options.disk.syncFolder(this.#options.folder);\n`,
+    tests: seriesPowerLoss,
+  },
+  {
+    name: "the writer of samples syncs no chunks",
+    file: seriesWriter,
+    from: `    for (const tier of tiers) await this.#options.files[tier].sync();\n`,
+    tests: seriesPowerLoss,
+  },
+  {
+    name: "chunks are not synced before a trim drops their samples from the journal",
+    file: seriesWriter,
+    from: `      if (taken.trims.length > 0) await this.#syncFiles();\n`,
+    tests: seriesPowerLoss,
+  },
+  {
+    name: "chunks are not synced before a new journal of samples is begun",
+    file: seriesWriter,
+    from: `    await this.#syncFiles();\n    const { live, files`,
+    to: `    const { live, files`,
+    tests: seriesPowerLoss,
+  },
+  {
+    name: "chunks are not synced before those that they replace are removed",
+    file: seriesWriter,
+    from: `    this.#cleanedAt = now;\n    await this.#syncFiles();`,
+    to: `    this.#cleanedAt = now;`,
+    tests: seriesPowerLoss,
+  },
+  {
+    name: "a durable file is not opened with O_DSYNC",
+    file: disk,
+    from: `O_RDWR | O_CREAT | O_DSYNC`,
+    to: `O_RDWR | O_CREAT`,
+    tests: systemCalls,
+  },
+  {
+    name: "sync does nothing",
+    file: disk,
+    from: `return this.#handle.sync();`,
+    to: `return Promise.resolve();`,
+    tests: systemCalls,
+  },
+  {
+    name: "the sync of a folder does nothing",
+    file: disk,
+    from: `    await folder.sync();\n`,
+    tests: systemCalls,
+  },
+  {
+    name: "the names of new folders are not synced",
+    file: disk,
+    from: `made of missing) await syncFolder(dirname(made));`,
+    to: `made of missing) dirname(made);`,
+    tests: systemCalls,
+  },
+  {
+    name: "the names of the agent's new folders are not synced",
+    file: durableFile,
+    from: `made of missing) syncFolder(dirname(made));`,
+    to: `made of missing) dirname(made);`,
+    tests: systemCalls,
+  },
+  {
+    name: "a replaced file of the agent is not synced",
+    file: durableFile,
+    from: `      fsyncSync(file);\n    } finally {\n      closeSync(file);\n    }\n    renameSync`,
+    to: `    } finally {\n      closeSync(file);\n    }\n    renameSync`,
+    tests: systemCalls,
+  },
+  {
+    name: "the name of a replaced file of the agent is not synced",
+    file: durableFile,
+    from: `    renameSync(temporary, path);\n  });\n  syncFolder(dirname(path));`,
+    to: `    renameSync(temporary, path);\n  });`,
+    tests: systemCalls,
+  },
+  {
+    name: "a new file of the agent is not synced",
+    file: durableFile,
+    from: `      fsyncSync(file);\n    } finally {\n      closeSync(file);\n    }\n  });\n  syncFolder`,
+    to: `    } finally {\n      closeSync(file);\n    }\n  });\n  syncFolder`,
+    tests: systemCalls,
+  },
+  {
+    name: "the name of a new file of the agent is not synced",
+    file: durableFile,
+    from: `      closeSync(file);\n    }\n  });\n  syncFolder(dirname(path));`,
+    to: `      closeSync(file);\n    }\n  });`,
+    tests: systemCalls,
+  },
+  {
+    name: "a durable line of the agent is not synced",
+    file: durableFile,
+    from: `      if (options.durable) fsyncSync(file);\n`,
+    tests: systemCalls,
+  },
+  {
+    name: "the sync of a folder of the agent does nothing",
+    file: durableFile,
+    from: `      fsyncSync(folder);\n`,
+    tests: systemCalls,
+  },
+];
