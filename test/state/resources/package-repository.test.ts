@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { Host } from "../../../lib/host/host.ts";
 import { MemoryHost } from "../../../lib/host/memory-host.ts";
 import type { JsonObject } from "../../../lib/internal/json.ts";
 import { resolveResource } from "../../../lib/state/definition.ts";
@@ -28,10 +29,7 @@ const dnf = ["/etc/yum.repos.d", "/etc/pki"];
 const apk = ["/etc/apk"];
 const uris = ["https://example.org/debian"];
 
-function contentOf(
-  path: string,
-  host: { files: MemoryHost["files"] | import("../../../lib/host/host.ts").HostFiles },
-) {
+function contentOf(path: string, host: Pick<Host, "files">) {
   return host.files.stat(path) ? Buffer.from(host.files.readFile(path)).toString() : null;
 }
 

@@ -20,12 +20,13 @@ describeOnRealMachine("package, with apt", { programs: ["apt-get", "dpkg-deb", "
       { name: two, version: "1.0", depends: one },
     ]);
     source = new RealState();
-    expect(await source.apply([repository()])).toEqual(["source changed create"]);
+    await source.apply([repository()]);
   });
   afterAll(async () => {
-    output("apt-mark", "unhold", one);
-    output("dpkg", "--purge", "--force-hold", two, one);
-    expect(await source.apply([])).toEqual(["source changed remove"]);
+    // Whatever a test left, and however it failed.
+    exitCode("apt-mark", "unhold", one);
+    exitCode("dpkg", "--purge", two, one);
+    await source.apply([]);
     source[Symbol.dispose]();
     archive[Symbol.dispose]();
   });

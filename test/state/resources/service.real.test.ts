@@ -67,12 +67,10 @@ describeOnRealMachine(
     const pid = (): string => readFileSync(join(folder, "pid"), "utf8").trim();
     const links = (): string[] => readdirSync("/etc/rc2.d").filter((link) => link.endsWith(name));
     /** The daemon tells by itself; how soon is not in our hands. */
-    const log = (lines: string[]) =>
-      expect
-        .poll(() => readFileSync(join(folder, "log"), "utf8").split("\n").filter(Boolean), {
-          timeout: 10_000,
-        })
-        .toEqual(lines);
+    const log = async (lines: string[]): Promise<void> => {
+      const read = (): string[] => readFileSync(join(folder, "log"), "utf8").split("\n").filter(Boolean);
+      await expect.poll(read, { timeout: 10_000 }).toEqual(lines);
+    };
 
     test("starts, enables, reloads and restarts it, and brings back what stood before", async () => {
       using state = new RealState();

@@ -16,9 +16,8 @@ for (const init of inits) {
     machine.add("telnetd", { running: true });
     return machine.host;
   };
-  const observe = (): JsonObject => ({
-    ...Object.fromEntries([...machine.services].map(([name, state]) => [name, { ...state }])),
-  });
+  const observe = (): JsonObject =>
+    Object.fromEntries([...machine.services].map(([name, state]) => [name, { ...state }]));
   const set = (name: string, more: object): void =>
     void Object.assign(machine.services.get(name) ?? {}, more);
   describeLaws(

@@ -22,7 +22,9 @@ describeOnRealMachine("systemd_unit", { programs: ["systemctl"] }, () => {
     expect(systemctl("list-unit-files")).not.toContain(name);
     expect(await state.apply(wanted)).toEqual(["u changed create", "d changed create"]);
     expect(systemctl("list-unit-files")).toMatch(/^fleetwright-test\.service +disabled/m);
-    expect(systemctl("cat", name)).toContain("MemoryMax=1G");
+    expect(output("cat", join(state.root, "etc/systemd/system", `${name}.d/limits.conf`))).toContain(
+      "MemoryMax=1G",
+    );
     expect(await state.apply(wanted)).toEqual(["u unchanged none", "d unchanged none"]);
     expect(await state.apply([])).toEqual(["d changed remove", "u changed remove"]);
     expect(systemctl("list-unit-files")).not.toContain(name);

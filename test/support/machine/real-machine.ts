@@ -1,7 +1,7 @@
 /** Tests that change the machine they run on: only where they are asked for, and where it has what they need. */
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { describe } from "vitest";
+import { describe, vi } from "vitest";
 
 /** What such a test needs. */
 export interface RealMachineNeeds {
@@ -16,7 +16,8 @@ export function describeOnRealMachine(name: string, needs: RealMachineNeeds, tes
   const reason = whyNot(needs);
   if (reason !== null) console.warn(`Skipped: ${name}: ${reason}.`);
   // Package managers take seconds for a word.
-  describe.skipIf(reason !== null)(`${name}, for real`, { timeout: 180_000 }, tests);
+  vi.setConfig({ testTimeout: 300_000, hookTimeout: 120_000 });
+  describe.skipIf(reason !== null)(`${name}, for real`, () => tests());
 }
 
 function whyNot({ programs = [], paths = [] }: RealMachineNeeds): string | null {
