@@ -15,13 +15,23 @@ interface Index {
   entries: SortedList<IndexEntry> | null;
 }
 
+interface SortedIndex {
+  paths: string[][];
+  entries: SortedList<IndexEntry>;
+}
+
+/** Documents by their keys, or in any order. */
+export type Documents = Map<string, StoredDocument | StoredText> | readonly (StoredDocument | StoredText)[];
+
 const compareEntries = (a: IndexEntry, b: IndexEntry): number => compareWithBound(a, b);
 const byKey = "";
 
 /** The documents of one collection in memory, with the orders in which they can be listed. */
 export class Collection {
-  readonly #documents = new Map<string, StoredDocument | StoredText>();
+  #documents = new Map<string, StoredDocument | StoredText>();
   readonly #indexes = new Map<string, Index>();
+  /** Those that were listed by, which each change has to keep in order. */
+  readonly #sortedIndexes: SortedIndex[] = [];
 
   constructor(definition: CollectionDefinition) {
     this.#addIndex(byKey, []);
@@ -43,19 +53,19 @@ export class Collection {
     return [...this.#documents.values()];
   }
 
-  /** Takes in the documents of an empty collection. */
-  fill(documents: readonly (StoredDocument | StoredText)[]): void {
-    for (const document of documents) this.#documents.set(document.key, document);
+  /** Takes in the documents of an empty collection. A map is taken over. */
+  fill(documents: Documents): void {
+    if (documents instanceof Map) this.#documents = documents;
+    else for (const document of documents) this.#documents.set(document.key, document);
   }
 
-  put(document: StoredDocument): void {
-    const previous = this.#documents.get(document.key);
+  put(document: StoredText): void {
+    const previous = this.#sortedIndexes.length === 0 ? undefined : this.#documents.get(document.key);
     this.#documents.set(document.key, document);
-    for (const { paths, entries } of this.#indexes.values()) {
-      if (entries === null) continue;
-      const entry = indexEntry(paths, document);
+    for (const { paths, entries } of this.#sortedIndexes) {
+      const entry = this.#entryOf(paths, document.key);
       if (previous !== undefined) {
-        const previousEntry = indexEntry(paths, readStored(previous));
+        const previousEntry = entryOf(paths, previous);
         if (compareEntries(previousEntry, entry) === 0) continue;
         entries.remove(previousEntry);
       }
@@ -67,8 +77,7 @@ export class Collection {
     const document = this.#documents.get(key);
     if (document === undefined) return;
     this.#documents.delete(key);
-    for (const { paths, entries } of this.#indexes.values())
-      entries?.remove(indexEntry(paths, readStored(document)));
+    for (const { paths, entries } of this.#sortedIndexes) entries.remove(entryOf(paths, document));
   }
 
   list(query: ListQuery): DocumentPage {
@@ -93,13 +102,16 @@ export class Collection {
   /** One sort of all entries, much cheaper than one insert each. */
   #sorted(index: Index): SortedList<IndexEntry> {
     if (index.entries !== null) return index.entries;
-    index.entries = new SortedList(compareEntries);
-    index.entries.fill([...this.#documents.values()].map((document) => this.#entryOf(index.paths, document)));
-    return index.entries;
+    const { paths } = index;
+    const entries = new SortedList(compareEntries);
+    entries.fill([...this.#documents.keys()].map((key) => this.#entryOf(paths, key)));
+    this.#sortedIndexes.push({ paths, entries });
+    return (index.entries = entries);
   }
 
-  #entryOf(paths: string[][], document: StoredDocument | StoredText): IndexEntry {
-    return paths.length === 0 ? [document.key] : indexEntry(paths, this.#read(document));
+  /** The entry of a document, which stays parsed when that took parsing it. */
+  #entryOf(paths: string[][], key: string): IndexEntry {
+    return paths.length === 0 ? [key] : entryOf(paths, this.get(key) as StoredDocument);
   }
 
   /** Parses a document when it is first asked for. */
@@ -126,12 +138,10 @@ export function fieldAt(value: Readonly<JsonObject>, path: readonly string[]): J
   return field;
 }
 
-function readStored(document: StoredDocument | StoredText): StoredDocument {
-  return document instanceof StoredText ? document.parse() : document;
-}
-
-function indexEntry(paths: string[][], document: StoredDocument): IndexEntry {
-  const entry: OrderValue[] = paths.map((path) => fieldAt(document.value, path));
+function entryOf(paths: string[][], document: StoredDocument | StoredText): IndexEntry {
+  if (paths.length === 0) return [document.key];
+  const { value } = document instanceof StoredText ? document.parse() : document;
+  const entry: OrderValue[] = paths.map((path) => fieldAt(value, path));
   entry.push(document.key);
   return entry;
 }

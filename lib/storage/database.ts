@@ -1,8 +1,7 @@
 import { OrchestratorError } from "../errors.ts";
-import { Collection } from "./collection.ts";
+import { Collection, type Documents } from "./collection.ts";
 import { logStart, type Ground } from "./staging.ts";
-import type { LogPlace, StorageSchema, StoredDocument } from "./storage.ts";
-import type { StoredText } from "./stored-text.ts";
+import type { LogPlace, StorageSchema } from "./storage.ts";
 import type { Effect } from "./writes.ts";
 
 /** Where a log begins and ends; its entries are kept elsewhere. */
@@ -14,7 +13,7 @@ export interface LogState {
 
 /** All documents and the places of all logs at one moment. */
 export interface DatabaseView {
-  collections: Record<string, readonly (StoredDocument | StoredText)[]>;
+  collections: Record<string, Documents>;
   logs: Record<string, LogState>;
 }
 

@@ -159,10 +159,12 @@ export class FileStorage implements Storage {
     return this.#open.database.collection(collection).list(query) as DocumentPage<T>;
   }
 
-  async commit(writes: readonly Write[], options: CommitOptions = {}): Promise<CommitResult> {
-    this.#lifetime.check();
-    const prepared = prepareWrites(this.#schema, writes);
-    return this.#pump.submit((batch) => batch.commit(prepared), options);
+  commit(writes: readonly Write[], options?: CommitOptions): Promise<CommitResult> {
+    return this.#pump.submit(() => {
+      this.#lifetime.check();
+      const prepared = prepareWrites(this.#schema, writes);
+      return (batch) => batch.commit(prepared);
+    }, options);
   }
 
   async readLog<T = JsonObject>(log: string, query: LogQuery = {}): Promise<LogPage<T>> {
@@ -180,7 +182,7 @@ export class FileStorage implements Storage {
     const hash = block.find((entry) => entry.sequence === sequence)?.hash ?? null;
     this.#lifetime.check();
     const removed = await this.#pump.submit(
-      (batch) => {
+      () => (batch) => {
         const before = batch.baseOf(log).sequence;
         if (before < sequence) batch.add({ kind: "trim", log, base: { sequence, hash } });
         return Math.max(0, sequence - before);

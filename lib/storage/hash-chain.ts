@@ -11,5 +11,15 @@ export function chainHash(
   entry: { sequence: number; at: number; value: Readonly<JsonObject> },
 ): string {
   const { sequence, at, value } = entry;
-  return hash("sha256", previousHash + canonicalJson({ sequence, at, value }), "hex");
+  return chainHashOf(previousHash, { sequence, at, canonical: canonicalJson(value) });
+}
+
+/** {@link chainHash} of an entry whose value is canonical JSON already. */
+export function chainHashOf(
+  previousHash: string,
+  { sequence, at, canonical }: { sequence: number; at: number; canonical: string },
+): string {
+  // The canonical order of the names: "at", "sequence", "value".
+  const text = `{"at":${canonicalJson(at)},"sequence":${canonicalJson(sequence)},"value":${canonical}}`;
+  return hash("sha256", previousHash + text, "hex");
 }

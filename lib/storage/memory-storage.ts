@@ -24,7 +24,7 @@ import type {
   StoredDocument,
   Write,
 } from "./storage.ts";
-import { prepareWrites } from "./writes.ts";
+import { prepareWrites, sizeOf } from "./writes.ts";
 
 /** What a {@link MemoryStorage} leaves behind when it is closed: give it to the next one, as a restart would. */
 export class MemoryData {
@@ -112,10 +112,7 @@ export class MemoryStorage implements Storage {
     if (writes.length === 0) this.#checkSpace(1);
     const staging = new Staging(this.#database);
     const result = staging.commit(prepareWrites(this.#schema, writes));
-    const bytes = staging.effects.reduce(
-      (sum, effect) => sum + ("text" in effect ? effect.text.length : 0),
-      0,
-    );
+    const bytes = staging.effects.reduce((sum, effect) => sum + sizeOf(effect), 0);
     if (reserve && bytes > this.#data.freeBytes) this.#takeReserve(bytes);
     else this.#takeSpace(bytes);
     for (const effect of staging.effects) {

@@ -1,6 +1,7 @@
 import { OrchestratorError } from "../errors.ts";
-import { chainHash, zeroHash } from "./hash-chain.ts";
+import { chainHashOf, zeroHash } from "./hash-chain.ts";
 import type { CommitResult, LogPlace } from "./storage.ts";
+import { StoredText } from "./stored-text.ts";
 import type { Effect, PreparedWrite } from "./writes.ts";
 
 /** What later writes are decided on. */
@@ -26,24 +27,25 @@ export class Staging implements Ground {
   /** What was decided, in order. */
   readonly effects: Effect[] = [];
   readonly #ground: Ground;
-  readonly #revisions = new Map<string, Map<string, number>>();
-  readonly #heads = new Map<string, LogPlace>();
-  readonly #bases = new Map<string, LogPlace>();
+  // Made at their first use: most commits write one document.
+  #revisions: Map<string, Map<string, number>> | null = null;
+  #heads: Map<string, LogPlace> | null = null;
+  #bases: Map<string, LogPlace> | null = null;
 
   constructor(ground: Ground) {
     this.#ground = ground;
   }
 
   revisionOf(collection: string, key: string): number {
-    return this.#revisions.get(collection)?.get(key) ?? this.#ground.revisionOf(collection, key);
+    return this.#revisions?.get(collection)?.get(key) ?? this.#ground.revisionOf(collection, key);
   }
 
   headOf(log: string): LogPlace {
-    return this.#heads.get(log) ?? this.#ground.headOf(log);
+    return this.#heads?.get(log) ?? this.#ground.headOf(log);
   }
 
   baseOf(log: string): LogPlace {
-    return this.#bases.get(log) ?? this.#ground.baseOf(log);
+    return this.#bases?.get(log) ?? this.#ground.baseOf(log);
   }
 
   /**
@@ -69,15 +71,14 @@ export class Staging implements Ground {
     if (effect.kind === "put")
       this.#setRevision(effect.collection, effect.document.key, effect.document.revision);
     else if (effect.kind === "delete") this.#setRevision(effect.collection, effect.key, 0);
-    else if (effect.kind === "append") this.#heads.set(effect.log, effect.entry);
-    else this.#bases.set(effect.log, effect.base);
+    else if (effect.kind === "append") (this.#heads ??= new Map()).set(effect.log, effect.entry);
+    else (this.#bases ??= new Map()).set(effect.log, effect.base);
   }
 
   #put(write: PreparedWrite & { kind: "put" }): number {
-    const { collection, key, owned } = write;
+    const { collection, key, text } = write;
     const revision = this.#checkExpected(write) + 1;
-    const document = Object.freeze({ key, revision, value: owned.value });
-    this.add({ kind: "put", collection, document, text: owned.text });
+    this.add({ kind: "put", collection, document: new StoredText(key, revision, text) });
     return revision;
   }
 
@@ -86,11 +87,11 @@ export class Staging implements Ground {
     if (this.#checkExpected(write) > 0) this.add({ kind: "delete", collection, key });
   }
 
-  #append({ log, chained, at, owned }: PreparedWrite & { kind: "append" }): number {
+  #append({ log, at, owned }: PreparedWrite & { kind: "append" }): number {
     const head = this.headOf(log);
     const sequence = head.sequence + 1;
-    const { value, text } = owned;
-    const hash = chained ? chainHash(head.hash ?? zeroHash, { sequence, at, value }) : null;
+    const { value, text, canonical } = owned;
+    const hash = canonical === null ? null : chainHashOf(head.hash ?? zeroHash, { sequence, at, canonical });
     this.add({ kind: "append", log, entry: Object.freeze({ sequence, at, value, hash }), text });
     return sequence;
   }
@@ -102,6 +103,7 @@ export class Staging implements Ground {
   }
 
   #setRevision(collection: string, key: string, revision: number): void {
+    this.#revisions ??= new Map();
     let revisions = this.#revisions.get(collection);
     if (revisions === undefined) this.#revisions.set(collection, (revisions = new Map()));
     revisions.set(key, revision);

@@ -4,23 +4,26 @@
 import { OrchestratorError } from "../errors.ts";
 import { canonicalJson } from "../internal/canonical-json.ts";
 import type { JsonObject } from "../internal/json.ts";
-import type { LogEntry, StorageSchema, StoredDocument, Write } from "./storage.ts";
+import { deepFreeze } from "./deep-freeze.ts";
+import type { LogEntry, StorageSchema, Write } from "./storage.ts";
+import type { StoredText } from "./stored-text.ts";
 
-/** A value of our own, and its JSON text. */
+/** A value of our own, its JSON text, and the text that a hash is made over where one is made. */
 export interface OwnedValue {
   value: Readonly<JsonObject>;
   text: string;
+  canonical: string | null;
 }
 
 /** A write whose value no longer belongs to the caller. */
 export type PreparedWrite =
-  | { kind: "put"; collection: string; key: string; owned: OwnedValue; expected: number | undefined }
+  | { kind: "put"; collection: string; key: string; text: string; expected: number | undefined }
   | { kind: "delete"; collection: string; key: string; expected: number | undefined }
-  | { kind: "append"; log: string; chained: boolean; at: number; owned: OwnedValue };
+  | { kind: "append"; log: string; at: number; owned: OwnedValue };
 
 /** What a commit or trim does to the data, with nothing left to decide: it can be replayed. */
 export type Effect =
-  | { kind: "put"; collection: string; document: StoredDocument; text: string }
+  | { kind: "put"; collection: string; document: StoredText }
   | { kind: "delete"; collection: string; key: string }
   | { kind: "append"; log: string; entry: LogEntry; text: string }
   | { kind: "trim"; log: string; base: { sequence: number; hash: string | null } };
@@ -36,43 +39,50 @@ export function prepareWrites(schema: StorageSchema, writes: readonly Write[]): 
       const definition = Object.hasOwn(schema.logs, write.log) ? schema.logs[write.log] : undefined;
       if (definition === undefined) throw refused(`There is no log "${write.log}".`);
       if (!Number.isFinite(write.at)) throw refused("The time of a log entry must be a number.");
-      const { chained } = definition;
-      return { kind: "append", log: write.log, chained, at: write.at, owned: own(write.value, chained) };
+      const owned = own(write.value, definition.chained);
+      return { kind: "append", log: write.log, at: write.at, owned };
     }
     const { collection, key, expected } = write;
     if (!Object.hasOwn(schema.collections, collection))
       throw refused(`There is no collection "${collection}".`);
     if (typeof key !== "string") throw refused("A key must be a text.");
     if (write.kind === "delete") return { kind: "delete", collection, key, expected };
-    return { kind: "put", collection, key, expected, owned: own(write.value, false) };
+    return { kind: "put", collection, key, expected, text: textOf(write.value) };
   });
 }
 
-/** Makes a value and all in it unchangeable. */
-export function deepFreeze<T>(value: T): T {
-  if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
-    Object.freeze(value);
-    for (const member of Object.values(value)) deepFreeze(member);
-  }
-  return value;
+/** The length of an effect's JSON, about. */
+export function sizeOf(effect: Effect): number {
+  if (effect.kind === "put") return effect.document.valueText.length;
+  return effect.kind === "append" ? effect.text.length : 0;
 }
 
-function own(value: JsonObject, mustBeCanonical: boolean): OwnedValue {
+function own(value: JsonObject, isHashed: boolean): OwnedValue {
+  const text = textOf(value);
+  const copy = JSON.parse(text) as JsonObject;
   try {
-    const text = JSON.stringify(value);
-    const copy = JSON.parse(text) as unknown;
-    if (typeof copy === "object" && copy !== null && !Array.isArray(copy)) {
-      // What a hash is made over must have one form only (no lone surrogates).
-      if (mustBeCanonical) canonicalJson(copy as JsonObject);
-      return { value: deepFreeze(copy as JsonObject), text };
-    }
+    // What a hash is made over must have one form only (no lone surrogates).
+    return { value: deepFreeze(copy), text, canonical: isHashed ? canonicalJson(copy) : null };
   } catch (cause) {
-    throw new OrchestratorError("VALIDATION_FAILED", {
-      message: "The value can't be written as JSON.",
-      cause,
-    });
+    throw notJson(cause);
   }
-  throw refused("The value must be a JSON object.");
+}
+
+/** Nothing is parsed that nobody may ever read: what JSON.stringify writes is JSON, whatever it was given. */
+function textOf(value: JsonObject): string {
+  let text: unknown;
+  try {
+    text = JSON.stringify(value);
+  } catch (cause) {
+    throw notJson(cause);
+  }
+  if (typeof text !== "string" || !text.startsWith("{")) throw refused("The value must be a JSON object.");
+  return text;
+}
+
+function notJson(cause: unknown): OrchestratorError {
+  const message = "The value can't be written as JSON.";
+  return new OrchestratorError("VALIDATION_FAILED", { message, cause });
 }
 
 function refused(message: string): OrchestratorError {

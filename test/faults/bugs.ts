@@ -44,7 +44,7 @@ export const plainBugs: readonly Bug[] = [
     name: "a commit resolves before it is written",
     file: "lib/storage/file/commit-pump.ts",
     from: `        await this.#target.write(batch.effects, { reserve });`,
-    to: `        for (const { settled } of settle) settled();\n        await this.#target.write(batch.effects, { reserve });`,
+    to: `        for (const item of decided) settle(item);\n        await this.#target.write(batch.effects, { reserve });`,
     tests: powerLoss,
   },
   {

@@ -88,7 +88,9 @@ export class BackupCheck {
     const snapshot = parseSnapshot(Buffer.concat(this.#parts), snapshotFile);
     this.#parts = [];
     this.#snapshot = snapshot;
-    for (const documents of Object.values(snapshot.collections)) this.#summary.documents += documents.length;
+    for (const documents of Object.values(snapshot.collections)) {
+      this.#summary.documents += [...documents.values()].length;
+    }
     for (const [name, { base, head }] of Object.entries(snapshot.logs)) {
       this.#logs.set(fileNameOf(name), { head, place: base });
     }

@@ -1,6 +1,6 @@
 import { Staging, type Ground } from "../staging.ts";
 import type { CommitOptions } from "../storage.ts";
-import type { Effect } from "../writes.ts";
+import { sizeOf, type Effect } from "../writes.ts";
 
 /** What the pump works on. As the ground of decisions it shows durable data only. */
 export interface CommitTarget extends Ground {
@@ -17,6 +17,8 @@ interface Waiting {
   decide: (batch: Staging) => unknown;
   resolve: (result: never) => void;
   reject: (error: unknown) => void;
+  /** Once it was decided: what it resolves with, or is rejected with. */
+  outcome: { result: never } | { error: unknown } | null;
 }
 
 /** Bounds of one batch, so that a burst of large commits does not have to be one large write. */
@@ -39,10 +41,14 @@ export class CommitPump {
   /**
    * Decides on all that came before, writes, and resolves when that is durable. A decision that throws rejects alone; a
    * write that fails rejects the whole batch.
+   *
+   * @param prepare - Called at once; makes the decision, or throws what the promise is rejected with.
    */
-  submit<T>(decide: (batch: Staging) => T, { reserve = false }: CommitOptions = {}): Promise<T> {
+  submit<T>(prepare: () => (batch: Staging) => T, { reserve = false }: CommitOptions = {}): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      this.#waiting.push({ reserve, decide, resolve: resolve as (result: never) => void, reject });
+      const decide = prepare();
+      const done = resolve as (result: never) => void;
+      this.#waiting.push({ reserve, decide, resolve: done, reject, outcome: null });
       if (this.#running) return;
       this.#running = true;
       this.#scheduleBatch();
@@ -65,7 +71,7 @@ export class CommitPump {
   async #runBatch(): Promise<void> {
     const batch = new Staging(this.#target);
     const reserve = this.#waiting[0]?.reserve === true;
-    const settle = this.#decide(batch);
+    const decided = this.#decide(batch);
     try {
       if (batch.effects.length > 0 || this.#failed) {
         this.#failed = true;
@@ -73,9 +79,9 @@ export class CommitPump {
         this.#failed = false;
         this.#target.apply(batch.effects);
       }
-      for (const { settled } of settle) settled();
+      for (const item of decided) settle(item);
     } catch (error) {
-      for (const { item } of settle) item.reject(error);
+      for (const { reject } of decided) reject(error);
     }
     await this.#target.afterBatch();
     if (this.#waiting.length > 0) return this.#scheduleBatch();
@@ -83,28 +89,30 @@ export class CommitPump {
     for (const resolve of this.#idle.splice(0)) resolve();
   }
 
-  #decide(batch: Staging): { item: Waiting; settled: () => void }[] {
-    const decided: { item: Waiting; settled: () => void }[] = [];
+  /** Takes from those that wait as many as one batch may hold. */
+  #decide(batch: Staging): Waiting[] {
+    const reserve = this.#waiting[0]?.reserve;
     let chars = 0;
     let counted = 0;
-    const reserve = this.#waiting[0]?.reserve;
+    let count = 0;
     for (const item of this.#waiting) {
-      if (decided.length === maxBatchCommits || chars > maxBatchChars) break;
+      if (count === maxBatchCommits || chars > maxBatchChars) break;
       // What may use the reserve must not fail with what may not, nor take it along.
       if (item.reserve !== reserve) break;
       try {
-        const result = item.decide(batch) as never;
-        decided.push({ item, settled: () => item.resolve(result) });
+        item.outcome = { result: item.decide(batch) as never };
       } catch (error) {
-        decided.push({ item, settled: () => item.reject(error) });
+        item.outcome = { error };
       }
-      for (; counted < batch.effects.length; counted++) chars += sizeOf(batch.effects[counted]);
+      count++;
+      for (; counted < batch.effects.length; counted++) chars += sizeOf(batch.effects[counted] as Effect);
     }
-    this.#waiting = this.#waiting.slice(decided.length);
-    return decided;
+    return this.#waiting.splice(0, count);
   }
 }
 
-function sizeOf(effect: Effect | undefined): number {
-  return effect !== undefined && "text" in effect ? effect.text.length : 0;
+function settle({ outcome, resolve, reject }: Waiting): void {
+  if (outcome === null) return;
+  if ("result" in outcome) resolve(outcome.result);
+  else reject(outcome.error);
 }

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../internal/json.ts";
 import type { LogEntry } from "../storage.ts";
-import { deepFreeze } from "../writes.ts";
+import { deepFreeze } from "../deep-freeze.ts";
 import { corrupt } from "./errors.ts";
 import type { Disk } from "./disk.ts";
 import { decodeRecord, encodeRecord, type StoredRecord } from "./record.ts";

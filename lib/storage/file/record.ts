@@ -7,10 +7,13 @@
  * sequence and the text. Zeros follow the last record of a preallocated file.
  */
 import { crc32 } from "node:zlib";
+import { decodeText } from "./decode-text.ts";
 
 const headBytes = 31;
 const sequenceAt = 18;
 const lineFeed = 0x0a;
+/** A UTF-16 unit takes at most three bytes of UTF-8: memory that is not used costs less than counting first. */
+const maxUnitBytes = 3;
 const headPattern = /^([0-9a-f]{8}) ([0-9a-f]{8}) ([0-9a-f]{12}) $/;
 
 /** A record that was read. */
@@ -23,14 +26,13 @@ export interface StoredRecord {
 
 /** Writes a record as bytes. */
 export function encodeRecord(sequence: number, text: string): Buffer {
-  const textBytes = Buffer.byteLength(text);
-  const bytes = Buffer.allocUnsafe(headBytes + textBytes + 1);
+  const bytes = Buffer.allocUnsafe(headBytes + text.length * maxUnitBytes + 1);
+  const textBytes = bytes.write(text, headBytes, "utf8");
   bytes.write(`${hex(sequence, 12)} `, sequenceAt, "latin1");
-  bytes.write(text, headBytes, "utf8");
   const checksum = crc32(bytes.subarray(sequenceAt, headBytes + textBytes));
   bytes.write(`${hex(textBytes, 8)} ${hex(checksum, 8)} `, 0, "latin1");
   bytes[headBytes + textBytes] = lineFeed;
-  return bytes;
+  return bytes.subarray(0, headBytes + textBytes + 1);
 }
 
 /** Reads the record at a place; null when there is no whole and undamaged one. */
@@ -42,7 +44,7 @@ export function decodeRecord(bytes: Buffer, at: number): StoredRecord | null {
   if (crc32(bytes.subarray(at + sequenceAt, textEnd)) !== parseInt(head[2] as string, 16)) return null;
   return {
     sequence: parseInt(head[3] as string, 16),
-    text: bytes.toString("utf8", at + headBytes, textEnd),
+    text: decodeText(bytes, at + headBytes, textEnd),
     end: textEnd + 1,
   };
 }

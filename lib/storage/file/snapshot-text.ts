@@ -1,7 +1,8 @@
 /** A snapshot as JSON of one document a line, so that it can be written in slices and read without parsing every document. */
 import type { DatabaseView } from "../database.ts";
-import { StoredText } from "../stored-text.ts";
+import { readStoredText, StoredText } from "../stored-text.ts";
 import type { StoredDocument } from "../storage.ts";
+import { decodeText } from "./decode-text.ts";
 
 const sliceChars = 64 * 1_024;
 /** The documents of a block keep its text alive until each was asked for or replaced. */
@@ -9,7 +10,6 @@ const blockBytes = 4 * 1_024 * 1_024;
 const lineFeed = 0x0a;
 const collectionsStart = `,"collections":{`;
 const keyStart = `{"key":"`;
-const revisionStart = `,"revision":`;
 
 /** What `db.json` holds. */
 export interface Snapshot extends DatabaseView {
@@ -27,8 +27,10 @@ export function* snapshotTexts(snapshot: Snapshot): Generator<string> {
   let separator = "";
   for (const [name, documents] of Object.entries(collections)) {
     slice += `${separator}\n${JSON.stringify(name)}:[`;
-    for (const [index, document] of documents.entries()) {
-      slice += `${index === 0 ? "\n" : ",\n"}${textOf(document)}`;
+    let feed = "\n";
+    for (const document of documents.values()) {
+      slice += feed + textOf(document);
+      feed = ",\n";
       if (slice.length < sliceChars) continue;
       yield slice;
       slice = "";
@@ -42,17 +44,20 @@ export function* snapshotTexts(snapshot: Snapshot): Generator<string> {
 /** Reads what {@link snapshotTexts} wrote. Documents stay texts. Throws where a line is of another form. */
 export function readSnapshotLines(content: Buffer): Snapshot {
   let snapshot: Snapshot | null = null;
-  let documents: (StoredDocument | StoredText)[] = [];
+  let documents = new Map<string, StoredDocument | StoredText>();
   for (const block of blocksOf(content)) {
     for (let at = 0; at < block.length;) {
       const feed = block.indexOf("\n", at);
       const end = feed === -1 ? block.length : feed;
       if (snapshot === null) snapshot = readHead(block.slice(at, end));
       else if (block.startsWith('"', at)) {
-        documents = [];
+        documents = new Map();
         const name = block.slice(at, block.lastIndexOf(":[", end));
         snapshot.collections[JSON.parse(name) as string] = documents;
-      } else documents.push(readDocument(block, at, end));
+      } else {
+        const document = readDocument(block, at, end);
+        documents.set(document.key, document);
+      }
       at = end + 1;
     }
   }
@@ -61,9 +66,9 @@ export function readSnapshotLines(content: Buffer): Snapshot {
 }
 
 function textOf(document: StoredDocument | StoredText): string {
-  if (document instanceof StoredText) return document.text;
-  const { key, revision, value } = document;
-  return JSON.stringify({ key, revision, value });
+  if (!(document instanceof StoredText)) return JSON.stringify(document);
+  const { key, revision, valueText } = document;
+  return `{"key":${JSON.stringify(key)},"revision":${revision},"value":${valueText}}`;
 }
 
 /** The content in texts of whole lines: a text can't be of any length. */
@@ -73,7 +78,7 @@ function* blocksOf(content: Buffer): Generator<string> {
       at + blockBytes < content.length ? content.lastIndexOf(lineFeed, at + blockBytes) + 1 : content.length;
     if (end <= at) end = content.indexOf(lineFeed, at) + 1;
     if (end <= at) end = content.length;
-    yield content.toString("utf8", at, end);
+    yield decodeText(content, at, end);
     at = end;
   }
 }
@@ -87,13 +92,8 @@ function readHead(line: string): Snapshot {
 function readDocument(block: string, start: number, lineEnd: number): StoredText {
   // After a document comes "," or, after the last of a collection, "]," or "]}".
   const end = lineEnd - (block.startsWith("},", lineEnd - 2) ? 1 : 2);
-  const text = block.slice(start, end);
-  const keyEnd = block.indexOf('"', start + keyStart.length);
-  const key = block.slice(start + keyStart.length, keyEnd);
-  const revisionAt = keyEnd + 1 + revisionStart.length;
-  const isPlain =
-    block.startsWith(keyStart, start) && !key.includes("\\") && block.startsWith(revisionStart, keyEnd + 1);
-  if (isPlain) return new StoredText(key, parseInt(block.slice(revisionAt, revisionAt + 16), 10), text);
-  const document = JSON.parse(text) as StoredDocument;
-  return new StoredText(document.key, document.revision, text);
+  const read = readStoredText(block, { start: keyStart, at: start, end });
+  if (read !== null) return read;
+  const { key, revision, value } = JSON.parse(block.slice(start, end)) as StoredDocument;
+  return new StoredText(key, revision, JSON.stringify(value));
 }
