@@ -17,7 +17,9 @@ export function describeOnRealMachine(name: string, needs: RealMachineNeeds, tes
   if (reason !== null) console.warn(`Skipped: ${name}: ${reason}.`);
   // Package managers take seconds for a word.
   vi.setConfig({ testTimeout: 300_000, hookTimeout: 120_000 });
-  describe.skipIf(reason !== null)(`${name}, for real`, () => tests());
+  describe.skipIf(reason !== null)(`${name}, for real`, () => {
+    tests();
+  });
 }
 
 function whyNot({ programs = [], paths = [] }: RealMachineNeeds): string | null {

@@ -1,4 +1,4 @@
-/** What the package managers print, as recorded on machines that have them. */
+/** What the package managers print: apt and dpkg as recorded on Debian 12, the others in the forms that they document. */
 import { describe, expect, test } from "vitest";
 import { parseApkList } from "../../../../lib/state/resources/package/apk.ts";
 import {
