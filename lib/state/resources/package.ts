@@ -138,11 +138,11 @@ async function apply(
     // A held package can't be changed, not even by who holds it.
     return state.held && (wanted.hold === false || (wanted.hold === true && work !== null));
   });
-  if (letGo.length > 0) await provider.setHeld(namesIn(letGo), false, machine);
+  if (letGo.length > 0) await provider.setHeld?.(namesIn(letGo), false, machine);
   await removeAll(spec, found, provider, machine);
   await installAll(found, provider, machine);
   const holding = found.filter(({ wanted, work }) => wanted.hold === true && work !== "remove");
-  if (holding.length > 0) await provider.setHeld(namesIn(holding), true, machine);
+  if (holding.length > 0) await provider.setHeld?.(namesIn(holding), true, machine);
 }
 
 async function removeAll(
@@ -253,7 +253,7 @@ function open(
     if (program === undefined) continue;
     if (spec.version !== undefined && !provider.choosesVersions)
       throw unable(name, "can't install a chosen version");
-    if (spec.hold !== undefined && !provider.holds) throw unable(name, "can't hold packages");
+    if (spec.hold !== undefined && !provider.setHeld) throw unable(name, "can't hold packages");
     return [provider, { host, signal, program }];
   }
   throw unable(spec.provider ?? names.join(", "), "is not on this machine");

@@ -14,7 +14,6 @@ const wait = ["--wait", "300"];
 export const apkProvider: PackageProvider = {
   programs: ["/sbin/apk", "/usr/bin/apk"],
   choosesVersions: true,
-  holds: false,
   indexFolder: "/var/cache/apk",
   async query(names, machine) {
     const { stdout } = await ask({ argv: [machine.program, "info", "-v"] }, machine);
@@ -37,7 +36,6 @@ export const apkProvider: PackageProvider = {
     const options = purge ? ["--purge"] : [];
     await act({ argv: [machine.program, ...wait, "del", ...options, "--", ...names] }, machine);
   },
-  setHeld: () => Promise.reject(new Error("apk holds nothing")),
 };
 
 /** `=` is one version, `~` every version that begins so; one that is there is upgraded only when told which. */

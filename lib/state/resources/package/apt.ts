@@ -24,7 +24,6 @@ const format = "${Package}\\t${Architecture}\\t${db:Status-Want}\\t${db:Status-S
 export const aptProvider: PackageProvider = {
   programs: ["/usr/bin/apt-get"],
   choosesVersions: true,
-  holds: true,
   // Any update works in it, also one that found nothing new.
   indexFolder: "/var/lib/apt/lists/partial",
   async query(names, machine) {

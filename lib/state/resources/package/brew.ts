@@ -43,7 +43,6 @@ export interface BrewPackage {
 export const brewProvider: PackageProvider = {
   programs: ["/opt/homebrew/bin/brew", "/usr/local/bin/brew", "/home/linuxbrew/.linuxbrew/bin/brew"],
   choosesVersions: false,
-  holds: true,
   async query(names, machine) {
     const found = await info(names, machine);
     return inOrder(names, new Map([...found].map(([name, { state }]) => [name, state])), notInstalled);

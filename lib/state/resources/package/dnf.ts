@@ -14,7 +14,6 @@ const availableFormat = "%{name}\\t%{arch}\\t%{epoch}:%{version}-%{release}\\n";
 export const dnfProvider: PackageProvider = {
   programs: ["/usr/bin/dnf", "/usr/bin/dnf5"],
   choosesVersions: true,
-  holds: true,
   async query(names, machine) {
     // Ends with the number of those that are not there.
     const codes = Array.from({ length: names.length + 1 }, (_, code) => code);

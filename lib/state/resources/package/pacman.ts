@@ -5,7 +5,6 @@ import { inOrder, installedState, notInstalled, type PackageProvider } from "./p
 export const pacmanProvider: PackageProvider = {
   programs: ["/usr/bin/pacman"],
   choosesVersions: false,
-  holds: false,
   indexFolder: "/var/lib/pacman/sync",
   async query(names, machine) {
     // Ends with 1 where one of them is not there.
@@ -29,7 +28,6 @@ export const pacmanProvider: PackageProvider = {
   async remove(names, { purge }, machine) {
     await act({ argv: [machine.program, purge ? "-Rn" : "-R", "--noconfirm", "--", ...names] }, machine);
   },
-  setHeld: () => Promise.reject(new Error("pacman holds nothing")),
 };
 
 /** Takes the lines of `pacman -Q` apart. */

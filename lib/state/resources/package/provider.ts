@@ -37,7 +37,6 @@ export interface PackageProvider {
   /** Where its program may be. The first that stands shows that the machine has it, and is run. */
   readonly programs: readonly string[];
   readonly choosesVersions: boolean;
-  readonly holds: boolean;
   /** A folder whose time of change is that of the package index. Absent = it keeps its index fresh by itself. */
   readonly indexFolder?: string;
   /** What stands. Reads only. */
@@ -48,7 +47,8 @@ export interface PackageProvider {
   refresh(machine: PackageMachine): Promise<void>;
   install(requests: readonly PackageRequest[], machine: PackageMachine): Promise<void>;
   remove(names: readonly string[], options: RemoveOptions, machine: PackageMachine): Promise<void>;
-  setHeld(names: readonly string[], held: boolean, machine: PackageMachine): Promise<void>;
+  /** Keeps packages from being changed, or lets them go. Absent = it can't. */
+  setHeld?(names: readonly string[], held: boolean, machine: PackageMachine): Promise<void>;
 }
 
 /** A package that is not there. */
