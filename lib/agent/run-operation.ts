@@ -10,6 +10,7 @@ import type { OperationJournal, OperationResult } from "./operation-journal.ts";
 import { toTimestamp } from "../clock.ts";
 import { isOrchestratorError } from "../errors.ts";
 import { type StateRunResult, runState } from "../state/engine.ts";
+import { backupsOf } from "../state/resources/file-prior.ts";
 import { OperationProgress } from "./operation-progress.ts";
 import { toPeerError } from "./peer-error.ts";
 import { fitResult, soundResult } from "./result-size.ts";
@@ -143,16 +144,6 @@ function keepApplied(
     logger.warn("Copies of old files that nothing needs any more could not be removed.", { error });
   }
   return null;
-}
-
-/** The copies of old files that may have to be put back. */
-function backupsOf(resources: readonly AppliedResource[]): Set<string> {
-  const kept = new Set<string>();
-  for (const { prior } of resources) {
-    const backup = prior?.spec["content_backup"];
-    if (typeof backup === "string") kept.add(backup);
-  }
-  return kept;
 }
 
 function statusOf(run: StateRunResult, context: RunContext, failed: boolean): OperationResult["status"] {

@@ -16,7 +16,14 @@ import type { ResourceTypes } from "./resource-type.ts";
 import { type ResolvedResource, resourceKey } from "./resource.ts";
 import type { ResourceResult } from "./result.ts";
 import { resourceTypes } from "./resources/index.ts";
-import { type AppliedResource, desiredItem, identityOf, removalItem, type StateItem } from "./state-item.ts";
+import {
+  type AppliedResource,
+  desiredItem,
+  identityOf,
+  placeAmid,
+  removalItem,
+  type StateItem,
+} from "./state-item.ts";
 import type { StateRun, StateRunOptions } from "./state-run.ts";
 import { watchesAny } from "./triggers.ts";
 import { walk } from "./walk.ts";
@@ -74,6 +81,7 @@ function plannedItems(run: Pick<StateRun, "mode" | "desired" | "applied" | "type
     return item;
   });
   if (wanted.size < items.length) refuseConflicts(desired, types);
+  placeAmid(items);
   if (mode === "check") return items;
   const leaving = applied.filter((entry) => !wanted.has(identityOf(entry.resource, types)));
   return [...leaving.reverse().map((entry) => removalItem(entry, types)), ...items];

@@ -12,12 +12,14 @@ const content = fc.constantFrom("", "a\n", "b\nc\n");
 const mode = fc.constantFrom("0600", "0644");
 const onFailure = fc.constantFrom("stop", "continue");
 
-const folder = fc.record({ at: slot, mode, on_failure: onFailure }).map(({ at, ...rest }) => ({
-  id: `folder${at}`,
-  type: "directory",
-  path: `/d${at}`,
-  ...rest,
-}));
+const folder = fc
+  .record({ at: slot, mode, on_failure: onFailure, purge: fc.boolean() })
+  .map(({ at, ...rest }) => ({
+    id: `folder${at}`,
+    type: "directory",
+    path: `/d${at}`,
+    ...rest,
+  }));
 const file = fc
   .record({
     at: slot,
@@ -99,8 +101,10 @@ test("the outcomes of an apply right after a plan equal the plan's, removals inc
       for (const { path, kind, text } of things) {
         if (state.host.files.stat(path)) continue;
         if (kind === "file") state.write(path, text);
-        else if (kind === "directory") state.host.files.makeDirectory(path, {});
-        else state.host.files.makeSymlink(path, "elsewhere");
+        else if (kind === "directory") {
+          state.host.files.makeDirectory(path, {});
+          for (const name of ["n", "stranger"]) state.write(`${path}/${name}`, text);
+        } else state.host.files.makeSymlink(path, "elsewhere");
       }
       for (const set of [first, second, []]) {
         const plan = foretold(await state.run("plan", set));

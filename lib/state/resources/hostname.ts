@@ -14,7 +14,7 @@ import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { act, ask, type Machine } from "./command.ts";
 import { describeChange } from "./describe.ts";
-import { readTextFile } from "./file-text.ts";
+import { readText } from "./text-file.ts";
 
 const path = "/etc/hostname";
 
@@ -46,7 +46,7 @@ export const hostnameResourceType = defineResourceType<HostnameSpec>({
   namespace: "path",
   async check(spec, host, signal) {
     const running = await kernelName({ host, signal });
-    const stored = readTextFile(path, host);
+    const stored = readText(path, host);
     const changes: Change[] = [];
     if (stored !== fileOf(spec) && (spec.file !== undefined || nameIn(stored) !== spec.name))
       changes.push({ property: "stored_name", before: nameIn(stored), after: nameIn(fileOf(spec)) });
@@ -58,7 +58,7 @@ export const hostnameResourceType = defineResourceType<HostnameSpec>({
     const name = await kernelName({ host, signal });
     // A name that nobody could declare ("(none)", or with an underscore) can't be come back to.
     if (!properties.safeParse({ name }).success) return null;
-    return { type: "hostname", spec: { name, file: readTextFile(path, host) } };
+    return { type: "hostname", spec: { name, file: readText(path, host) } };
   },
   describe: describeChange,
 });

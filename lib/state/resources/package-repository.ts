@@ -23,7 +23,7 @@ import type { Change } from "../result.ts";
 import { diffText } from "../text-diff.ts";
 import { act, type Machine } from "./command.ts";
 import { describeChange } from "./describe.ts";
-import { readTextFile } from "./file-text.ts";
+import { readText } from "./text-file.ts";
 import { type RepositoryLayout, repositoryLayouts } from "./package/repository.ts";
 import { ensureSchema, pathSchema } from "./properties.ts";
 
@@ -147,7 +147,7 @@ function write(spec: PackageRepositorySpec, texts: Texts, { host, signal }: Mach
   const order = texts.source === null ? (["source", "key"] as const) : (["key", "source"] as const);
   for (const part of order) {
     const path = layout.paths(spec.name)[part];
-    const old = readTextFile(path, host);
+    const old = readText(path, host);
     const next = part === "source" ? layout.withSource(old, texts.source, spec.name) : texts.key;
     if (next === old) continue;
     signal.throwIfAborted();
@@ -169,8 +169,8 @@ function makeFolder(path: string, { files }: Host): void {
 function read(spec: PackageRepositorySpec, host: Host): Texts {
   const layout = layoutOf(spec, host);
   const paths = layout.paths(spec.name);
-  const source = layout.sourceIn(readTextFile(paths.source, host), spec.name);
-  return { key: readTextFile(paths.key, host), source };
+  const source = layout.sourceIn(readText(paths.source, host), spec.name);
+  return { key: readText(paths.key, host), source };
 }
 
 function wanted(spec: PackageRepositorySpec, host: Host): Texts {

@@ -24,7 +24,7 @@ import type { Change } from "../result.ts";
 import { act } from "./command.ts";
 import { describeChange } from "./describe.ts";
 import { describeContent } from "./file-content.ts";
-import { readTextFile } from "./file-text.ts";
+import { readText } from "./text-file.ts";
 import { ensureSchema } from "./properties.ts";
 
 const folder = "/etc/systemd/system";
@@ -69,7 +69,7 @@ export const systemdUnitResourceType = defineResourceType<SystemdUnitSpec>({
   identity: pathOf,
   check(spec, host) {
     const path = pathOf(spec);
-    const stands = readTextFile(path, host);
+    const stands = readText(path, host);
     if (spec.ensure === "absent" || spec.content === undefined)
       return stands === null ? [] : [{ property: "ensure", before: "present", after: "absent" }];
     if (stands === spec.content) return [];
@@ -81,7 +81,7 @@ export const systemdUnitResourceType = defineResourceType<SystemdUnitSpec>({
   apply,
   capture(spec, host): Prior {
     const { name, drop_in } = spec;
-    const content = readTextFile(pathOf(spec), host);
+    const content = readText(pathOf(spec), host);
     const which = { name, ...(drop_in !== undefined && { drop_in }) };
     if (content !== null) return { type: "systemd_unit", spec: { ...which, ensure: "present", content } };
     const isNew = drop_in !== undefined && host.files.stat(dropInFolder(spec)) === null;

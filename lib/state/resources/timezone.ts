@@ -14,7 +14,7 @@ import type { Host } from "../../host/host.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { describeChange } from "./describe.ts";
-import { readTextFile } from "./file-text.ts";
+import { readText } from "./text-file.ts";
 import { obstacle } from "./obstacle.ts";
 
 const linkPath = "/etc/localtime";
@@ -77,5 +77,5 @@ function currentZone({ files }: Host): string | null {
 }
 
 function notedZone(host: Host): string | null {
-  return readTextFile(namePath, host)?.trim() ?? null;
+  return readText(namePath, host)?.trim() ?? null;
 }
