@@ -146,7 +146,7 @@ function describeResponses(
     const body = status === 204 || media === undefined ? {} : { content: media };
     responses[status] = { ...bare, description: statusNames[status], ...headers, ...body };
   }
-  if (rest.etag !== undefined)
+  if (rest.versioned === true)
     responses["304"] = { description: "It is the version that If-None-Match names." };
   const refusals = Object.keys(operation.responses).filter((status) => Number(status) >= 400);
   for (const status of refusals) responses[status] = problemResponse;

@@ -1,12 +1,20 @@
 import type { Agents } from "../agents/agents.ts";
-import type { Assignments } from "../assignments/assignments.ts";
+import type { AssignmentMatcher, Assignments } from "../assignments/assignments.ts";
+import type { AssignmentDocument } from "../assignments/documents.ts";
 import { OrchestratorError } from "../errors.ts";
-import { requireAgreement, resolveResources } from "../modules/module-resources.ts";
+import type { Json, JsonObject } from "../internal/json.ts";
+import {
+  evaluateModule,
+  requireAgreement,
+  resolveResources,
+  type ModuleEvaluation,
+} from "../modules/module-resources.ts";
 import type { ModuleRevision, Modules } from "../modules/modules.ts";
+import { SelectorCache } from "../selectors/selector-cache.ts";
 import { matchesSelector } from "../selectors/match.ts";
-import { parseSelector } from "../selectors/parse.ts";
 import type { SelectorTarget } from "../selectors/selector.ts";
 import type { ResolvedResource } from "../state/resource.ts";
+import { ParamSources } from "./param-sources.ts";
 
 /** What one agent's machine is to be. */
 export interface DesiredState {
@@ -14,8 +22,25 @@ export interface DesiredState {
   resources: readonly ResolvedResource[];
 }
 
-/** How many resolved sets are kept in memory: agents with the same modules and conditions share one. */
+/** What a call adds to what assignments bring. */
+export interface DesiredExtras {
+  /** Modules beside those of assignments. */
+  modules?: readonly string[] | undefined;
+  /** Values of params that come before those of assignments. */
+  params?: { readonly [key: string]: Json } | undefined;
+}
+
+/** Works out what one machine after another is to be. */
+export interface DesiredReader {
+  /** @throws {OrchestratorError} As {@link DesiredStates.of}. */
+  of(nodeId: string, extras?: DesiredExtras): Promise<DesiredState>;
+}
+
+/** How many resolved sets are kept in memory: agents with the same modules, conditions and values share one. */
 const keptInMemory = 100;
+
+/** Longest description of a set that is kept, characters. A longer one, with texts of its own, is hardly shared. */
+const longestKey = 65_536;
 
 /**
  * Works out what a machine is to be: the modules of every assignment that matches its agent, and those that a call names.
@@ -24,6 +49,7 @@ export class DesiredStates {
   readonly #agents: Agents;
   readonly #assignments: Assignments;
   readonly #modules: Modules;
+  readonly #selectors = new SelectorCache();
   readonly #resolved = new Map<string, readonly ResolvedResource[]>();
 
   constructor(features: { agents: Agents; assignments: Assignments; modules: Modules }) {
@@ -34,50 +60,90 @@ export class DesiredStates {
 
   /**
    * @throws {OrchestratorError} `NOT_FOUND` for an unknown module; `AGENT_UNSUPPORTED` where a module does not support the
-   * agent; `RESOURCE_CONFLICT` where two modules contradict each other.
+   * agent; `VALIDATION_FAILED` for params of the call that no module declares or that are not as declared; `PARAMS_INVALID`
+   * where those of an assignment are so, or one is missing; `TEMPLATE_FAILED`; `RESOURCE_CONFLICT` where two modules
+   * contradict each other, or two assignments give one param different values.
    */
-  async of(nodeId: string, extraModules: readonly string[] = []): Promise<DesiredState> {
-    const target = await this.#agents.target(nodeId);
-    const assignments = await this.#assignments.matching(target);
-    const names = new Set([...assignments.flatMap((assignment) => assignment.modules), ...extraModules]);
-    const modules = await this.#modules.resolve([...names]);
-    for (const module of modules) requireSupport(module, target);
+  of(nodeId: string, extras: DesiredExtras = {}): Promise<DesiredState> {
+    return this.reader().of(nodeId, extras);
+  }
+
+  /** For many agents at once: what they have in common is read once, at the first of them, and stays as it is then. */
+  reader(revisions: ReadonlyMap<string, number> = new Map()): DesiredReader {
+    const modules = new Map<string, Promise<ModuleRevision>>();
+    const moduleNamed = (name: string): Promise<ModuleRevision> => {
+      const known = modules.get(name);
+      if (known) return known;
+      const read = this.#modules.resolve(name, revisions.get(name));
+      modules.set(name, read);
+      read.catch(() => modules.delete(name));
+      return read;
+    };
+    let matching: Promise<AssignmentMatcher> | null = null;
     return {
-      modules: modules.map(({ name, revision }) => ({ name, revision })),
-      resources: this.#resolve(modules, target),
+      of: async (nodeId, extras = {}) => {
+        const target = await this.#agents.target(nodeId);
+        const assignments = (await (matching ??= this.#assignments.matcher()))(target);
+        const names = new Set([...assignments.flatMap((each) => each.modules), ...(extras.modules ?? [])]);
+        const used = await Promise.all([...names].map(moduleNamed));
+        return this.#of(target, used, { assignments, call: extras.params ?? {} });
+      },
     };
   }
 
-  #resolve(modules: readonly ModuleRevision[], target: SelectorTarget): readonly ResolvedResource[] {
-    const skipped = modules.map(({ content }) =>
-      content.resources.map((resource) => {
+  #of(
+    target: SelectorTarget,
+    modules: readonly ModuleRevision[],
+    { assignments, call }: { assignments: readonly Readonly<AssignmentDocument>[]; call: JsonObject },
+  ): DesiredState {
+    for (const module of modules) this.#requireSupport(module, target);
+    const sources = new ParamSources(modules, assignments, call);
+    const evaluations = modules.map(({ content }) => {
+      const skipped = content.resources.map((resource) => {
         const when = resource["when"];
-        return typeof when === "string" && !matchesSelector(parseSelector(when), target);
-      }),
-    );
+        return typeof when === "string" && !matchesSelector(this.#selectors.parse(when), target);
+      });
+      return evaluateModule(content, scopeOf(target, sources.valuesFor(content)), skipped);
+    });
+    return {
+      modules: modules.map(({ name, revision }) => ({ name, revision })),
+      resources: this.#resolve(modules, evaluations),
+    };
+  }
+
+  #resolve(
+    modules: readonly ModuleRevision[],
+    evaluations: readonly ModuleEvaluation[],
+  ): readonly ResolvedResource[] {
     const key = JSON.stringify([
       modules.map(({ name, revision, content_hash }) => [name, revision, content_hash]),
-      skipped.map(indexesOf),
+      evaluations.map(({ skipped, values }) => [indexesOf(skipped), values]),
     ]);
     const known = this.#resolved.get(key);
     if (known) return known;
-    const resources = modules.flatMap(({ name, content }, at) =>
-      resolveResources(name, content, skipped[at]),
-    );
+    const resources = modules.flatMap(({ content }, at) => resolveResources(content, evaluations[at]!));
     requireAgreement(resources);
+    if (key.length > longestKey) return resources;
     if (this.#resolved.size >= keptInMemory) this.#resolved.clear();
     this.#resolved.set(key, resources);
     return resources;
   }
+
+  #requireSupport({ name, content }: ModuleRevision, target: SelectorTarget): void {
+    if (content.supports.length === 0) return;
+    if (content.supports.some((each) => matchesSelector(this.#selectors.parse(each), target))) return;
+    throw new OrchestratorError("AGENT_UNSUPPORTED", {
+      message: `Module ${name} supports only agents that match ${content.supports.join(" or ")}.`,
+      details: { module: name, supports: content.supports },
+    });
+  }
 }
 
-function requireSupport({ name, content }: ModuleRevision, target: SelectorTarget): void {
-  if (content.supports.length === 0) return;
-  if (content.supports.some((selector) => matchesSelector(parseSelector(selector), target))) return;
-  throw new OrchestratorError("AGENT_UNSUPPORTED", {
-    message: `Module ${name} supports only agents that match ${content.supports.join(" or ")}.`,
-    details: { module: name, supports: content.supports },
-  });
+function scopeOf(
+  { attributes, tags }: SelectorTarget,
+  params: JsonObject,
+): Parameters<typeof evaluateModule>[1] {
+  return { params, attributes: { ...attributes }, tags: { ...tags } };
 }
 
 function indexesOf(flags: readonly boolean[]): number[] {

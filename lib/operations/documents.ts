@@ -1,3 +1,4 @@
+import type { Json } from "../internal/json.ts";
 import type { CollectionDefinition, LogDefinition } from "../storage/storage.ts";
 import type { Counts } from "../state/result.ts";
 import type { OperationKind, OperationStatus } from "./schemas.ts";
@@ -26,13 +27,23 @@ export interface OperationDocument {
   resource_count: number;
   timeout_seconds: number;
   allow_empty: boolean;
+  /** What the call added to what assignments bring; a plan keeps it, to be worked out again. */
+  extras?: { modules?: string[]; params?: { [key: string]: Json } };
+  /** The plan that an apply carries out, and the SHA-256 of what it says. */
+  plan_id?: string;
+  plan_digest?: string;
   /** Whether it waits for an agent that is not connected, and until when (milliseconds since 1970). */
   queue_until?: number;
   /** When its result is no longer awaited, milliseconds since 1970; set when it starts. */
   deadline_at?: number;
   cancel_requested?: boolean;
   /** First and last sequence of its results and output in the log `operation_results`. */
-  results?: { from: number; to: number };
+  results?: {
+    from: number;
+    to: number;
+    /** When they were written anew, because the operation is kept longer than others; milliseconds since 1970. */
+    renewed_at?: number;
+  };
 }
 
 /** What is believed of one machine, under its node_id. */
@@ -49,8 +60,12 @@ export const operationCollections = {
   operations: {
     indexes: {
       by_node: ["node_id"],
+      by_node_kind: ["node_id", "kind"],
       by_status: ["status"],
       by_rollout: ["rollout_id"],
+      by_rollout_status: ["rollout_id", "status"],
+      by_results: ["results.from"],
+      by_snapshot: ["snapshot"],
       by_assignment: ["assignment"],
     },
   },

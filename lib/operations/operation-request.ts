@@ -1,9 +1,10 @@
 import { toSubject, type Caller } from "../access/caller.ts";
-import type { Context } from "../context.ts";
+import type { Context, EventInput } from "../context.ts";
+import { OrchestratorError } from "../errors.ts";
 import type { ResolvedResource } from "../state/resource.ts";
 import { countOutcomes } from "../state/result.ts";
-import type { OperationDocument } from "./documents.ts";
-import type { OperationChange } from "./operation-store.ts";
+import type { AgentStateDocument, OperationDocument } from "./documents.ts";
+import { operationSubject, type OperationChange } from "./operation-store.ts";
 import type { Snapshots } from "./snapshots.ts";
 
 /** What makes an operation. */
@@ -14,12 +15,16 @@ export interface OperationRequest {
   desired: { modules: OperationDocument["modules"]; resources: readonly ResolvedResource[] };
   timeoutSeconds?: number | undefined;
   allowEmpty?: boolean | undefined;
+  /** What the call added to what assignments bring. */
+  extras?: OperationDocument["extras"];
+  /** The plan that is to be carried out, and nothing else. */
+  plan?: { id: string; digest: string } | undefined;
   /** Waits this long for an agent that is not connected; absent = it fails. */
   queueSeconds?: number | undefined;
   assignment?: string;
   rolloutId?: string;
-  /** What else is written in the step that makes it. */
-  change?: (operationId: string) => OperationChange;
+  /** What else is written in the step that makes it, or them, by their ids. */
+  change?: (operationIds: readonly string[]) => OperationChange;
 }
 
 /** Makes the document of a new operation, with its snapshot on disk. */
@@ -46,6 +51,32 @@ export async function toDocument(
     resource_count: desired.resources.length,
     timeout_seconds: request.timeoutSeconds ?? context.options.operationTimeoutSeconds,
     allow_empty: request.allowEmpty ?? false,
+    ...(request.extras && { extras: request.extras }),
+    ...(request.plan && { plan_id: request.plan.id, plan_digest: request.plan.digest }),
     ...(queueSeconds !== undefined && { queue_until: now + queueSeconds * 1000 }),
   };
+}
+
+/** An apply that would take away all there is must be asked for in so many words. */
+export function requireSomething(
+  { allow_empty }: { allow_empty?: boolean | undefined },
+  desired: OperationRequest["desired"],
+  state: Readonly<AgentStateDocument> | null,
+): void {
+  if (desired.resources.length > 0 || allow_empty === true) return;
+  if ((state?.last_apply.resource_count ?? 0) > 0) throw new OrchestratorError("EMPTY_DESIRED_STATE");
+}
+
+/** What tells of a new operation; of a check, its own feature tells. */
+export function requestedEvent(operation: Readonly<OperationDocument>): EventInput[] {
+  if (operation.kind === "check") return [];
+  const subject = operationSubject(operation)!;
+  return [
+    {
+      type: "operation.requested",
+      target: subject,
+      summary: `${subject.name} was requested`,
+      metadata: { node_id: operation.node_id, modules: operation.modules },
+    },
+  ];
 }

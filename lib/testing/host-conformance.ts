@@ -2,6 +2,7 @@
 import type { HostFiles } from "../host/host.ts";
 import type { ConformanceCase } from "./conformance.ts";
 import { assertEqual, assertThat, assertThrows } from "./expect.ts";
+import { belowCases } from "./host-below-cases.ts";
 import { downloadCases } from "./host-download-cases.ts";
 import type { HostCase, HostUnderTest } from "./host-subject.ts";
 
@@ -262,5 +263,6 @@ const cases: HostCase[] = [
       assertEqual(files.stat(`/../../../..${outside.target}`), null, "dots stay inside");
     },
   },
+  ...belowCases,
   ...downloadCases,
 ];

@@ -15,17 +15,10 @@
  */
 import { z } from "zod";
 import { defineResourceType } from "../resource-type.ts";
+import { attributeShape } from "./attributes.ts";
 import { describeChange } from "./describe.ts";
 import { type FileSpec, fileResourceType } from "./file.ts";
-import {
-  accountSchema,
-  ensureSchema,
-  headersSchema,
-  modeSchema,
-  pathSchema,
-  sha256Schema,
-  urlSchema,
-} from "./properties.ts";
+import { ensureSchema, headersSchema, pathSchema, sha256Schema, urlSchema } from "./properties.ts";
 
 export const downloadSchema = z
   .strictObject({
@@ -39,10 +32,8 @@ export const downloadSchema = z
     headers: headersSchema.optional(),
     /** Default: 4 GiB. */
     max_size_bytes: z.int().min(1).optional(),
-    /** Default for a new file: "0644". */
-    mode: modeSchema.optional(),
-    owner: accountSchema.optional(),
-    group: accountSchema.optional(),
+    /** `mode`: default for a new file "0644". */
+    ...attributeShape,
     /** Keeps a copy of what stood before, so that it comes back on removal. Without it a removal leaves the file as it is. */
     backup: z.boolean().default(true),
   })

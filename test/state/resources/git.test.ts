@@ -147,6 +147,23 @@ test("what git says is quoted without the password in an address", async () => {
   });
 });
 
+/** A clone in a folder of its own, applied and removed by runs that follow each other. */
+function clone(url: string) {
+  const folder = temporaryFolder();
+  const host = new LocalHost({ stateFolder: join(folder, "state") });
+  const path = join(folder, "clone");
+  let applied: AppliedResource[] = [];
+  const run = async (more: JsonObject | null) => {
+    const desired = more === null ? [] : declare([{ type: "git", path, repository: url, ...more }]);
+    const { signal } = new AbortController();
+    const options = { host, clock: systemClock, signal, timeoutMs: 60_000 };
+    const result = await runState({ mode: "apply", desired, applied, ...options });
+    ({ applied } = result);
+    return result.results[0];
+  };
+  return { path, folder, run };
+}
+
 const here = hasPrograms("clones on this machine", "git", "rm");
 
 describe.skipIf(!here)("on this machine", () => {
@@ -183,23 +200,6 @@ describe.skipIf(!here)("on this machine", () => {
 
   // Also a group that is skipped is collected.
   describeLaws(here ? subjects(makeRepository("laws").url, "v1") : {}, { "on this machine": localHost });
-
-  /** A clone in a folder of its own, applied and removed by runs that follow each other. */
-  function clone(url: string) {
-    const folder = temporaryFolder();
-    const host = new LocalHost({ stateFolder: join(folder, "state") });
-    const path = join(folder, "clone");
-    let applied: AppliedResource[] = [];
-    const run = async (more: JsonObject | null) => {
-      const desired = more === null ? [] : declare([{ type: "git", path, repository: url, ...more }]);
-      const { signal } = new AbortController();
-      const options = { host, clock: systemClock, signal, timeoutMs: 60_000 };
-      const result = await runState({ mode: "apply", desired, applied, ...options });
-      ({ applied } = result);
-      return result.results[0];
-    };
-    return { path, folder, run };
-  }
 
   test("a branch is followed, a tag and a commit are stayed at, as git itself says", async () => {
     const { url, tree } = makeRepository("follow");
