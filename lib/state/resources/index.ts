@@ -1,5 +1,6 @@
 /** Every type that ships with the package. Adding one: its file, one line here, its test, its page. */
 import type { ResourceType, ResourceTypes } from "../resource-type.ts";
+import { archiveResourceType } from "./archive.ts";
 import { authorizedKeyResourceType } from "./authorized-key.ts";
 import { blockResourceType } from "./block.ts";
 import { cronResourceType } from "./cron.ts";
@@ -23,6 +24,7 @@ import { timezoneResourceType } from "./timezone.ts";
 import { userResourceType } from "./user.ts";
 
 const types: ResourceType[] = [
+  archiveResourceType,
   authorizedKeyResourceType,
   blockResourceType,
   cronResourceType,
