@@ -43,6 +43,7 @@ export const hostnameResourceType = defineResourceType<HostnameSpec>({
   priorSchema: hostnamePriorSchema,
   checksWithPrograms: true,
   identity: () => path,
+  paths: () => [path],
   namespace: "path",
   async check(spec, host, signal) {
     const running = await kernelName({ host, signal });

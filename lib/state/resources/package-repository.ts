@@ -91,6 +91,9 @@ export const packageRepositoryResourceType = defineResourceType<PackageRepositor
   schema: packageRepositorySchema,
   priorSchema: packageRepositoryPriorSchema,
   identity: (spec) => spec.name,
+  // Which of them it is, the machine says.
+  paths: ({ name }) =>
+    Object.values(repositoryLayouts).flatMap((layout) => Object.values(layout.paths(name))),
   check,
   apply,
   capture(spec, host): Prior {

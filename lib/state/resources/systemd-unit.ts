@@ -67,6 +67,7 @@ export const systemdUnitResourceType = defineResourceType<SystemdUnitSpec>({
   priorSchema: systemdUnitPriorSchema,
   namespace: "path",
   identity: pathOf,
+  paths: (spec) => [pathOf(spec)],
   check(spec, host) {
     const path = pathOf(spec);
     const stands = readText(path, host);

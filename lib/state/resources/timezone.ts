@@ -39,6 +39,7 @@ export const timezoneResourceType = defineResourceType<TimezoneSpec>({
   // There is one; a link or file declared at its path is about the same.
   namespace: "path",
   identity: () => linkPath,
+  paths: () => [linkPath, namePath],
   check(spec, host) {
     const before = currentZone(host);
     const changes: Change[] = before === spec.name ? [] : [{ property: "name", before, after: spec.name }];
