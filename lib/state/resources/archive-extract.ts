@@ -9,8 +9,13 @@
 import { OrchestratorError } from "../../errors.ts";
 import type { HostFiles } from "../../host/host.ts";
 import type { ListedEntry } from "./archive-list.ts";
-import type { ArchiveSpec } from "./archive.ts";
-import { type ArchiveFile, extractArchive, formatOf, listArchive } from "./archive-program.ts";
+import {
+  type ArchiveFile,
+  type ArchiveFormat,
+  extractArchive,
+  formatOf,
+  listArchive,
+} from "./archive-program.ts";
 import {
   contentOf,
   eachEntry,
@@ -25,8 +30,20 @@ import { toFileAttributes } from "./attributes.ts";
 import type { Machine } from "./command.ts";
 import { relativeToRoot } from "./git-program.ts";
 
+/** Which archive, and where it goes. */
+export interface ArchiveProperties {
+  path: string;
+  source?: string | undefined;
+  sha256?: string | undefined;
+  format?: ArchiveFormat | undefined;
+  strip_components: number;
+  owner?: string | undefined;
+  group?: string | undefined;
+  keep_folder?: boolean | undefined;
+}
+
 /** Brings a folder to what the archive holds. */
-export async function extractInto(spec: ArchiveSpec, machine: Machine): Promise<void> {
+export async function extractInto(spec: ArchiveProperties, machine: Machine): Promise<void> {
   const { host, signal } = machine;
   const { path, source = "" } = spec;
   const owner = toFileAttributes({ owner: spec.owner, group: spec.group }, host);
@@ -47,7 +64,11 @@ export async function extractInto(spec: ArchiveSpec, machine: Machine): Promise<
 }
 
 /** Gets the archive where it is elsewhere; its hash. `HOST_ERROR` where the one on the machine is another. */
-async function obtain(spec: ArchiveSpec, fetched: string | null, { host, signal }: Machine): Promise<string> {
+async function obtain(
+  spec: ArchiveProperties,
+  fetched: string | null,
+  { host, signal }: Machine,
+): Promise<string> {
   const { source = "", sha256 } = spec;
   signal.throwIfAborted();
   if (fetched !== null) {
@@ -130,7 +151,7 @@ function unique(entries: readonly StampEntry[]): StampEntry[] {
 }
 
 /** Takes away what was extracted, and the folder where it was made for it and is empty then. */
-export async function removeExtracted(spec: ArchiveSpec, machine: Machine): Promise<void> {
+export async function removeExtracted(spec: ArchiveProperties, machine: Machine): Promise<void> {
   const { path } = spec;
   const { files } = machine.host;
   const stamp = readStamp(files, path);
