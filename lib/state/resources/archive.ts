@@ -16,14 +16,14 @@ import { OrchestratorError } from "../../errors.ts";
 import type { Host } from "../../host/host.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
-import { extractInto, removeExtracted } from "./archive-extract.ts";
-import { formatOf } from "./archive-program.ts";
-import { contentOf, eachEntry, readStamp, type Stamp } from "./archive-stamp.ts";
-import { toFileAttributes } from "./attributes.ts";
-import type { Machine } from "./command.ts";
-import { describeChange } from "./describe.ts";
-import { obstacle } from "./obstacle.ts";
-import { accountSchema, ensureSchema, pathSchema, sha256Schema, urlSchema } from "./properties.ts";
+import { extractInto, removeExtracted } from "./archive/extract.ts";
+import { formatOf } from "./archive/program.ts";
+import { contentOf, eachEntry, readStamp, type Stamp } from "./archive/stamp.ts";
+import { toFileAttributes } from "./shared/attributes.ts";
+import type { Machine } from "./shared/command.ts";
+import { describeChange } from "./shared/describe.ts";
+import { obstacle } from "./shared/obstacle.ts";
+import { accountSchema, ensureSchema, pathSchema, sha256Schema, urlSchema } from "./shared/properties.ts";
 
 const properties = z.strictObject({
   /** The folder to extract into; made with mode "0755" where there is none. One archive a folder. */

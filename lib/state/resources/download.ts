@@ -15,10 +15,10 @@
  */
 import { z } from "zod";
 import { defineResourceType } from "../resource-type.ts";
-import { attributeShape } from "./attributes.ts";
-import { describeChange } from "./describe.ts";
+import { attributeShape } from "./shared/attributes.ts";
+import { describeChange } from "./shared/describe.ts";
 import { type FileSpec, fileResourceType } from "./file.ts";
-import { ensureSchema, headersSchema, pathSchema, sha256Schema, urlSchema } from "./properties.ts";
+import { ensureSchema, headersSchema, pathSchema, sha256Schema, urlSchema } from "./shared/properties.ts";
 
 export const downloadSchema = z
   .strictObject({

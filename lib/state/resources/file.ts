@@ -17,13 +17,13 @@ import { z } from "zod";
 import type { FileComparison, Host } from "../../host/host.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
-import { attributeShape, compareAttributes, newAttributes, toFileAttributes } from "./attributes.ts";
-import { describeChange } from "./describe.ts";
-import { contentToCompare, describeContent } from "./file-content.ts";
-import { captureFile } from "./file-prior.ts";
-import { writeContent } from "./file-write.ts";
-import { obstacle } from "./obstacle.ts";
-import { argvSchema, ensureSchema, pathSchema, sha256Schema, urlSchema } from "./properties.ts";
+import { attributeShape, compareAttributes, newAttributes, toFileAttributes } from "./shared/attributes.ts";
+import { describeChange } from "./shared/describe.ts";
+import { contentToCompare, describeContent } from "./file/content.ts";
+import { captureFile } from "./file/prior.ts";
+import { writeContent } from "./file/write.ts";
+import { obstacle } from "./shared/obstacle.ts";
+import { argvSchema, ensureSchema, pathSchema, sha256Schema, urlSchema } from "./shared/properties.ts";
 
 const properties = z.strictObject({
   path: pathSchema,

@@ -16,9 +16,9 @@ import type { JsonObject } from "../../internal/json.ts";
 import { toPublicUrl } from "../../internal/url-text.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
-import { toFileAttributes } from "./attributes.ts";
-import type { Machine } from "./command.ts";
-import { describeChange } from "./describe.ts";
+import { toFileAttributes } from "./shared/attributes.ts";
+import type { Machine } from "./shared/command.ts";
+import { describeChange } from "./shared/describe.ts";
 import {
   bringTo,
   differingSubmodules,
@@ -30,9 +30,9 @@ import {
   refuse,
   type WantedClone,
   wantedCommit,
-} from "./git-clone.ts";
-import { relativeToRoot, storedAddress } from "./git-program.ts";
-import { accountSchema, ensureSchema, pathSchema } from "./properties.ts";
+} from "./git/clone.ts";
+import { relativeToRoot, storedAddress } from "./git/program.ts";
+import { accountSchema, ensureSchema, pathSchema } from "./shared/properties.ts";
 
 const properties = z.strictObject({
   path: pathSchema,

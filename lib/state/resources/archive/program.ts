@@ -1,9 +1,9 @@
 /** The programs that list and extract archives: tar and unzip, without a shell and without what an archive says of owners. */
-import { OrchestratorError } from "../../errors.ts";
-import type { HostCommand } from "../../host/host.ts";
-import { type ListedEntry, readTarList, readZipList } from "./archive-list.ts";
-import { act, type Machine } from "./command.ts";
-import { relativeToRoot } from "./git-program.ts";
+import { OrchestratorError } from "../../../errors.ts";
+import type { HostCommand } from "../../../host/host.ts";
+import { type ListedEntry, readTarList, readZipList } from "./list.ts";
+import { act, type Machine } from "../shared/command.ts";
+import { relativeToRoot } from "../git/program.ts";
 
 /** An archive and how it is to be read. */
 export interface ArchiveFile {

@@ -1,5 +1,5 @@
 /** What an archive would put into a folder, read from the list that its program gives, and refused where it is not safe. */
-import { OrchestratorError } from "../../errors.ts";
+import { OrchestratorError } from "../../../errors.ts";
 
 /** One thing in an archive, named from the folder it is extracted into. */
 export interface ListedEntry {

@@ -1,7 +1,7 @@
 /** The content of a file resource: as bytes, and as a change to show. */
-import type { FileStat, Host } from "../../host/host.ts";
-import type { Change } from "../result.ts";
-import { diffText } from "../text-diff.ts";
+import type { FileStat, Host } from "../../../host/host.ts";
+import type { Change } from "../../result.ts";
+import { diffText } from "../../text-diff.ts";
 
 /** The ways to say a content. */
 export interface ContentProperties {

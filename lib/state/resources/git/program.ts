@@ -1,8 +1,8 @@
 /** Running git: without hooks, prompts and the transports that run programs, and with no password on a command line or on disk. */
-import type { HostCommand, HostCommandResult } from "../../host/host.ts";
-import { withoutCredentials } from "../../internal/url-text.ts";
-import { isOrchestratorError, OrchestratorError } from "../../errors.ts";
-import { ask, type Machine } from "./command.ts";
+import type { HostCommand, HostCommandResult } from "../../../host/host.ts";
+import { withoutCredentials } from "../../../internal/url-text.ts";
+import { isOrchestratorError, OrchestratorError } from "../../../errors.ts";
+import { ask, type Machine } from "../shared/command.ts";
 
 /** A clone, or the place of one, and where it comes from. */
 export interface GitPlace {

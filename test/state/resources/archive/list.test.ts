@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { readTarList, readZipList } from "../../../lib/state/resources/archive-list.ts";
+import { readTarList, readZipList } from "../../../../lib/state/resources/archive/list.ts";
 
 const line = (type: string, name: string): string =>
   `${type}rw-r--r-- 0/0      2 2026-11-21 15:54:00 ${name}\n`;

@@ -6,16 +6,10 @@
  * ```
  * The stamp names everything before it is there, so that whatever an interrupted try left is known to be ours.
  */
-import { OrchestratorError } from "../../errors.ts";
-import type { HostFiles } from "../../host/host.ts";
-import type { ListedEntry } from "./archive-list.ts";
-import {
-  type ArchiveFile,
-  type ArchiveFormat,
-  extractArchive,
-  formatOf,
-  listArchive,
-} from "./archive-program.ts";
+import { OrchestratorError } from "../../../errors.ts";
+import type { HostFiles } from "../../../host/host.ts";
+import type { ListedEntry } from "./list.ts";
+import { type ArchiveFile, type ArchiveFormat, extractArchive, formatOf, listArchive } from "./program.ts";
 import {
   contentOf,
   eachEntry,
@@ -25,10 +19,10 @@ import {
   type StampEntry,
   stampName,
   writeStamp,
-} from "./archive-stamp.ts";
-import { toFileAttributes } from "./attributes.ts";
-import type { Machine } from "./command.ts";
-import { relativeToRoot } from "./git-program.ts";
+} from "./stamp.ts";
+import { toFileAttributes } from "../shared/attributes.ts";
+import type { Machine } from "../shared/command.ts";
+import { relativeToRoot } from "../git/program.ts";
 
 /** Which archive, and where it goes. */
 export interface ArchiveProperties {

@@ -1,8 +1,8 @@
 /** Putting the content of a file in its place: from the declaration or from a server, judged by a program first. */
-import { OrchestratorError } from "../../errors.ts";
-import type { FileAttributes } from "../../host/host.ts";
-import type { Machine } from "./command.ts";
-import { type ContentProperties, desiredContent } from "./file-content.ts";
+import { OrchestratorError } from "../../../errors.ts";
+import type { FileAttributes } from "../../../host/host.ts";
+import type { Machine } from "../shared/command.ts";
+import { type ContentProperties, desiredContent } from "./content.ts";
 
 /** What says which content, and who must accept it. */
 export interface WriteProperties extends ContentProperties {

@@ -1,9 +1,9 @@
 /** A clone on the machine: what stands there, which commit is wanted, how to get it. */
-import { OrchestratorError } from "../../errors.ts";
-import { toPublicUrl } from "../../internal/url-text.ts";
-import type { Machine } from "./command.ts";
-import { type GitPlace, relativeToRoot, runInClone, runOutside, storedAddress } from "./git-program.ts";
-import { obstacle } from "./obstacle.ts";
+import { OrchestratorError } from "../../../errors.ts";
+import { toPublicUrl } from "../../../internal/url-text.ts";
+import type { Machine } from "../shared/command.ts";
+import { type GitPlace, relativeToRoot, runInClone, runOutside, storedAddress } from "./program.ts";
+import { obstacle } from "../shared/obstacle.ts";
 
 /** What is wanted of a clone. */
 export interface WantedClone extends GitPlace {

@@ -1,10 +1,10 @@
 /** What was extracted into a folder, written down in it: what a check compares with and all that a removal takes away. */
 import { z } from "zod";
-import { OrchestratorError } from "../../errors.ts";
-import type { HostFiles } from "../../host/host.ts";
-import type { Machine } from "./command.ts";
-import type { ListedEntry } from "./archive-list.ts";
-import { sha256Schema } from "./properties.ts";
+import { OrchestratorError } from "../../../errors.ts";
+import type { HostFiles } from "../../../host/host.ts";
+import type { Machine } from "../shared/command.ts";
+import type { ListedEntry } from "./list.ts";
+import { sha256Schema } from "../shared/properties.ts";
 
 /** Name of the stamp, in the folder. */
 export const stampName = ".fleetwright-archive";
