@@ -9,9 +9,11 @@ import type { AppliedSet } from "./applied-set.ts";
 import type { ProgressSink } from "./operation-progress.ts";
 import type { OperationJournal, OperationResult } from "./operation-journal.ts";
 import { toTimestamp } from "../clock.ts";
-import { isOrchestratorError } from "../errors.ts";
+import { OrchestratorError, isOrchestratorError } from "../errors.ts";
+import { toUtf8 } from "../crypto/encoding.ts";
 import { type StateRunResult, runState } from "../state/engine.ts";
-import { backupsOf } from "../state/resources/file-prior.ts";
+import { planText } from "../state/plan-text.ts";
+import { backupsOf } from "../state/resources/file/prior.ts";
 import { OperationProgress } from "./operation-progress.ts";
 import { toPeerError } from "./peer-error.ts";
 import { fitResult, soundResult } from "./result-size.ts";
@@ -122,6 +124,8 @@ function runEngine(
     timeoutMs: command.timeout_seconds * 1000,
     types,
     logger,
+    ...(command.type === "apply" &&
+      command.plan_digest !== undefined && { confirm: requirePlan(command.plan_digest, command, host) }),
     beforeChanges: async (captured) => journal.captured(operation_id, captured),
     onResult(found) {
       const result = soundResult(found);
@@ -134,6 +138,28 @@ function runEngine(
     },
     onOutput: (output) => progress.addOutput(output),
   });
+}
+
+/** Refuses to do anything but what a plan said. */
+function requirePlan(
+  digest: string,
+  { operation_id }: RunCommand,
+  host: Host,
+): (foreseen: readonly ResourceResult[]) => void {
+  return (foreseen) => {
+    // As the plan's own results were made to fit into their message.
+    const { results } = fitResult({
+      type: "result",
+      operation_id,
+      status: "succeeded",
+      results: [...foreseen],
+      output: [],
+      started_at: toTimestamp(0),
+      finished_at: toTimestamp(0),
+      duration_ms: 0,
+    });
+    if (host.sha256(toUtf8(planText(results))) !== digest) throw new OrchestratorError("PLAN_STALE");
+  };
 }
 
 /** The error, where what is applied could not be noted. */

@@ -56,11 +56,9 @@ export class LocalFiles implements HostFiles {
   }
 
   stat(path: string): FileStat | null {
-    const look = (real: string): FileStat | null => {
-      const stats = lstatSync(real, { throwIfNoEntry: false });
-      return stats ? toStat(stats) : null;
-    };
-    return orNull(() => this.#paths.use(path, look), path);
+    const look = (real: string): Stats | undefined => lstatSync(real, { throwIfNoEntry: false });
+    const stats = orNull(() => this.#paths.use(path, look), path);
+    return stats ? toStat(stats) : null;
   }
 
   readFile(path: string): Uint8Array {
@@ -74,8 +72,7 @@ export class LocalFiles implements HostFiles {
   compareFile(path: string, content: Uint8Array): FileComparison {
     // A failed open costs three times what this look does, so it is worth it where files are missing: after one that
     // was, and while files are being made.
-    const mayMiss = this.#missedLast || !this.#pending.isEmpty;
-    if (mayMiss && this.stat(path) === null) return { stat: null, same: false };
+    if ((this.#missedLast || !this.#pending.isEmpty) && !this.stat(path)) return { stat: null, same: false };
     this.#missedLast = false;
     let fd: number;
     try {
@@ -259,7 +256,8 @@ function holds(fd: number, content: Uint8Array): boolean {
   return true;
 }
 
-function toStat(stats: Stats): FileStat {
+/** What stands at a path, in the words of the port. */
+export function toStat(stats: Stats): FileStat {
   const format = stats.mode & S_IFMT;
   const kind =
     format === S_IFREG ? "file" : format === S_IFDIR ? "directory" : format === S_IFLNK ? "symlink" : "other";
@@ -267,7 +265,7 @@ function toStat(stats: Stats): FileStat {
 }
 
 /** Owner before mode: a change of owner takes away the set-user-id bit. */
-function setAttributes(fd: number, { mode, uid = -1, gid = -1 }: FileAttributes): void {
+export function setAttributes(fd: number, { mode, uid = -1, gid = -1 }: FileAttributes): void {
   if (mode !== undefined && uid === -1 && gid === -1) return fchmodSync(fd, mode);
   const now = fstatSync(fd);
   const moves = (uid !== -1 && uid !== now.uid) || (gid !== -1 && gid !== now.gid);
@@ -276,9 +274,8 @@ function setAttributes(fd: number, { mode, uid = -1, gid = -1 }: FileAttributes)
   if (moves || wanted !== (now.mode & 0o7777)) fchmodSync(fd, wanted);
 }
 
-/** A name that nobody can have taken, in the same folder so that a rename is atomic. */
+/** A name that nobody can have taken (Node draws many UUIDs at a time), in the same folder so that a rename is atomic. */
 function temporaryBeside(real: string): string {
-  // A UUID costs no system call: Node draws the randomness of many at a time.
   return `${dirname(real)}/.fleetwright-${randomUUID()}`;
 }
 

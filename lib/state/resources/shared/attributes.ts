@@ -1,0 +1,92 @@
+/** Mode, owner and group: the same for files and folders. */
+import { OrchestratorError } from "../../../errors.ts";
+import type { FileAttributes, FileStat, Host } from "../../../host/host.ts";
+import type { Change } from "../../result.ts";
+import { accountSchema, modeSchema } from "./properties.ts";
+
+/** The properties in a schema. */
+export const attributeShape = {
+  mode: modeSchema.optional(),
+  owner: accountSchema.optional(),
+  group: accountSchema.optional(),
+};
+
+const attributeNames = ["mode", "owner", "group"] as const;
+
+/** The properties, as a module writes them. */
+export interface AttributeProperties {
+  mode?: string | undefined;
+  owner?: string | undefined;
+  group?: string | undefined;
+}
+
+/** What differs between what is declared and what stands. What is not declared never differs. */
+export function compareAttributes(spec: AttributeProperties, stat: FileStat, host: Host): Change[] {
+  const changes: Change[] = [];
+  if (spec.mode !== undefined && Number.parseInt(spec.mode, 8) !== stat.mode) {
+    changes.push({ property: "mode", before: printMode(stat.mode), after: spec.mode });
+  }
+  if (spec.owner !== undefined && findUser(spec.owner, host) !== stat.uid) {
+    changes.push({ property: "owner", before: printUser(stat.uid, host), after: spec.owner });
+  }
+  if (spec.group !== undefined && findGroup(spec.group, host) !== stat.gid) {
+    changes.push({ property: "group", before: printGroup(stat.gid, host), after: spec.group });
+  }
+  return changes;
+}
+
+/** The changes of what does not stand there yet. */
+export function newAttributes(spec: AttributeProperties): Change[] {
+  const changes: Change[] = [];
+  for (const property of attributeNames) {
+    const after = spec[property];
+    if (after !== undefined) changes.push({ property, before: null, after });
+  }
+  return changes;
+}
+
+/** What is declared, in the machine's numbers. `HOST_ERROR` for an account that does not exist. */
+export function toFileAttributes(spec: AttributeProperties, host: Host): FileAttributes {
+  const attributes: FileAttributes = {};
+  if (spec.mode !== undefined) attributes.mode = Number.parseInt(spec.mode, 8);
+  if (spec.owner !== undefined) attributes.uid = required(findUser(spec.owner, host), "user", spec.owner);
+  if (spec.group !== undefined) attributes.gid = required(findGroup(spec.group, host), "group", spec.group);
+  return attributes;
+}
+
+/** What stands, as a module would write it. */
+export function captureAttributes(
+  stat: FileStat,
+  host: Host,
+): { mode: string; owner: string; group: string } {
+  return { mode: printMode(stat.mode), owner: printUser(stat.uid, host), group: printGroup(stat.gid, host) };
+}
+
+/** Permission bits as a module writes them. */
+export function printMode(mode: number): string {
+  return mode.toString(8).padStart(4, "0");
+}
+
+function printUser(uid: number, host: Host): string {
+  return host.users.userName(uid) ?? String(uid);
+}
+
+function printGroup(gid: number, host: Host): string {
+  return host.users.groupName(gid) ?? String(gid);
+}
+
+function findUser(account: string, host: Host): number | null {
+  return /^\d+$/.test(account) ? Number(account) : host.users.userId(account);
+}
+
+function findGroup(account: string, host: Host): number | null {
+  return /^\d+$/.test(account) ? Number(account) : host.users.groupId(account);
+}
+
+function required(id: number | null, kind: string, name: string): number {
+  if (id !== null) return id;
+  throw new OrchestratorError("HOST_ERROR", {
+    message: `There is no ${kind} "${name}".`,
+    details: { [kind]: name },
+  });
+}

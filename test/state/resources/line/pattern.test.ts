@@ -1,0 +1,49 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { escapePattern, matchesPattern } from "../../../../lib/state/resources/line/pattern.ts";
+
+test.each([
+  ["a", "a", true],
+  ["a", "ab", false],
+  ["a*", "a", true],
+  ["a*", "abc", true],
+  ["*a", "bca", true],
+  ["*", "", true],
+  ["a*b*c", "axxbyyc", true],
+  ["a*b*c", "axxcyyb", false],
+  ["a?c", "abc", true],
+  ["a?c", "ac", false],
+  ["a\\*", "a*", true],
+  ["a\\*", "ab", false],
+  ["a\\", "a\\", true],
+  ["a.c", "abc", false],
+])("the pattern %j and the line %j: %s", (pattern, line, expected) => {
+  expect(matchesPattern(pattern, line)).toBe(expected);
+});
+
+test("a pattern agrees with the regular expression that it stands for", () => {
+  const text = fc.string({ unit: fc.constantFrom("a", "b", "*", "?", "\\"), maxLength: 8 });
+  fc.assert(
+    fc.property(text, text, (pattern, line) => {
+      const expression = pattern.replace(/\\[\s\S]|[*?\\]/g, (token) =>
+        token === "*" ? ".*" : token === "?" ? "." : `[${token.at(-1) === "\\" ? "\\\\" : token.at(-1)}]`,
+      );
+      expect(matchesPattern(pattern, line)).toBe(new RegExp(`^(?:${expression})$`).test(line));
+    }),
+  );
+});
+
+test("an escaped line matches itself and nothing else", () => {
+  fc.assert(
+    fc.property(fc.string(), fc.string(), (a, b) => {
+      expect(matchesPattern(escapePattern(a), a)).toBe(true);
+      expect(matchesPattern(escapePattern(a), b)).toBe(a === b);
+    }),
+  );
+});
+
+test("a pattern made to be slow is not", () => {
+  const startedMs = performance.now();
+  expect(matchesPattern("*a".repeat(1000), `${"a".repeat(8000)}b`)).toBe(false);
+  expect(performance.now() - startedMs).toBeLessThan(2000);
+});
