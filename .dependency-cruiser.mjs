@@ -14,6 +14,7 @@ const features = {
   secrets: [],
   audit: [],
   backups: [],
+  idempotency: [],
   "event-feed": [],
   status: ["agents"],
   maintenance: ["agents"],
@@ -22,7 +23,7 @@ const features = {
   discovery: ["agents"],
   assignments: ["modules", "agents"],
   operations: ["assignments", "modules", "secrets", "agents", "maintenance"],
-  drift: ["operations", "agents"],
+  drift: ["operations", "assignments", "agents"],
   rollouts: ["operations", "assignments", "agents"],
   notifications: ["agents", "maintenance"],
 };
@@ -38,6 +39,11 @@ const pureVendors = [
     name: "diff",
     where: "state/",
     comment: "Results carry unified diffs, and results are made by the engine.",
+  },
+  {
+    name: "croner",
+    where: "schedules/croner-",
+    comment: "Schedules are read by one implementation of a port; paused, it counts and sets no timer.",
   },
   {
     name: "uuidv7",
@@ -169,7 +175,9 @@ export default {
       name: "ports-are-promises",
       comment: "A port that pulls in code forces it on every implementation; types cost nothing.",
       severity: "error",
-      from: { path: "^lib/(storage/storage|transport/transport|host/host|crypto/crypto)\\.ts$" },
+      from: {
+        path: "^lib/(storage/storage|transport/transport|host/host|crypto/crypto|schedules/cron)\\.ts$",
+      },
       to: { pathNot: "^lib/errors\\.ts$", dependencyTypesNot: ["type-only"] },
     },
     {

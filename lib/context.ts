@@ -11,10 +11,13 @@ import {
   type OrchestratorEvent,
 } from "./events.ts";
 import { createIds, type Ids } from "./ids.ts";
+import { Contents } from "./contents.ts";
 import type { JsonObject } from "./internal/json.ts";
+import { RetentionClock } from "./retention-clock.ts";
 import type { Logger } from "./logger.ts";
 import type { ResolvedOptions } from "./options.ts";
 import { References } from "./references.ts";
+import type { Cron } from "./schedules/cron.ts";
 import type { CommitResult, Storage, Write } from "./storage/storage.ts";
 import type { Transport } from "./transport/transport.ts";
 
@@ -43,13 +46,20 @@ export class Context {
   readonly clock: Clock;
   readonly crypto: Crypto;
   readonly ids: Ids;
+  readonly cron: Cron;
   readonly logger: Logger;
   readonly options: ResolvedOptions;
   readonly references = new References();
+  /** What documents refer to by its hash. */
+  readonly contents: Contents;
+  /** The time by which what is old is removed. */
+  readonly retentionClock: RetentionClock;
   /** Refuses a caller who lacks a permission; set by the access feature. */
   authorize: (caller: Caller, permission: Permission) => Promise<void> = () => {
     throw new Error("The access feature must be built first.");
   };
+  /** Whether a window keeps an agent from being changed by itself now; set by the feature that knows windows. */
+  isFrozen: (nodeId: string) => Promise<boolean> = () => Promise.resolve(false);
   /** Whether the session of a caller still lives; set by the access feature. */
   isSignedIn: (caller: Caller) => Promise<boolean> = () => {
     throw new Error("The access feature must be built first.");
@@ -63,8 +73,11 @@ export class Context {
     this.clock = options.clock;
     this.crypto = options.crypto;
     this.ids = createIds(options.clock, options.crypto);
+    this.cron = options.cron;
     this.logger = options.logger;
     this.options = options;
+    this.contents = new Contents(options);
+    this.retentionClock = new RetentionClock(options);
   }
 
   /** The orchestrator's own key; there from `start` on. */

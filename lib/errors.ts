@@ -27,12 +27,18 @@ export const errorTable = {
   CHALLENGE_INVALID: { message: "The challenge is unknown, expired or used.", retryable: false },
   SIGNATURE_INVALID: { message: "The signature does not match.", retryable: false },
   FORBIDDEN: { message: "Your role does not allow this.", retryable: false },
+  ORIGIN_REFUSED: { message: "This host name or web page may not call.", retryable: false },
   RATE_LIMITED: { message: "Too many requests.", retryable: true },
   // What is there
   NOT_FOUND: { message: "There is no such thing.", retryable: false },
   ALREADY_EXISTS: { message: "One with this name or key exists.", retryable: false },
   REVISION_CONFLICT: { message: "It was changed by someone else in the meantime.", retryable: true },
   PRECONDITION_FAILED: { message: "It is not the version that If-Match names.", retryable: false },
+  IDEMPOTENCY_KEY_REUSED: { message: "The idempotency key was used for another input.", retryable: false },
+  IDEMPOTENCY_ANSWER_UNKNOWN: {
+    message: "A call with this idempotency key was begun, and its answer is not known.",
+    retryable: false,
+  },
   IN_USE: { message: "It is still in use.", retryable: false },
   LAST_ADMIN: { message: "The last Admin can't be removed or demoted.", retryable: false },
   INVALID_TRANSITION: { message: "The present status does not allow this change.", retryable: false },

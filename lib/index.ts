@@ -14,6 +14,9 @@ export type {
   OrchestratorEvent,
   Severity,
 } from "./events.ts";
+export { versionOf, withVersion } from "./document-version.ts";
+export type { ChangeOptions } from "./document-version.ts";
+export { isLasting, makeLasting } from "./lasting.ts";
 export { silentLogger } from "./logger.ts";
 export type { LogFields, Logger } from "./logger.ts";
 export { version } from "./version.ts";
@@ -36,6 +39,7 @@ export type { Audit } from "./audit/audit.ts";
 export type { Backups } from "./backups/backups.ts";
 export type { Drift } from "./drift/drift.ts";
 export type { EventFeed } from "./event-feed/event-feed.ts";
+export type { Idempotency, KeyedCall } from "./idempotency/idempotency.ts";
 export type { Modules } from "./modules/modules.ts";
 export type { Operations } from "./operations/operations.ts";
 export type { Rollouts } from "./rollouts/rollouts.ts";
@@ -61,7 +65,10 @@ export type {
   OperationStatus,
   OperationWatchItem,
 } from "./operations/schemas.ts";
-export type { Rollout } from "./rollouts/schemas.ts";
+export type { Rollout, RolloutDetail, RolloutStatus } from "./rollouts/schemas.ts";
+export type { RolloutStrategy } from "./assignments/schemas.ts";
+export type { Cron, Schedule } from "./schedules/cron.ts";
+export { cronerCron } from "./schedules/croner-cron.ts";
 export type { Status } from "./status/schemas.ts";
 export type { Change, Counts, ResourceResult } from "./state/result.ts";
 

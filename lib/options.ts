@@ -2,6 +2,8 @@ import { systemClock, type Clock } from "./clock.ts";
 import type { Crypto } from "./crypto/crypto.ts";
 import { nodeCrypto } from "./crypto/node-crypto.ts";
 import { silentLogger, type Logger } from "./logger.ts";
+import type { Cron } from "./schedules/cron.ts";
+import { cronerCron } from "./schedules/croner-cron.ts";
 import type { Storage } from "./storage/storage.ts";
 import type { Transport } from "./transport/transport.ts";
 
@@ -21,16 +23,28 @@ export interface OrchestratorOptions {
   sessionMaxSeconds?: number;
   /** Seconds in which a sign-in challenge must be answered, 5-600. Default 60. */
   challengeSeconds?: number;
-  /** Sign-in attempts a minute from one address or for one key before `RATE_LIMITED`. Default 30. */
+  /** Sign-in attempts a minute from one address (of IPv6: one /64) before `RATE_LIMITED`. Default 30. */
   signInsPerMinute?: number;
+  /** Calls a minute of one session before `RATE_LIMITED`; a burst of as many is let through. Null, the default: no limit. */
+  callsPerMinute?: number | null;
   /** Seconds an operation may run where the caller names none, 1-86,400. Default 300. */
   operationTimeoutSeconds?: number;
   /** Seconds past an operation's time in which its result is still awaited before it is `unknown`. Default 30. */
   operationGraceSeconds?: number;
+  /** Days for which operations, their results and drift records are kept after they ended, at least 1. Default 90. */
+  operationRetentionDays?: number;
+  /** Operations of one rollout that are open at once, 1-10,000. Default 500. */
+  rolloutConcurrency?: number;
+  /** Seconds from one drift check of an agent to the next, 300-2,592,000; 0 = none by itself. Default 3,600. */
+  driftIntervalSeconds?: number;
+  /** Drift checks that go on at once, 1-1,000, of those that are made by themselves. Default 8. */
+  driftConcurrency?: number;
   /** Time, injected by tests. Default the process's clock. */
   clock?: Clock;
   /** Cryptography. Default Node's. */
   crypto?: Crypto;
+  /** Works out when schedules are due. Default croner. */
+  cron?: Cron;
   /** Where the orchestrator reports what goes on inside. Default nowhere. */
   logger?: Logger;
 }
@@ -49,10 +63,16 @@ export function resolveOptions(options: OrchestratorOptions): ResolvedOptions {
     sessionMaxSeconds: options.sessionMaxSeconds ?? 43_200,
     challengeSeconds: options.challengeSeconds ?? 60,
     signInsPerMinute: options.signInsPerMinute ?? 30,
+    callsPerMinute: options.callsPerMinute ?? null,
     operationTimeoutSeconds: options.operationTimeoutSeconds ?? 300,
     operationGraceSeconds: options.operationGraceSeconds ?? 30,
+    operationRetentionDays: options.operationRetentionDays ?? 90,
+    rolloutConcurrency: options.rolloutConcurrency ?? 500,
+    driftIntervalSeconds: options.driftIntervalSeconds ?? 3_600,
+    driftConcurrency: options.driftConcurrency ?? 8,
     clock: options.clock ?? systemClock,
     crypto: options.crypto ?? nodeCrypto,
+    cron: options.cron ?? cronerCron,
     logger: options.logger ?? silentLogger,
   };
 }

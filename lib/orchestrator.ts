@@ -14,7 +14,11 @@ import { Context } from "./context.ts";
 import { Drift } from "./drift/drift.ts";
 import { driftCollections } from "./drift/documents.ts";
 import type { EventListener } from "./events.ts";
+import { idempotencyCollections } from "./idempotency/documents.ts";
+import { Idempotency } from "./idempotency/idempotency.ts";
 import { loadIdentity } from "./identity.ts";
+import { contentCollections } from "./contents.ts";
+import { retentionClockCollections } from "./retention-clock.ts";
 import { EventFeed } from "./event-feed/event-feed.ts";
 import { Streams } from "./access/streams.ts";
 import { moduleCollections } from "./modules/documents.ts";
@@ -22,6 +26,7 @@ import { Modules } from "./modules/modules.ts";
 import { operationCollections, operationLogs } from "./operations/documents.ts";
 import { Operations } from "./operations/operations.ts";
 import { resolveOptions, type OrchestratorOptions } from "./options.ts";
+import { rolloutCollections } from "./rollouts/documents.ts";
 import { Rollouts } from "./rollouts/rollouts.ts";
 import { StatusReport } from "./status/status.ts";
 import type { StorageSchema } from "./storage/storage.ts";
@@ -33,9 +38,13 @@ const storageSchema: StorageSchema = {
     ...agentCollections,
     ...assignmentCollections,
     ...auditCollections,
+    ...contentCollections,
     ...driftCollections,
+    ...idempotencyCollections,
     ...moduleCollections,
     ...operationCollections,
+    ...retentionClockCollections,
+    ...rolloutCollections,
   },
   logs: { ...auditLogs, ...operationLogs },
 };
@@ -70,7 +79,7 @@ export class Orchestrator {
   readonly events: EventFeed;
   /** Plans and applies of single machines. */
   readonly operations: Operations;
-  /** Plans and applies of assignments. */
+  /** Plans and applies of assignments, all at once or in batches. */
   readonly rollouts: Rollouts;
   /** Whether machines are still as they were applied. */
   readonly drift: Drift;
@@ -78,6 +87,8 @@ export class Orchestrator {
   readonly audit: Audit;
   /** Copies of everything, to be restored elsewhere. */
   readonly backups: Backups;
+  /** Calls that may be sent again without being made again. */
+  readonly idempotency: Idempotency;
   /** Whether the orchestrator works. */
   readonly status: StatusReport;
   readonly #context: Context;
@@ -101,6 +112,7 @@ export class Orchestrator {
     this.drift = new Drift(context, this);
     this.audit = new Audit(context);
     this.backups = new Backups(context);
+    this.idempotency = new Idempotency(context);
     this.status = new StatusReport(context);
   }
 
@@ -124,9 +136,14 @@ export class Orchestrator {
       this.access.start(identity.secret);
       await this.operators.ensureAdmins(systemCaller, options.adminPublicKeys);
       await this.agents.load();
+      const openRollouts = await this.rollouts.load();
       this.#ends.push(() => this.operations.stop());
-      await this.operations.start();
-      this.#ends.push(this.audit.keepRetention());
+      await this.operations.start(openRollouts > 0);
+      this.#ends.push(() => this.rollouts.stop());
+      await this.rollouts.start();
+      this.#ends.push(() => this.drift.stop());
+      this.#ends.push(this.audit.keepRetention(), this.operations.retention.keep());
+      this.#ends.push(await this.idempotency.start(identity.secret));
       const handlers = createAgentTraffic(this.#context, this);
       await transport.start({ clock, crypto, logger, signer: identity.signer }, handlers);
       this.#ends.push(() => transport.stop());

@@ -11,6 +11,7 @@ import { addBackupCommands } from "./commands/backup.ts";
 import { addModulesCommands } from "./commands/modules.ts";
 import { addOperationsCommands } from "./commands/operations.ts";
 import { addOperatorsCommands } from "./commands/operators.ts";
+import { addRolloutsCommands } from "./commands/rollouts.ts";
 import { addServeCommand } from "./commands/serve.ts";
 import { addSessionCommands } from "./commands/session.ts";
 import { addStateCommands } from "./commands/state.ts";
@@ -60,6 +61,7 @@ const commands = [
   addModulesCommands,
   addAssignmentsCommands,
   addStateCommands,
+  addRolloutsCommands,
   addOperationsCommands,
   addOperatorsCommands,
   addAuditCommands,

@@ -16,8 +16,15 @@ export interface ServerSettings {
   /** Certificate and key, PEM; null for plain HTTP. */
   tls: { cert: string; key: string } | null;
   trustedProxies: string[];
+  operationRetentionDays: number;
+  /** Null: any. */
+  allowedHosts: string[] | null;
   logLevel: LogLevel;
   allowInsecure: boolean;
+  /** Seconds between two drift checks of an agent; 0 = none by itself. */
+  driftIntervalSeconds: number;
+  driftConcurrency: number;
+  rolloutConcurrency: number;
 }
 
 /** Flags as given; what is absent comes from elsewhere. */
@@ -29,6 +36,8 @@ export interface ServerFlags {
   tlsCertFile?: string;
   tlsKeyFile?: string;
   trustedProxies?: string;
+  operationRetentionDays?: string;
+  allowedHosts?: string;
   logLevel?: string;
   allowInsecure?: boolean;
 }
@@ -50,8 +59,16 @@ export function readSettings({ environment }: CommandContext, flags: ServerFlags
     adminPublicKeys: toList(read("ADMIN_PUBLIC_KEYS", flags.adminPublicKeys)),
     tls: toTls(cert, key),
     trustedProxies: toList(read("TRUSTED_PROXIES", flags.trustedProxies)),
+    operationRetentionDays: toDays(read("OPERATION_RETENTION_DAYS", flags.operationRetentionDays) ?? "90"),
+    allowedHosts: toHosts(read("ALLOWED_HOSTS", flags.allowedHosts)),
     logLevel: toLogLevel(read("LOG_LEVEL", flags.logLevel) ?? "info"),
     allowInsecure: flags.allowInsecure ?? toBoolean(read("ALLOW_INSECURE") ?? "false"),
+    driftIntervalSeconds: toDriftInterval(read("DRIFT_INTERVAL_SECONDS") ?? "3600"),
+    driftConcurrency: toNumber("DRIFT_CONCURRENCY", read("DRIFT_CONCURRENCY") ?? "8", { from: 1, to: 1_000 }),
+    rolloutConcurrency: toNumber("ROLLOUT_CONCURRENCY", read("ROLLOUT_CONCURRENCY") ?? "500", {
+      from: 1,
+      to: 10_000,
+    }),
   };
 }
 
@@ -66,14 +83,37 @@ function readIfNamed(path: string | undefined, name: string): string | undefined
 }
 
 function toPort(text: string): number {
-  const port = Number(text);
-  if (!/^\d+$/.test(text) || port > 65_535)
-    throw refused("PORT", "it must be a whole number from 0 to 65535");
-  return port;
+  return toNumber("PORT", text, { from: 0, to: 65_535 });
+}
+
+/** 0 switches checks off; an interval so short that checks would do little else is a mistake. */
+function toDriftInterval(text: string): number {
+  return text === "0" ? 0 : toNumber("DRIFT_INTERVAL_SECONDS", text, { from: 300, to: 2_592_000 });
+}
+
+function toNumber(name: string, text: string, { from, to }: { from: number; to: number }): number {
+  const number = Number(text);
+  if (!/^\d+$/.test(text) || number < from || number > to)
+    throw refused(name, `it must be a whole number from ${from} to ${to}`);
+  return number;
+}
+
+function toDays(text: string): number {
+  if (!/^[1-9]\d{0,4}$/.test(text))
+    throw refused("OPERATION_RETENTION_DAYS", "it must be a whole number from 1 to 99999");
+  return Number(text);
 }
 
 function toList(text: string | undefined): string[] {
   return (text ?? "").split(/[\s,]+/).filter((part) => part !== "");
+}
+
+function toHosts(text: string | undefined): string[] | null {
+  const hosts = toList(text);
+  const wrong = hosts.find((host) => !/^[A-Za-z0-9._-]+$/.test(host));
+  if (wrong !== undefined)
+    throw refused("ALLOWED_HOSTS", `${JSON.stringify(wrong)} is no host name without a port`);
+  return hosts.length === 0 ? null : hosts;
 }
 
 function toTls(cert: string | undefined, key: string | undefined): ServerSettings["tls"] {

@@ -1,6 +1,6 @@
 /** Waiting for what a machine does. */
 import { setTimeout as pause } from "node:timers/promises";
-import type { DriftDetail, Operation, OperationDetail } from "fleetwright";
+import type { DriftDetail, Operation, OperationDetail, RolloutDetail } from "fleetwright";
 import type { Client } from "../client/client.ts";
 import { exitCode } from "./context.ts";
 import type { ExitCode } from "./context.ts";
@@ -24,6 +24,20 @@ export async function awaitOperation(
   }
 }
 
+/** The same for a rollout. */
+export async function awaitRollout(
+  client: Client,
+  begun: RolloutDetail,
+  waits: boolean,
+): Promise<RolloutDetail> {
+  let rollout = begun;
+  while (waits && isUnfinished(rollout)) {
+    await pause(pollMs);
+    rollout = await client.rollouts.get(rollout.rollout_id);
+  }
+  return rollout;
+}
+
 /** The same for a drift check. */
 export async function awaitDrift(client: Client, check: DriftDetail): Promise<DriftDetail> {
   let drift = check;
@@ -40,6 +54,11 @@ export function exitCodeOf(operations: readonly Operation[]): ExitCode {
   if (operations.some(({ status }) => status !== "succeeded")) return exitCode.failure;
   const differs = operations.some(({ kind, counts }) => kind === "plan" && counts.would_change > 0);
   return differs ? exitCode.differs : exitCode.ok;
+}
+
+/** Whether a rollout has not ended. */
+export function isUnfinished({ status }: RolloutDetail): boolean {
+  return status === "running" || status === "paused" || status === "stopping";
 }
 
 function isOpen({ status }: { status: string }): boolean {

@@ -18,6 +18,9 @@ import type {
   Page,
   Role,
   Rollout,
+  RolloutDetail,
+  RolloutStrategy,
+  Schedule,
   Status,
   TagList,
 } from "fleetwright";
@@ -42,6 +45,20 @@ export interface RunInput {
   wait_seconds?: number;
   /** Whether everything that was applied may be removed. Only for an apply. */
   allow_empty?: boolean;
+}
+
+/** An assignment to be created. */
+export interface NewAssignment {
+  name: string;
+  selector: string;
+  modules: readonly string[];
+  description?: string;
+  /** How it is applied where a call says nothing else. */
+  rollout?: RolloutStrategy;
+  /** When it is applied by itself. */
+  schedule?: Pick<Schedule, "cron"> & Partial<Schedule>;
+  /** Whether what was applied is applied again where it drifts. Default false. */
+  enforce?: boolean;
 }
 
 /** An uploaded module; `created` says whether the content was new. */
@@ -104,13 +121,19 @@ export function createVerbs(call: Call, watch: Watch) {
     assignments: {
       list: (query?: Query) => call<Page<Assignment>>("GET", "/assignments", { query }),
       get: (name: string) => call<AssignmentDetail>("GET", at`/assignments/${name}`),
-      create: (body: { name: string; selector: string; modules: readonly string[]; description?: string }) =>
-        call<Assignment>("POST", "/assignments", { body }),
+      create: (body: NewAssignment) => call<Assignment>("POST", "/assignments", { body }),
       remove: (name: string) => call<null>("DELETE", at`/assignments/${name}`),
       plan: (name: string, body: { wait_seconds?: number } = {}) =>
-        call<Rollout>("POST", at`/assignments/${name}/plan`, { body }),
-      apply: (name: string, body: { wait_seconds?: number } = {}) =>
-        call<Rollout>("POST", at`/assignments/${name}/apply`, { body }),
+        call<RolloutDetail>("POST", at`/assignments/${name}/plan`, { body }),
+      apply: (name: string, body: { wait_seconds?: number; rollout?: RolloutStrategy } = {}) =>
+        call<RolloutDetail>("POST", at`/assignments/${name}/apply`, { body }),
+    },
+    rollouts: {
+      list: (query?: Query) => call<Page<Rollout>>("GET", "/rollouts", { query }),
+      get: (rolloutId: string) => call<RolloutDetail>("GET", at`/rollouts/${rolloutId}`),
+      pause: (rolloutId: string) => call<RolloutDetail>("POST", at`/rollouts/${rolloutId}/pause`),
+      resume: (rolloutId: string) => call<RolloutDetail>("POST", at`/rollouts/${rolloutId}/resume`),
+      cancel: (rolloutId: string) => call<RolloutDetail>("POST", at`/rollouts/${rolloutId}/cancel`),
     },
     operations: {
       list: (query?: Query) => call<Page<Operation>>("GET", "/state/operations", { query }),

@@ -1,21 +1,23 @@
 /** The whole surface of one orchestrator on one listener: REST, tRPC, WebSockets, health and the pages about problems. */
-import type { RequestListener } from "node:http";
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { AnyRouter } from "@trpc/server";
 import { silentLogger } from "fleetwright";
-import type { Logger } from "fleetwright";
+import type { Logger, OrchestratorError } from "fleetwright";
 import { H3 } from "h3";
 import { toNodeHandler } from "h3/node";
 import { defaultBodyLimitBytes } from "../rest/body-limit.ts";
 import { createRestFetch } from "../rest/fetch.ts";
 import { createRestHandler, defaultBasePath } from "../rest/handler.ts";
-import { createRestListener } from "../rest/node.ts";
+import { createRestListener, sendReply } from "../rest/node.ts";
 import { createOpenApiDocument } from "../rest/openapi.ts";
 import type { OpenApiOptions } from "../rest/openapi.ts";
-import { createRequestIds } from "../rest/request-id.ts";
+import { createReplies } from "../rest/replies.ts";
+import { acceptedRequestId, createRequestIds } from "../rest/request-id.ts";
 import type { ContextFactory, RequestContext } from "../trpc/context.ts";
 import { addSecurityHeaders, createErrorAnswer } from "./errors.ts";
 import { mountHealth, mountProblemPages } from "./pages.ts";
 import type { AppReadiness } from "./pages.ts";
+import { createHostCheck } from "./hosts.ts";
 import { createSockets } from "./sockets.ts";
 import type { SocketLimits, SocketRoutes, Sockets } from "./sockets.ts";
 import { createSourceAddress } from "./source-address.ts";
@@ -37,6 +39,11 @@ export interface AppOptions<Context extends RequestContext> extends SocketLimits
   bodyLimitBytes?: number;
   /** Proxies whose `X-Forwarded-For` is believed, as addresses or networks; default none. */
   trustedProxies?: readonly string[];
+  /**
+   * Host names that the service has, without a port: requests for any other are refused, but for IP addresses and `localhost`.
+   * Protects browsers on the inside against DNS rebinding. Default: any.
+   */
+  allowedHosts?: readonly string[];
   /** What the OpenAPI description says beside the procedures. */
   openapi?: OpenApiOptions;
   /** Makes the id of a request that brings none; default: a random start and a count. */
@@ -74,15 +81,30 @@ export function createApp<Context extends RequestContext>(options: AppOptions<Co
   mountHealth(h3, options.isReady);
   mountProblemPages(h3);
 
+  const checkHost = createHostCheck(options.allowedHosts ?? null);
+  const refuse = createRefusal(createRequestId);
   const restListener = createRestListener(rest, logger);
   const otherListener = toNodeHandler(h3) as RequestListener;
   const restPrefix = `${basePath}/`;
   return {
     h3,
     listener(request, response) {
+      const { host, origin } = request.headers;
+      const refusal = checkHost({ host, origin });
+      if (refusal !== null) return refuse(refusal, request, response);
       const isRest = request.url?.startsWith(restPrefix) === true;
       (isRest ? restListener : otherListener)(request, response);
     },
-    sockets: createSockets(options.sockets ?? new Map(), options),
+    sockets: createSockets(options.sockets ?? new Map(), { ...options, checkHost }),
+  };
+}
+
+/** Makes what answers a request that goes no further than its headers. */
+function createRefusal(createRequestId: () => string) {
+  const replies = createReplies("");
+  return (error: OrchestratorError, request: IncomingMessage, response: ServerResponse): void => {
+    const given = request.headers["x-request-id"];
+    const requestId = acceptedRequestId(typeof given === "string" ? given : undefined) ?? createRequestId();
+    sendReply(response, replies.failure(error, requestId));
   };
 }

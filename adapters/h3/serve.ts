@@ -7,6 +7,7 @@ import { OrchestratorError } from "fleetwright";
 import { listen } from "listhen";
 import type { Listener } from "listhen";
 import type { App } from "./app.ts";
+import { createConnections, limitStalls } from "./connections.ts";
 
 /** Where and how to listen. */
 export interface ListenAppOptions {
@@ -20,6 +21,8 @@ export interface ListenAppOptions {
   allowInsecure?: boolean;
   /** Milliseconds that requests in progress get when it closes; default 10_000. What is left then is cut. */
   graceMs?: number;
+  /** Milliseconds for which a client may take nothing of an answer that is ready, before it is cut; default 60_000. */
+  stallMs?: number;
 }
 
 /** An app that listens. */
@@ -42,7 +45,14 @@ const timeouts = { headersTimeout: 20_000, requestTimeout: 60_000, keepAliveTime
  * for a host that is not this machine; for a certificate and a key that can't be read or don't belong together.
  */
 export async function listenApp(app: App, options: ListenAppOptions): Promise<ListeningApp> {
-  const { port, host = "127.0.0.1", tls, allowInsecure = false, graceMs = 10_000 } = options;
+  const {
+    port,
+    host = "127.0.0.1",
+    tls,
+    allowInsecure = false,
+    graceMs = 10_000,
+    stallMs = 60_000,
+  } = options;
   const isLoopback = isLoopbackHost(host);
   if (!isLoopback && tls === undefined && !allowInsecure) {
     throw new OrchestratorError("CONFIGURATION_INVALID", {
@@ -50,7 +60,8 @@ export async function listenApp(app: App, options: ListenAppOptions): Promise<Li
     });
   }
   if (tls !== undefined) assertUsable(tls);
-  const listener = await start(app.listener, {
+  const connections = createConnections(app.listener);
+  const listener = await start(connections.listener, {
     port,
     host,
     tls,
@@ -59,13 +70,16 @@ export async function listenApp(app: App, options: ListenAppOptions): Promise<Li
   });
   const server = listener.server as Server;
   Object.assign(server, timeouts);
+  limitStalls(server, stallMs);
+  connections.watch(server);
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
     // Sockets first: listhen would cut them, and peers would see a broken connection in place of "going away".
     app.sockets.closeAll();
-    const cut = setTimeout(() => server.closeAllConnections(), graceMs);
-    await listener.close();
-    clearTimeout(cut);
+    const closed = listener.close();
+    const endDraining = connections.drain(server, graceMs);
+    await closed;
+    endDraining();
   };
   const stop = (): Promise<void> => (closing ??= close());
   const { port: takenPort } = listener.address;

@@ -13,6 +13,8 @@ export interface ServerOptions extends Omit<OrchestratorOptions, "transport"> {
   listen: ListenAppOptions;
   /** Proxies whose `X-Forwarded-For` is believed, as addresses or networks. Default none. */
   trustedProxies?: readonly string[];
+  /** Host names that the service has; see {@link createApp}. Default: any. */
+  allowedHosts?: readonly string[];
 }
 
 /** A server that runs. */
@@ -35,7 +37,7 @@ const agentPath = "/agent/v1";
  * @throws {OrchestratorError} What {@link Orchestrator.start} and {@link listenApp} throw; nothing is left open then.
  */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  const { listen, trustedProxies, ...orchestratorOptions } = options;
+  const { listen, trustedProxies, allowedHosts, ...orchestratorOptions } = options;
   const transport = new SocketTransport();
   const orchestrator = new Orchestrator({ ...orchestratorOptions, transport });
   let isReady = true;
@@ -49,6 +51,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     sockets: new Map([[agentPath, createAgentSocket(transport)]]),
     ...(options.logger && { logger: options.logger }),
     ...(trustedProxies && { trustedProxies }),
+    ...(allowedHosts && { allowedHosts }),
   });
   await orchestrator.start();
   const listening = await listenApp(app, listen).catch(async (error: unknown) => {

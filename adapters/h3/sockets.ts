@@ -1,8 +1,13 @@
 /** The WebSocket endpoints of the server, by path. */
+import { STATUS_CODES } from "node:http";
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Hooks } from "crossws";
+import type { OrchestratorError } from "fleetwright";
 import crossws from "crossws/adapters/node";
+import { serveWithoutUpgrade } from "./connections.ts";
+import { httpStatusOf } from "../trpc/error-map.ts";
+import type { HostCheck } from "./hosts.ts";
 
 /** What answers the WebSockets at each path. A hook that throws or rejects ends its own connection only if it sees to that itself. */
 export type SocketRoutes = ReadonlyMap<string, Partial<Hooks>>;
@@ -23,22 +28,29 @@ export interface Sockets {
   closeAll(): void;
 }
 
+/** What sockets are made of beside their routes. */
+export interface SocketsOptions extends SocketLimits {
+  /** Says which hosts and web pages may open one. */
+  checkHost: HostCheck;
+}
+
 /** Prepares the sockets. A path that has none is refused with 404, a foreign web page (`Origin`) with 403. */
-export function createSockets(routes: SocketRoutes, limits: SocketLimits = {}): Sockets {
+export function createSockets(routes: SocketRoutes, options: SocketsOptions): Sockets {
   const adapter = crossws({
-    idleTimeout: limits.idleTimeoutSeconds ?? 30,
-    serverOptions: { maxPayload: limits.maxMessageBytes ?? 1 << 20, perMessageDeflate: false },
+    idleTimeout: options.idleTimeoutSeconds ?? 30,
+    serverOptions: { maxPayload: options.maxMessageBytes ?? 1 << 20, perMessageDeflate: false },
     resolve(request) {
-      const { pathname, host } = new URL(request.url);
-      const hooks = routes.get(pathname);
-      if (hooks === undefined) return refuse(404);
-      return isForeign(request.headers.get("origin"), host) ? refuse(403) : hooks;
+      return routes.get(new URL(request.url).pathname) ?? refuse(404);
     },
   });
   return {
     upgrade(request, socket, head) {
       // A peer that resets in mid-handshake must not become an uncaught error.
       socket.on("error", () => socket.destroy());
+      const { host, origin, upgrade = "" } = request.headers;
+      if (upgrade.toLowerCase() !== "websocket") return serveWithoutUpgrade(request, socket, head);
+      const refusal = options.checkHost({ host, origin });
+      if (refusal !== null) return endRefused(socket, refusal);
       adapter.handleUpgrade(request, socket, head).catch(() => socket.destroy());
     },
     closeAll: () => adapter.closeAll(1001, "going away"),
@@ -49,8 +61,8 @@ function refuse(status: number): Partial<Hooks> {
   return { upgrade: () => new Response(null, { status }) };
 }
 
-/** Only browsers send an `Origin`: a page of another site has no business here. */
-function isForeign(origin: string | null, host: string): boolean {
-  if (origin === null) return false;
-  return !URL.canParse(origin) || new URL(origin).host !== host;
+/** Before a request is looked at any closer. */
+function endRefused(socket: Duplex, { code }: OrchestratorError): void {
+  const status = httpStatusOf[code];
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
 }

@@ -1,6 +1,7 @@
 /** tRPC over the Fetch API, at `/trpc`. */
 import { fetchRequestHandler } from "@trpc/server/adapters/fetch";
 import type { AnyRouter } from "@trpc/server";
+import { OrchestratorError } from "fleetwright";
 import type { Logger } from "fleetwright";
 import { bodyLimit } from "h3";
 import type { H3, H3Event } from "h3";
@@ -35,11 +36,17 @@ export function mountTrpc<Context extends RequestContext>(h3: H3, options: TrpcO
       router,
       req: event.req as Request,
       maxBatchSize,
-      createContext({ resHeaders }) {
+      createContext({ resHeaders, info }) {
         resHeaders.set("x-request-id", requestId);
         const address = sourceAddress(ip, header("x-forwarded-for"));
-        const info = { request_id: requestId, source_address: address, if_match: headers.get("if-match") };
-        return createContext(info, header("authorization"));
+        const request = {
+          request_id: requestId,
+          source_address: address,
+          if_match: headers.get("if-match"),
+          idempotency_key: headers.get("idempotency-key"),
+        };
+        if (request.idempotency_key !== null && info.calls.length > 1) throw keyOfManyCalls();
+        return createContext(request, header("authorization"));
       },
       onError({ error, path }) {
         const { code, cause } = toOrchestratorError(error);
@@ -47,5 +54,12 @@ export function mountTrpc<Context extends RequestContext>(h3: H3, options: TrpcO
         logger.error("A call failed unexpectedly", { request_id: requestId, path, error: cause });
       },
     });
+  });
+}
+
+/** A batch may be put together otherwise when it is sent again: which call the key was for could not be told. */
+function keyOfManyCalls(): OrchestratorError {
+  return new OrchestratorError("VALIDATION_FAILED", {
+    message: "An idempotency key is for one call: send it without a batch.",
   });
 }

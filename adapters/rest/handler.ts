@@ -1,6 +1,6 @@
 /** The REST surface: every procedure of a router that has a route, by its own method and path, as JSON. */
 import type { AnyRouter } from "@trpc/server";
-import { OrchestratorError } from "fleetwright";
+import { OrchestratorError, versionOf } from "fleetwright";
 import type { Logger } from "fleetwright";
 import type { ContextFactory, RequestContext } from "../trpc/context.ts";
 import { toOrchestratorError } from "../trpc/error-map.ts";
@@ -8,6 +8,7 @@ import { defaultBodyLimitBytes } from "./body-limit.ts";
 import { toEventStream } from "./event-stream.ts";
 import { readJsonBody, toInput } from "./input.ts";
 import type { RestHandler, RestReply, RestRequest } from "./message.ts";
+import { readPreferences } from "./preferences.ts";
 import { createReplies } from "./replies.ts";
 import type { Replies } from "./replies.ts";
 import { acceptedRequestId } from "./request-id.ts";
@@ -85,7 +86,12 @@ function createRun<Context extends RequestContext>(options: RestOptions<Context>
   const { sourceAddress = (request: RestRequest) => request.remoteAddress } = options;
   return async ({ request, requestId, route, values }: Found): Promise<RestReply | Response> => {
     const ifMatch = request.header("if-match") ?? null;
-    const info = { request_id: requestId, source_address: sourceAddress(request), if_match: ifMatch };
+    const info = {
+      request_id: requestId,
+      source_address: sourceAddress(request),
+      if_match: ifMatch,
+      idempotency_key: isRead(request.method) ? null : (request.header("idempotency-key") ?? null),
+    };
     const authorization = request.header("authorization");
     const context = createContext(info, authorization);
     // Strangers are turned away before their body is read. What a caller may do is decided in the procedure.
@@ -97,12 +103,38 @@ function createRun<Context extends RequestContext>(options: RestOptions<Context>
       throw new OrchestratorError("PRECONDITION_FAILED", { message: "If-Match is not supported here." });
     }
     const body = request.hasBody() ? await readJsonBody(request, route, bodyLimitBytes) : {};
+    const applied = route.canWait ? applyPreferences(request.header("prefer"), body) : null;
     const input = toInput({ route, values, query: request.query, body });
-    const output = await (route.isStream
-      ? stream(route, context, resume(input, request))
-      : route.call(context, input));
-    return replies.success({ route, output, requestId, ifNoneMatch: request.header("if-none-match") });
+    if (route.isStream || info.idempotency_key !== null) {
+      const output = await (route.isStream
+        ? stream(route, context, resume(input, request))
+        : context.once({ name: route.name, input }, () => callOrFail(route, context, input)));
+      return replies.success({ route, output, version: null, applied, requestId });
+    }
+    const answer = await route.call.run(context, input);
+    const ifNoneMatch = request.header("if-none-match");
+    const rendering = route.render(answer);
+    if (rendering !== null) return replies.rendered(rendering, { requestId, ifNoneMatch });
+    const output = await route.call.toOutput(answer);
+    return replies.success({ route, output, version: versionOf(answer), applied, requestId, ifNoneMatch });
   };
+}
+
+/** Has a preference stand for what the body does not say. Returns what was applied. */
+function applyPreferences(header: string | undefined, body: Record<string, unknown>): string | null {
+  const preferences = readPreferences(header);
+  if (preferences === null || Object.hasOwn(body, "wait_seconds")) return null;
+  body["wait_seconds"] = preferences.waitSeconds;
+  return preferences.applied;
+}
+
+/** What is kept of a call with an idempotency key must not know of tRPC. */
+async function callOrFail(route: RestRoute, context: object, input: unknown): Promise<unknown> {
+  try {
+    return await route.call.toOutput(await route.call.run(context, input));
+  } catch (thrown) {
+    throw toOrchestratorError(thrown);
+  }
 }
 
 /** Where a subscription goes on is told by the header that browsers send when they come back. */
@@ -113,8 +145,10 @@ function resume(input: unknown, request: RestRequest): unknown {
 
 function stream(route: RestRoute, context: object, input: unknown): Promise<Response> {
   // What a subscription gives is what tRPC makes of `tracked`.
-  const open = (signal: AbortSignal) =>
-    route.call(context, input, signal) as Promise<AsyncIterable<[string, unknown]>>;
+  const open = async (signal: AbortSignal) =>
+    (await route.call.toOutput(await route.call.run(context, input, signal))) as AsyncIterable<
+      [string, unknown]
+    >;
   return toEventStream(open);
 }
 

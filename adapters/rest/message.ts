@@ -22,13 +22,13 @@ export interface RestRequest {
   readBody(limitBytes: number): Promise<Uint8Array>;
 }
 
-/** An answer that is one piece of text. */
+/** An answer in one piece. */
 export interface RestReply {
   readonly status: number;
   /** Names and values in turn, without `content-length`: whoever sends the reply adds that. */
   readonly headers: string[];
   /** Null where the answer has no body. */
-  readonly body: string | null;
+  readonly body: string | Uint8Array | null;
 }
 
 /** Answers every request, errors included: it never rejects. A `Response` is what a procedure made itself, e.g. a stream. */

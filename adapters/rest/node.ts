@@ -75,14 +75,19 @@ class NodeRestRequest implements RestRequest {
   }
 }
 
-function sendReply(response: ServerResponse, { status, headers, body }: RestReply): void {
+/** Sends an answer that is in one piece. */
+export function sendReply(response: ServerResponse, { status, headers, body }: RestReply): void {
   if (body === null) {
     response.writeHead(status, headers).end();
     return;
   }
   // Node leaves the body out for HEAD and keeps the length.
-  headers.push("content-length", String(Buffer.byteLength(body)));
-  response.writeHead(status, headers).end(body);
+  const bytes = typeof body === "string" ? Buffer.byteLength(body) : body.byteLength;
+  headers.push("content-length", String(bytes));
+  // A text of as many bytes as characters is ASCII, which Node sends faster when it is told.
+  if (typeof body === "string" && bytes === body.length)
+    response.writeHead(status, headers).end(body, "latin1");
+  else response.writeHead(status, headers).end(body);
 }
 
 async function sendStream(response: ServerResponse, reply: Response): Promise<void> {

@@ -165,7 +165,7 @@ function describeSuccesses(
     const body = status === 204 || media === undefined ? {} : { content: media };
     responses[status] = { ...bare, description: statusNames[status], ...headers, ...body };
   }
-  if (rest.etag !== undefined)
+  if (rest.versioned === true)
     responses["304"] = { description: "It is the version that If-None-Match names." };
   return responses;
 }

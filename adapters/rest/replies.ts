@@ -1,22 +1,35 @@
 /** Writes answers. Everything that does not differ between two answers is built once. */
 import { OrchestratorError } from "fleetwright";
 import { httpStatusOf } from "../trpc/error-map.ts";
+import { namesEntityTag, toEntityTag, toVersionTag } from "../trpc/entity-tags.ts";
 import type { RestReply } from "./message.ts";
 import { problemHeaders, problemMediaType, toProblem } from "./problem.ts";
+import type { Rendering } from "./rendering.ts";
 import type { RestRoute } from "./routes.ts";
 
-/** A success to be written. */
-export interface Success {
-  route: RestRoute;
-  output: unknown;
+/** What an answer takes from its request. */
+export interface Asked {
   requestId: string;
   /** The request's `If-None-Match`. */
-  ifNoneMatch: string | undefined;
+  ifNoneMatch?: string | undefined;
+}
+
+/** A success to be written. */
+export interface Success extends Asked {
+  route: RestRoute;
+  /** What the output schema let through. */
+  output: unknown;
+  /** Version of what was read or changed; null where it has none. */
+  version: number | null;
+  /** The value of `Preference-Applied`; null where no preference was. */
+  applied: string | null;
 }
 
 /** The answers of one surface. */
 export interface Replies {
   success(success: Success): RestReply | Response;
+  /** What was read, as text already. */
+  rendered(rendering: Rendering, asked: Asked): RestReply;
   failure(error: OrchestratorError, requestId: string): RestReply;
   /** A text that is JSON already. */
   document(text: string, requestId: string): RestReply;
@@ -36,21 +49,29 @@ function failure(error: OrchestratorError, requestId: string): RestReply {
   };
 }
 
+function rendered({ body, etag }: Rendering, { requestId, ifNoneMatch }: Asked): RestReply {
+  if (etag === null) return { status: 200, headers: [...json, "x-request-id", requestId], body };
+  if (namesEntityTag(ifNoneMatch, etag))
+    return { status: 304, headers: [...common, "x-request-id", requestId, "etag", etag], body: null };
+  return { status: 200, headers: [...json, "x-request-id", requestId, "etag", etag], body };
+}
+
 /** Prepares the answers of the surface below a path. */
 export function createReplies(basePath: string): Replies {
-  function success({ route, output, requestId, ifNoneMatch }: Success): RestReply | Response {
+  function success({ route, output, version, applied, ...asked }: Success): RestReply | Response {
+    const { requestId } = asked;
     if (output instanceof Response) return withCommonHeaders(output, requestId);
     const status = successStatus(route, output);
     if (status === 204) return { status, headers: [...common, "x-request-id", requestId], body: null };
+    const body = JSON.stringify(output);
+    if (route.method === "GET" && version !== null)
+      return rendered({ body, etag: toEntityTag(version, body) }, asked);
     const headers = [...json, "x-request-id", requestId];
     if (route.location !== null && status !== 200)
       headers.push("location", basePath + route.location(output));
-    if (route.etag === null) return { status, headers, body: JSON.stringify(output) };
-    const etag = `"${route.etag(output)}"`;
-    headers.push("etag", etag);
-    if (route.method === "GET" && namesEtag(ifNoneMatch, etag))
-      return { status: 304, headers: headers.slice(2), body: null };
-    return { status, headers, body: JSON.stringify(output) };
+    if (applied !== null) headers.push("preference-applied", applied);
+    if (version !== null) headers.push("etag", toVersionTag(version));
+    return { status, headers, body };
   }
 
   function otherMethod(method: string, allowed: string[], requestId: string): RestReply {
@@ -65,6 +86,7 @@ export function createReplies(basePath: string): Replies {
 
   return {
     success,
+    rendered,
     failure,
     otherMethod,
     document: (text, requestId) => ({
@@ -78,13 +100,6 @@ export function createReplies(basePath: string): Replies {
 function successStatus(route: RestRoute, output: unknown): number {
   if (typeof route.status === "function") return route.status(output);
   return route.status ?? (output === undefined ? 204 : 200);
-}
-
-/** Whether `If-None-Match` names this version; weak and strong forms are the same there (RFC 9110, 13.1.2). */
-function namesEtag(header: string | undefined, etag: string): boolean {
-  if (header === undefined) return false;
-  const named = header.split(",").map((tag) => tag.trim().replace(/^W\//, ""));
-  return named.includes(etag) || named.includes("*");
 }
 
 function withCommonHeaders(response: Response, requestId: string): Response {

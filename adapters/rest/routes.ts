@@ -1,10 +1,12 @@
 /** The routes of a router: everything about a procedure that can be worked out once, at start. */
 import type { AnyProcedure, AnyRouter } from "@trpc/server";
-import { createProcedureCall } from "../trpc/direct-call.ts";
-import type { ProcedureCall } from "../trpc/direct-call.ts";
+import { prepareCall } from "../trpc/direct-call.ts";
+import type { PreparedCall } from "../trpc/direct-call.ts";
 import type { ProcedureMeta, SuccessStatus } from "../trpc/trpc.ts";
 import { inputFields, planParameter } from "./parameters.ts";
 import type { InputPlan, ParameterPlan } from "./parameters.ts";
+import { createRender } from "./rendering.ts";
+import type { Render } from "./rendering.ts";
 import { RouteTable } from "./route-table.ts";
 
 /** One procedure as REST shows it. */
@@ -12,7 +14,9 @@ export interface RestRoute {
   /** Name in the router, for the log. */
   name: string;
   method: string;
-  call: ProcedureCall;
+  call: PreparedCall;
+  /** The fast path of its answers. */
+  render: Render;
   /** Whether a caller must have signed in. */
   isProtected: boolean;
   /** Whether the input comes as a JSON body; else it comes as a query. */
@@ -24,11 +28,12 @@ export interface RestRoute {
   /** Whether the procedure has no input schema at all. */
   isWithoutInput: boolean;
   isConditional: boolean;
+  /** Whether the caller may say how long the answer is held back. */
+  canWait: boolean;
   /** Whether it answers with server-sent events: a subscription. */
   isStream: boolean;
   status: SuccessStatus | ((output: unknown) => SuccessStatus) | null;
   location: ((output: unknown) => string) | null;
-  etag: ((output: unknown) => string) | null;
 }
 
 /** Routes every procedure that has a REST route. Throws where a procedure's description contradicts itself. */
@@ -71,10 +76,12 @@ function toRoute(router: AnyRouter, name: string, procedure: AnyProcedure): Rest
   const query = takesBody
     ? []
     : [...fields].filter(([field]) => !names.includes(field) && field !== resumeField);
+  const call = prepareCall(router, name, procedure);
   return {
     name,
     method: openapi.method,
-    call: createProcedureCall(router, name, procedure),
+    call,
+    render: openapi.method === "GET" && rest.status === undefined ? createRender(call) : () => null,
     isProtected: openapi.protect !== false,
     takesBody,
     pathParameters: names.map((parameter) => ({
@@ -84,10 +91,10 @@ function toRoute(router: AnyRouter, name: string, procedure: AnyProcedure): Rest
     query: new Map(query.map(([field, type]) => [field, planParameter(type)])),
     isWithoutInput: schema === undefined,
     isConditional: rest.conditional === true,
+    canWait: takesBody && fields.has("wait_seconds"),
     isStream: procedure._def.type === "subscription",
     // What a procedure says about its output is true of the output that it gets.
     status: (rest.status ?? null) as RestRoute["status"],
     location: (rest.location ?? null) as RestRoute["location"],
-    etag: (rest.etag ?? null) as RestRoute["etag"],
   };
 }

@@ -1,6 +1,7 @@
 /** What a procedure is given with each call, however the call came in. */
 import { OrchestratorError } from "fleetwright";
-import type { CallOrigin } from "fleetwright";
+import type { CallOrigin, ChangeOptions } from "fleetwright";
+import { toChangeOptions } from "./entity-tags.ts";
 
 /** Where a call came from. */
 export interface RequestInfo {
@@ -10,6 +11,8 @@ export interface RequestInfo {
   source_address: string | null;
   /** The `If-Match` header as sent; null where there was none. A procedure that takes it says `rest: { conditional: true }`. */
   if_match: string | null;
+  /** The `Idempotency-Key` header as sent; null or absent where there was none. */
+  idempotency_key?: string | null;
 }
 
 /** The context of every procedure. */
@@ -22,13 +25,23 @@ export interface RequestContext<Orchestrator = unknown, Caller = unknown> {
    * @throws {OrchestratorError} `UNAUTHENTICATED` when the header is not a bearer token or the session is gone.
    */
   caller(): Promise<Caller>;
+  /** The anonymous caller, whatever the header says: for what needs no session, where an old token must not be in the way. */
+  stranger(): Promise<Caller>;
+  /**
+   * Makes a call, at most once where the request carries an idempotency key.
+   *
+   * @param call - The procedure, by name, and its input as it came.
+   */
+  once<Output>(call: { name: string; input: unknown }, run: () => Promise<Output>): Promise<Output>;
+  /** What the request demands of a change. */
+  change(): ChangeOptions;
   request: RequestInfo;
 }
 
 /** Makes the context of one request from where it came and its `Authorization` header. */
 export type ContextFactory<Context> = (request: RequestInfo, authorization: string | undefined) => Context;
 
-/** What the surface needs of an orchestrator to know who calls. */
+/** What the surface needs of an orchestrator beside its verbs. */
 export interface AuthenticatesCallers<Caller> {
   access: {
     /**
@@ -38,24 +51,67 @@ export interface AuthenticatesCallers<Caller> {
      */
     authenticate(token: string | null, origin: CallOrigin): Promise<Caller>;
   };
+  idempotency: {
+    /** Runs a call, or answers as the first one with this key did. */
+    once<Output>(
+      caller: Caller,
+      call: { key: string; permission: string; input: unknown },
+      run: () => Promise<Output>,
+    ): Promise<Output>;
+  };
 }
 
 /** Prepares the contexts of all requests to one orchestrator. */
 export function createContextFactory<Caller, Orchestrator extends AuthenticatesCallers<Caller>>(
   orchestrator: Orchestrator,
 ): ContextFactory<RequestContext<Orchestrator, Caller>> {
-  return (request, authorization) => {
-    let found: Promise<Caller> | undefined;
-    const find = async (): Promise<Caller> => {
-      const { request_id, source_address } = request;
-      const origin = { request_id, ...(source_address !== null && { source_address }) };
-      return orchestrator.access.authenticate(
-        authorization === undefined ? null : bearerToken(authorization),
-        origin,
-      );
-    };
-    return { orchestrator, request, caller: () => (found ??= find()) };
-  };
+  return (request, authorization) => new CallContext(orchestrator, request, authorization);
+}
+
+/** The context of one request. A class, so that its functions are not made anew for each. */
+class CallContext<Caller, Orchestrator extends AuthenticatesCallers<Caller>> implements RequestContext<
+  Orchestrator,
+  Caller
+> {
+  readonly orchestrator: Orchestrator;
+  readonly request: RequestInfo;
+  readonly #authorization: string | undefined;
+  #caller: Promise<Caller> | undefined;
+
+  constructor(orchestrator: Orchestrator, request: RequestInfo, authorization: string | undefined) {
+    this.orchestrator = orchestrator;
+    this.request = request;
+    this.#authorization = authorization;
+  }
+
+  caller(): Promise<Caller> {
+    return (this.#caller ??= this.#authenticate());
+  }
+
+  stranger(): Promise<Caller> {
+    return this.orchestrator.access.authenticate(null, this.#origin());
+  }
+
+  async once<Output>(call: { name: string; input: unknown }, run: () => Promise<Output>): Promise<Output> {
+    const { idempotency_key: key = null } = this.request;
+    if (key === null) return run();
+    const caller = await this.caller();
+    return this.orchestrator.idempotency.once(caller, { key, permission: call.name, input: call.input }, run);
+  }
+
+  change(): ChangeOptions {
+    return toChangeOptions(this.request.if_match);
+  }
+
+  async #authenticate(): Promise<Caller> {
+    const token = this.#authorization === undefined ? null : bearerToken(this.#authorization);
+    return this.orchestrator.access.authenticate(token, this.#origin());
+  }
+
+  #origin(): CallOrigin {
+    const { request_id, source_address } = this.request;
+    return source_address === null ? { request_id } : { request_id, source_address };
+  }
 }
 
 // The longest header that could hold a token of ours many times over; longer ones are not worth a hash.

@@ -12,6 +12,16 @@ import type { AnyRouter, AnyProcedure } from "@trpc/server";
 /** Validates, runs and validates again; rejects with what was thrown, or with a `TRPCError`. */
 export type ProcedureCall = (context: object, input: unknown, signal?: AbortSignal) => Promise<unknown>;
 
+/** A call in its two halves. */
+export interface PreparedCall {
+  /** Validates the input and runs; what it resolves with must not be shown before `toOutput` has seen it. */
+  run: ProcedureCall;
+  /** Validates what `run` resolved with, and leaves out what the output schema does not name. */
+  toOutput(answer: unknown): unknown;
+  /** The output schema; null where there is none, or where `run` does all by itself. */
+  schema: unknown;
+}
+
 type Middleware = ((options: unknown) => unknown) & { _type?: string };
 
 /** The Standard Schema interface, which zod has; only what is used here. */
@@ -36,9 +46,16 @@ export function markTransparent(middleware: object): void {
 }
 
 /** Prepares calls of the procedure at this path (`agents.list`) of a router. */
-export function createProcedureCall(router: AnyRouter, path: string, procedure: AnyProcedure): ProcedureCall {
+export function prepareCall(router: AnyRouter, path: string, procedure: AnyProcedure): PreparedCall {
   const internals = procedure._def as unknown as Partial<ProcedureInternals>;
-  return directCall(internals, { path, type: procedure._def.type }) ?? chainCall(router, path, procedure);
+  const direct = directCall(internals, { path, type: procedure._def.type });
+  return direct ?? { run: chainCall(router, path, procedure), toOutput: (answer) => answer, schema: null };
+}
+
+/** The same in one piece. */
+export function createProcedureCall(router: AnyRouter, path: string, procedure: AnyProcedure): ProcedureCall {
+  const { run, toOutput } = prepareCall(router, path, procedure);
+  return async (context, input, signal) => toOutput(await run(context, input, signal));
 }
 
 /** Calls through tRPC's own chain. */
@@ -60,7 +77,7 @@ export function chainCall(router: AnyRouter, path: string, procedure: AnyProcedu
 function directCall(
   internals: Partial<ProcedureInternals>,
   { path, type }: { path: string; type: string },
-): ProcedureCall | null {
+): PreparedCall | null {
   const { middlewares, inputs, output, resolver } = internals;
   if (middlewares === undefined || inputs === undefined || resolver === undefined) return null;
   // The last link is tRPC's own around the resolver.
@@ -71,11 +88,14 @@ function directCall(
   const [schema] = inputs;
   if ((schema !== undefined && !isStandard(schema)) || (output !== undefined && !isStandard(output)))
     return null;
-  return async (ctx, rawInput, signal) => {
-    const input = schema === undefined ? undefined : await validate(schema, rawInput, "BAD_REQUEST");
-    // Written out: spreading an object here took longer than both validations.
-    const answer = await resolver({ path, type, ctx, input, signal, batchIndex: 0 });
-    return output === undefined ? answer : validate(output, answer, "INTERNAL_SERVER_ERROR");
+  return {
+    schema: output ?? null,
+    async run(ctx, rawInput, signal) {
+      const input = schema === undefined ? undefined : await validate(schema, rawInput, "BAD_REQUEST");
+      // Written out: spreading an object here took longer than both validations.
+      return resolver({ path, type, ctx, input, signal, batchIndex: 0 });
+    },
+    toOutput: (answer) => (output === undefined ? answer : validate(output, answer, "INTERNAL_SERVER_ERROR")),
   };
 }
 

@@ -8,6 +8,7 @@ import { backupProcedures } from "./procedures/backups.ts";
 import { procedure, route, t } from "./procedures/builder.ts";
 import { eventProcedures } from "./procedures/events.ts";
 import { moduleProcedures } from "./procedures/modules.ts";
+import { rolloutProcedures } from "./procedures/rollouts.ts";
 import { driftProcedures, operationProcedures, stateProcedures } from "./procedures/state.ts";
 
 export const appRouter = t.router({
@@ -23,6 +24,7 @@ export const appRouter = t.router({
   tags: tagProcedures,
   modules: moduleProcedures,
   assignments: assignmentProcedures,
+  rollouts: rolloutProcedures,
   state: stateProcedures,
   operations: operationProcedures,
   drift: driftProcedures,

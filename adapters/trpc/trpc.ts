@@ -19,8 +19,8 @@ export interface RestMeta {
   statuses?: readonly SuccessStatus[];
   /** Path of what was made or started, below the base path, e.g. `/operators/1f0c`. Only for 201 and 202. */
   location?: (output: never) => string;
-  /** Version of the output, without quotes. Makes a GET conditional (`If-None-Match`). */
-  etag?: (output: never) => string;
+  /** Whether what is read has a version and so an `ETag`, for the OpenAPI description. */
+  versioned?: boolean;
   /** What each item of a subscription says, for the OpenAPI description; over REST a subscription is server-sent events. */
   streams?: object;
   /** Media type of what the procedure answers as a `Response` of its own, for the OpenAPI description. */
@@ -72,3 +72,34 @@ export async function errorLink<Result extends { ok: boolean }>({
   return result;
 }
 markTransparent(errorLink);
+
+/**
+ * The second link: a call that changes something and carries an idempotency key is made once. Surfaces that call procedures
+ * directly see to that themselves.
+ */
+export async function onceLink<Result extends { ok: boolean }>({
+  ctx,
+  path,
+  type,
+  getRawInput,
+  next,
+}: LinkOptions<Result>): Promise<Result> {
+  if (type !== "mutation" || (ctx.request.idempotency_key ?? null) === null) return next();
+  const call = { name: path, input: await getRawInput() };
+  const output = await ctx.once(call, async () => {
+    const result: { ok: boolean; data?: unknown; error?: unknown } = await next();
+    if (!result.ok) throw toOrchestratorError(result.error);
+    return result.data;
+  });
+  // What tRPC's own links return; its type has a mark that only they can make.
+  return { ok: true, data: output } as unknown as Result;
+}
+markTransparent(onceLink);
+
+interface LinkOptions<Result> {
+  ctx: RequestContext;
+  path: string;
+  type: string;
+  getRawInput: () => Promise<unknown>;
+  next: () => Promise<Result>;
+}

@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { FileStorage, systemClock } from "fleetwright";
-import type { ResourceResult, Rollout } from "fleetwright";
+import type { ResourceResult, RolloutDetail } from "fleetwright";
 import { createClient } from "fleetwright/client";
 import { createKeyFile } from "fleetwright/client/node";
 import { startServer } from "fleetwright/h3";
@@ -102,7 +102,7 @@ async function startMachines({ orchestrator, agentUrl }: RunningServer): Promise
   return byNode;
 }
 
-async function show({ kind, operations }: Rollout): Promise<void> {
+async function show({ kind, operations }: RolloutDetail): Promise<void> {
   for (const { name, status, summary, operation_id } of operations) {
     say(`${kind} on ${name}: ${status} (${summary})`);
     if (status !== "succeeded") process.exitCode = 1;

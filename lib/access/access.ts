@@ -9,7 +9,9 @@ import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import { allows } from "./allows.ts";
 import type { AnonymousCaller, Caller, CallOrigin, OperatorCaller } from "./caller.ts";
 import { Challenges } from "./challenges.ts";
+import { Denials } from "./denials.ts";
 import { Operators } from "./operators.ts";
+import { placeOf } from "./place.ts";
 import { permissionTable, type Permission } from "./permissions.ts";
 import { RateLimiter } from "./rate-limiter.ts";
 import { challengeInput, verifyInput, type Challenge, type Operator, type Session } from "./schemas.ts";
@@ -21,14 +23,20 @@ export class Access {
   readonly operators: Operators;
   readonly #context: Context;
   readonly #sessions: Sessions;
-  readonly #limiter: RateLimiter;
+  readonly #attempts: RateLimiter;
+  /** Null: sessions are not limited. */
+  readonly #calls: RateLimiter | null;
+  readonly #denials: Denials;
   #challenges: Challenges | null = null;
 
   constructor(context: Context) {
     this.#context = context;
     this.#sessions = new Sessions(context);
     this.operators = new Operators(context, this.#sessions);
-    this.#limiter = new RateLimiter(context.clock, context.options.signInsPerMinute);
+    const { clock, options } = context;
+    this.#attempts = new RateLimiter(clock, options.signInsPerMinute);
+    this.#calls = options.callsPerMinute === null ? null : new RateLimiter(clock, options.callsPerMinute);
+    this.#denials = new Denials(clock);
     context.authorize = (caller, permission) => this.authorize(caller, permission);
     context.isSignedIn = (caller) => this.isSignedIn(caller);
   }
@@ -46,7 +54,7 @@ export class Access {
    */
   async challenge(caller: Caller, input: z.input<typeof challengeInput>): Promise<Challenge> {
     const key = parsePublicKey(parseInput(challengeInput, input).public_key, this.#context.crypto);
-    this.#limit(caller, key.hex);
+    this.#limit(caller);
     return this.#ready().issue(key.hex);
   }
 
@@ -94,12 +102,13 @@ export class Access {
   /**
    * Turns a session token into a caller. Role and existence are read anew, so a change counts from the next call on.
    *
-   * @throws {OrchestratorError} `UNAUTHENTICATED`.
+   * @throws {OrchestratorError} `UNAUTHENTICATED`; `RATE_LIMITED` where the session has used up its calls.
    */
   async authenticate(token: string | null, origin?: CallOrigin): Promise<OperatorCaller | AnonymousCaller> {
     const from = origin && { origin };
     if (token === null) return { kind: "anonymous", ...from };
     const session = await this.#sessions.find(token);
+    this.#calls?.take(session.key);
     const operator = await this.operators.find(session.value.operator_id);
     if (!operator) throw new OrchestratorError("UNAUTHENTICATED");
     const { operator_id, username, role } = operator;
@@ -107,7 +116,8 @@ export class Access {
   }
 
   /**
-   * Refuses a caller who may not use a verb, and records the refusal.
+   * Refuses a caller who may not use a verb, and records the refusal; of very many in a minute it records the number only, so that
+   * nobody fills the audit log with them.
    *
    * @throws {OrchestratorError} `UNAUTHENTICATED`; `FORBIDDEN`.
    */
@@ -115,11 +125,14 @@ export class Access {
     if (allows(caller, permission)) return;
     if (caller.kind !== "operator") throw new OrchestratorError("UNAUTHENTICATED");
     const needed = permissionTable[permission];
-    await this.#context.commit(caller, [], {
-      type: "access.denied",
-      summary: `${caller.username} (${caller.role}) may not use ${permission}`,
-      metadata: { permission, needed },
-    });
+    const unrecorded = this.#denials.next(caller.operator_id);
+    if (unrecorded !== null) {
+      await this.#context.commit(caller, [], {
+        type: "access.denied",
+        summary: `${caller.username} (${caller.role}) may not use ${permission}`,
+        metadata: { permission, needed, ...(unrecorded > 0 && { unrecorded }) },
+      });
+    }
     throw new OrchestratorError("FORBIDDEN", { details: { permission, needed } });
   }
 
@@ -159,10 +172,10 @@ export class Access {
     });
   }
 
-  #limit(caller: Caller, publicKey?: string): void {
-    const address = caller.origin?.source_address;
-    if (address !== undefined) this.#limiter.take(`address ${address}`);
-    if (publicKey !== undefined) this.#limiter.take(`key ${publicKey}`);
+  /** By place alone: a limit for each key would let a stranger lock its owner out. */
+  #limit(caller: Caller): void {
+    const place = placeOf(caller);
+    if (place !== null) this.#attempts.take(place);
   }
 
   #ready(): Challenges {

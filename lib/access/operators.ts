@@ -2,6 +2,7 @@ import type { z } from "zod";
 import type { Context, EventInput } from "../context.ts";
 import type { EventSubject } from "../events.ts";
 import { parsePublicKey } from "../crypto/parse-public-key.ts";
+import { requireVersion, withVersion, type ChangeOptions } from "../document-version.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import type { Page } from "../internal/common-schemas.ts";
 import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
@@ -52,7 +53,8 @@ export class Operators {
    */
   async get(caller: Caller, input: z.input<typeof operatorIdInput>): Promise<Operator> {
     await this.#context.authorize(caller, "operators.get");
-    return (await this.#read(parseInput(operatorIdInput, input).operator_id)).value;
+    const { value, revision } = await this.#read(parseInput(operatorIdInput, input).operator_id);
+    return withVersion({ ...value }, revision);
   }
 
   /**
@@ -101,17 +103,25 @@ export class Operators {
   /**
    * Gives an operator another role and ends their sessions.
    *
-   * @throws {OrchestratorError} `NOT_FOUND`; `LAST_ADMIN`.
+   * @throws {OrchestratorError} `NOT_FOUND`; `LAST_ADMIN`; `PRECONDITION_FAILED`.
    */
-  async setRole(caller: Caller, input: z.input<typeof setRoleInput>): Promise<Operator> {
+  async setRole(
+    caller: Caller,
+    input: z.input<typeof setRoleInput>,
+    options?: ChangeOptions,
+  ): Promise<Operator> {
     await this.#context.authorize(caller, "operators.setRole");
     const { operator_id, role } = parseInput(setRoleInput, input);
-    return retryOnConflict(() => this.#setRole(caller, operator_id, role));
+    return retryOnConflict(async () => {
+      const stored = await this.#read(operator_id);
+      requireVersion(stored, options);
+      if (stored.value.role === role) return withVersion({ ...stored.value }, stored.revision);
+      return this.#setRole(caller, stored, role);
+    });
   }
 
-  async #setRole(caller: Caller, operator_id: string, role: Role): Promise<Operator> {
-    const stored = await this.#read(operator_id);
-    if (stored.value.role === role) return stored.value;
+  async #setRole(caller: Caller, stored: StoredDocument<OperatorDocument>, role: Role): Promise<Operator> {
+    const { operator_id } = stored.value;
     const operator = { ...stored.value, role };
     const writes: Write[] = [
       {
@@ -139,16 +149,24 @@ export class Operators {
   /**
    * Removes an operator and ends their sessions.
    *
-   * @throws {OrchestratorError} `NOT_FOUND`; `LAST_ADMIN`.
+   * @throws {OrchestratorError} `NOT_FOUND`; `LAST_ADMIN`; `PRECONDITION_FAILED`.
    */
-  async remove(caller: Caller, input: z.input<typeof operatorIdInput>): Promise<void> {
+  async remove(
+    caller: Caller,
+    input: z.input<typeof operatorIdInput>,
+    options?: ChangeOptions,
+  ): Promise<void> {
     await this.#context.authorize(caller, "operators.remove");
     const { operator_id } = parseInput(operatorIdInput, input);
-    await retryOnConflict(() => this.#remove(caller, operator_id));
+    await retryOnConflict(async () => {
+      const stored = await this.#read(operator_id);
+      requireVersion(stored, options);
+      await this.#remove(caller, stored);
+    });
   }
 
-  async #remove(caller: Caller, operator_id: string): Promise<void> {
-    const stored = await this.#read(operator_id);
+  async #remove(caller: Caller, stored: StoredDocument<OperatorDocument>): Promise<void> {
+    const { operator_id } = stored.value;
     const writes: Write[] = [
       { kind: "delete", collection: "operators", key: operator_id, expected: stored.revision },
       { kind: "delete", collection: "operator_names", key: stored.value.username.toLowerCase() },

@@ -22,6 +22,19 @@ export class RateLimiter {
 
   /** Takes one call of a key; `RATE_LIMITED` with `details.retry_after_seconds` where none is left. */
   take(key: string): void {
+    const missing = this.#take(key);
+    if (missing === 0) return;
+    const waitSeconds = Math.ceil((missing * 60) / this.#perMinute);
+    throw new OrchestratorError("RATE_LIMITED", { details: { retry_after_seconds: waitSeconds } });
+  }
+
+  /** Takes one call of a key where one is left; tells whether. */
+  tryTake(key: string): boolean {
+    return this.#take(key) === 0;
+  }
+
+  /** Tells how much of a call is missing: 0 where it was taken. */
+  #take(key: string): number {
     const now = this.#clock.monotonic();
     const known = this.#buckets.get(key) ?? { tokens: this.#perMinute, atMs: now };
     const tokens = Math.min(this.#perMinute, known.tokens + ((now - known.atMs) * this.#perMinute) / 60_000);
@@ -29,9 +42,7 @@ export class RateLimiter {
     this.#buckets.delete(key);
     this.#buckets.set(key, { tokens: tokens >= 1 ? tokens - 1 : tokens, atMs: now });
     this.#forgetOldest();
-    if (tokens >= 1) return;
-    const waitSeconds = Math.ceil(((1 - tokens) * 60) / this.#perMinute);
-    throw new OrchestratorError("RATE_LIMITED", { details: { retry_after_seconds: waitSeconds } });
+    return tokens >= 1 ? 0 : 1 - tokens;
   }
 
   #forgetOldest(): void {

@@ -5,6 +5,7 @@ import type { Page } from "../internal/common-schemas.ts";
 import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
 import type { JsonObject } from "../internal/json.ts";
 import { parseSelector } from "../selectors/parse.ts";
+import type { SelectorPage } from "../selectors/selector-index.ts";
 import type { AgentDocument } from "./documents.ts";
 import type { AgentRegistry } from "./registry.ts";
 import type { listAgentsInput } from "./schemas.ts";
@@ -18,20 +19,37 @@ export async function listAgents(
   query: Query,
 ): Promise<Page<Document>> {
   const { limit = 50, cursor, ...filter } = query;
-  const position = JSON.parse(JSON.stringify(filter)) as JsonObject;
+  const position = withoutAbsent(filter);
   const after = cursor === undefined ? "" : String(decodeCursor("agents", position, cursor));
-  const candidates =
-    filter.selector === undefined
-      ? storedAgents(context, filter.status, after)
-      : selectedAgents(registry, filter.selector, after);
   const items: Document[] = [];
-  for await (const agent of candidates) {
-    if (!passes(context, agent, filter)) continue;
-    if (items.length === limit)
-      return { items, next_cursor: encodeCursor("agents", position, items.at(-1)!.node_id) };
-    items.push(agent);
+  const pages =
+    filter.selector === undefined
+      ? storedPages(context, filter.status, { after, limit })
+      : selectedPages(registry, filter.selector, { after, limit });
+  for await (const page of pages) {
+    for (const agent of page) {
+      if (!passes(context, agent, filter)) continue;
+      if (items.length === limit)
+        return { items, next_cursor: encodeCursor("agents", position, items.at(-1)!.node_id) };
+      items.push(agent);
+    }
   }
   return { items, next_cursor: null };
+}
+
+/** Where a list goes on, and how much of it is wanted. */
+interface Stretch {
+  after: string;
+  limit: number;
+}
+
+/** The most agents that are looked at between two turns of the event loop. */
+const longestPage = 500;
+
+function withoutAbsent(filter: Omit<Query, "limit" | "cursor">): JsonObject {
+  return Object.fromEntries(
+    Object.entries(filter).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
 }
 
 function passes(context: Context, agent: Document, filter: Omit<Query, "limit" | "cursor">): boolean {
@@ -43,33 +61,37 @@ function passes(context: Context, agent: Document, filter: Omit<Query, "limit" |
   return [agent.name, agent.hostname].some((text) => text?.toLowerCase().includes(wanted) ?? false);
 }
 
-async function* storedAgents(
+/** Page by page, since most lists end within the first, and a wait for each agent would cost more than the agent. */
+async function* storedPages(
   context: Context,
   status: string | undefined,
-  start: string,
-): AsyncGenerator<Document> {
-  let last = start;
-  for (;;) {
+  { after, limit }: Stretch,
+): AsyncGenerator<Document[]> {
+  // A node_id has one length: this is the first key behind it.
+  let from = `${after}\u0000`;
+  for (let size = limit + 1; ; size = longestPage) {
     const page = await context.storage.list<AgentDocument>("agents", {
-      limit: 200,
-      // A node_id has one length: this is the first key behind it.
-      from: `${last}\u0000`,
+      limit: size,
+      from,
       ...(status !== undefined && { index: "by_status", equals: [status] }),
     });
-    for (const item of page.items) yield item.value;
+    yield page.items.map(({ value }) => value);
     if (page.next === null) return;
-    last = page.items.at(-1)!.key;
+    from = `${page.items.at(-1)!.key}\u0000`;
   }
 }
 
-async function* selectedAgents(
+async function* selectedPages(
   registry: AgentRegistry,
-  selector: string,
-  after: string,
-): AsyncGenerator<Document> {
-  for (const nodeId of registry.index.match(parseSelector(selector))) {
-    if (nodeId <= after) continue;
-    const agent = await registry.find(nodeId);
-    if (agent) yield agent.value;
+  text: string,
+  { after, limit }: Stretch,
+): AsyncGenerator<Document[]> {
+  const selector = parseSelector(text);
+  let last: string | null = after;
+  for (let size = limit + 1; last !== null; size = longestPage) {
+    const page: SelectorPage = registry.index.page(selector, { after: last, limit: size });
+    const agents = await Promise.all(page.items.map((nodeId) => registry.find(nodeId)));
+    yield agents.flatMap((agent) => (agent === null ? [] : [agent.value]));
+    last = page.next;
   }
 }

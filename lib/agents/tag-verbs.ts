@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import type { Caller } from "../access/caller.ts";
 import type { Context } from "../context.ts";
+import { requireVersion, type ChangeOptions } from "../document-version.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { Permission } from "../access/permissions.ts";
 import { parseInput } from "../internal/parse-input.ts";
@@ -9,7 +10,14 @@ import type { Tags } from "./documents.ts";
 import { agentSubject, type AgentRegistry } from "./registry.ts";
 import { removeTagInput, replaceTagsInput, setTagInput, tagsSchema, type TagList } from "./schemas.ts";
 
-/** Key/value pairs that operators attach to agents, for selectors to match. */
+/** Whose tags are changed, and by whom. */
+interface TagChange {
+  caller: Caller;
+  node_id: string;
+  options: ChangeOptions | undefined;
+}
+
+/** Key/value pairs that operators attach to agents, for selectors to match. Options are those of any change: see {@link ChangeOptions}. */
 export class TagVerbs {
   readonly #context: Context;
   readonly #registry: AgentRegistry;
@@ -30,19 +38,27 @@ export class TagVerbs {
   }
 
   /** Gives an agent exactly these tags. */
-  async replace(caller: Caller, input: z.input<typeof replaceTagsInput>): Promise<{ tags: Tags }> {
+  async replace(
+    caller: Caller,
+    input: z.input<typeof replaceTagsInput>,
+    options?: ChangeOptions,
+  ): Promise<{ tags: Tags }> {
     const { node_id, tags } = await this.#begin(caller, "tags.replace", () =>
       parseInput(replaceTagsInput, input),
     );
-    return { tags: await this.#change(caller, node_id, () => tags) };
+    return { tags: await this.#change({ caller, node_id, options }, () => tags) };
   }
 
   /** Sets one tag of an agent. */
-  async set(caller: Caller, input: z.input<typeof setTagInput>): Promise<{ tags: Tags }> {
+  async set(
+    caller: Caller,
+    input: z.input<typeof setTagInput>,
+    options?: ChangeOptions,
+  ): Promise<{ tags: Tags }> {
     const { node_id, key, value } = await this.#begin(caller, "tags.set", () =>
       parseInput(setTagInput, input),
     );
-    return { tags: await this.#change(caller, node_id, (tags) => ({ ...tags, [key]: value })) };
+    return { tags: await this.#change({ caller, node_id, options }, (tags) => ({ ...tags, [key]: value })) };
   }
 
   /**
@@ -50,11 +66,15 @@ export class TagVerbs {
    *
    * @throws {OrchestratorError} `NOT_FOUND` where it has no such tag.
    */
-  async remove(caller: Caller, input: z.input<typeof removeTagInput>): Promise<void> {
+  async remove(
+    caller: Caller,
+    input: z.input<typeof removeTagInput>,
+    options?: ChangeOptions,
+  ): Promise<void> {
     const { node_id, key } = await this.#begin(caller, "tags.remove", () =>
       parseInput(removeTagInput, input),
     );
-    await this.#change(caller, node_id, (tags) => {
+    await this.#change({ caller, node_id, options }, (tags) => {
       if (!Object.hasOwn(tags, key))
         throw new OrchestratorError("NOT_FOUND", { message: `The agent has no tag ${key}.` });
       return Object.fromEntries(Object.entries(tags).filter(([name]) => name !== key));
@@ -67,9 +87,10 @@ export class TagVerbs {
   }
 
   /** Changes the tags, again where somebody else changed the agent at the same time. */
-  async #change(caller: Caller, nodeId: string, change: (tags: Tags) => Tags): Promise<Tags> {
+  async #change({ caller, node_id, options }: TagChange, change: (tags: Tags) => Tags): Promise<Tags> {
     return retryOnConflict(async () => {
-      const before = await this.#registry.read(nodeId);
+      const before = await this.#registry.read(node_id);
+      requireVersion(before, options);
       const tags = parseInput(tagsSchema, change({ ...before.value.tags }));
       await this.#registry.write(caller, {
         before,

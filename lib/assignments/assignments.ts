@@ -2,6 +2,7 @@ import type { z } from "zod";
 import { toSubject, type Caller } from "../access/caller.ts";
 import type { Agents } from "../agents/agents.ts";
 import type { Context, EventInput } from "../context.ts";
+import { requireVersion, withVersion, type ChangeOptions } from "../document-version.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import type { EventType } from "../events.ts";
 import type { Page } from "../internal/common-schemas.ts";
@@ -10,13 +11,15 @@ import { eachDocument } from "../internal/each-document.ts";
 import type { JsonObject } from "../internal/json.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
+import { toTimestamp } from "../clock.ts";
 import type { Modules } from "../modules/modules.ts";
 import { matchesSelector } from "../selectors/match.ts";
-import { parseSelector } from "../selectors/parse.ts";
 import { printSelector } from "../selectors/print.ts";
-import type { Selector, SelectorTarget } from "../selectors/selector.ts";
-import type { StoredDocument } from "../storage/storage.ts";
+import { SelectorCache } from "../selectors/selector-cache.ts";
+import type { SelectorTarget } from "../selectors/selector.ts";
+import type { StoredDocument, Write } from "../storage/storage.ts";
 import type { AssignmentDocument } from "./documents.ts";
+import { DueAssignments } from "./due-assignments.ts";
 import {
   assignmentNameInput,
   createAssignmentInput,
@@ -26,21 +29,24 @@ import {
   type AssignmentDetail,
 } from "./schemas.ts";
 
-/** How many parsed selectors are kept in memory. */
-const keptInMemory = 1000;
+/** Tells which assignments match an agent, by name, of those that there were when it was made. */
+export type AssignmentMatcher = (target: SelectorTarget) => Readonly<AssignmentDocument>[];
 
 /** Named bindings of modules to the agents that a selector matches. Applying one is a verb of rollouts. */
 export class Assignments {
+  /** When those with a schedule are due. */
+  readonly due: DueAssignments;
   readonly #context: Context;
   readonly #agents: Agents;
   readonly #modules: Modules;
-  readonly #selectors = new Map<string, Selector>();
+  readonly #selectors = new SelectorCache();
 
   constructor(context: Context, agents: Agents, modules: Modules) {
     this.#context = context;
     this.#agents = agents;
     this.#modules = modules;
-    context.references.register("module", (name) => this.#usersOf(name));
+    this.due = new DueAssignments(context);
+    context.references.register("module", (names) => this.#usersOf(new Set(names)));
   }
 
   /** Lists assignments by name. */
@@ -52,7 +58,7 @@ export class Assignments {
       ...(cursor !== undefined && { after: String(decodeCursor("assignments", {}, cursor)) }),
     });
     return {
-      items: page.items.map((item) => this.#toAssignment(item.value)),
+      items: await Promise.all(page.items.map((item) => this.#toAssignment(item.value))),
       next_cursor: page.next === null ? null : encodeCursor("assignments", {}, page.next),
     };
   }
@@ -64,76 +70,105 @@ export class Assignments {
    */
   async get(caller: Caller, input: z.input<typeof assignmentNameInput>): Promise<AssignmentDetail> {
     await this.#context.authorize(caller, "assignments.get");
-    const { value } = await this.read(parseInput(assignmentNameInput, input).name);
-    const matched = this.#agents.matching(this.#selector(value.selector));
+    const { value, revision } = await this.read(parseInput(assignmentNameInput, input).name);
+    const matched = this.matchedAgents(value);
     const matchedAgents = await Promise.all(
       matched.map(async (nodeId) => ({ node_id: nodeId, name: await this.#agents.nameOf(nodeId) })),
     );
-    return { ...this.#toAssignment(value), matched_agents: matchedAgents };
+    return withVersion({ ...(await this.#toAssignment(value)), matched_agents: matchedAgents }, revision);
   }
 
   /**
    * Creates an assignment. Nothing is applied by it.
    *
    * @throws {OrchestratorError} `SELECTOR_INVALID`; `NOT_FOUND` for an unknown module; `RESOURCE_CONFLICT` where two of
-   * its modules contradict each other; `ALREADY_EXISTS`.
+   * its modules contradict each other; `VALIDATION_FAILED`, also for a schedule that never comes; `ALREADY_EXISTS`.
    */
   async create(caller: Caller, input: z.input<typeof createAssignmentInput>): Promise<Assignment> {
     await this.#context.authorize(caller, "assignments.create");
-    const { description, ...fields } = parseInput(createAssignmentInput, input);
+    const { description, rollout, schedule, enforce, ...fields } = parseInput(createAssignmentInput, input);
     const document: AssignmentDocument = {
       ...fields,
       ...(description !== undefined && { description }),
-      selector: printSelector(parseSelector(fields.selector)),
+      ...(rollout && { rollout }),
+      ...(schedule && { schedule }),
+      ...(enforce !== undefined && { enforce }),
+      selector: printSelector(this.#selectors.parse(fields.selector)),
       created_at: this.#context.timestamp(),
       created_by: toSubject(caller).name,
     };
-    await this.#modules.requireCompatible(document.modules);
-    await this.#write(caller, document, 0).catch((error: unknown) => {
-      if (!isOrchestratorError(error, "REVISION_CONFLICT")) throw error;
+    await retryOnConflict(() => this.#create(caller, document));
+    return this.#toAssignment(document);
+  }
+
+  async #create(caller: Caller, document: AssignmentDocument): Promise<void> {
+    try {
+      await this.#write(caller, null, document);
+    } catch (error) {
+      // Else it was a module that changed meanwhile.
+      if (!isOrchestratorError(error, "REVISION_CONFLICT") || error.details["collection"] !== "assignments")
+        throw error;
       throw new OrchestratorError("ALREADY_EXISTS", {
         message: `An assignment ${document.name} exists.`,
         cause: error,
       });
-    });
-    return this.#toAssignment(document);
+    }
   }
 
   /**
-   * Changes an assignment; what is absent stays. Nothing is applied by it.
+   * Changes an assignment; what is absent stays, and `null` takes a strategy or a schedule away. Nothing is applied by it.
    *
-   * @throws {OrchestratorError} As {@link create}, and `NOT_FOUND` for the assignment itself.
+   * @throws {OrchestratorError} As {@link create}, `NOT_FOUND` for the assignment itself, and `PRECONDITION_FAILED`.
    */
-  async update(caller: Caller, input: z.input<typeof updateAssignmentInput>): Promise<Assignment> {
+  async update(
+    caller: Caller,
+    input: z.input<typeof updateAssignmentInput>,
+    options?: ChangeOptions,
+  ): Promise<Assignment> {
     await this.#context.authorize(caller, "assignments.update");
-    const { name, description, selector, modules } = parseInput(updateAssignmentInput, input);
+    const parsed = parseInput(updateAssignmentInput, input);
+    const { name, description, selector, modules, rollout, schedule, enforce } = parsed;
     const changes = {
       ...(description !== undefined && { description }),
-      ...(selector !== undefined && { selector: printSelector(parseSelector(selector)) }),
+      ...(selector !== undefined && { selector: printSelector(this.#selectors.parse(selector)) }),
       ...(modules !== undefined && { modules }),
+      ...(rollout && { rollout }),
+      ...(schedule && { schedule }),
+      ...(enforce !== undefined && { enforce }),
     };
     return retryOnConflict(async () => {
       const stored = await this.read(name);
+      requireVersion(stored, options);
       const document: AssignmentDocument = { ...stored.value, ...changes };
+      if (rollout === null) delete document.rollout;
+      if (schedule === null) delete document.schedule;
       await this.#modules.requireCompatible(document.modules);
-      await this.#write(caller, document, stored.revision);
-      return this.#toAssignment(document);
+      await this.#write(caller, stored, document);
+      return withVersion(await this.#toAssignment(document), stored.revision + 1);
     });
   }
 
   /**
    * Removes an assignment. Machines keep what it applied until their next apply, whose plan shows the removals.
    *
-   * @throws {OrchestratorError} `NOT_FOUND`.
+   * @throws {OrchestratorError} `NOT_FOUND`; `PRECONDITION_FAILED`.
    */
-  async remove(caller: Caller, input: z.input<typeof assignmentNameInput>): Promise<void> {
+  async remove(
+    caller: Caller,
+    input: z.input<typeof assignmentNameInput>,
+    options?: ChangeOptions,
+  ): Promise<void> {
     await this.#context.authorize(caller, "assignments.remove");
     const { name } = parseInput(assignmentNameInput, input);
     await retryOnConflict(async () => {
       const stored = await this.read(name);
+      requireVersion(stored, options);
       await this.#context.commit(
         caller,
-        [{ kind: "delete", collection: "assignments", key: name, expected: stored.revision }],
+        [
+          { kind: "delete", collection: "assignments", key: name, expected: stored.revision },
+          ...(await this.due.change(stored.value, null)),
+        ],
         this.#event("assignment.removed", stored.value),
       );
     });
@@ -148,22 +183,31 @@ export class Assignments {
 
   /** The approved agents that an assignment matches now, by node_id. */
   matchedAgents(assignment: Readonly<AssignmentDocument>): string[] {
-    return this.#agents.matching(this.#selector(assignment.selector));
+    return this.#agents.matching(this.#selectors.parse(assignment.selector));
   }
 
-  /** The assignments that match an agent, by name. Costs a look at each assignment, never at other agents. */
-  async matching(target: SelectorTarget): Promise<Readonly<AssignmentDocument>[]> {
-    const matching: Readonly<AssignmentDocument>[] = [];
-    for await (const assignment of this.#all()) {
-      if (matchesSelector(this.#selector(assignment.selector), target)) matching.push(assignment);
-    }
-    return matching;
+  /** The modules of an assignment in their present revisions. */
+  async revisionsOf({
+    modules,
+  }: Readonly<AssignmentDocument>): Promise<{ name: string; revision: number }[]> {
+    const resolved = await Promise.all([...new Set(modules)].map((name) => this.#modules.resolve(name)));
+    return resolved.map(({ name, revision }) => ({ name, revision }));
   }
 
-  async #usersOf(module: string): Promise<string[]> {
-    const users: string[] = [];
+  /** Reads every assignment once, to ask for one agent after another; see {@link AssignmentMatcher}. */
+  async matcher(): Promise<AssignmentMatcher> {
+    const all: Readonly<AssignmentDocument>[] = [];
+    for await (const assignment of this.#all()) all.push(assignment);
+    const selectors = all.map(({ selector }) => this.#selectors.parse(selector));
+    return (target) => all.filter((_, at) => matchesSelector(selectors[at]!, target));
+  }
+
+  async #usersOf(wanted: ReadonlySet<string>): Promise<Map<string, string[]>> {
+    const users = new Map<string, string[]>();
     for await (const { name, modules } of this.#all()) {
-      if (modules.includes(module)) users.push(name);
+      for (const module of new Set(modules)) {
+        if (wanted.has(module)) users.set(module, [...(users.get(module) ?? []), name]);
+      }
     }
     return users;
   }
@@ -173,13 +217,27 @@ export class Assignments {
       yield value;
   }
 
-  #write(caller: Caller, document: AssignmentDocument, expected: number): Promise<unknown> {
-    const value = { ...document } as unknown as JsonObject;
-    return this.#context.commit(
-      caller,
-      [{ kind: "put", collection: "assignments", key: document.name, value, expected }],
-      this.#event(expected === 0 ? "assignment.created" : "assignment.updated", document),
-    );
+  async #write(
+    caller: Caller,
+    before: StoredDocument<AssignmentDocument> | null,
+    document: AssignmentDocument,
+  ): Promise<void> {
+    await this.#modules.requireCompatible(document.modules);
+    const added = document.modules.filter((module) => !before?.value.modules.includes(module));
+    const put: Write = {
+      kind: "put",
+      collection: "assignments",
+      key: document.name,
+      value: { ...document } as unknown as JsonObject,
+      expected: before?.revision ?? 0,
+    };
+    const also = await Promise.all([
+      this.#modules.hold(added),
+      this.due.change(before?.value ?? null, document),
+    ]);
+    const event = this.#event(before ? "assignment.updated" : "assignment.created", document);
+    await this.#context.commit(caller, [put, ...also.flat()], event);
+    this.due.changed();
   }
 
   #event(type: EventType, { name, selector, modules }: Readonly<AssignmentDocument>): EventInput {
@@ -191,16 +249,14 @@ export class Assignments {
     };
   }
 
-  #selector(text: string): Selector {
-    const known = this.#selectors.get(text);
-    if (known) return known;
-    if (this.#selectors.size >= keptInMemory) this.#selectors.clear();
-    const selector = parseSelector(text);
-    this.#selectors.set(text, selector);
-    return selector;
-  }
-
-  #toAssignment(document: Readonly<AssignmentDocument>): Assignment {
-    return { ...document, modules: [...document.modules], matches: this.matchedAgents(document).length };
+  async #toAssignment(document: Readonly<AssignmentDocument>): Promise<Assignment> {
+    const next = await this.due.nextOf(document.name);
+    return {
+      ...document,
+      modules: [...document.modules],
+      enforce: document.enforce ?? false,
+      ...(next !== null && { next_run_at: toTimestamp(next) }),
+      matches: this.matchedAgents(document).length,
+    };
   }
 }

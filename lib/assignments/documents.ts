@@ -1,4 +1,6 @@
+import type { Schedule } from "../schedules/cron.ts";
 import type { CollectionDefinition } from "../storage/storage.ts";
+import type { RolloutStrategy } from "./schemas.ts";
 
 /** An assignment as stored, under its name. */
 export interface AssignmentDocument {
@@ -7,11 +9,25 @@ export interface AssignmentDocument {
   /** As the grammar prints it. */
   selector: string;
   modules: string[];
+  rollout?: RolloutStrategy;
+  schedule?: Schedule;
+  /** Absent = false. */
+  enforce?: boolean;
   created_at: string;
   created_by: string;
+}
+
+/** When an assignment is due, under its name: apart from it, so that a run is no change of the assignment. */
+export interface DueDocument {
+  name: string;
+  /** Milliseconds since 1970. */
+  next_run_at: number;
+  /** The due time that was last carried out or passed over. */
+  last_run_at?: number;
 }
 
 /** What the assignments feature keeps. */
 export const assignmentCollections = {
   assignments: { indexes: {} },
+  assignment_schedules: { indexes: { by_due: ["next_run_at"] } },
 } as const satisfies Record<string, CollectionDefinition>;

@@ -3,6 +3,7 @@ import { systemCaller, type Caller } from "../access/caller.ts";
 import type { Context } from "../context.ts";
 import { auditLog } from "../context.ts";
 import { fromHex, toHex, toUtf8 } from "../crypto/encoding.ts";
+import { requireVersion, withVersion, type ChangeOptions } from "../document-version.ts";
 import { OrchestratorError } from "../errors.ts";
 import { eventTable, type OrchestratorEvent } from "../events.ts";
 import { canonicalJson } from "../internal/canonical-json.ts";
@@ -10,6 +11,8 @@ import type { Page } from "../internal/common-schemas.ts";
 import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
 import type { JsonObject } from "../internal/json.ts";
 import { parseInput } from "../internal/parse-input.ts";
+import { keepRounds } from "../rounds.ts";
+import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { LogEntry, LogPage, StoredDocument } from "../storage/storage.ts";
 import {
   listAuditInput,
@@ -72,25 +75,34 @@ export class Audit {
   /** Reads for how long events are kept. */
   async getRetention(caller: Caller): Promise<AuditRetention> {
     await this.#context.authorize(caller, "audit.getRetention");
-    return { retention_days: await this.#retentionDays() };
+    const stored = await this.#retention();
+    return withVersion({ ...stored.value }, stored.revision);
   }
 
-  /** Sets for how long events are kept, in days; null keeps them for ever. */
-  async setRetention(caller: Caller, input: z.input<typeof setRetentionInput>): Promise<AuditRetention> {
+  /**
+   * Sets for how long events are kept, in days; null keeps them for ever.
+   *
+   * @throws {OrchestratorError} `PRECONDITION_FAILED`.
+   */
+  async setRetention(
+    caller: Caller,
+    input: z.input<typeof setRetentionInput>,
+    options?: ChangeOptions,
+  ): Promise<AuditRetention> {
     await this.#context.authorize(caller, "audit.setRetention");
     const { retention_days } = parseInput(setRetentionInput, input);
-    const before = await this.#retentionDays();
-    await this.#context.commit(
-      caller,
-      [{ kind: "put", collection: "settings", key: "audit_retention", value: { retention_days } }],
-      {
+    return retryOnConflict(async () => {
+      const { value, revision } = await this.#retention();
+      requireVersion({ revision }, options);
+      const put = { kind: "put", collection: "settings", key: "audit_retention" } as const;
+      await this.#context.commit(caller, [{ ...put, value: { retention_days }, expected: revision }], {
         type: "audit.retentionChanged",
         target: { type: "audit", id: "retention", name: "audit retention" },
         summary: `Audit events are now kept for ${retention_days === null ? "ever" : `${retention_days} days`}`,
-        metadata: { before, after: retention_days },
-      },
-    );
-    return { retention_days };
+        metadata: { before: value.retention_days, after: retention_days },
+      });
+      return withVersion({ retention_days }, revision + 1);
+    });
   }
 
   /** Recomputes the whole chain and names the first event that does not fit. Costs a read of every event. */
@@ -132,28 +144,26 @@ export class Audit {
 
   /** Removes, now and every hour, what is older than the retention. The function returned ends it. */
   keepRetention(): () => Promise<void> {
-    let running: Promise<void> = Promise.resolve();
-    let timer = this.#context.clock.setTimer(0, tick);
-    const run = async (): Promise<void> => {
-      const days = await this.#retentionDays();
-      if (days !== null) await this.#prune(systemCaller, this.#context.clock.now() - days * dayMs);
-    };
-    const context = this.#context;
-    function tick(): void {
-      running = run().catch((error: unknown) =>
-        context.logger.error("Old audit events were not removed.", { error }),
-      );
-      timer = context.clock.setTimer(pruneEveryMs, tick);
-    }
-    return () => {
-      timer.cancel();
-      return running;
-    };
+    const { clock, logger } = this.#context;
+    return keepRounds({
+      clock,
+      everyMs: pruneEveryMs,
+      pauseMs: 0,
+      round: () => this.#pruneOld(),
+      failed: (error) => logger.error("Old audit events were not removed.", { error }),
+    });
   }
 
-  async #retentionDays(): Promise<number | null> {
+  async *#pruneOld(): AsyncGenerator<void> {
+    const { retention_days: days } = (await this.#retention()).value;
+    const now = await this.#context.retentionClock.now();
+    if (days !== null) yield void (await this.#prune(systemCaller, now - days * dayMs));
+  }
+
+  /** Version 0 where nobody has set it yet. */
+  async #retention(): Promise<Pick<StoredDocument<AuditRetention>, "value" | "revision">> {
     const stored = await this.#context.storage.get<AuditRetention>("settings", "audit_retention");
-    return stored ? stored.value.retention_days : defaultRetentionDays;
+    return stored ?? { value: { retention_days: defaultRetentionDays }, revision: 0 };
   }
 
   /** The anchor (sequence and hash of the last event removed) and the event are on disk before anything is removed. */

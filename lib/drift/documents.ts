@@ -14,9 +14,27 @@ export interface DriftDocument {
   counts: Counts;
 }
 
+/** How often what drifted was applied again since the machine was last found in sync. */
+export interface Enforcement {
+  /** The baseline it was about, by the hash of its resources. */
+  snapshot: string;
+  times: number;
+  /** Milliseconds since 1970. */
+  last_at: number;
+  /** Whether it was given up, and told. */
+  stopped?: boolean;
+}
+
+/** Whether a machine is known to have drifted, under its node_id: so that it is told once, not each time. */
+export interface DriftStateDocument {
+  drifted: boolean;
+  /** The newest check that was made by itself. */
+  scheduled_id?: string;
+  enforcement?: Enforcement;
+}
+
 /** What the drift feature keeps. */
 export const driftCollections = {
   drift_records: { indexes: { by_node: ["node_id"] } },
-  /** Whether a machine is known to have drifted, under its node_id: so that it is told once, not each time. */
   drift_states: { indexes: {} },
 } as const satisfies Record<string, CollectionDefinition>;

@@ -1,26 +1,27 @@
 import type { z } from "zod";
-import type { Caller } from "../access/caller.ts";
+import { systemCaller, type Caller } from "../access/caller.ts";
 import type { Agents } from "../agents/agents.ts";
 import { agentIdInput } from "../agents/schemas.ts";
+import type { Assignments } from "../assignments/assignments.ts";
+import { BackgroundWork } from "../background-work.ts";
 import type { Context, EventInput } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { Page } from "../internal/common-schemas.ts";
 import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
-import type { JsonObject } from "../internal/json.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import type { OperationDocument } from "../operations/documents.ts";
-import type { OperationChange } from "../operations/operation-store.ts";
 import type { Operations } from "../operations/operations.ts";
 import { countOutcomes } from "../state/result.ts";
-import type { Write } from "../storage/storage.ts";
+import { concludeCheck, toRecordPut } from "./conclusion.ts";
 import type { DriftDocument } from "./documents.ts";
+import { DriftEnforcement } from "./enforcement.ts";
+import { ScheduledChecks } from "./scheduled-checks.ts";
 import {
   checkDriftInput,
   driftIdInput,
   listDriftInput,
   type DriftDetail,
   type DriftRecord,
-  type DriftStatus,
 } from "./schemas.ts";
 
 /** Whether machines are still as their last successful apply left them. */
@@ -28,15 +29,35 @@ export class Drift {
   readonly #context: Context;
   readonly #agents: Agents;
   readonly #operations: Operations;
+  readonly #enforcement: DriftEnforcement;
+  readonly #work: BackgroundWork;
+  readonly #scheduled: ScheduledChecks;
 
-  constructor(context: Context, features: { agents: Agents; operations: Operations }) {
+  constructor(
+    context: Context,
+    features: { agents: Agents; assignments: Assignments; operations: Operations },
+  ) {
     this.#context = context;
     this.#agents = features.agents;
     this.#operations = features.operations;
-    features.operations.onEnd("check", (operation) => this.#conclude(operation));
+    this.#enforcement = new DriftEnforcement(context, features);
+    this.#work = new BackgroundWork(context);
+    this.#scheduled = new ScheduledChecks(context, {
+      operations: features.operations,
+      work: this.#work,
+      begin: (nodeId) => this.#begin(systemCaller, nodeId, "scheduled"),
+    });
+    features.operations.onEnd("check", async (operation) =>
+      concludeCheck(context, operation, await features.operations.stateOf(operation.node_id)),
+    );
+    features.operations.store.watch((operation) => this.#note(operation));
+    features.operations.retention.onExpiry("check", {
+      isNeeded: (operation) => this.#isNewest(operation),
+      writes: ({ operation_id }) => [{ kind: "delete", collection: "drift_records", key: operation_id }],
+    });
     features.agents.watch({
-      available: () => {},
-      dismissed: () => {},
+      available: (nodeId) => this.#scheduled.add(nodeId),
+      dismissed: (nodeId) => this.#scheduled.remove(nodeId),
       forget: (nodeId) => [{ kind: "delete", collection: "drift_states", key: nodeId }],
     });
   }
@@ -50,30 +71,9 @@ export class Drift {
   async check(caller: Caller, input: z.input<typeof checkDriftInput>): Promise<DriftDetail> {
     await this.#context.authorize(caller, "drift.check");
     const { node_id, wait_seconds } = parseInput(checkDriftInput, input);
-    const agent = await this.#agents.requireApproved(node_id);
-    const baseline = (await this.#operations.stateOf(node_id))?.baseline;
-    if (!baseline) throw new OrchestratorError("NO_BASELINE");
-    if (!this.#context.transport.isConnected(node_id)) throw new OrchestratorError("AGENT_OFFLINE");
-    const name = agent.name ?? agent.hostname;
-    const { operation_id } = await this.#operations.request(caller, {
-      kind: "check",
-      nodeId: node_id,
-      agentName: name,
-      desired: { modules: [], resources: await this.#operations.snapshot(baseline.snapshot) },
-      change: (driftId) => ({
-        writes: [this.#toPut(this.#newRecord(driftId, node_id, baseline.operation_id))],
-        events: [
-          {
-            type: "drift.checkRequested",
-            target: { type: "drift", id: driftId, name },
-            summary: `A drift check of ${name} was requested`,
-            metadata: { node_id, baseline_operation_id: baseline.operation_id },
-          },
-        ],
-      }),
-    });
-    await this.#operations.wait(operation_id, wait_seconds);
-    return this.#detail(operation_id);
+    const driftId = await this.#begin(caller, node_id, "manual");
+    await this.#operations.wait(driftId, wait_seconds);
+    return this.#detail(driftId);
   }
 
   /** Lists the checks of one agent, newest first. */
@@ -101,16 +101,10 @@ export class Drift {
   async latest(caller: Caller, input: z.input<typeof agentIdInput>): Promise<DriftDetail> {
     await this.#context.authorize(caller, "drift.latest");
     const { node_id } = parseInput(agentIdInput, input);
-    const page = await this.#context.storage.list<DriftDocument>("drift_records", {
-      index: "by_node",
-      equals: [node_id],
-      order: "desc",
-      limit: 20,
-    });
-    const latest = page.items.find((item) => item.value.status !== "running");
-    if (!latest)
+    const newest = await this.#newestOf(node_id);
+    if (newest === null)
       throw new OrchestratorError("NOT_FOUND", { message: "This agent was never checked for drift." });
-    return this.#detail(latest.key);
+    return this.#detail(newest);
   }
 
   /**
@@ -123,6 +117,22 @@ export class Drift {
     return this.#detail(parseInput(driftIdInput, input).drift_id);
   }
 
+  /** The newest check of an agent that has ended. */
+  async #newestOf(nodeId: string): Promise<string | null> {
+    const page = await this.#context.storage.list<DriftDocument>("drift_records", {
+      index: "by_node",
+      equals: [nodeId],
+      order: "desc",
+      limit: 20,
+    });
+    return page.items.find((item) => item.value.status !== "running")?.key ?? null;
+  }
+
+  /** The newest check of an agent stays, however old it is. */
+  async #isNewest({ operation_id, node_id }: Readonly<OperationDocument>): Promise<boolean> {
+    return (await this.#agents.isKnown(node_id)) && (await this.#newestOf(node_id)) === operation_id;
+  }
+
   async #detail(driftId: string): Promise<DriftDetail> {
     const record = await this.#context.storage.get<DriftDocument>("drift_records", driftId);
     if (!record)
@@ -130,61 +140,55 @@ export class Drift {
     return { ...record.value, resources: (await this.#operations.resultsOf(driftId)).results };
   }
 
-  /** What a check that has ended means: its record, and whether the machine left its baseline or came back to it. */
-  async #conclude(operation: Readonly<OperationDocument>): Promise<OperationChange> {
-    const { operation_id, node_id, agent_name, counts } = operation;
-    const stored = await this.#context.storage.get<DriftDocument>("drift_records", operation_id);
-    if (!stored) return {};
-    const status = toDriftStatus(operation);
-    const record: DriftDocument = {
-      ...stored.value,
-      status,
-      counts,
-      checked_at: this.#context.timestamp(),
-      duration_ms: operation.duration_ms ?? 0,
-    };
-    const writes = [this.#toPut(record)];
-    if (status !== "in_sync" && status !== "drifted") return { writes };
-    const before = await this.#context.storage.get<{ drifted: boolean }>("drift_states", node_id);
-    const wasDrifted = before?.value.drifted ?? false;
-    const isDrifted = status === "drifted";
-    if (wasDrifted === isDrifted) return { writes };
-    const event: EventInput = {
-      type: isDrifted ? "drift.detected" : "drift.resolved",
-      target: { type: "agent", id: node_id, name: agent_name },
-      summary: isDrifted
-        ? `${agent_name} has drifted in ${counts.would_change} of ${counts.total} resources`
-        : `${agent_name} is as it was applied again`,
-      metadata: { drift_id: operation_id, counts: { ...counts } },
-    };
-    const value = { drifted: isDrifted };
-    return {
-      writes: [...writes, { kind: "put", collection: "drift_states", key: node_id, value }],
-      events: [event],
-    };
+  /** Lets no check begin any more, and waits for what is being written. */
+  stop(): Promise<void> {
+    return this.#work.stop();
   }
 
-  #newRecord(driftId: string, nodeId: string, baselineOperationId: string): DriftDocument {
+  async #begin(caller: Caller, nodeId: string, trigger: DriftDocument["trigger"]): Promise<string> {
+    const agent = await this.#agents.requireApproved(nodeId);
+    const baseline = (await this.#operations.stateOf(nodeId))?.baseline;
+    if (!baseline) throw new OrchestratorError("NO_BASELINE");
+    if (!this.#context.transport.isConnected(nodeId)) throw new OrchestratorError("AGENT_OFFLINE");
+    const name = agent.name ?? agent.hostname;
+    const record = { node_id: nodeId, baseline_operation_id: baseline.operation_id };
+    const requestedEvent = (id: string): EventInput => ({
+      type: "drift.checkRequested",
+      target: { type: "drift", id, name },
+      summary: `A drift check of ${name} was requested`,
+      metadata: record,
+    });
+    const { operation_id } = await this.#operations.request(caller, {
+      kind: "check",
+      nodeId,
+      agentName: name,
+      desired: { modules: [], resources: await this.#operations.snapshot(baseline.snapshot) },
+      change: ([driftId = ""]) => ({
+        writes: [toRecordPut({ ...record, ...this.#newRecord(driftId, trigger) })],
+        // Nobody asked for a scheduled one; what it finds is told where it is news.
+        events: trigger === "manual" ? [requestedEvent(driftId)] : [],
+      }),
+    });
+    return operation_id;
+  }
+
+  #note(operation: Readonly<OperationDocument>): void {
+    if (operation.kind !== "check" || operation.status === "queued" || operation.status === "running") return;
+    this.#scheduled.ended(operation);
+    this.#work.do(() => this.#enforcement.consider(operation));
+  }
+
+  #newRecord(
+    driftId: string,
+    trigger: DriftDocument["trigger"],
+  ): Omit<DriftDocument, "node_id" | "baseline_operation_id"> {
     return {
       drift_id: driftId,
-      node_id: nodeId,
       status: "running",
-      baseline_operation_id: baselineOperationId,
-      trigger: "manual",
+      trigger,
       checked_at: this.#context.timestamp(),
       duration_ms: 0,
       counts: countOutcomes([]),
     };
   }
-
-  #toPut(record: DriftDocument): Write {
-    const value = { ...record } as unknown as JsonObject;
-    return { kind: "put", collection: "drift_records", key: record.drift_id, value };
-  }
-}
-
-function toDriftStatus({ status, counts }: Readonly<OperationDocument>): DriftStatus {
-  if (status === "cancelled") return "cancelled";
-  if (status !== "succeeded") return "failed";
-  return counts.would_change > 0 ? "drifted" : "in_sync";
 }

@@ -17,7 +17,7 @@ export const moduleCollections = {
   /** The newest revision of each, under its name. */
   modules: { indexes: {} },
   /** Every revision, under `name@revision`. */
-  module_revisions: { indexes: { by_name: ["name", "revision"] } },
+  module_revisions: { indexes: { by_name: ["name", "revision"], by_content: ["content_hash"] } },
 } as const satisfies Record<string, CollectionDefinition>;
 
 export function revisionKey(name: string, revision: number): string {

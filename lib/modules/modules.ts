@@ -2,12 +2,14 @@ import type { z } from "zod";
 import { toSubject, type Caller } from "../access/caller.ts";
 import type { Context } from "../context.ts";
 import { toUtf8 } from "../crypto/encoding.ts";
+import { requireVersion, withVersion, type ChangeOptions } from "../document-version.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import type { Page } from "../internal/common-schemas.ts";
-import { readContent, saveContent } from "../internal/content-blob.ts";
 import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
+import { eachDocument } from "../internal/each-document.ts";
 import type { JsonObject } from "../internal/json.ts";
 import { parseInput } from "../internal/parse-input.ts";
+import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import { revisionKey, type ModuleDocument } from "./documents.ts";
 import { parseModule, type ParsedModule } from "./module-document.ts";
@@ -40,6 +42,10 @@ export class Modules {
 
   constructor(context: Context) {
     this.#context = context;
+    context.contents.onReference("module", async (hash) => {
+      const query = { index: "by_content", equals: [hash], limit: 1 };
+      return (await context.storage.list("module_revisions", query)).items.length > 0;
+    });
   }
 
   /** Lists modules by name, each in its newest revision. */
@@ -51,7 +57,7 @@ export class Modules {
       ...(cursor !== undefined && { after: String(decodeCursor("modules", {}, cursor)) }),
     });
     return {
-      items: await Promise.all(page.items.map((item) => this.#toModule(item.value))),
+      items: await this.#toModules(page.items.map((item) => item.value)),
       next_cursor: page.next === null ? null : encodeCursor("modules", {}, page.next),
     };
   }
@@ -66,14 +72,15 @@ export class Modules {
     const { name, revision } = parseInput(getModuleInput, input);
     const document = await this.#read(name, revision);
     const content = new TextDecoder().decode(
-      await readContent(this.#context, "module", document.content_hash),
+      await this.#context.contents.read("module", document.content_hash),
     );
     const resources = resolveResources(name, this.#parse(document.content_hash, content));
-    return {
+    const detail = {
       ...(await this.#toModule(document)),
       content,
       resources: resources.map(({ resource_id, type, identity }) => ({ id: resource_id, type, identity })),
     };
+    return withVersion(detail, document.revision);
   }
 
   /**
@@ -92,7 +99,7 @@ export class Modules {
       });
     }
     const bytes = toUtf8(content);
-    const hash = await saveContent(this.#context, "module", bytes);
+    const hash = await this.#context.contents.save("module", bytes);
     for (;;) {
       const newest = await this.#context.storage.get<ModuleDocument>("modules", parsed.name);
       if (newest?.value.content_hash === hash)
@@ -106,14 +113,24 @@ export class Modules {
   /**
    * Removes a module with all its revisions. What it applied stays on the machines until their next apply.
    *
-   * @throws {OrchestratorError} `NOT_FOUND`; `IN_USE` with `details.used_by`.
+   * @throws {OrchestratorError} `NOT_FOUND`; `IN_USE` with `details.used_by`; `PRECONDITION_FAILED`.
    */
-  async remove(caller: Caller, input: z.input<typeof moduleNameInput>): Promise<void> {
+  async remove(
+    caller: Caller,
+    input: z.input<typeof moduleNameInput>,
+    options?: ChangeOptions,
+  ): Promise<void> {
     await this.#context.authorize(caller, "modules.remove");
     const { name } = parseInput(moduleNameInput, input);
+    await retryOnConflict(() => this.#remove(caller, name, options));
+  }
+
+  /** Who begins to use the module meanwhile has changed its document, and it is looked at again. */
+  async #remove(caller: Caller, name: string, options: ChangeOptions | undefined): Promise<void> {
     const module = await this.#context.storage.get<ModuleDocument>("modules", name);
     if (!module) throw notFound(name);
-    const usedBy = await this.#context.references.usersOf("module", name);
+    requireVersion(module.value, options);
+    const usedBy = (await this.#context.references.usersOf("module", [name])).get(name) ?? [];
     if (usedBy.length > 0) {
       throw new OrchestratorError("IN_USE", {
         message: `Module ${name} is used by ${usedBy.join(", ")}.`,
@@ -121,8 +138,11 @@ export class Modules {
       });
     }
     const writes: Write[] = [{ kind: "delete", collection: "modules", key: name, expected: module.revision }];
-    for (let revision = 1; revision <= module.value.revision; revision += 1) {
-      writes.push({ kind: "delete", collection: "module_revisions", key: revisionKey(name, revision) });
+    const revisions = { index: "by_name", equals: [name] };
+    const { storage, contents } = this.#context;
+    for await (const { key, value } of eachDocument<ModuleDocument>(storage, "module_revisions", revisions)) {
+      writes.push({ kind: "delete", collection: "module_revisions", key });
+      writes.push(contents.loosen("module", value.content_hash));
     }
     await this.#context.commit(caller, writes, {
       type: "module.removed",
@@ -132,16 +152,28 @@ export class Modules {
   }
 
   /**
-   * Reads modules in their newest revision, for an operation.
+   * Reads a module for an operation, in its newest revision or that which is given.
+   *
+   * @throws {OrchestratorError} `NOT_FOUND` naming it.
+   */
+  async resolve(name: string, wanted?: number): Promise<ModuleRevision> {
+    const { revision, content_hash } = await this.#read(name, wanted);
+    return { name, revision, content_hash, content: await this.#load(content_hash) };
+  }
+
+  /**
+   * What a commit must write beside a reference to modules, so that none of them is removed in the same moment: the step
+   * fails with `REVISION_CONFLICT` where one was.
    *
    * @throws {OrchestratorError} `NOT_FOUND` naming the first that is missing.
    */
-  async resolve(names: readonly string[]): Promise<ModuleRevision[]> {
+  hold(names: readonly string[]): Promise<Write[]> {
     return Promise.all(
-      names.map(async (name) => {
-        const document = await this.#read(name);
-        const { revision, content_hash } = document;
-        return { name, revision, content_hash, content: await this.#load(content_hash) };
+      [...new Set(names)].map(async (name): Promise<Write> => {
+        const stored = await this.#context.storage.get<ModuleDocument>("modules", name);
+        if (!stored) throw notFound(name);
+        const value = { ...stored.value } as unknown as JsonObject;
+        return { kind: "put", collection: "modules", key: name, value, expected: stored.revision };
       }),
     );
   }
@@ -152,14 +184,14 @@ export class Modules {
    * @throws {OrchestratorError} `NOT_FOUND`; `RESOURCE_CONFLICT` naming both sides of each contradiction.
    */
   async requireCompatible(names: readonly string[]): Promise<void> {
-    const modules = await this.resolve([...new Set(names)]);
+    const modules = await Promise.all([...new Set(names)].map((name) => this.resolve(name)));
     requireAgreement(modules.flatMap(({ name, content }) => resolveResources(name, content)));
   }
 
   async #load(hash: string): Promise<ParsedModule> {
     const known = this.#parsed.get(hash);
     if (known) return known;
-    return this.#parse(hash, new TextDecoder().decode(await readContent(this.#context, "module", hash)));
+    return this.#parse(hash, new TextDecoder().decode(await this.#context.contents.read("module", hash)));
   }
 
   #parse(hash: string, content: string): ParsedModule {
@@ -229,7 +261,13 @@ export class Modules {
   }
 
   async #toModule(document: Readonly<ModuleDocument>): Promise<Module> {
-    return { ...document, used_by: await this.#context.references.usersOf("module", document.name) };
+    return (await this.#toModules([document]))[0]!;
+  }
+
+  async #toModules(documents: readonly Readonly<ModuleDocument>[]): Promise<Module[]> {
+    const names = documents.map(({ name }) => name);
+    const users = await this.#context.references.usersOf("module", names);
+    return documents.map((document) => ({ ...document, used_by: users.get(document.name) ?? [] }));
   }
 }
 

@@ -1,10 +1,10 @@
 import type { Agents } from "../agents/agents.ts";
-import type { Assignments } from "../assignments/assignments.ts";
+import type { AssignmentMatcher, Assignments } from "../assignments/assignments.ts";
 import { OrchestratorError } from "../errors.ts";
 import { requireAgreement, resolveResources } from "../modules/module-resources.ts";
 import type { ModuleRevision, Modules } from "../modules/modules.ts";
+import { SelectorCache } from "../selectors/selector-cache.ts";
 import { matchesSelector } from "../selectors/match.ts";
-import { parseSelector } from "../selectors/parse.ts";
 import type { SelectorTarget } from "../selectors/selector.ts";
 import type { ResolvedResource } from "../state/resource.ts";
 
@@ -12,6 +12,15 @@ import type { ResolvedResource } from "../state/resource.ts";
 export interface DesiredState {
   modules: { name: string; revision: number }[];
   resources: readonly ResolvedResource[];
+}
+
+/** Works out what one machine after another is to be. */
+export interface DesiredReader {
+  /**
+   * @param extraModules - Modules beside those that assignments bring.
+   * @throws {OrchestratorError} As {@link DesiredStates.of}.
+   */
+  of(nodeId: string, extraModules?: readonly string[]): Promise<DesiredState>;
 }
 
 /** How many resolved sets are kept in memory: agents with the same modules and conditions share one. */
@@ -24,6 +33,7 @@ export class DesiredStates {
   readonly #agents: Agents;
   readonly #assignments: Assignments;
   readonly #modules: Modules;
+  readonly #selectors = new SelectorCache();
   readonly #resolved = new Map<string, readonly ResolvedResource[]>();
 
   constructor(features: { agents: Agents; assignments: Assignments; modules: Modules }) {
@@ -36,12 +46,34 @@ export class DesiredStates {
    * @throws {OrchestratorError} `NOT_FOUND` for an unknown module; `AGENT_UNSUPPORTED` where a module does not support the
    * agent; `RESOURCE_CONFLICT` where two modules contradict each other.
    */
-  async of(nodeId: string, extraModules: readonly string[] = []): Promise<DesiredState> {
-    const target = await this.#agents.target(nodeId);
-    const assignments = await this.#assignments.matching(target);
-    const names = new Set([...assignments.flatMap((assignment) => assignment.modules), ...extraModules]);
-    const modules = await this.#modules.resolve([...names]);
-    for (const module of modules) requireSupport(module, target);
+  of(nodeId: string, extraModules: readonly string[] = []): Promise<DesiredState> {
+    return this.reader().of(nodeId, extraModules);
+  }
+
+  /** For many agents at once: what they have in common is read once, at the first of them, and stays as it is then. */
+  reader(revisions: ReadonlyMap<string, number> = new Map()): DesiredReader {
+    const modules = new Map<string, Promise<ModuleRevision>>();
+    const moduleNamed = (name: string): Promise<ModuleRevision> => {
+      const known = modules.get(name);
+      if (known) return known;
+      const read = this.#modules.resolve(name, revisions.get(name));
+      modules.set(name, read);
+      read.catch(() => modules.delete(name));
+      return read;
+    };
+    let matching: Promise<AssignmentMatcher> | null = null;
+    return {
+      of: async (nodeId, extraModules = []) => {
+        const target = await this.#agents.target(nodeId);
+        const assignments = (await (matching ??= this.#assignments.matcher()))(target);
+        const names = new Set([...assignments.flatMap((each) => each.modules), ...extraModules]);
+        return this.#of(target, await Promise.all([...names].map(moduleNamed)));
+      },
+    };
+  }
+
+  #of(target: SelectorTarget, modules: readonly ModuleRevision[]): DesiredState {
+    for (const module of modules) this.#requireSupport(module, target);
     return {
       modules: modules.map(({ name, revision }) => ({ name, revision })),
       resources: this.#resolve(modules, target),
@@ -52,7 +84,7 @@ export class DesiredStates {
     const skipped = modules.map(({ content }) =>
       content.resources.map((resource) => {
         const when = resource["when"];
-        return typeof when === "string" && !matchesSelector(parseSelector(when), target);
+        return typeof when === "string" && !matchesSelector(this.#selectors.parse(when), target);
       }),
     );
     const key = JSON.stringify([
@@ -69,15 +101,15 @@ export class DesiredStates {
     this.#resolved.set(key, resources);
     return resources;
   }
-}
 
-function requireSupport({ name, content }: ModuleRevision, target: SelectorTarget): void {
-  if (content.supports.length === 0) return;
-  if (content.supports.some((selector) => matchesSelector(parseSelector(selector), target))) return;
-  throw new OrchestratorError("AGENT_UNSUPPORTED", {
-    message: `Module ${name} supports only agents that match ${content.supports.join(" or ")}.`,
-    details: { module: name, supports: content.supports },
-  });
+  #requireSupport({ name, content }: ModuleRevision, target: SelectorTarget): void {
+    if (content.supports.length === 0) return;
+    if (content.supports.some((each) => matchesSelector(this.#selectors.parse(each), target))) return;
+    throw new OrchestratorError("AGENT_UNSUPPORTED", {
+      message: `Module ${name} supports only agents that match ${content.supports.join(" or ")}.`,
+      details: { module: name, supports: content.supports },
+    });
+  }
 }
 
 function indexesOf(flags: readonly boolean[]): number[] {

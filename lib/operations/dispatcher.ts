@@ -13,15 +13,16 @@
  * never stays open because the storage was full when it should have ended.
  */
 import { systemCaller } from "../access/caller.ts";
+import { BackgroundWork } from "../background-work.ts";
 import type { Timer } from "../clock.ts";
 import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import type { AgentMessage, MessageOf, OrchestratorMessage } from "../wire/messages.ts";
 import type { ResolvedResource } from "../state/resource.ts";
-import { BackgroundWork } from "./background-work.ts";
-import type { OperationDocument } from "./documents.ts";
 import { cancelled, offline, rejected, unheard } from "./conclusions.ts";
+import type { OperationDocument } from "./documents.ts";
+import { Lanes, noticeMs, returnMs } from "./lanes.ts";
 import { isOpen, type OperationStore } from "./operation-store.ts";
 import type { Outcome, OutcomeRecorder } from "./outcomes.ts";
 import type { ProgressFeeds } from "./progress-feeds.ts";
@@ -29,26 +30,18 @@ import type { Snapshots } from "./snapshots.ts";
 
 type Operation = Readonly<OperationDocument>;
 
-/** The work of one agent. */
-interface Lane {
-  /** Ids that wait, oldest first. */
-  queue: string[];
-  running: { operationId: string; commandId: string | null; deadline: Timer } | null;
-  /** Whether the next is being taken right now, and whether somebody asked for that since it began. */
-  taking: boolean;
-  asked: boolean;
-}
-
 export class Dispatcher {
   readonly #context: Context;
   readonly #store: OperationStore;
   readonly #snapshots: Snapshots;
   readonly #outcomes: OutcomeRecorder;
   readonly #feeds: ProgressFeeds;
-  readonly #lanes = new Map<string, Lane>();
+  readonly #lanes = new Lanes();
   readonly #expiries = new Map<string, Timer>();
   readonly #work: BackgroundWork;
   #stopped = false;
+  /** Whether agents are given time to come back after a start: who is not there yet is not away. */
+  #returning = false;
 
   constructor(
     context: Context,
@@ -62,12 +55,22 @@ export class Dispatcher {
     this.#work = new BackgroundWork(context);
   }
 
-  /** Takes up what was open when the process ended. */
-  async recover(): Promise<void> {
+  /** Takes up what was open. Until agents had time to come back, none counts as away; `expectsMore` of what others take up. */
+  async recover(expectsMore: boolean): Promise<void> {
+    this.#returning = true;
+    let isAwaited = expectsMore;
     for await (const operation of this.#store.open()) {
+      isAwaited = true;
       if (operation.status === "running") this.#await(operation);
       else this.enqueue(operation);
     }
+    if (isAwaited) this.#work.after(returnMs, () => this.#endReturn());
+    else this.#returning = false;
+  }
+
+  async #endReturn(): Promise<void> {
+    this.#returning = false;
+    for (const nodeId of this.#lanes.waiting()) this.#work.do(() => this.#takeNext(nodeId));
   }
 
   /** Stops sending and waits for what is being written. Open operations are taken up at the next start. */
@@ -79,7 +82,7 @@ export class Dispatcher {
   /** Puts a stored operation in line for its agent. */
   enqueue(operation: Operation): void {
     const { operation_id, node_id, queue_until } = operation;
-    this.#lane(node_id).queue.push(operation_id);
+    this.#lanes.of(node_id).queue.push(operation_id);
     if (queue_until !== undefined) {
       const waitMs = queue_until - this.#context.clock.now();
       const expire = (): Promise<unknown> => this.#end(operation_id, offline);
@@ -95,25 +98,31 @@ export class Dispatcher {
 
   /** An agent may not be given work any more: what waits for it ends. */
   dismissed(nodeId: string): void {
-    for (const operationId of this.#lane(nodeId).queue) this.#work.do(() => this.#end(operationId, rejected));
+    for (const operationId of this.#lanes.of(nodeId).queue)
+      this.#work.do(() => this.#end(operationId, rejected));
+  }
+
+  /** Ends an operation that still waits; false where it does not. */
+  withdraw(operationId: string): Promise<boolean> {
+    return this.#end(operationId, cancelled);
   }
 
   /** Ends what waits, and asks the agent to stop what runs. */
   async cancel(operation: Operation): Promise<void> {
-    if (await this.#end(operation.operation_id, cancelled)) return;
+    if (await this.withdraw(operation.operation_id)) return;
     await this.#sendCancel(operation);
   }
 
   /** An agent took a command or refused it. */
   async reply(nodeId: string, message: MessageOf<AgentMessage, "reply">): Promise<void> {
-    const running = this.#lane(nodeId).running;
+    const running = this.#lanes.of(nodeId).running;
     if (!message.error || !running || running.commandId !== message.id) return;
     await this.#end(running.operationId, { status: "failed", error: message.error });
   }
 
   /** An agent tells what it has done so far of the operation that it was given; of any other it has nothing to tell. */
   progress(nodeId: string, message: MessageOf<AgentMessage, "progress" | "output">): void {
-    if (this.#lane(nodeId).running?.operationId !== message.operation_id) return;
+    if (this.#lanes.of(nodeId).running?.operationId !== message.operation_id) return;
     const step =
       message.type === "progress"
         ? ({ type: "resources", resources: message.results } as const)
@@ -145,7 +154,7 @@ export class Dispatcher {
   }
 
   async #resume(nodeId: string): Promise<void> {
-    const { running } = this.#lane(nodeId);
+    const { running } = this.#lanes.of(nodeId);
     const operation = running && (await this.#store.find(running.operationId));
     if (operation?.status === "running") await this.#command(operation);
     await this.#takeNext(nodeId);
@@ -153,7 +162,7 @@ export class Dispatcher {
 
   /** Starts the oldest that waits. Of an agent that is away, those that may wait go on waiting, and the others end. */
   async #takeNext(nodeId: string): Promise<void> {
-    const lane = this.#lane(nodeId);
+    const lane = this.#lanes.of(nodeId);
     lane.asked = true;
     if (lane.taking) return;
     lane.taking = true;
@@ -176,7 +185,7 @@ export class Dispatcher {
     if (operation?.status !== "queued") this.#leaveQueue(nodeId, operationId);
     else if (operation.cancel_requested === true) await this.#end(operationId, cancelled);
     else if (this.#context.transport.isConnected(nodeId)) await this.#begin(operation);
-    else if (operation.queue_until === undefined) await this.#end(operationId, offline);
+    else if (operation.queue_until === undefined && !this.#returning) await this.#end(operationId, offline);
   }
 
   /** Marks an operation as running on disk, then sends it. */
@@ -217,7 +226,7 @@ export class Dispatcher {
     // A clock that was set back while the process was away must not make the wait longer than it is at the start.
     const waitMs = Math.min(deadline_at - this.#context.clock.now(), this.#longestMs(operation));
     const deadline = this.#work.after(waitMs, () => this.#end(operation_id, unheard));
-    this.#lane(node_id).running = { operationId: operation_id, commandId: null, deadline };
+    this.#lanes.of(node_id).running = { operationId: operation_id, commandId: null, deadline };
   }
 
   /** How long an operation may take until its result is no longer awaited. */
@@ -226,7 +235,7 @@ export class Dispatcher {
   }
 
   async #command(operation: Operation): Promise<void> {
-    const { running } = this.#lane(operation.node_id);
+    const { running } = this.#lanes.of(operation.node_id);
     const { kind, operation_id, timeout_seconds, allow_empty, deadline_at = 0 } = operation;
     const command = {
       id: this.#context.ids.next(),
@@ -255,7 +264,7 @@ export class Dispatcher {
     const { operation, changed } = await this.#outcomes.record(operationId, outcome);
     if (isOpen(operation)) return changed;
     this.#leaveQueue(operation.node_id, operationId);
-    const lane = this.#lane(operation.node_id);
+    const lane = this.#lanes.of(operation.node_id);
     if (lane.running?.operationId === operationId) {
       lane.running.deadline.cancel();
       lane.running = null;
@@ -267,7 +276,7 @@ export class Dispatcher {
   #leaveQueue(nodeId: string, operationId: string): void {
     this.#expiries.get(operationId)?.cancel();
     this.#expiries.delete(operationId);
-    const lane = this.#lane(nodeId);
+    const lane = this.#lanes.of(nodeId);
     lane.queue = lane.queue.filter((id) => id !== operationId);
   }
 
@@ -286,15 +295,4 @@ export class Dispatcher {
       this.#context.logger.debug("A message could not be sent.", { node_id: nodeId, type: message.type });
     }
   }
-
-  #lane(nodeId: string): Lane {
-    const known = this.#lanes.get(nodeId);
-    if (known) return known;
-    const lane: Lane = { queue: [], running: null, taking: false, asked: false };
-    this.#lanes.set(nodeId, lane);
-    return lane;
-  }
 }
-
-/** How long an acknowledgement or a cancel counts. */
-const noticeMs = 60_000;

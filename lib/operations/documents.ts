@@ -32,7 +32,12 @@ export interface OperationDocument {
   deadline_at?: number;
   cancel_requested?: boolean;
   /** First and last sequence of its results and output in the log `operation_results`. */
-  results?: { from: number; to: number };
+  results?: {
+    from: number;
+    to: number;
+    /** When they were written anew, because the operation is kept longer than others; milliseconds since 1970. */
+    renewed_at?: number;
+  };
 }
 
 /** What is believed of one machine, under its node_id. */
@@ -49,8 +54,12 @@ export const operationCollections = {
   operations: {
     indexes: {
       by_node: ["node_id"],
+      by_node_kind: ["node_id", "kind"],
       by_status: ["status"],
       by_rollout: ["rollout_id"],
+      by_rollout_status: ["rollout_id", "status"],
+      by_results: ["results.from"],
+      by_snapshot: ["snapshot"],
       by_assignment: ["assignment"],
     },
   },

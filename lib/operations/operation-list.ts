@@ -40,7 +40,7 @@ export async function listOperations(context: Context, query: Query): Promise<Pa
 }
 
 /** No id of that instant or later is less: a UUIDv7 begins with its time, which is never before that of its operation. */
-function leastIdAt(atMs: number): string {
+export function leastIdAt(atMs: number): string {
   const time = Math.max(0, atMs).toString(16).padStart(12, "0");
   return `${time.slice(0, 8)}-${time.slice(8)}`;
 }

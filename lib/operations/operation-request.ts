@@ -1,9 +1,10 @@
 import { toSubject, type Caller } from "../access/caller.ts";
-import type { Context } from "../context.ts";
+import type { Context, EventInput } from "../context.ts";
+import { OrchestratorError } from "../errors.ts";
 import type { ResolvedResource } from "../state/resource.ts";
 import { countOutcomes } from "../state/result.ts";
-import type { OperationDocument } from "./documents.ts";
-import type { OperationChange } from "./operation-store.ts";
+import type { AgentStateDocument, OperationDocument } from "./documents.ts";
+import { operationSubject, type OperationChange } from "./operation-store.ts";
 import type { Snapshots } from "./snapshots.ts";
 
 /** What makes an operation. */
@@ -18,8 +19,8 @@ export interface OperationRequest {
   queueSeconds?: number | undefined;
   assignment?: string;
   rolloutId?: string;
-  /** What else is written in the step that makes it. */
-  change?: (operationId: string) => OperationChange;
+  /** What else is written in the step that makes it, or them, by their ids. */
+  change?: (operationIds: readonly string[]) => OperationChange;
 }
 
 /** Makes the document of a new operation, with its snapshot on disk. */
@@ -48,4 +49,28 @@ export async function toDocument(
     allow_empty: request.allowEmpty ?? false,
     ...(queueSeconds !== undefined && { queue_until: now + queueSeconds * 1000 }),
   };
+}
+
+/** An apply that would take away all there is must be asked for in so many words. */
+export function requireSomething(
+  { allow_empty }: { allow_empty?: boolean | undefined },
+  desired: OperationRequest["desired"],
+  state: Readonly<AgentStateDocument> | null,
+): void {
+  if (desired.resources.length > 0 || allow_empty === true) return;
+  if ((state?.last_apply.resource_count ?? 0) > 0) throw new OrchestratorError("EMPTY_DESIRED_STATE");
+}
+
+/** What tells of a new operation; of a check, its own feature tells. */
+export function requestedEvent(operation: Readonly<OperationDocument>): EventInput[] {
+  if (operation.kind === "check") return [];
+  const subject = operationSubject(operation)!;
+  return [
+    {
+      type: "operation.requested",
+      target: subject,
+      summary: `${subject.name} was requested`,
+      metadata: { node_id: operation.node_id, modules: operation.modules },
+    },
+  ];
 }

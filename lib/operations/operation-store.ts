@@ -31,8 +31,15 @@ export interface OperationChange {
   events?: readonly EventInput[];
 }
 
+/** Hears of operations that were made (`before` is null) or changed, after it is on disk. Must not throw. */
+export type OperationWatcher = (
+  after: Readonly<OperationDocument>,
+  before: Readonly<OperationDocument> | null,
+) => void;
+
 export class OperationStore {
   readonly #context: Context;
+  readonly #watchers: OperationWatcher[] = [];
 
   constructor(context: Context) {
     this.#context = context;
@@ -50,13 +57,20 @@ export class OperationStore {
     return operation;
   }
 
-  /** Writes a new operation. */
+  /** Tells a watcher of every operation that is made or changed from now on. */
+  watch(watcher: OperationWatcher): void {
+    this.#watchers.push(watcher);
+  }
+
+  /** Writes new operations in one step. */
   async create(
     caller: Caller,
-    operation: OperationDocument,
+    operations: readonly OperationDocument[],
     { writes = [], events = [] }: OperationChange,
   ): Promise<void> {
-    await this.#context.commit(caller, [toPut(operation, 0), ...writes], ...events);
+    const puts = operations.map((operation) => toPut(operation, 0));
+    await this.#context.commit(caller, [...puts, ...writes], ...events);
+    for (const operation of operations) this.#tell(operation, null);
   }
 
   /**
@@ -78,8 +92,20 @@ export class OperationStore {
       if (!changed) return { operation: stored.value, changed: false };
       const { operation, writes = [], events = [] } = changed;
       await this.#context.commit(caller, [toPut(operation, stored.revision), ...writes], ...events);
+      this.#tell(operation, stored.value);
       return { operation, changed: true };
     });
+  }
+
+  #tell(after: Readonly<OperationDocument>, before: Readonly<OperationDocument> | null): void {
+    for (const watcher of this.#watchers) watcher(after, before);
+  }
+
+  /** Every operation of a rollout. */
+  async *ofRollout(rolloutId: string): AsyncGenerator<Readonly<OperationDocument>> {
+    const query = { index: "by_rollout", equals: [rolloutId] };
+    for await (const { value } of eachDocument<OperationDocument>(this.#context.storage, "operations", query))
+      yield value;
   }
 
   /** Every operation that may still do something: first what runs, then what waits, each oldest first. */

@@ -12,11 +12,12 @@ import type { Streams } from "../access/streams.ts";
 import type { Modules } from "../modules/modules.ts";
 import type { ResolvedResource } from "../state/resource.ts";
 import { believe } from "./believed-state.ts";
-import { DesiredStates, type DesiredState } from "./desired-state.ts";
+import { DesiredStates, type DesiredReader } from "./desired-state.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import type { AgentStateDocument, OperationDocument } from "./documents.ts";
 import { listOperations } from "./operation-list.ts";
-import { toDocument, type OperationRequest } from "./operation-request.ts";
+import { OperationRetention } from "./operation-retention.ts";
+import { requestedEvent, requireSomething, toDocument, type OperationRequest } from "./operation-request.ts";
 import { loadReport } from "./operation-results.ts";
 import type { OperationParts } from "./operation-parts.ts";
 import { isOpen, operationSubject, OperationStore } from "./operation-store.ts";
@@ -46,14 +47,16 @@ const defaultQueueSeconds = 3600;
 
 /** Plans and applies of single machines: what was asked, what happened, what is believed since. */
 export class Operations {
+  /** What agents say about operations; the orchestrator hands it what the transport hears. */
+  readonly dispatcher: Dispatcher;
+  /** Removes old ones; features say what of theirs is needed. */
+  readonly retention: OperationRetention;
   readonly #context: Context;
   readonly #agents: Agents;
   readonly #desired: DesiredStates;
   readonly #store: OperationStore;
   readonly #snapshots: Snapshots;
   readonly #outcomes: OutcomeRecorder;
-  readonly #dispatcher: Dispatcher;
-
   readonly #parts: OperationParts;
 
   constructor(
@@ -69,17 +72,18 @@ export class Operations {
     this.#outcomes = new OutcomeRecorder(context, { store: this.#store, feeds });
     const [store, snapshots, outcomes] = [this.#store, this.#snapshots, this.#outcomes];
     this.#parts = { context, store, snapshots, outcomes, feeds, streams: features.streams };
-    this.#dispatcher = new Dispatcher(context, this.#parts);
+    this.dispatcher = new Dispatcher(context, this.#parts);
+    this.retention = new OperationRetention(context, features.agents);
     features.agents.watch({
-      available: (nodeId) => this.#dispatcher.available(nodeId),
-      dismissed: (nodeId) => this.#dispatcher.dismissed(nodeId),
+      available: (nodeId) => this.dispatcher.available(nodeId),
+      dismissed: (nodeId) => this.dispatcher.dismissed(nodeId),
       forget: (nodeId) => [{ kind: "delete", collection: "agent_states", key: nodeId }],
     });
   }
 
-  /** What agents say about operations; the orchestrator hands it what the transport hears. */
-  get dispatcher(): Dispatcher {
-    return this.#dispatcher;
+  /** Operations as they are kept, for features that follow those they made. */
+  get store(): OperationStore {
+    return this.#store;
   }
 
   /**
@@ -185,33 +189,36 @@ export class Operations {
         ],
       };
     });
-    await this.#dispatcher.cancel(operation);
+    await this.dispatcher.cancel(operation);
     return toOperation(await this.#outcomes.wait(operation_id, 0));
   }
 
   /** Makes an operation and puts it in line for its agent. */
   async request(caller: Caller, request: OperationRequest): Promise<Readonly<OperationDocument>> {
-    const operation = await toDocument(this.#parts, caller, request);
-    const change = request.change?.(operation.operation_id) ?? {};
-    const subject = operationSubject(operation)!;
-    await this.#store.create(caller, operation, {
-      writes: change.writes ?? [],
-      events: change.events ?? [
-        {
-          type: "operation.requested",
-          target: subject,
-          summary: `${subject.name} was requested`,
-          metadata: { node_id: operation.node_id, modules: operation.modules },
-        },
-      ],
-    });
-    this.#dispatcher.enqueue(operation);
-    return operation;
+    const [operation] = await this.requestAll(caller, [request], request.change);
+    return operation!;
   }
 
-  /** Works out what a machine is to be. */
-  desiredOf(nodeId: string, modules: readonly string[] = []): Promise<DesiredState> {
-    return this.#desired.of(nodeId, modules);
+  /** Makes operations in one step, together with what `change` adds, and puts each in line for its agent. */
+  async requestAll(
+    caller: Caller,
+    requests: readonly OperationRequest[],
+    change?: OperationRequest["change"],
+  ): Promise<Readonly<OperationDocument>[]> {
+    const operations: OperationDocument[] = [];
+    for (const request of requests) operations.push(await toDocument(this.#parts, caller, request));
+    const added = change?.(operations.map(({ operation_id }) => operation_id)) ?? {};
+    await this.#store.create(caller, operations, {
+      ...added,
+      events: [...operations.flatMap(requestedEvent), ...(added.events ?? [])],
+    });
+    for (const operation of operations) this.dispatcher.enqueue(operation);
+    return operations;
+  }
+
+  /** Works out what machines are to be; see {@link DesiredReader}. */
+  desiredReader(revisions: ReadonlyMap<string, number> = new Map()): DesiredReader {
+    return this.#desired.reader(revisions);
   }
 
   /** Waits until an operation has ended, or for a time, and returns it as it is then. */
@@ -239,15 +246,15 @@ export class Operations {
     this.#outcomes.onEnd(kind, completion);
   }
 
-  /** Takes up what was open when the process ended. */
-  start(): Promise<void> {
-    return this.#dispatcher.recover();
+  /** Takes up what was open when the process ended; `expectsMore` says whether rollouts go on, too. */
+  start(expectsMore: boolean): Promise<void> {
+    return this.dispatcher.recover(expectsMore);
   }
 
   /** Lets those go who wait, and ends sending; what is open is taken up at the next start. */
   async stop(): Promise<void> {
     this.#outcomes.release();
-    await this.#dispatcher.stop();
+    await this.dispatcher.stop();
   }
 
   async #run(caller: Caller, kind: "apply" | "plan", input: z.output<typeof applyInput>): Promise<Operation> {
@@ -256,7 +263,7 @@ export class Operations {
     if (!queue && !this.#context.transport.isConnected(input.node_id))
       throw new OrchestratorError("AGENT_OFFLINE");
     const desired = await this.#desired.of(input.node_id, input.modules);
-    if (kind === "apply") await this.#requireSomething(input, desired);
+    if (kind === "apply") requireSomething(input, desired, await this.stateOf(input.node_id));
     const { operation_id } = await this.request(caller, {
       kind,
       nodeId: agent.node_id,
@@ -267,13 +274,6 @@ export class Operations {
       queueSeconds: queue ? (input.expires_in_seconds ?? defaultQueueSeconds) : undefined,
     });
     return this.wait(operation_id, input.wait_seconds);
-  }
-
-  /** An apply that would take away all there is must be asked for in so many words. */
-  async #requireSomething(input: z.output<typeof applyInput>, desired: DesiredState): Promise<void> {
-    if (desired.resources.length > 0 || input.allow_empty === true) return;
-    const state = await this.stateOf(input.node_id);
-    if ((state?.last_apply.resource_count ?? 0) > 0) throw new OrchestratorError("EMPTY_DESIRED_STATE");
   }
 
   async #list(

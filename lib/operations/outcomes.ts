@@ -144,7 +144,8 @@ export class OutcomeRecorder {
       ...(succeeded && { baseline: { operation_id, snapshot, at } }),
     };
     const value = state as unknown as JsonObject;
-    return { writes: [{ kind: "put", collection: "agent_states", key: node_id, value }] };
+    const expected = before?.revision ?? 0;
+    return { writes: [{ kind: "put", collection: "agent_states", key: node_id, value, expected }] };
   }
 }
 

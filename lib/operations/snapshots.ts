@@ -1,7 +1,6 @@
 import type { Context } from "../context.ts";
 import { toUtf8 } from "../crypto/encoding.ts";
 import { keepCanonical } from "../internal/canonical-json.ts";
-import { readContent, saveContent } from "../internal/content-blob.ts";
 import type { Json } from "../internal/json.ts";
 import type { ResolvedResource } from "../state/resource.ts";
 
@@ -16,14 +15,18 @@ export class Snapshots {
 
   constructor(context: Context) {
     this.#context = context;
+    context.contents.onReference("snapshot", async (hash) => {
+      const query = { index: "by_snapshot", equals: [hash], limit: 1 };
+      return (await context.storage.list("operations", query)).items.length > 0;
+    });
   }
 
-  /** Keeps resources, durable when resolved, and returns the hash that names them. */
+  /** Keeps resources, durable when resolved, and returns the hash that names them; an operation must name it within the hour. */
   async save(resources: readonly ResolvedResource[]): Promise<string> {
     const known = this.#hashes.get(resources);
-    if (known !== undefined) return known;
+    if (known !== undefined && (await this.#context.contents.claim("snapshot", known))) return known;
     const content = toUtf8(keepCanonical(resources as unknown as readonly Json[]));
-    const hash = await saveContent(this.#context, "snapshot", content);
+    const hash = await this.#context.contents.save("snapshot", content);
     this.#remember(hash, resources);
     return hash;
   }
@@ -32,7 +35,7 @@ export class Snapshots {
   async load(hash: string): Promise<readonly ResolvedResource[]> {
     const known = this.#known.get(hash);
     if (known) return known;
-    const content = await readContent(this.#context, "snapshot", hash);
+    const content = await this.#context.contents.read("snapshot", hash);
     const resources = JSON.parse(new TextDecoder().decode(content)) as ResolvedResource[];
     keepCanonical(resources as unknown as readonly Json[]);
     this.#remember(hash, resources);

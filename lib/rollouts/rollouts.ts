@@ -1,25 +1,57 @@
 import type { z } from "zod";
-import type { Caller } from "../access/caller.ts";
+import { toSubject, systemCaller, type Caller } from "../access/caller.ts";
 import type { Agents } from "../agents/agents.ts";
+import type { AssignmentDocument } from "../assignments/documents.ts";
 import type { Assignments } from "../assignments/assignments.ts";
+import type { RolloutStrategy } from "../assignments/schemas.ts";
+import { BackgroundWork } from "../background-work.ts";
 import type { Context } from "../context.ts";
-import { isOrchestratorError, OrchestratorError } from "../errors.ts";
+import { OrchestratorError } from "../errors.ts";
+import type { Page } from "../internal/common-schemas.ts";
 import { parseInput } from "../internal/parse-input.ts";
+import type { OperationDocument } from "../operations/documents.ts";
 import type { Operations } from "../operations/operations.ts";
-import { operationStatusSchema, type Operation, type OperationStatus } from "../operations/schemas.ts";
-import { rolloutInput, type Rollout } from "./schemas.ts";
+import type { Write } from "../storage/storage.ts";
+import type { RolloutDocument } from "./documents.ts";
+import { hasEnded, noCounts } from "./progress.ts";
+import { listRollouts } from "./rollout-list.ts";
+import { RolloutRun } from "./rollout-run.ts";
+import { rolloutEvent, RolloutStore } from "./rollout-store.ts";
+import { ScheduledRollouts } from "./scheduled-rollouts.ts";
+import { cancelling, pausing, resuming, type Transition } from "./transitions.ts";
+import { toMembers, toRollout } from "./rollout-view.ts";
+import {
+  listRolloutsInput,
+  rolloutApplyInput,
+  rolloutIdInput,
+  rolloutPlanInput,
+  type Rollout,
+  type RolloutDetail,
+} from "./schemas.ts";
+import { hashWith, loadTargets, planTargets, saveTargets, type Candidate, type Targets } from "./targets.ts";
 
-type Member = Rollout["operations"][number];
+/** Agents that are looked up at once. */
+const readAtOnce = 500;
 
-/** How many agents are worked out between two turns of the event loop, so that other calls are answered meanwhile. */
-const atOnce = 50;
+/** How a rollout is begun. */
+interface Beginning {
+  kind: "apply" | "plan";
+  trigger?: "scheduled";
+  strategy?: RolloutStrategy | undefined;
+  /** What else is written in the step that makes it. */
+  writes?: readonly Write[];
+}
 
-/** An assignment carried out on every agent that it matches at the time of the call. */
+/** Assignments carried out on every agent that they match at the time of the call. */
 export class Rollouts {
   readonly #context: Context;
   readonly #agents: Agents;
   readonly #assignments: Assignments;
   readonly #operations: Operations;
+  readonly #store: RolloutStore;
+  readonly #work: BackgroundWork;
+  readonly #scheduled: ScheduledRollouts;
+  readonly #runs = new Map<string, RolloutRun>();
 
   constructor(
     context: Context,
@@ -29,112 +61,219 @@ export class Rollouts {
     this.#agents = features.agents;
     this.#assignments = features.assignments;
     this.#operations = features.operations;
+    this.#store = new RolloutStore(context);
+    this.#work = new BackgroundWork(context);
+    this.#scheduled = new ScheduledRollouts(context, {
+      assignments: features.assignments,
+      work: this.#work,
+      begin: (assignment, write) =>
+        this.#begin(systemCaller, assignment, { kind: "apply", trigger: "scheduled", writes: [write] }),
+      isRunning: (name) =>
+        [...this.#runs.values()].some(({ assignment, kind }) => assignment === name && kind === "apply"),
+    });
+    features.operations.store.watch((after, before) => this.#note(after, before));
   }
 
   /**
    * Applies, on every agent that an assignment matches, all that is desired of that agent.
    *
-   * @returns The operations, ended, or as they are after `wait_seconds`. An agent for which no operation could be made has
-   * an error in its place; it keeps nobody else from theirs.
+   * Agents come in batches, as the assignment says and `rollout` overrides; without either all at once, up to the option
+   * `rolloutConcurrency` at a time. Every agent gets the assignment's modules in the revisions of the time of the call.
+   *
+   * @returns The rollout, ended, or as it is after `wait_seconds`. An agent for which no operation could be made has
+   * an error in its place; it keeps nobody else from theirs unless the strategy says so.
    * @throws {OrchestratorError} `NOT_FOUND`; `NO_MATCH`.
    */
-  async apply(caller: Caller, input: z.input<typeof rolloutInput>): Promise<Rollout> {
+  async apply(caller: Caller, input: z.input<typeof rolloutApplyInput>): Promise<RolloutDetail> {
     await this.#context.authorize(caller, "assignments.applyNow");
-    return this.#run(caller, "apply", parseInput(rolloutInput, input));
+    const { name, rollout, wait_seconds } = parseInput(rolloutApplyInput, input);
+    const { value: assignment } = await this.#assignments.read(name);
+    const strategy = { ...assignment.rollout, ...rollout };
+    return this.#follow(await this.#begin(caller, assignment, { kind: "apply", strategy }), wait_seconds);
   }
 
-  /** Tells what {@link apply} with the same input would do. */
-  async plan(caller: Caller, input: z.input<typeof rolloutInput>): Promise<Rollout> {
+  /** Tells what {@link apply} would do, on all agents at once. */
+  async plan(caller: Caller, input: z.input<typeof rolloutPlanInput>): Promise<RolloutDetail> {
     await this.#context.authorize(caller, "assignments.plan");
-    return this.#run(caller, "plan", parseInput(rolloutInput, input));
+    const { name, wait_seconds } = parseInput(rolloutPlanInput, input);
+    const { value: assignment } = await this.#assignments.read(name);
+    return this.#follow(await this.#begin(caller, assignment, { kind: "plan", strategy: {} }), wait_seconds);
   }
 
-  async #run(caller: Caller, kind: Rollout["kind"], input: z.output<typeof rolloutInput>): Promise<Rollout> {
-    const assignment = await this.#assignments.read(input.name);
-    const nodeIds = this.#assignments.matchedAgents(assignment.value);
-    if (nodeIds.length === 0) throw new OrchestratorError("NO_MATCH");
-    const rollout = { rollout_id: this.#context.ids.next(), assignment: input.name, kind };
-    await this.#context.commit(caller, [], {
-      type: "rollout.started",
-      target: { type: "rollout", id: rollout.rollout_id, name: input.name },
-      summary: `${kind === "apply" ? "Applying" : "Planning"} ${input.name} on ${nodeIds.length} agents was requested`,
-      metadata: { assignment: input.name, kind, matched: nodeIds.length },
-    });
-    const deadline = this.#context.clock.monotonic() + (input.wait_seconds ?? 30) * 1000;
-    const members: Member[] = [];
-    for (let at = 0; at < nodeIds.length; at += atOnce) {
-      const batch = nodeIds.slice(at, at + atOnce).map((nodeId) => this.#request(caller, nodeId, rollout));
-      members.push(...(await Promise.all(batch)));
+  /** Lists rollouts, newest first. */
+  async list(caller: Caller, input: z.input<typeof listRolloutsInput> = {}): Promise<Page<Rollout>> {
+    await this.#context.authorize(caller, "rollouts.list");
+    const page = await listRollouts(this.#context, parseInput(listRolloutsInput, input));
+    const items = page.items.map((each) => toRollout(each, this.#runs.get(each.rollout_id)?.progress));
+    return { ...page, items };
+  }
+
+  /**
+   * Reads a rollout with each of its agents.
+   *
+   * @throws {OrchestratorError} `NOT_FOUND`.
+   */
+  async get(caller: Caller, input: z.input<typeof rolloutIdInput>): Promise<RolloutDetail> {
+    await this.#context.authorize(caller, "rollouts.get");
+    return this.#detail(parseInput(rolloutIdInput, input).rollout_id);
+  }
+
+  /**
+   * Begins no further agent until {@link resume}. What was begun goes on.
+   *
+   * @throws {OrchestratorError} `NOT_FOUND`; `INVALID_TRANSITION` where it is not running.
+   */
+  pause(caller: Caller, input: z.input<typeof rolloutIdInput>): Promise<RolloutDetail> {
+    return this.#change(caller, input, pausing);
+  }
+
+  /**
+   * Goes on with a rollout that was paused.
+   *
+   * @throws {OrchestratorError} `NOT_FOUND`; `INVALID_TRANSITION` where it is not paused.
+   */
+  resume(caller: Caller, input: z.input<typeof rolloutIdInput>): Promise<RolloutDetail> {
+    return this.#change(caller, input, resuming);
+  }
+
+  /**
+   * Ends a rollout: what has not started is cancelled, what runs on a machine ends there.
+   *
+   * @throws {OrchestratorError} `NOT_FOUND`; `INVALID_TRANSITION` where it has ended or is stopping.
+   */
+  cancel(caller: Caller, input: z.input<typeof rolloutIdInput>): Promise<RolloutDetail> {
+    return this.#change(caller, input, cancelling(toSubject(caller).name));
+  }
+
+  /**
+   * Reads what was open when the process ended, and counts how far each is. Called before any operation moves.
+   *
+   * @returns How many were open.
+   */
+  async load(): Promise<number> {
+    for await (const rollout of this.#store.open()) {
+      await this.#run(rollout, await loadTargets(this.#context, rollout.targets)).recall();
     }
-    const ended = await Promise.all(members.map((member) => this.#wait(member, deadline)));
-    return toRollout(rollout, ended);
+    return this.#runs.size;
   }
 
-  async #request(
+  /** Goes on with what was read, and begins to keep the schedules. */
+  async start(): Promise<void> {
+    for (const run of this.#runs.values()) run.go();
+    await this.#scheduled.start();
+  }
+
+  /** Begins nothing any more, and waits for what is being written. What is open goes on at the next start. */
+  async stop(): Promise<void> {
+    for (const run of this.#runs.values()) run.release();
+    await this.#work.stop();
+  }
+
+  /** Stores a rollout; what it begins follows. */
+  async #begin(
     caller: Caller,
-    nodeId: string,
-    rollout: Pick<Rollout, "rollout_id" | "assignment" | "kind">,
-  ): Promise<Member> {
-    const name = await this.#agents.nameOf(nodeId);
-    try {
-      const operation = await this.#operations.request(caller, {
-        kind: rollout.kind,
-        nodeId,
-        agentName: name,
-        desired: await this.#operations.desiredOf(nodeId),
-        assignment: rollout.assignment,
-        rolloutId: rollout.rollout_id,
-      });
+    assignment: Readonly<AssignmentDocument>,
+    { kind, trigger, strategy = assignment.rollout ?? {}, writes = [] }: Beginning,
+  ): Promise<RolloutRun> {
+    const rolloutId = this.#context.ids.next();
+    const nodeIds = this.#assignments.matchedAgents(assignment);
+    const candidates: Candidate[] = [];
+    for (let at = 0; at < nodeIds.length; at += readAtOnce)
+      candidates.push(...(await this.#agents.describe(nodeIds.slice(at, at + readAtOnce))));
+    if (candidates.length === 0) throw new OrchestratorError("NO_MATCH");
+    const targets = planTargets(candidates, strategy, hashWith(this.#context, rolloutId));
+    const matched = targets.agents.length;
+    const rollout: RolloutDocument = {
+      rollout_id: rolloutId,
+      assignment: assignment.name,
+      kind,
+      trigger: trigger ?? "manual",
+      status: "running",
+      strategy,
+      modules: await this.#assignments.revisionsOf(assignment),
+      matched,
+      batches: targets.ends.length,
+      batch: 0,
+      begun: 0,
+      counts: { ...noCounts(), waiting: matched },
+      targets: await saveTargets(this.#context, targets),
+      requested_by: toSubject(caller),
+      created_at: this.#context.timestamp(),
+    };
+    const event = rolloutEvent("rollout.started", rollout, {
+      summary: `${kind === "apply" ? "Applying" : "Planning"} ${assignment.name} on ${matched} agents was requested`,
+      metadata: { trigger: rollout.trigger },
+    });
+    await this.#store.write(caller, null, { rollout, event, writes });
+    const run = this.#run(rollout, targets);
+    await run.goNow();
+    return run;
+  }
+
+  #run(rollout: Readonly<RolloutDocument>, targets: Targets): RolloutRun {
+    const parts = {
+      context: this.#context,
+      agents: this.#agents,
+      operations: this.#operations,
+      store: this.#store,
+      work: this.#work,
+    };
+    const onEnd = (): void => void this.#runs.delete(rollout.rollout_id);
+    const run = new RolloutRun(parts, rollout, { targets, onEnd });
+    this.#runs.set(rollout.rollout_id, run);
+    return run;
+  }
+
+  async #follow(run: RolloutRun, waitSeconds = 30): Promise<RolloutDetail> {
+    await run.wait(waitSeconds * 1000);
+    return this.#detail(run.rolloutId);
+  }
+
+  async #change(
+    caller: Caller,
+    input: z.input<typeof rolloutIdInput>,
+    { permission, from, change }: Transition,
+  ): Promise<RolloutDetail> {
+    await this.#context.authorize(caller, permission);
+    const { rollout_id } = parseInput(rolloutIdInput, input);
+    await this.#store.update(caller, rollout_id, (rollout) => {
+      if (from.includes(rollout.status)) return change(rollout);
+      throw new OrchestratorError("INVALID_TRANSITION", { message: `The rollout is ${rollout.status}.` });
+    });
+    await this.#runs.get(rollout_id)?.goNow();
+    return this.#detail(rollout_id);
+  }
+
+  async #detail(rolloutId: string): Promise<RolloutDetail> {
+    const { value: rollout } = await this.#store.read(rolloutId);
+    const run = this.#runs.get(rolloutId);
+    const targets = run?.targets ?? (await loadTargets(this.#context, rollout.targets));
+    const operations = new Map<string, Readonly<OperationDocument>>();
+    for await (const operation of this.#operations.store.ofRollout(rolloutId))
+      operations.set(operation.node_id, operation);
+    const refusals = await this.#store.refusals(rolloutId);
+    const members = toMembers(rollout, targets, { operations, refusals });
+    return { ...toRollout(rollout, run?.progress), operations: members };
+  }
+
+  #note(after: Readonly<OperationDocument>, before: Readonly<OperationDocument> | null): void {
+    if (after.rollout_id === undefined) return;
+    const run = this.#runs.get(after.rollout_id);
+    if (run) run.note(after, before);
+    // An agent of which nothing was heard has turned up after the rollout had ended.
+    else if (before?.status === "unknown") this.#work.do(() => this.#correct(after));
+  }
+
+  async #correct({ rollout_id, status }: Readonly<OperationDocument>): Promise<void> {
+    await this.#store.update(systemCaller, rollout_id!, (rollout) => {
+      const { counts } = rollout;
+      if (!hasEnded(rollout.status) || counts.unknown === 0) return { rollout };
       return {
-        node_id: nodeId,
-        name,
-        operation_id: operation.operation_id,
-        status: operation.status,
-        summary: "",
+        rollout: {
+          ...rollout,
+          counts: { ...counts, unknown: counts.unknown - 1, [status]: counts[status] + 1 },
+        },
       };
-    } catch (error) {
-      if (!isOrchestratorError(error)) throw error;
-      const { code, message } = error;
-      return { node_id: nodeId, name, status: "failed", summary: message, error: { code, message } };
-    }
+    });
   }
-
-  async #wait(member: Member, deadline: number): Promise<Member> {
-    if (member.operation_id === undefined) return member;
-    const waitMs = Math.max(0, deadline - this.#context.clock.monotonic());
-    const operation = await this.#operations.wait(member.operation_id, waitMs / 1000);
-    const { status, error } = operation;
-    return { ...member, status, summary: summarize(operation), ...(error && { error }) };
-  }
-}
-
-function summarize({ error, counts }: Operation): string {
-  if (error) return error.message;
-  const told = (["changed", "would_change", "unchanged", "failed", "skipped"] as const)
-    .filter((outcome) => counts[outcome] > 0)
-    .map((outcome) => `${counts[outcome]} ${outcome.replace("_", " ")}`);
-  return told.join(", ");
-}
-
-function toRollout(
-  rollout: Pick<Rollout, "rollout_id" | "assignment" | "kind">,
-  operations: Member[],
-): Rollout {
-  const counts = Object.fromEntries(
-    operationStatusSchema.options.map((status) => [status, 0]),
-  ) as Rollout["counts"];
-  for (const { status } of operations) counts[status] += 1;
-  return {
-    ...rollout,
-    status: statusOf(counts, operations.length),
-    matched: operations.length,
-    counts,
-    operations,
-  };
-}
-
-function statusOf(counts: Record<OperationStatus, number>, total: number): Rollout["status"] {
-  if (counts.queued + counts.running > 0) return "running";
-  if (counts.succeeded === total) return "succeeded";
-  return counts.succeeded + counts.partial > 0 ? "partial" : "failed";
 }

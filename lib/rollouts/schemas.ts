@@ -1,34 +1,95 @@
 import { z } from "zod";
-import { nameSchema, waitInput } from "../internal/common-schemas.ts";
+import { rolloutStrategySchema } from "../assignments/schemas.ts";
+import { idSchema, nameSchema, pageInput, pageOf, waitInput } from "../internal/common-schemas.ts";
 import { operationStatusSchema } from "../operations/schemas.ts";
 
-/** Input of `rollouts.apply` and `rollouts.plan`. */
-export const rolloutInput = z.strictObject({ name: nameSchema, ...waitInput });
+/** How a rollout stands or ended. */
+export const rolloutStatusSchema = z.enum([
+  "running",
+  "paused",
+  "stopping",
+  "succeeded",
+  "partial",
+  "failed",
+  "cancelled",
+]);
 
-/** Output of `rollouts.apply` and `rollouts.plan`. */
+/** How one agent of a rollout stands: its operation, or `waiting` before there is one. */
+export const memberStatusSchema = z.enum([...operationStatusSchema.options, "waiting"]);
+
+/** Input of `rollouts.plan`. */
+export const rolloutPlanInput = z.strictObject({ name: nameSchema, ...waitInput });
+/** Input of `rollouts.apply`. */
+export const rolloutApplyInput = rolloutPlanInput.extend({
+  rollout: rolloutStrategySchema
+    .optional()
+    .describe("What is to be otherwise than the assignment says, field by field."),
+});
+
+/** A rollout as lists show it. */
 export const rolloutSchema = z
   .object({
     rollout_id: z.string(),
     assignment: z.string(),
     kind: z.enum(["apply", "plan"]),
-    status: z.enum(["running", "succeeded", "partial", "failed"]),
-    matched: z.number().int().describe("How many agents the selector matched at the time of the call."),
-    counts: z.record(operationStatusSchema, z.number().int()).describe("Operations by status."),
-    operations: z.array(
-      z.object({
-        node_id: z.string(),
-        name: z.string(),
-        operation_id: z
-          .string()
-          .optional()
-          .describe("Absent where no operation could be made; `error` says why."),
-        status: operationStatusSchema,
-        summary: z.string(),
-        error: z.object({ code: z.string(), message: z.string() }).optional(),
-      }),
+    trigger: z.enum(["manual", "scheduled"]),
+    status: rolloutStatusSchema.describe(
+      "`stopping`: nothing is begun any more, and what runs has not ended. The last four are the end.",
     ),
+    reason: z.string().optional().describe("Why it was stopped or cancelled."),
+    rollout: rolloutStrategySchema.describe("How it goes through the agents."),
+    modules: z
+      .array(z.object({ name: z.string(), revision: z.number().int() }))
+      .describe("The assignment's modules, in the revisions that every agent gets."),
+    matched: z.number().int().describe("How many agents the selector matched at the time of the call."),
+    batches: z.number().int(),
+    batch: z.number().int().describe("The batch in progress, from 1; the last that was begun at the end."),
+    next_batch_at: z.string().optional().describe("When the next batch begins, during a pause between two."),
+    counts: z.record(memberStatusSchema, z.number().int()).describe("Agents by status."),
+    requested_by: z.string(),
+    created_at: z.string(),
+    finished_at: z.string().optional(),
   })
   .meta({ id: "Rollout" });
 
+/** Output of `rollouts.apply`, `rollouts.plan`, `rollouts.get` and the verbs that change one. */
+export const rolloutDetailSchema = rolloutSchema
+  .extend({
+    operations: z
+      .array(
+        z.object({
+          node_id: z.string(),
+          name: z.string(),
+          batch: z.number().int(),
+          operation_id: z
+            .string()
+            .optional()
+            .describe("Absent before there is one, and where none could be made; `error` says why."),
+          status: memberStatusSchema,
+          summary: z.string(),
+          error: z.object({ code: z.string(), message: z.string() }).optional(),
+        }),
+      )
+      .describe("One for each agent, in the order in which they are begun."),
+  })
+  .meta({ id: "RolloutDetail" });
+
+/** Output of `rollouts.list`. */
+export const rolloutPageSchema = pageOf(rolloutSchema);
+/** Names one rollout. */
+export const rolloutIdInput = z.strictObject({ rollout_id: idSchema });
+/** Input of `rollouts.list`; every filter must hold. */
+export const listRolloutsInput = z.strictObject({
+  assignment: nameSchema.optional(),
+  status: rolloutStatusSchema.optional(),
+  ...pageInput,
+});
+
+/** How a rollout stands or ended. */
+export type RolloutStatus = z.infer<typeof rolloutStatusSchema>;
+/** How one agent of a rollout stands. */
+export type MemberStatus = z.infer<typeof memberStatusSchema>;
 /** An assignment carried out on the agents that it matched. */
 export type Rollout = z.infer<typeof rolloutSchema>;
+/** A rollout with each of its agents. */
+export type RolloutDetail = z.infer<typeof rolloutDetailSchema>;

@@ -251,7 +251,9 @@ export class FileStorage implements Storage {
     this.#checkBackup();
     this.#isBackingUp = true;
     try {
-      for await (const piece of writeArchive(folderParts(this.#open, this.#schema.version))) {
+      for await (const piece of writeArchive(
+        folderParts({ ...this.#open, series: this.#series }, this.#schema.version),
+      )) {
         yield piece;
         this.#lifetime.check();
       }

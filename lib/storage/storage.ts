@@ -176,7 +176,7 @@ export interface ForeignChange {
 export interface StorageBackup {
   /**
    * All that is stored, keys and secrets among it, as one file in pieces: documents and logs of one moment, not before the
-   * first piece is asked for, and of each blob at least what was in it then. Commits go on meanwhile; `verifyBackup` and
+   * first piece is asked for, and of each blob and of the time series at least what was in it then. Commits go on meanwhile; `verifyBackup` and
    * `restoreBackup` read it. Whoever stops early calls `return`.
    *
    * @throws {OrchestratorError} `UNAVAILABLE` when another one is being read; `STORAGE_CLOSED`. While it is read, also

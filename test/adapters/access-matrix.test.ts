@@ -48,8 +48,12 @@ async function tokenOf(kind: CallerKind): Promise<string | null> {
   return (await served.signIn(kind, `caller-${count}`)).token;
 }
 
+const signingIn: ReadonlySet<Permission> = new Set(["auth.challenge", "auth.verify"]);
+
 function expectedVerdict(permission: Permission, kind: CallerKind): Verdict {
   const needed = permissionTable[permission];
+  // Signing in needs no token: an old one is not looked at.
+  if (signingIn.has(permission)) return "allowed";
   if (kind === "garbage" || kind === "expired") return "UNAUTHENTICATED";
   if (needed === "anyone") return "allowed";
   if (kind === "nobody") return "UNAUTHENTICATED";
@@ -62,6 +66,7 @@ const examples: Record<string, unknown> = {
   operator_id: "0".repeat(32),
   operation_id: randomUUID(),
   drift_id: randomUUID(),
+  rollout_id: randomUUID(),
   name: "nothing",
   key: "env",
   value: "test",
@@ -124,7 +129,9 @@ async function callLib(path: Permission, input: unknown, token: string | null): 
   const feature = find ? find(orchestrator) : orchestrator[area as keyof Orchestrator];
   const verbs = feature as unknown as Record<string, Verb>;
   expect(verbs[verb], `lib has no ${path}`).toBeTypeOf("function");
-  return begin(verbs[verb]!(await orchestrator.access.authenticate(token), input));
+  return begin(
+    verbs[verb]!(await orchestrator.access.authenticate(signingIn.has(path) ? null : token), input),
+  );
 }
 
 async function callTrpc(path: Permission, input: unknown, token: string | null): Promise<unknown> {
@@ -192,6 +199,10 @@ async function beginRest(url: string, token: string | null): Promise<Verdict> {
 }
 
 test("every procedure has a permission, and every permission a procedure", () => {
+  const cells = procedures.length * callerKinds.length;
+  console.log(
+    `access matrix: ${procedures.length} procedures x ${callerKinds.length} callers x 3 ways = ${cells * 3} calls`,
+  );
   expect(procedures.map(([path]) => path).sort()).toEqual(Object.keys(permissionTable).sort());
 });
 

@@ -1,6 +1,6 @@
 /** A small surface with one procedure for everything that the adapters can do. */
 import { initTRPC } from "@trpc/server";
-import { OrchestratorError } from "fleetwright";
+import { OrchestratorError, withVersion } from "fleetwright";
 import { z } from "zod";
 import { createContextFactory } from "../../adapters/trpc/context.ts";
 import type { RequestContext } from "../../adapters/trpc/context.ts";
@@ -23,6 +23,11 @@ export class Toy {
       if (token !== "fw_good") throw new OrchestratorError("UNAUTHENTICATED");
       return { name: "ada" };
     },
+  };
+
+  readonly idempotency = {
+    once: async <Output>(_caller: ToyCaller, _call: object, run: () => Promise<Output>): Promise<Output> =>
+      run(),
   };
 
   get(name: string): Machine {
@@ -73,11 +78,14 @@ export const toyRouter = t.router({
     get: procedure
       .meta({
         ...route("GET", "/machines/{name}"),
-        rest: { etag: (machine: Machine) => String(machine.revision) },
+        rest: { versioned: true },
       })
       .input(z.strictObject({ name }))
       .output(machineSchema)
-      .query(({ ctx, input }) => ctx.orchestrator.get(input.name)),
+      .query(({ ctx, input }) => {
+        const machine = ctx.orchestrator.get(input.name);
+        return withVersion({ ...machine }, machine.revision);
+      }),
     latest: procedure
       .meta(route("GET", "/machines/latest"))
       .output(machineSchema)
@@ -111,10 +119,8 @@ export const toyRouter = t.router({
       .output(machineSchema)
       .mutation(({ ctx, input }) => {
         const machine = ctx.orchestrator.get(input.name);
-        const { if_match } = ctx.request;
-        if (if_match !== null && if_match !== `"${machine.revision}"`) {
-          throw new OrchestratorError("PRECONDITION_FAILED");
-        }
+        const { ifVersion = [machine.revision] } = ctx.change();
+        if (!ifVersion.includes(machine.revision)) throw new OrchestratorError("PRECONDITION_FAILED");
         const next = { ...machine, level: input.level, revision: machine.revision + 1 };
         ctx.orchestrator.machines.set(input.name, next);
         return next;

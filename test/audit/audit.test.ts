@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { systemCaller } from "fleetwright";
-import { createTestOrchestrator } from "fleetwright/testing";
+import { MemoryStorage, systemCaller } from "fleetwright";
+import { createTestOrchestrator, FakeClock } from "fleetwright/testing";
 import { encodeCursor } from "../../lib/internal/cursor.ts";
+import { MemoryData } from "../../lib/storage/memory-storage.ts";
 
 const dayMs = 86_400_000;
 
@@ -96,6 +97,36 @@ describe("audit", () => {
     await test.clock.advance(2 * dayMs + 7_200_000);
     const { items } = await audit.list(systemCaller);
     expect(items.map((item) => item.event_type)).toEqual(["audit.pruned"]);
+  });
+
+  it("holds what a clock that jumped far ahead says is old, until it has said so for a day", async () => {
+    const data = new MemoryData();
+    const year = 365 * dayMs;
+    const clock = new FakeClock();
+    const open = () => createTestOrchestrator({ storage: new MemoryStorage({ data, clock }), clock });
+    const signIns = async ({ orchestrator }: Awaited<ReturnType<typeof open>>) => {
+      const { items } = await orchestrator.audit.list(systemCaller, { event_type: "operator.added" });
+      return items.length;
+    };
+    {
+      await using test = await open();
+      await test.signIn("Admin", "ada");
+      await clock.advance(dayMs);
+      clock.jump(year);
+      await clock.advance(dayMs - 2 * 3_600_000);
+      expect(await signIns(test)).toBe(1);
+      clock.jump(-year);
+      await clock.advance(7_200_000);
+      clock.jump(year);
+      await clock.advance(7_200_000);
+      expect(await signIns(test)).toBe(1);
+    }
+    // A restart does not make it true.
+    await using test = await open();
+    await clock.advance(20 * 3_600_000);
+    expect(await signIns(test)).toBe(1);
+    await clock.advance(7 * 3_600_000);
+    expect(await signIns(test)).toBe(0);
   });
 
   it("finds events by type, category, actor, target, time and text", async () => {

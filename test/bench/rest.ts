@@ -4,7 +4,8 @@
  *   npm run build && node --import tsx test/bench/rest.ts [module of another server ...]
  *
  * Each server runs the build, not the sources, in a process of its own; the figure is its user and system time, which moves less with the load of the
- * machine than the wall clock does. The ratio to node:http is the result; the microseconds are for scale.
+ * machine than the wall clock does. The ratio to node:http is the result; the microseconds are for scale. BENCH_GROUP=1 runs the
+ * lists alone, 0 the single reads.
  */
 import { fork } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
@@ -28,9 +29,11 @@ interface Variant {
 }
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
-const builtIn = ["node-http", "rest", "rest-chain", "rest-h3", "trpc", "real"].map((name) =>
-  here(`servers/${name}.ts`),
-);
+/** Each against the first of its group. */
+const groups = [
+  ["node-http", "rest", "rest-chain", "rest-h3", "trpc", "real"],
+  ["list-node-http", "list-real", "list-filtered"],
+];
 
 async function start(module: string): Promise<Variant> {
   const child = fork(here("server-process.ts"), [module], {
@@ -103,17 +106,26 @@ function median(values: readonly number[]): number {
   return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
-const variants: Variant[] = [];
-for (const module of [...builtIn, ...process.argv.slice(2)]) variants.push(await start(module));
-for (const variant of variants) await round(variant, requestsPerRound);
-for (let index = 0; index < rounds; index += 1) {
-  for (const variant of variants) variant.microseconds.push(await round(variant, requestsPerRound));
+async function compare(modules: readonly string[]): Promise<void> {
+  const variants: Variant[] = [];
+  for (const module of modules) variants.push(await start(module));
+  for (const variant of variants) await round(variant, requestsPerRound);
+  for (let index = 0; index < rounds; index += 1) {
+    for (const variant of variants) variant.microseconds.push(await round(variant, requestsPerRound));
+  }
+  const plain = median(variants[0]?.microseconds ?? []);
+  for (const { name, microseconds, child } of variants) {
+    const figure = median(microseconds);
+    console.log(
+      `${name.padEnd(14)} ${figure.toFixed(1).padStart(7)} µs/request  ${(figure / plain).toFixed(2)}x`,
+    );
+    child.disconnect();
+  }
 }
-const plain = median(variants[0]?.microseconds ?? []);
-for (const { name, microseconds, child } of variants) {
-  const figure = median(microseconds);
-  console.log(
-    `${name.padEnd(12)} ${figure.toFixed(1).padStart(7)} µs/request  ${(figure / plain).toFixed(2)}x`,
-  );
-  child.disconnect();
+
+const asked = process.argv.slice(2);
+const only = process.env["BENCH_GROUP"];
+for (const [index, group] of groups.entries()) {
+  if (only !== undefined && Number(only) !== index) continue;
+  await compare([...group.map((name) => here(`servers/${name}.ts`)), ...(index === 0 ? asked : [])]);
 }

@@ -14,6 +14,7 @@ import { Head } from "../../lib/storage/file/series/head.ts";
 import { scanFrames } from "../../lib/storage/file/series/frames.ts";
 import type { SampleRow } from "../../lib/storage/storage.ts";
 import { FakeClock } from "../../lib/testing/fake-clock.ts";
+import { LimitedDisk } from "../support/limited-disk.ts";
 import { firstRows, rowMs } from "./series-data.ts";
 
 const dayMs = 86_400_000;
@@ -23,10 +24,10 @@ function print(name: string, value: string): void {
   process.stdout.write(`${name.padEnd(56)} ${value}\n`);
 }
 
-async function opened(folder: string, clock: FakeClock): Promise<FileSeries> {
+async function opened(folder: string, clock: FakeClock, disk = nodeDisk): Promise<FileSeries> {
   const times = { rawMs: 2 * dayMs, pointsMs: 30 * dayMs };
   const series = new FileSeries({
-    disk: nodeDisk,
+    disk,
     folder,
     clock,
     logger: silentLogger,
@@ -74,6 +75,8 @@ async function sizeAndReading(folder: string): Promise<void> {
     const file = await nodeDisk.open(join(folder, name), "read");
     for await (const frame of scanFrames(file)) {
       if ("isInside" in frame) throw new Error("The bench wrote a damaged file.");
+      // The index.
+      if (frame.head.length === 0) continue;
       samples += decodeChunk(frame.body).times.length * seriesCount;
       if (Buffer.from(frame.head).includes("agent-7")) ofOne.push(Uint8Array.from(frame.body));
     }
@@ -101,6 +104,22 @@ async function sizeAndReading(folder: string): Promise<void> {
     "24 h of one series queried by 5 minutes, ms",
     (await fastest(() => series.query("agent-7", one))).toFixed(1),
   );
+  await series.close();
+  await start(folder, clock);
+}
+
+/** What a start reads of the chunks that are stored; beside that, the heads of the last minutes. */
+async function start(folder: string, clock: FakeClock): Promise<void> {
+  const disk = new LimitedDisk();
+  const begun = performance.now();
+  const series = await opened(folder, clock, disk);
+  const ms = performance.now() - begun;
+  const chunks = [...disk.bytesRead].filter(([path]) => path.endsWith(".chunks"));
+  const read = chunks.reduce((sum, [, bytes]) => sum + bytes, 0);
+  let stored = 0;
+  for (const tier of ["coarse", "raw", "recent"]) stored += await bytesOf(folder, tier);
+  const share = ((100 * read) / stored).toFixed(1);
+  print("start, ms", `${ms.toFixed(0)}, reading ${share} % of ${stored} bytes of chunks`);
   await series.close();
 }
 
@@ -135,10 +154,7 @@ async function takingIn(folder: string): Promise<void> {
   print("  the same by elapsed time, %", ((performance.now() - startedAt) / (minutes * 600)).toFixed(2));
   print("memory of one agent in all, bytes", ((memoryInUse() - memory) / agents).toFixed(0));
   await series.close();
-  const open = performance.now();
-  const again = await opened(folder, clock);
-  print("start with them, ms", (performance.now() - open).toFixed(0));
-  await again.close();
+  await start(folder, clock);
 }
 
 /** Full heads, of ten minutes each. */

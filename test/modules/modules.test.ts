@@ -35,6 +35,45 @@ describe("modules", () => {
     expect(revisions.sort((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, i) => i + 1));
   });
 
+  it("stay where an assignment begins to use them in the moment in which they are removed", async () => {
+    for (let round = 0; round < 20; round += 1) {
+      await using test = await createTestOrchestrator();
+      const { modules, assignments } = test.orchestrator;
+      await modules.upload(systemCaller, { content: motd("one") });
+      const turns = Array.from({ length: round }, () => 0);
+      const removed = (async () => {
+        for (const _ of turns) await Promise.resolve();
+        await modules.remove(systemCaller, { name: "motd" });
+      })();
+      const assigned = assignments.create(systemCaller, { name: "web", selector: "*", modules: ["motd"] });
+      const [removal, assignment] = await Promise.allSettled([removed, assigned]);
+      expect([removal.status, assignment.status].toSorted(), `round ${round}`).toEqual([
+        "fulfilled",
+        "rejected",
+      ]);
+      const isThere = (await modules.list(systemCaller)).items.length === 1;
+      expect(isThere).toBe(assignment.status === "fulfilled");
+    }
+  });
+
+  it("name who uses each of them, in a list, too", async () => {
+    await using test = await createTestOrchestrator();
+    const { modules, assignments } = test.orchestrator;
+    for (const name of ["a", "b", "c"])
+      await modules.upload(systemCaller, { content: `name: ${name}\nresources: []\n` });
+    for (const [name, used] of [
+      ["one", ["a", "b"]],
+      ["two", ["b"]],
+    ] as const)
+      await assignments.create(systemCaller, { name, selector: "*", modules: [...used] });
+    const { items } = await modules.list(systemCaller);
+    expect(items.map(({ name, used_by }) => [name, used_by])).toEqual([
+      ["a", ["one"]],
+      ["b", ["one", "two"]],
+      ["c", []],
+    ]);
+  });
+
   it("are refused with line and column of every fault, and nothing is stored", async () => {
     await using test = await createTestOrchestrator();
     const content = [

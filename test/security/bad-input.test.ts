@@ -1,9 +1,10 @@
-import { randomUUID } from "node:crypto";
 import { systemCaller } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Call } from "../support/http.ts";
+import { sendRaw } from "../support/raw-http.ts";
 import { serve, type TestServer } from "../support/server.ts";
+import { bodies, get, headers, json, nodeId, paths, strangers, values } from "./bad-input-cases.ts";
 
 let orchestrator: TestOrchestrator;
 let server: TestServer;
@@ -11,7 +12,7 @@ let token: string;
 
 beforeAll(async () => {
   orchestrator = await createTestOrchestrator();
-  server = await serve(orchestrator.orchestrator);
+  server = await serve(orchestrator.orchestrator, new Map([["/agent/v1", {}]]));
   ({ token } = await orchestrator.signIn("Admin", "root"));
 });
 afterAll(async () => {
@@ -19,278 +20,17 @@ afterAll(async () => {
   await orchestrator[Symbol.asyncDispose]();
 });
 
-const json = { "content-type": "application/json" };
-const nodeId = "0".repeat(32);
-const key = "11".repeat(32);
-
 /** A request of a signed-in Admin, unless its headers say otherwise. */
 function signed(call: Call): Call {
   return { ...call, headers: { authorization: `Bearer ${token}`, ...call.headers } };
 }
-const get = (path: string, headers: Record<string, string> = {}): Call => ({
-  path: `/api/v1${path}`,
-  headers,
-});
-const sent =
-  (method: string) =>
-  (path: string, body: unknown, headers: Record<string, string> = json): Call => ({
-    method,
-    path: `/api/v1${path}`,
-    headers,
-    body: typeof body === "string" || Buffer.isBuffer(body) ? body : JSON.stringify(body),
-  });
-const [post, put] = [sent("POST"), sent("PUT")];
-const remove = (path: string): Call => ({ method: "DELETE", path: `/api/v1${path}` });
-const nested = (levels: number): string => `{"content":${"[".repeat(levels)}${"]".repeat(levels)}}`;
-
-/** What is asked, its status, its code, and where the fault is. */
-type Refused = [name: string, call: Call, status: number, code: string, pointer?: string];
-
-const bodies: Refused[] = [
-  ["JSON that breaks off", post("/modules", '{"content":'), 400, "VALIDATION_FAILED"],
-  ["JSON with a comma too many", post("/modules", '{"content":"a",}'), 400, "VALIDATION_FAILED"],
-  ["two JSON texts", post("/modules", '{"content":"a"}{}'), 400, "VALIDATION_FAILED"],
-  ["a list", post("/modules", [{ content: "a" }]), 400, "VALIDATION_FAILED"],
-  ["null", post("/modules", "null"), 400, "VALIDATION_FAILED"],
-  ["no body where one is needed", post("/modules", ""), 400, "VALIDATION_FAILED", "/content"],
-  ["bytes that are not UTF-8", post("/modules", Buffer.from([0x7b, 0xff])), 400, "VALIDATION_FAILED"],
-  ["20,000 levels", post("/modules", nested(20_000)), 400, "VALIDATION_FAILED"],
-  ["one level more than allowed", post("/modules", nested(64)), 400, "VALIDATION_FAILED"],
-  ["a number for a text", post("/modules", { content: 1 }), 400, "VALIDATION_FAILED", "/content"],
-  [
-    "a text for a number",
-    post(`/agents/${nodeId}/plan`, { timeout_seconds: "9" }),
-    400,
-    "VALIDATION_FAILED",
-    "/timeout_seconds",
-  ],
-  [
-    "a number out of range",
-    post(`/agents/${nodeId}/plan`, { wait_seconds: 301 }),
-    400,
-    "VALIDATION_FAILED",
-    "/wait_seconds",
-  ],
-  [
-    "a number too large for any",
-    post(`/agents/${nodeId}/plan`, '{"wait_seconds":1e999}'),
-    400,
-    "VALIDATION_FAILED",
-    "/wait_seconds",
-  ],
-  ["an unknown field", post("/modules", { content: "a", "a/b": 1 }), 400, "VALIDATION_FAILED", "/a~1b"],
-  [
-    "a caller in the body",
-    post(`/agents/${nodeId}`, { status: "approved", caller: { kind: "system" } }),
-    400,
-    "VALIDATION_FAILED",
-    "/caller",
-  ],
-  [
-    "__proto__",
-    post("/operators", '{"username":"a","__proto__":{"role":"Admin"}}'),
-    400,
-    "VALIDATION_FAILED",
-  ],
-  [
-    "__proto__ as the key of a tag",
-    put(`/agents/${nodeId}/tags`, '{"tags":{"__proto__":"x"}}'),
-    400,
-    "VALIDATION_FAILED",
-  ],
-  [
-    "constructor as a field",
-    post("/modules", { content: "a", constructor: 1 }),
-    400,
-    "VALIDATION_FAILED",
-    "/constructor",
-  ],
-  [
-    "the path's parameter in the body",
-    put(`/agents/${nodeId}/tags/env`, { key: "other", value: "x" }),
-    400,
-    "VALIDATION_FAILED",
-    "/key",
-  ],
-  [
-    "a media type that is not JSON",
-    post("/modules", "content=a", { "content-type": "application/x-www-form-urlencoded" }),
-    415,
-    "UNSUPPORTED_MEDIA_TYPE",
-  ],
-  ["no media type", post("/modules", { content: "a" }, {}), 415, "UNSUPPORTED_MEDIA_TYPE"],
-  ["a body that is too large", post("/modules", { content: "x".repeat(1 << 20) }), 413, "PAYLOAD_TOO_LARGE"],
-  [
-    "a module that is too large",
-    post("/modules", { content: "x".repeat(524_289) }),
-    400,
-    "VALIDATION_FAILED",
-    "/content",
-  ],
-  ["a body on a GET", { ...get("/agents", json), body: "{}" }, 400, "VALIDATION_FAILED"],
-];
-
-const values: Refused[] = [
-  [
-    "a name with upper case",
-    post("/assignments", { name: "Web", selector: "*", modules: ["web"] }),
-    400,
-    "VALIDATION_FAILED",
-    "/name",
-  ],
-  ["a name that leaves its folder", get("/modules/..%2f..%2fetc"), 400, "VALIDATION_FAILED", "/name"],
-  [
-    "a username that starts with a digit",
-    post("/operators", { username: "1a", public_key: key }),
-    400,
-    "VALIDATION_FAILED",
-    "/username",
-  ],
-  [
-    "a role that does not exist",
-    post("/operators", { username: "a", public_key: key, role: "Root" }),
-    400,
-    "VALIDATION_FAILED",
-    "/role",
-  ],
-  [
-    "a key of the wrong length",
-    post("/operators", { username: "a", public_key: "abcd" }),
-    400,
-    "KEY_REFUSED",
-  ],
-  [
-    "a key of small order",
-    post("/operators", { username: "a", public_key: `01${"0".repeat(62)}` }),
-    400,
-    "KEY_REFUSED",
-  ],
-  [
-    "a selector that can't be read",
-    post("/assignments", { name: "a", selector: "tag.env = = x", modules: ["web"] }),
-    400,
-    "SELECTOR_INVALID",
-  ],
-  ["a selector that can't be read, in a list", get("/agents?selector=((("), 400, "SELECTOR_INVALID"],
-  [
-    "an empty selector",
-    post("/assignments", { name: "a", selector: "", modules: ["web"] }),
-    400,
-    "VALIDATION_FAILED",
-    "/selector",
-  ],
-  [
-    "an assignment of no module",
-    post("/assignments", { name: "a", selector: "*", modules: [] }),
-    400,
-    "VALIDATION_FAILED",
-    "/modules",
-  ],
-  [
-    "a tag key with a space",
-    put(`/agents/${nodeId}/tags/a%20b`, { value: "x" }),
-    400,
-    "VALIDATION_FAILED",
-    "/key",
-  ],
-  [
-    "a tag value with a line break",
-    put(`/agents/${nodeId}/tags/env`, { value: "a\nb" }),
-    400,
-    "VALIDATION_FAILED",
-    "/value",
-  ],
-  [
-    "65 tags",
-    put(`/agents/${nodeId}/tags`, {
-      tags: Object.fromEntries(Array.from({ length: 65 }, (_, n) => [`k${n}`, ""])),
-    }),
-    400,
-    "VALIDATION_FAILED",
-    "/tags",
-  ],
-  ["an id that is not a UUID", get("/state/operations/1"), 400, "VALIDATION_FAILED", "/operation_id"],
-  ["a node_id in upper case", get(`/agents/${"A".repeat(32)}`), 400, "VALIDATION_FAILED", "/node_id"],
-  ["a timestamp that is none", remove("/audit?before=yesterday"), 400, "VALIDATION_FAILED", "/before"],
-  [
-    "a timestamp without a zone",
-    remove("/audit?before=2026-01-01T00:00:00"),
-    400,
-    "VALIDATION_FAILED",
-    "/before",
-  ],
-  ["no timestamp where one is needed", remove("/audit"), 400, "VALIDATION_FAILED", "/before"],
-  [
-    "a retention of no day",
-    put("/audit/retention", { retention_days: 0 }),
-    400,
-    "VALIDATION_FAILED",
-    "/retention_days",
-  ],
-  ["YAML that is none", post("/modules", { content: "a: [" }), 400, "MODULE_INVALID"],
-  ["what is not there", get(`/agents/${nodeId}`), 404, "NOT_FOUND"],
-  ["an operation that is not there", get(`/state/operations/${randomUUID()}`), 404, "NOT_FOUND"],
-];
-
-const paths: Refused[] = [
-  ["an unknown parameter", get("/agents?nope=1"), 400, "VALIDATION_FAILED", "/nope"],
-  ["a parameter twice", get("/agents?limit=1&limit=2"), 400, "VALIDATION_FAILED", "/limit"],
-  ["__proto__ as a parameter", get("/agents?__proto__=1"), 400, "VALIDATION_FAILED", "/__proto__"],
-  ["a limit of 0", get("/agents?limit=0"), 400, "VALIDATION_FAILED", "/limit"],
-  ["a limit past 500", get("/agents?limit=501"), 400, "VALIDATION_FAILED", "/limit"],
-  ["a limit that is no number", get("/agents?limit=ten"), 400, "VALIDATION_FAILED", "/limit"],
-  ["a boolean that is none", get("/agents?connected=yes"), 400, "VALIDATION_FAILED", "/connected"],
-  ["a cursor that is none", get("/agents?cursor=%00"), 400, "VALIDATION_FAILED", "/cursor"],
-  ["a cursor of nobody", get("/agents?cursor=abc"), 400, "CURSOR_INVALID"],
-  ["a parameter where none is taken", get("/status?x=1"), 400, "VALIDATION_FAILED", "/x"],
-  ["broken percent-encoding", get("/modules/%zz"), 400, "VALIDATION_FAILED", "/name"],
-  ["NUL in the path", get("/modules/a%00b"), 400, "VALIDATION_FAILED", "/name"],
-  ["an encoded slash between two parts", get("/agents%2ftags"), 404, "NOT_FOUND"],
-  ["a dot segment", get("/agents/../status"), 404, "NOT_FOUND"],
-  ["a slash at the end", get("/status/"), 404, "NOT_FOUND"],
-  ["an empty part", get("/agents//attributes"), 404, "NOT_FOUND"],
-  ["two slashes in front", { path: "//api/v1/status" }, 404, "NOT_FOUND"],
-  ["upper case in the path", get("/Status"), 404, "NOT_FOUND"],
-  ["upper case in the base path", { path: "/API/v1/status" }, 404, "NOT_FOUND"],
-  ["another version", { path: "/api/v2/status" }, 404, "NOT_FOUND"],
-];
-
-const strangers: Refused[] = [
-  ["no token", get("/agents", { authorization: "" }), 401, "UNAUTHENTICATED"],
-  ["another scheme", get("/agents", { authorization: "Basic cm9vdDpyb290" }), 401, "UNAUTHENTICATED"],
-  ["a bearer of nothing", get("/agents", { authorization: "Bearer " }), 401, "UNAUTHENTICATED"],
-  [
-    "an unknown token",
-    get("/agents", { authorization: `Bearer fw_${"a".repeat(43)}` }),
-    401,
-    "UNAUTHENTICATED",
-  ],
-  [
-    "a very long token",
-    get("/agents", { authorization: `Bearer ${"a".repeat(8000)}` }),
-    401,
-    "UNAUTHENTICATED",
-  ],
-  [
-    "a challenge that was never issued",
-    post("/auth/verify", { challenge_id: "a.b", signature: "0".repeat(128) }),
-    401,
-    "CHALLENGE_INVALID",
-  ],
-  [
-    "a stranger's broken body, which is not even read",
-    post("/modules", "{", { ...json, authorization: "" }),
-    401,
-    "UNAUTHENTICATED",
-  ],
-];
-
 const pageOfSecrets = /\bat .*\.(?:ts|js):\d+|node_modules|\/lib\/|\/adapters\/|zod|TRPCError/i;
 
 describe.each([
   ["a body", bodies],
   ["a value", values],
   ["a path or query", paths],
+  ["a header", headers],
   ["a stranger", strangers],
 ])("%s that is refused", (_title, refused) => {
   test.each(refused)("%s", async (_name, call, status, code, pointer) => {
@@ -355,4 +95,79 @@ test("a cursor of one list or filter is refused by another", async () => {
   expect((await server.call(signed(get(`/modules?limit=1&cursor=${next_cursor}`)))).status).toBe(200);
   const other = await server.call(signed(get(`/assignments?cursor=${next_cursor}`)));
   expect(other.json).toMatchObject({ status: 400, code: "CURSOR_INVALID" });
+});
+
+describe("tRPC", () => {
+  const trpc = (path: string, body?: unknown): Call =>
+    signed({
+      path: `/trpc/${path}`,
+      headers: json,
+      ...(body !== undefined && {
+        method: "POST",
+        body: typeof body === "string" ? body : JSON.stringify(body),
+      }),
+    });
+  const many = (count: number): string => Array.from({ length: count }, () => "status.get").join(",");
+  const refusals: [name: string, call: Call, status: number, code: string][] = [
+    ["a procedure that is not there", trpc("nope.nope"), 404, "NOT_FOUND"],
+    ["the name of a prototype's member", trpc("__proto__.constructor"), 404, "NOT_FOUND"],
+    ["input that is no JSON", trpc("agents.list?input=%7B"), 400, "VALIDATION_FAILED"],
+    ["an unknown field", trpc("agents.list?input=%7B%22x%22%3A1%7D"), 400, "VALIDATION_FAILED"],
+    ["a text for a number", trpc("agents.list?input=%7B%22limit%22%3A%221%22%7D"), 400, "VALIDATION_FAILED"],
+    ["a query as a change", trpc("agents.list", {}), 405, "METHOD_NOT_ALLOWED"],
+    [
+      "a change as a query",
+      trpc("modules.remove?input=%7B%22name%22%3A%22a%22%7D"),
+      405,
+      "METHOD_NOT_ALLOWED",
+    ],
+    ["a body that is no JSON", trpc("modules.upload", "{"), 400, "VALIDATION_FAILED"],
+    [
+      "a body that is too large",
+      trpc("modules.upload", { content: "x".repeat(1 << 20) }),
+      413,
+      "PAYLOAD_TOO_LARGE",
+    ],
+    ["a batch of 21", trpc(`${many(21)}?batch=1&input=%7B%7D`), 400, "VALIDATION_FAILED"],
+  ];
+  test.each(refusals)("%s is refused", async (_name, call, status, code) => {
+    const answer = await server.call(call);
+    expect(answer.status, answer.text).toBe(status);
+    expect(answer.text).toContain(`"code":"${code}"`);
+    expect(answer.text).not.toMatch(pageOfSecrets);
+    expect((await server.call(trpc("status.get"))).status).toBe(200);
+  });
+
+  test("a batch is answered one by one, the faulty with their own problem", async () => {
+    const input = encodeURIComponent(JSON.stringify({ 1: { limit: 0 }, 2: { node_id: nodeId } }));
+    const answer = await server.call(trpc(`status.get,agents.list,agents.get?batch=1&input=${input}`));
+    const problem = (code: string) => ({ error: { data: { problem: { code } } } });
+    expect(answer.json).toMatchObject([
+      { result: { data: { status: "ok" } } },
+      problem("VALIDATION_FAILED"),
+      problem("NOT_FOUND"),
+    ]);
+    expect((await server.call(trpc(`${many(20)}?batch=1&input=%7B%7D`))).status).toBe(200);
+  });
+});
+
+describe("an upgrade", () => {
+  const key = "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==";
+  const upgrades: [name: string, path: string, headers: string, answer: string][] = [
+    ["without an Origin is let in", "/agent/v1", "Host: a", "101"],
+    ["of our own page is let in", "/agent/v1", "Host: a\r\nOrigin: http://a", "101"],
+    ["of another page is refused", "/agent/v1", "Host: a\r\nOrigin: http://b", "403"],
+    ["of a page without a site is refused", "/agent/v1", "Host: a\r\nOrigin: null", "403"],
+    ["with an Origin that is none is refused", "/agent/v1", "Host: a\r\nOrigin: b", "403"],
+    ["with a malformed Host is refused", "/agent/v1", "Host: a b", "400"],
+    ["to where no socket is is refused", "/api/v1/status", "Host: a", "404"],
+    ["to a path that leaves is refused", "/agent/../agent/v2", "Host: a", "404"],
+  ];
+  test.each(upgrades)("%s", async (_name, path, headers, status) => {
+    const upgrade = `Connection: Upgrade\r\nUpgrade: websocket\r\n${key}`;
+    const raw = await sendRaw(server.port, `GET ${path} HTTP/1.1\r\n${headers}\r\n${upgrade}\r\n\r\n`);
+    expect((await raw.until(/\r\n/)).split(" ")[1]).toBe(status);
+    raw.socket.destroy();
+    expect((await server.call(signed(get("/agents")))).status).toBe(200);
+  });
 });

@@ -15,6 +15,8 @@ export class LimitedDisk implements Disk {
   /** Calls of write, and their bytes, so far. */
   writes = 0;
   bytesWritten = 0;
+  /** Bytes that were read of each file. */
+  readonly bytesRead = new Map<string, number>();
   /** Files that were read from. */
   readonly filesRead = new Set<string>();
   /** Writes that wait for {@link hold} to be released. */
@@ -51,9 +53,11 @@ export class LimitedDisk implements Disk {
       if (this.broken && this.only.test(path)) throw systemError("EIO");
     };
     return {
-      read: (position, length) => {
+      read: async (position, length) => {
         this.filesRead.add(path);
-        return file.read(position, length);
+        const bytes = await file.read(position, length);
+        this.bytesRead.set(path, (this.bytesRead.get(path) ?? 0) + bytes.length);
+        return bytes;
       },
       write: async (bytes, position) => {
         this.writes++;

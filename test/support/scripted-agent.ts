@@ -1,4 +1,5 @@
 import { nodeCrypto, systemClock, silentLogger } from "fleetwright";
+import type { Clock } from "fleetwright";
 import type { TestOrchestrator } from "fleetwright/testing";
 import { createAgentLink, type AgentLink } from "../../lib/agent/agent-link.ts";
 import { nodeIdOf } from "../../lib/crypto/encoding.ts";
@@ -17,19 +18,20 @@ export interface ScriptedAgent extends AsyncDisposable {
   next<Type extends Command["type"]>(type: Type): Promise<MessageOf<Command, Type>>;
 }
 
-/** Connects a scripted agent and waits until it is there. */
+/** Connects a scripted agent and waits until it is there. Its heart beats by `clock`. */
 export async function connectScriptedAgent(
   test: TestOrchestrator,
   keys = { signing: nodeCrypto.createSigningKeyPair(), box: nodeCrypto.createExchangeKeyPair() },
+  clock: Clock = systemClock,
 ): Promise<ScriptedAgent & { keys: typeof keys }> {
   const commands: Command[] = [];
   const taken = new Set<Command>();
-  let wake = (): void => {};
+  const waiting = new Set<() => void>();
   let accept = (): void => {};
   const accepted = new Promise<void>((resolve) => (accept = resolve));
   const link = createAgentLink({
     dial: () => Promise.resolve(test.transport.connect()),
-    clock: systemClock,
+    clock,
     crypto: nodeCrypto,
     random: () => 0,
     logger: silentLogger,
@@ -41,7 +43,8 @@ export async function connectScriptedAgent(
       statusChanged: () => {},
       command(command) {
         commands.push(command);
-        wake();
+        for (const wake of waiting) wake();
+        waiting.clear();
         return Promise.resolve();
       },
       stream: () => Promise.resolve(),
@@ -64,7 +67,7 @@ export async function connectScriptedAgent(
           taken.add(found);
           return found as MessageOf<Command, typeof type>;
         }
-        await new Promise<void>((resolve) => (wake = resolve));
+        await new Promise<void>((resolve) => void waiting.add(resolve));
       }
     },
     [Symbol.asyncDispose]: () => link.stop(),

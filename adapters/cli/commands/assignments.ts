@@ -1,5 +1,6 @@
-import type { Assignment, OperationDetail, Rollout } from "fleetwright";
+import type { Assignment, OperationDetail, RolloutDetail } from "fleetwright";
 import type { Command } from "commander";
+import type { NewAssignment } from "../../client/verbs.ts";
 import type { CommandCall, Run } from "../call.ts";
 import { exitCode } from "../context.ts";
 import type { ExitCode } from "../context.ts";
@@ -7,12 +8,21 @@ import { gather, limitOption } from "../options.ts";
 import { describeOperation } from "../show-results.ts";
 import { toFacts, toLine, toLines } from "../text.ts";
 import type { Column } from "../text.ts";
-import { awaitOperation, exitCodeOf, firstWaitSeconds } from "../wait.ts";
+import { addStrategyOptions, describeStrategy, toStrategy } from "../rollout-options.ts";
+import type { StrategyOptions } from "../rollout-options.ts";
+import { awaitOperation, awaitRollout, exitCodeOf, firstWaitSeconds, isUnfinished } from "../wait.ts";
 
-interface CreateOptions {
+interface CreateOptions extends StrategyOptions {
   selector: string;
   module: string[];
   description?: string;
+  schedule?: string;
+  timeZone?: string;
+  enforce?: boolean;
+}
+
+interface RunOptions extends StrategyOptions {
+  wait: boolean;
 }
 
 /** `fleetwright assignments ...` */
@@ -39,21 +49,16 @@ export function addAssignmentsCommands(program: Command, run: Run): void {
             ["description", assignment.description],
             ["selector", assignment.selector],
             ["modules", assignment.modules.join(" ")],
+            ["rollout", describeStrategy(assignment.rollout ?? {})],
+            [
+              "schedule",
+              assignment.schedule && `${assignment.schedule.cron} ${assignment.schedule.time_zone}`,
+            ],
+            ["next run", assignment.next_run_at],
+            ["enforced", assignment.enforce ? "yes" : "no"],
             ["agents", assignment.matched_agents.map((agent) => agent.name).join(" ")],
           ]),
         );
-      }),
-    );
-  assignments
-    .command("create <name>")
-    .description("assign modules to every agent that a selector matches")
-    .requiredOption("--selector <selector>", "which agents; * is every agent")
-    .requiredOption("--module <name>", "a module; may be given more than once", gather)
-    .option("--description <text>", "what it is for")
-    .action(
-      run(async (call, name: string, { module: modules, ...rest }: CreateOptions) => {
-        const assignment = await call.client.assignments.create({ name, modules, ...rest });
-        call.show(assignment, () => toLines([`Agents that ${name} matches: ${assignment.matches}`]));
       }),
     );
   assignments
@@ -65,15 +70,64 @@ export function addAssignmentsCommands(program: Command, run: Run): void {
         call.show(null, () => toLines([`${name} is removed.`]));
       }),
     );
-  for (const kind of ["plan", "apply"] as const) {
-    assignments
-      .command(`${kind} <name>`)
-      .description(`${kind} on every agent that an assignment matches`)
-      .option("--no-wait", "answer at once")
-      .action(
-        run((call, name: string, { wait }: { wait: boolean }) => runRollout(call, { kind, name, wait })),
-      );
-  }
+  addCreateCommand(assignments, run);
+  addRunCommands(assignments, run);
+}
+
+function addCreateCommand(assignments: Command, run: Run): void {
+  const create = assignments
+    .command("create <name>")
+    .description("assign modules to every agent that a selector matches")
+    .requiredOption("--selector <selector>", "which agents; * is every agent")
+    .requiredOption("--module <name>", "a module; may be given more than once", gather)
+    .option("--description <text>", "what it is for")
+    .option("--schedule <cron>", "when it is applied by itself: five fields, or e.g. @daily")
+    .option("--time-zone <zone>", "time zone of the schedule; default UTC")
+    .option("--enforce", "apply again what a drift check finds changed");
+  addStrategyOptions(create).action(
+    run(async (call, name: string, options: CreateOptions) => {
+      const assignment = await call.client.assignments.create(toAssignment(name, options));
+      call.show(assignment, () => toLines([`Agents that ${name} matches: ${assignment.matches}`]));
+    }),
+  );
+}
+
+function addRunCommands(assignments: Command, run: Run): void {
+  assignments
+    .command("plan <name>")
+    .description("plan on every agent that an assignment matches")
+    .option("--no-wait", "answer at once")
+    .action(
+      run(async (call, name: string, { wait }: RunOptions) => {
+        const wait_seconds = wait ? firstWaitSeconds : 0;
+        return follow(call, await call.client.assignments.plan(name, { wait_seconds }), wait);
+      }),
+    );
+  const apply = assignments
+    .command("apply <name>")
+    .description("apply on every agent that an assignment matches")
+    .option("--no-wait", "answer at once");
+  addStrategyOptions(apply).action(
+    run(async (call, name: string, { wait, ...options }: RunOptions) => {
+      const rollout = toStrategy(options);
+      const input = { wait_seconds: wait ? firstWaitSeconds : 0, ...(rollout && { rollout }) };
+      return follow(call, await call.client.assignments.apply(name, input), wait);
+    }),
+  );
+}
+
+function toAssignment(name: string, options: CreateOptions): NewAssignment {
+  const { module: modules, selector, description, schedule: cron, timeZone, enforce } = options;
+  const rollout = toStrategy(options);
+  return {
+    name,
+    modules,
+    selector,
+    ...(description !== undefined && { description }),
+    ...(cron !== undefined && { schedule: { cron, ...(timeZone !== undefined && { time_zone: timeZone }) } }),
+    ...(enforce !== undefined && { enforce }),
+    ...(rollout && { rollout }),
+  };
 }
 
 const columns: readonly Column<Assignment>[] = [
@@ -83,28 +137,27 @@ const columns: readonly Column<Assignment>[] = [
   ["AGENTS", ({ matches }) => matches],
 ];
 
-async function runRollout(
-  call: CommandCall,
-  { kind, name, wait }: { kind: "plan" | "apply"; name: string; wait: boolean },
-): Promise<ExitCode> {
+async function follow(call: CommandCall, begun: RolloutDetail, wait: boolean): Promise<ExitCode> {
   const { client } = call;
-  const rollout = await client.assignments[kind](name, { wait_seconds: wait ? firstWaitSeconds : 0 });
+  const rollout = await awaitRollout(client, begun, wait);
   const operations: OperationDetail[] = [];
   for (const { operation_id } of rollout.operations) {
     if (operation_id !== undefined) operations.push(await awaitOperation(client, operation_id, wait));
   }
-  const refused = rollout.operations.filter(({ operation_id }) => operation_id === undefined);
+  const refused = rollout.operations.filter(({ error, operation_id }) => error && operation_id === undefined);
   call.show({ ...rollout, operations }, () => describeRollout(rollout, operations, refused));
-  return refused.length > 0 ? exitCode.failure : exitCodeOf(operations);
+  if (refused.length > 0) return exitCode.failure;
+  return isUnfinished(rollout) ? exitCode.unfinished : exitCodeOf(operations);
 }
 
 function describeRollout(
-  rollout: Rollout,
+  rollout: RolloutDetail,
   operations: readonly OperationDetail[],
-  refused: Rollout["operations"],
+  refused: RolloutDetail["operations"],
 ): string {
   const succeeded = operations.filter(({ status }) => status === "succeeded").length;
   const lines = refused.map(({ name, error }) => toLine(`${name}: ${error?.code}: ${error?.message}`));
   const summary = `${rollout.assignment}: ${rollout.kind} succeeded on ${succeeded} of ${rollout.matched} agents`;
-  return operations.map(describeOperation).join("") + toLines([...lines, summary]);
+  const told = rollout.reason === undefined ? [] : [toLine(rollout.reason)];
+  return operations.map(describeOperation).join("") + toLines([...lines, ...told, summary]);
 }

@@ -85,7 +85,12 @@ async function reading(
   const file = await open(path, "r").catch((error: unknown) => {
     throw new UsageError(`${path} can't be read (${codeOf(error)}).`);
   });
-  return use(createReadStream(path, { fd: file }) as AsyncIterable<Uint8Array>);
+  try {
+    return await use(createReadStream(path, { fd: file, autoClose: false }) as AsyncIterable<Uint8Array>);
+  } finally {
+    // Also where nothing was read of it.
+    await file.close();
+  }
 }
 
 async function syncFolder(path: string): Promise<void> {
@@ -95,7 +100,7 @@ async function syncFolder(path: string): Promise<void> {
 }
 
 function showSummary(call: CommandCall, path: string, summary: BackupSummary): void {
-  const { files, bytes, documents, log_entries } = summary;
+  const { files, bytes, documents, log_entries, series_parts, series_damages } = summary;
   call.show({ path, ...summary }, () =>
     toFacts([
       ["Path", path],
@@ -103,6 +108,7 @@ function showSummary(call: CommandCall, path: string, summary: BackupSummary): v
       ["Bytes", bytes],
       ["Documents", documents],
       ["Log entries", log_entries],
+      ["Time series", `${series_parts} parts${series_damages > 0 ? `, ${series_damages} damaged` : ""}`],
     ]),
   );
 }

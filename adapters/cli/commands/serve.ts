@@ -21,6 +21,8 @@ export function addServeCommand(program: Command, run: Run): void {
     .option("--tls-cert-file <file>", "certificate, PEM")
     .option("--tls-key-file <file>", "its private key, PEM")
     .option("--trusted-proxies <networks>", "proxies whose X-Forwarded-For is believed, with commas")
+    .option("--operation-retention-days <days>", "how long operations and drift records are kept; default 90")
+    .option("--allowed-hosts <names>", "host names of the service, with commas; others are refused")
     .option("--allow-insecure", "listen without TLS where others can listen, too")
     .addOption(logLevelOption())
     .action(run(serve));
@@ -34,6 +36,11 @@ async function serve(call: CommandCall, flags: ServerFlags): Promise<void> {
     storage: new FileStorage({ folder: dataDir, clock: systemClock, logger }),
     adminPublicKeys: [...settings.adminPublicKeys, ...readAdminKeys(dataDir)],
     trustedProxies: settings.trustedProxies,
+    operationRetentionDays: settings.operationRetentionDays,
+    ...(settings.allowedHosts && { allowedHosts: settings.allowedHosts }),
+    driftIntervalSeconds: settings.driftIntervalSeconds,
+    driftConcurrency: settings.driftConcurrency,
+    rolloutConcurrency: settings.rolloutConcurrency,
     logger,
     listen: { host, port, allowInsecure: settings.allowInsecure, ...(tls && { tls }) },
   });

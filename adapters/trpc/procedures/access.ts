@@ -14,7 +14,7 @@ export const authProcedures = t.router({
     )
     .input(schemas.challengeInput)
     .output(schemas.challengeSchema)
-    .mutation(async ({ ctx, input }) => ctx.orchestrator.access.challenge(await ctx.caller(), input)),
+    .mutation(async ({ ctx, input }) => ctx.orchestrator.access.challenge(await ctx.stranger(), input)),
   verify: procedure
     .meta(
       route("auth.verify", "POST /auth/verify", {
@@ -24,7 +24,7 @@ export const authProcedures = t.router({
     )
     .input(schemas.verifyInput)
     .output(schemas.sessionSchema)
-    .mutation(async ({ ctx, input }) => ctx.orchestrator.access.verify(await ctx.caller(), input)),
+    .mutation(async ({ ctx, input }) => ctx.orchestrator.access.verify(await ctx.stranger(), input)),
   session: procedure
     .meta(route("auth.session", "GET /auth/session", { tag, summary: "Tell who the caller is" }))
     .output(schemas.sessionInfoSchema)
@@ -49,25 +49,40 @@ export const operatorProcedures = t.router({
     .output(schemas.operatorSchema)
     .mutation(async ({ ctx, input }) => ctx.orchestrator.operators.add(await ctx.caller(), input)),
   get: procedure
-    .meta(route("operators.get", "GET /operators/{operator_id}", { tag, summary: "Get one operator" }))
+    .meta(
+      route("operators.get", "GET /operators/{operator_id}", {
+        tag,
+        summary: "Get one operator",
+        rest: { versioned: true },
+      }),
+    )
     .input(schemas.operatorIdInput)
     .output(schemas.operatorSchema)
     .query(async ({ ctx, input }) => ctx.orchestrator.operators.get(await ctx.caller(), input)),
   remove: procedure
     .meta(
-      route("operators.remove", "DELETE /operators/{operator_id}", { tag, summary: "Remove an operator" }),
+      route("operators.remove", "DELETE /operators/{operator_id}", {
+        tag,
+        summary: "Remove an operator",
+        rest: { conditional: true },
+      }),
     )
     .input(schemas.operatorIdInput)
     .output(schemas.nothingSchema)
-    .mutation(async ({ ctx, input }) => ctx.orchestrator.operators.remove(await ctx.caller(), input)),
+    .mutation(async ({ ctx, input }) =>
+      ctx.orchestrator.operators.remove(await ctx.caller(), input, ctx.change()),
+    ),
   setRole: procedure
     .meta(
       route("operators.setRole", "PATCH /operators/{operator_id}", {
         tag,
         summary: "Change an operator's role",
+        rest: { conditional: true },
       }),
     )
     .input(schemas.setRoleInput)
     .output(schemas.operatorSchema)
-    .mutation(async ({ ctx, input }) => ctx.orchestrator.operators.setRole(await ctx.caller(), input)),
+    .mutation(async ({ ctx, input }) =>
+      ctx.orchestrator.operators.setRole(await ctx.caller(), input, ctx.change()),
+    ),
 });

@@ -1,18 +1,12 @@
 import { schemas } from "fleetwright";
-import type { Assignment, Rollout } from "fleetwright";
+import type { Assignment } from "fleetwright";
 import { procedure, route, t } from "./builder.ts";
+import { started } from "./rollouts.ts";
 
 const tag = "Assignments";
 const made = {
   status: 201,
   location: (assignment: Assignment) => `/assignments/${assignment.name}`,
-} as const;
-
-/** 202 while operations are open. */
-const started = {
-  status: (rollout: Rollout) => (rollout.status === "running" ? 202 : 200),
-  statuses: [200, 202],
-  location: (rollout: Rollout) => `/state/operations?rollout_id=${rollout.rollout_id}`,
 } as const;
 
 export const assignmentProcedures = t.router({
@@ -29,20 +23,42 @@ export const assignmentProcedures = t.router({
     .output(schemas.assignmentSchema)
     .mutation(async ({ ctx, input }) => ctx.orchestrator.assignments.create(await ctx.caller(), input)),
   get: procedure
-    .meta(route("assignments.get", "GET /assignments/{name}", { tag, summary: "Get one assignment" }))
+    .meta(
+      route("assignments.get", "GET /assignments/{name}", {
+        tag,
+        summary: "Get one assignment",
+        rest: { versioned: true },
+      }),
+    )
     .input(schemas.assignmentNameInput)
     .output(schemas.assignmentDetailSchema)
     .query(async ({ ctx, input }) => ctx.orchestrator.assignments.get(await ctx.caller(), input)),
   update: procedure
-    .meta(route("assignments.update", "PUT /assignments/{name}", { tag, summary: "Change an assignment" }))
+    .meta(
+      route("assignments.update", "PUT /assignments/{name}", {
+        tag,
+        summary: "Change an assignment",
+        rest: { conditional: true },
+      }),
+    )
     .input(schemas.updateAssignmentInput)
     .output(schemas.assignmentSchema)
-    .mutation(async ({ ctx, input }) => ctx.orchestrator.assignments.update(await ctx.caller(), input)),
+    .mutation(async ({ ctx, input }) =>
+      ctx.orchestrator.assignments.update(await ctx.caller(), input, ctx.change()),
+    ),
   remove: procedure
-    .meta(route("assignments.remove", "DELETE /assignments/{name}", { tag, summary: "Delete an assignment" }))
+    .meta(
+      route("assignments.remove", "DELETE /assignments/{name}", {
+        tag,
+        summary: "Delete an assignment",
+        rest: { conditional: true },
+      }),
+    )
     .input(schemas.assignmentNameInput)
     .output(schemas.nothingSchema)
-    .mutation(async ({ ctx, input }) => ctx.orchestrator.assignments.remove(await ctx.caller(), input)),
+    .mutation(async ({ ctx, input }) =>
+      ctx.orchestrator.assignments.remove(await ctx.caller(), input, ctx.change()),
+    ),
   applyNow: procedure
     .meta(
       route("assignments.applyNow", "POST /assignments/{name}/apply", {
@@ -51,8 +67,8 @@ export const assignmentProcedures = t.router({
         rest: started,
       }),
     )
-    .input(schemas.rolloutInput)
-    .output(schemas.rolloutSchema)
+    .input(schemas.rolloutApplyInput)
+    .output(schemas.rolloutDetailSchema)
     .mutation(async ({ ctx, input }) => ctx.orchestrator.rollouts.apply(await ctx.caller(), input)),
   plan: procedure
     .meta(
@@ -62,7 +78,7 @@ export const assignmentProcedures = t.router({
         rest: started,
       }),
     )
-    .input(schemas.rolloutInput)
-    .output(schemas.rolloutSchema)
+    .input(schemas.rolloutPlanInput)
+    .output(schemas.rolloutDetailSchema)
     .mutation(async ({ ctx, input }) => ctx.orchestrator.rollouts.plan(await ctx.caller(), input)),
 });

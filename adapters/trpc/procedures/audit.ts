@@ -29,6 +29,7 @@ export const auditProcedures = t.router({
       route("audit.getRetention", "GET /audit/retention", {
         tag,
         summary: "Get for how long events are kept",
+        rest: { versioned: true },
       }),
     )
     .output(schemas.retentionSchema)
@@ -38,9 +39,12 @@ export const auditProcedures = t.router({
       route("audit.setRetention", "PUT /audit/retention", {
         tag,
         summary: "Set for how long events are kept",
+        rest: { conditional: true },
       }),
     )
     .input(schemas.setRetentionInput)
     .output(schemas.retentionSchema)
-    .mutation(async ({ ctx, input }) => ctx.orchestrator.audit.setRetention(await ctx.caller(), input)),
+    .mutation(async ({ ctx, input }) =>
+      ctx.orchestrator.audit.setRetention(await ctx.caller(), input, ctx.change()),
+    ),
 });

@@ -23,13 +23,27 @@ export const moduleProcedures = t.router({
     .output(schemas.uploadedModuleSchema)
     .mutation(async ({ ctx, input }) => ctx.orchestrator.modules.upload(await ctx.caller(), input)),
   get: procedure
-    .meta(route("modules.get", "GET /modules/{name}", { tag, summary: "Get a module's details and content" }))
+    .meta(
+      route("modules.get", "GET /modules/{name}", {
+        tag,
+        summary: "Get a module's details and content",
+        rest: { versioned: true },
+      }),
+    )
     .input(schemas.getModuleInput)
     .output(schemas.moduleDetailSchema)
     .query(async ({ ctx, input }) => ctx.orchestrator.modules.get(await ctx.caller(), input)),
   remove: procedure
-    .meta(route("modules.remove", "DELETE /modules/{name}", { tag, summary: "Delete a module" }))
+    .meta(
+      route("modules.remove", "DELETE /modules/{name}", {
+        tag,
+        summary: "Delete a module",
+        rest: { conditional: true },
+      }),
+    )
     .input(schemas.moduleNameInput)
     .output(schemas.nothingSchema)
-    .mutation(async ({ ctx, input }) => ctx.orchestrator.modules.remove(await ctx.caller(), input)),
+    .mutation(async ({ ctx, input }) =>
+      ctx.orchestrator.modules.remove(await ctx.caller(), input, ctx.change()),
+    ),
 });

@@ -5,6 +5,7 @@ import { ContentCheck } from "./content-check.ts";
 import { fileNameOf } from "./file-name.ts";
 import { decodeEntry } from "./log-segment.ts";
 import { decodeRecord } from "./record.ts";
+import { FrameCheck } from "./series/frame-check.ts";
 import { parseSnapshot } from "./snapshot.ts";
 import type { Snapshot } from "./snapshot-text.ts";
 
@@ -17,6 +18,10 @@ export interface BackupSummary {
   documents: number;
   /** Log entries, those of the audit log among them, each in its place in its chain. */
   log_entries: number;
+  /** Parts of time series that match their checksums: samples of one agent each, or what was added to many in a second. */
+  series_parts: number;
+  /** Places where time series are damaged, as they were when the backup was made; they are left out when they are read. */
+  series_damages: number;
 }
 
 /** A log while its segments go by. */
@@ -29,11 +34,13 @@ interface LogProgress {
 const snapshotFile = "db.json";
 
 /**
- * Checks what a backup holds while its parts go by: the snapshot, every log entry from the first to the head, and the blobs
- * that are named after their content.
+ * Checks what a backup holds while its parts go by: the snapshot, every log entry from the first to the head, the blobs
+ * that are named after their content, and the time series, whose damages are counted: they are no reason to do without
+ * the rest.
  */
 export class BackupCheck {
-  readonly #summary: BackupSummary = { files: 0, bytes: 0, documents: 0, log_entries: 0 };
+  readonly #summary = { files: 0, bytes: 0, documents: 0, log_entries: 0 };
+  readonly #frames = new FrameCheck();
   readonly #seen = new Set<string>();
   /** By the name of their folder. */
   readonly #logs = new Map<string, LogProgress>();
@@ -53,6 +60,7 @@ export class BackupCheck {
     this.#summary.bytes += bytes.length;
     if (file === snapshotFile) this.#parts.push(bytes);
     else if (file.startsWith("logs/")) this.#readEntries(bytes);
+    else if (file.startsWith("series/")) this.#frames.take(bytes);
     else this.#content.take(bytes);
   }
 
@@ -65,7 +73,8 @@ export class BackupCheck {
         throw damaged(`logs/${folder}`, 0, `lacks the entry ${place.sequence + 1}`);
       }
     }
-    return this.#summary;
+    const { frames, damages } = this.#frames;
+    return { ...this.#summary, series_parts: frames, series_damages: damages };
   }
 
   #begin(file: string): void {
@@ -80,6 +89,7 @@ export class BackupCheck {
 
   #end(): void {
     if (this.#rest.length > 0) throw damaged(this.#file, this.#size, "ends within a log entry");
+    this.#frames.end();
     if (this.#file === snapshotFile) this.#readSnapshot();
     if (!this.#content.isIntact()) throw damaged(this.#file, 0, "does not match its content hash");
   }

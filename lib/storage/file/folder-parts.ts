@@ -8,22 +8,26 @@ import { fileNameOf } from "./file-name.ts";
 import type { OpenFolder } from "./folder.ts";
 import type { LogFile } from "./log-file.ts";
 import { encodeEntry, segmentNameOf } from "./log-segment.ts";
+import type { FileSeries } from "./series/file-series.ts";
+import type { HeldFile } from "./series/held-file.ts";
 import { folderFormat, snapshotChunks } from "./snapshot.ts";
 
 const partBytes = 1_024 * 1_024;
 
 /**
  * Reads an open folder as the files of one that holds the same: documents and logs of exactly the moment when the first
- * part is asked for, and of each blob at least what was in it then. What is trimmed or deleted meanwhile is kept until the
- * end of the reading, so end it, or `return` from it.
+ * part is asked for, and of each blob and of the time series at least what was in it then. What is trimmed or deleted
+ * meanwhile is kept until the end of the reading, so end it, or `return` from it.
  */
 export async function* folderParts(
-  { database, logs, blobs }: OpenFolder,
+  { database, logs, blobs, series }: OpenFolder & { series: FileSeries },
   schemaVersion: number,
 ): AsyncGenerator<ArchivePart> {
   const releases = [...[...logs.values()].map((log) => log.hold()), blobs.hold()];
   try {
     const view = database.view();
+    const seriesFiles = await series.hold();
+    releases.push(...seriesFiles.map((file) => () => file.release()));
     // A new folder has no journal yet: its first record is 1.
     const snapshot = { format: folderFormat, schema_version: schemaVersion, sequence: 0, ...view };
     let offset = 0;
@@ -36,6 +40,7 @@ export async function* folderParts(
       if (log !== undefined) yield* logParts(log, `logs/${fileNameOf(name)}`, [base.sequence, head.sequence]);
     }
     for (const name of await blobs.heldNames()) yield* blobParts(blobs, name);
+    for (const file of seriesFiles) yield* seriesParts(file);
   } finally {
     for (const release of releases) await release();
   }
@@ -90,5 +95,15 @@ async function* blobParts(blobs: BlobFiles, name: string): AsyncGenerator<Archiv
     if (bytes.length === partBytes) continue;
     if (!content.isIntact()) throw corrupt(`blobs/${name}`, 0, "a blob does not match its content hash");
     return;
+  }
+}
+
+async function* seriesParts(file: HeldFile): AsyncGenerator<ArchivePart> {
+  for (let offset = 0; offset < file.size;) {
+    const bytes = await file.read(offset, Math.min(partBytes, file.size - offset));
+    // Damage to time series costs nothing else: one that somebody cut off is copied as far as it goes.
+    if (bytes.length === 0) return;
+    yield { file: `series/${file.name}`, offset, bytes };
+    offset += bytes.length;
   }
 }

@@ -74,6 +74,54 @@ describe("the life of a machine on the command line", () => {
   });
 });
 
+describe("a rollout on the command line", () => {
+  it("goes in batches, is shown, paused, resumed and cancelled", async () => {
+    const line = await startSignedIn();
+    const { agent, root } = await startSocketAgent(line);
+    await line.print("agents", "approve", agent.nodeId ?? "", "--name", "web-1");
+    const script = "while [ ! -e go ]; do sleep 0.02; done";
+    await upload(
+      line,
+      `name: slow\nresources:\n  - { id: w, type: script, run: "${script}", creates: /go }\n`,
+    );
+    const strategy = ["--batch", "50%", "--canary", "1", "--max-failures", "2", "--pause", "3"];
+    const schedule = ["--schedule", "0 4 * * *", "--time-zone", "Europe/Berlin", "--enforce"];
+    const which = ["--selector", "*", "--module", "slow"];
+    await line.print("assignments", "create", "slow", ...which, ...strategy, ...schedule);
+    const shown = await line.print("assignments", "show", "slow");
+    expect(shown).toMatch(/rollout +batch 50%, max failures 2, canary 1, pause seconds 3\n/);
+    expect(shown).toMatch(/schedule +0 4 \* \* \* Europe\/Berlin\nnext run +\d{4}-.*\nenforced +yes\n/);
+
+    const begun = await line.run(
+      "assignments",
+      "apply",
+      "slow",
+      "--no-wait",
+      "--order",
+      "shuffled",
+      "--json",
+    );
+    expect(begun.code).toBe(5);
+    const { rollout_id, rollout } = JSON.parse(begun.stdout) as { rollout_id: string; rollout: object };
+    expect(rollout).toMatchObject({ batch: "50%", order: "shuffled" });
+    expect(await line.print("rollouts", "pause", rollout_id)).toBe(`${rollout_id} is paused.\n`);
+    expect(await line.print("rollouts", "resume", rollout_id)).toBe(`${rollout_id} is running.\n`);
+    expect(await line.print("rollouts", "list", "--assignment", "slow")).toMatch(
+      / slow +apply +running +1\/1 +1 running +\d/,
+    );
+    expect(await line.print("rollouts", "cancel", rollout_id)).toBe(`${rollout_id} is stopping.\n`);
+    expect(await line.print("rollouts", "show", rollout_id)).toMatch(
+      /reason +The rollout was cancelled by admin/,
+    );
+    writeFileSync(join(root, "go"), "");
+  });
+
+  it.each([["many"], ["10%%"], ["-1"]])("refuses a batch of %s as a usage error", async (batch) => {
+    const line = await startSignedIn();
+    expect(await line.run("assignments", "apply", "web", `--batch=${batch}`)).toMatchObject({ code: 2 });
+  });
+});
+
 describe("a module with several faults", () => {
   it("is refused with the place of each, and nothing is stored", async () => {
     const line = await startSignedIn();

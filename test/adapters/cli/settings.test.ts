@@ -19,8 +19,13 @@ describe("a setting of the server", () => {
       adminPublicKeys: [],
       tls: null,
       trustedProxies: [],
+      operationRetentionDays: 90,
+      allowedHosts: null,
       logLevel: "info",
       allowInsecure: false,
+      driftIntervalSeconds: 3_600,
+      driftConcurrency: 8,
+      rolloutConcurrency: 500,
     });
   });
 
@@ -35,14 +40,29 @@ describe("a setting of the server", () => {
   });
 
   it("may be a list, with commas or spaces", () => {
+    expect(read({ FLEETWRIGHT_ALLOWED_HOSTS: "fleet.test, fleet" }).allowedHosts).toEqual([
+      "fleet.test",
+      "fleet",
+    ]);
+    expect(() => read({ FLEETWRIGHT_ALLOWED_HOSTS: "fleet.test:4748" })).toThrow(/ALLOWED_HOSTS/);
     const { trustedProxies } = read({ FLEETWRIGHT_TRUSTED_PROXIES: "10.0.0.0/8, ::1\n" });
     expect(trustedProxies).toEqual(["10.0.0.0/8", "::1"]);
   });
 
+  it("of drift checks switches them off with 0", () => {
+    expect(read({ FLEETWRIGHT_DRIFT_INTERVAL_SECONDS: "0" }).driftIntervalSeconds).toBe(0);
+    expect(read({ FLEETWRIGHT_DRIFT_INTERVAL_SECONDS: "300" }).driftIntervalSeconds).toBe(300);
+  });
+
   it.each([
+    ["FLEETWRIGHT_DRIFT_INTERVAL_SECONDS", "299"],
+    ["FLEETWRIGHT_DRIFT_CONCURRENCY", "0"],
+    ["FLEETWRIGHT_ROLLOUT_CONCURRENCY", "many"],
     ["FLEETWRIGHT_PORT", "65536"],
     ["FLEETWRIGHT_PORT", "-1"],
     ["FLEETWRIGHT_PORT", "80 "],
+    ["FLEETWRIGHT_OPERATION_RETENTION_DAYS", "0"],
+    ["FLEETWRIGHT_OPERATION_RETENTION_DAYS", "1.5"],
     ["FLEETWRIGHT_LOG_LEVEL", "INFO"],
     ["FLEETWRIGHT_ALLOW_INSECURE", "yes"],
   ])("is refused by its name: %s=%j", (name, value) => {

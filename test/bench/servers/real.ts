@@ -2,20 +2,13 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import {
-  FileStorage,
-  MemoryTransport,
-  nodeCrypto,
-  Orchestrator,
-  systemCaller,
-  toHex,
-  type Signer,
-} from "fleetwright";
+import { FileStorage, MemoryTransport, nodeCrypto, Orchestrator, systemCaller, toHex } from "fleetwright";
 import { createApp } from "../../../adapters/h3/app.ts";
 import { createContextFactory } from "../../../adapters/trpc/context.ts";
 import { appRouter } from "../../../adapters/trpc/router.ts";
 import { TestAgent } from "../../../lib/testing/test-agent.ts";
 import type { ServerUnderTest } from "../server-process.ts";
+import { signIn } from "./sign-in.ts";
 import { agent as toy } from "./toy.ts";
 
 export default async function create(): Promise<ServerUnderTest> {
@@ -52,12 +45,4 @@ async function enrol(orchestrator: Orchestrator, transport: MemoryTransport): Pr
   await orchestrator.agents.setStatus(systemCaller, { node_id, status: "approved", name: "web-0001" });
   await orchestrator.agents.tags.replace(systemCaller, { node_id, tags: toy.tags });
   return node_id;
-}
-
-async function signIn(orchestrator: Orchestrator, admin: Signer): Promise<string> {
-  const caller = { kind: "anonymous" } as const;
-  const challenge = await orchestrator.access.challenge(caller, { public_key: toHex(admin.publicKey) });
-  const signature = toHex(admin.sign(new TextEncoder().encode(challenge.message)));
-  const { challenge_id } = challenge;
-  return (await orchestrator.access.verify(caller, { challenge_id, signature })).token;
 }

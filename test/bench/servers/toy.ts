@@ -55,6 +55,7 @@ const orchestrator = {
       return caller;
     },
   },
+  idempotency: { once: async <Output>(_caller: Caller, _call: object, run: () => Promise<Output>) => run() },
 };
 
 const t = initTRPC

@@ -28,7 +28,9 @@ export class ByteWriter {
   }
 
   byte(value: number): void {
-    this.#bytes[this.reserve(1)] = value;
+    // Apart: making room may replace the bytes.
+    const at = this.reserve(1);
+    this.#bytes[at] = value;
   }
 
   /** A whole number from 0 to 2^53. */

@@ -1,28 +1,17 @@
 /**
  * Chunks of many owners in a few large files `<tier>-<number>.chunks`, appended to and never changed. A new file is begun
- * after a time, after a size and after every start; one that holds no chunk in use is removed whole.
+ * after a time, after a size and after every start; one that is full gets an index; one that holds no chunk in use is
+ * removed whole.
  */
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import type { Clock } from "../../../clock.ts";
 import type { Logger } from "../../../logger.ts";
 import type { Disk, DiskFile } from "../disk.ts";
-import { ByteReader, ByteWriter } from "./bytes.ts";
+import { ChunkIndex, decodeHead, encodeHead, readIndex, type ChunkHead } from "./chunk-index.ts";
 import { decodeFrame, encodeFrame, scanFrames } from "./frames.ts";
+import type { HeldFile } from "./held-file.ts";
 
 const maxFileBytes = 256 * 1_024 * 1_024;
-
-/** What a chunk is of. */
-export interface ChunkHead {
-  owner: string;
-  /** Ids of the first and the last head that went into it: chunks of an owner hold the heads in between, and no other does. */
-  first: number;
-  last: number;
-  /** Least and greatest time of its rows. */
-  from: number;
-  to: number;
-  /** Wall clock when its newest rows were sealed: what it is kept by, whatever the times of the samples say. */
-  sealedAt: number;
-}
 
 /** Where a chunk is. */
 export interface Chunk extends Omit<ChunkHead, "owner"> {
@@ -44,6 +33,8 @@ export interface ChunkFile {
   /** Least id of a head that went into it. */
   oldest: number;
   isSynced: boolean;
+  /** What its index will hold; null when that is written. */
+  index: ChunkIndex | null;
 }
 
 /** What {@link ChunkFiles} is made of. */
@@ -69,7 +60,10 @@ export class ChunkFiles {
     this.#options = options;
   }
 
-  /** Finds the chunks that are there. Damaged ones are left out, with a line in the log. */
+  /**
+   * Finds the chunks that are there, in files with an index by that. Of others, damaged chunks are left out, with a line in
+   * the log.
+   */
   async open(found: (owner: string, chunk: Chunk) => void): Promise<void> {
     const { disk, folder, tier } = this.#options;
     const pattern = new RegExp(`^${tier}-(\\d{8})\\.chunks$`);
@@ -81,7 +75,7 @@ export class ChunkFiles {
       const path = join(folder, name);
       // What is read now may be in the system's cache only: it counts as not synced.
       const file = this.#add(path, await disk.open(path, "update"));
-      await this.#scan(file, found);
+      await this.#find(file, found);
     }
   }
 
@@ -95,6 +89,7 @@ export class ChunkFiles {
     const written = chunks.map(({ head }, index) => {
       const length = (frames[index] as Buffer).length;
       const chunk = this.#chunkOf(target, head, { at, length });
+      target.index?.add({ at, length, head });
       at += length;
       return chunk;
     });
@@ -124,6 +119,22 @@ export class ChunkFiles {
     this.#unsyncedNames = false;
   }
 
+  /**
+   * Writes the index of the files that take no more chunks; with "all" of every file, which then takes no more. All chunks
+   * must be durable: a start believes an index.
+   */
+  async writeIndexes(which: "full" | "all"): Promise<void> {
+    if (which === "all") this.#current = null;
+    for (const target of this.#files) {
+      if (target === this.#current || target.index === null) continue;
+      const bytes = target.index.encode();
+      await target.file.write(bytes, target.size);
+      target.size += bytes.length;
+      target.isSynced = false;
+      target.index = null;
+    }
+  }
+
   /** Removes the files without a chunk in use. What took their place must be durable. */
   async removeUnused(): Promise<void> {
     for (const file of this.#files.filter(({ used, readers, size }) => used + readers === 0 && size > 0)) {
@@ -132,6 +143,20 @@ export class ChunkFiles {
       await file.file.close();
       await this.#options.disk.remove(file.path);
     }
+  }
+
+  /** The files as they are now. None of them is removed until it is let go. */
+  hold(): HeldFile[] {
+    return this.#files.map((held) => {
+      const { path, file, size } = held;
+      held.readers++;
+      return {
+        name: basename(path),
+        size,
+        read: (position, length) => file.read(position, length),
+        release: async () => void held.readers--,
+      };
+    });
   }
 
   /** Least id of a head that went into any of the files. */
@@ -148,9 +173,16 @@ export class ChunkFiles {
     for (const { file } of this.#files.splice(0)) await file.close();
   }
 
-  async #scan(target: ChunkFile, found: (owner: string, chunk: Chunk) => void): Promise<void> {
+  async #find(target: ChunkFile, found: (owner: string, chunk: Chunk) => void): Promise<void> {
     const { logger } = this.#options;
     target.size = await target.file.size();
+    const entries = await readIndex(target.file);
+    if (entries !== null) {
+      target.index = null;
+      for (const { head, at, length } of entries)
+        found(head.owner, this.#chunkOf(target, head, { at, length }));
+      return;
+    }
     for await (const frame of scanFrames(target.file)) {
       if ("isInside" in frame) {
         const fields = { file: target.path, offset: frame.at };
@@ -158,8 +190,12 @@ export class ChunkFiles {
         else logger.warn("The torn end of a file of time series was left out.", fields);
         continue;
       }
+      // An index that something stands behind, so that it was not found.
+      if (frame.head.length === 0) continue;
       const head = decodeHead(frame.head);
-      found(head.owner, this.#chunkOf(target, head, frame));
+      const { at, length } = frame;
+      target.index?.add({ at, length, head });
+      found(head.owner, this.#chunkOf(target, head, { at, length }));
     }
   }
 
@@ -186,25 +222,18 @@ export class ChunkFiles {
 
   #add(path: string, file: DiskFile): ChunkFile {
     const beganAt = this.#options.clock.monotonic();
-    const added = { path, file, beganAt, size: 0, used: 0, readers: 0, oldest: Infinity, isSynced: false };
+    const added: ChunkFile = {
+      path,
+      file,
+      beganAt,
+      size: 0,
+      used: 0,
+      readers: 0,
+      oldest: Infinity,
+      isSynced: false,
+      index: new ChunkIndex(),
+    };
     this.#files.push(added);
     return added;
   }
-}
-
-function encodeHead({ owner, first, last, from, to, sealedAt }: ChunkHead): Uint8Array {
-  const out = new ByteWriter();
-  out.text(owner);
-  out.unsigned(first);
-  out.unsigned(last - first);
-  for (const time of [from, to, sealedAt]) out.float64(time);
-  return out.view();
-}
-
-function decodeHead(bytes: Uint8Array): ChunkHead {
-  const input = new ByteReader(bytes);
-  const owner = input.text();
-  const first = input.unsigned();
-  const last = first + input.unsigned();
-  return { owner, first, last, from: input.float64(), to: input.float64(), sealedAt: input.float64() };
 }

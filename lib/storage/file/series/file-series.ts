@@ -15,6 +15,7 @@ import { storageError } from "../errors.ts";
 import { ChunkFiles } from "./chunk-files.ts";
 import { Compaction } from "./compaction.ts";
 import { HeadJournal } from "./head-journal.ts";
+import type { HeldFile } from "./held-file.ts";
 import { LiveSeries } from "./live-series.ts";
 import { tiers, type OwnerSeries, type Tier } from "./owner-series.ts";
 import { PointCollector } from "./points.ts";
@@ -54,7 +55,7 @@ export class FileSeries implements SeriesStorage {
   #live: LiveSeries;
   #writer: SeriesWriter;
   #work: Promise<unknown> = Promise.resolve();
-  readonly #queries = new Set<Promise<unknown>>();
+  readonly #reads = new Set<Promise<unknown>>();
   #timer: Timer | null = null;
   #isClosed = false;
 
@@ -88,14 +89,7 @@ export class FileSeries implements SeriesStorage {
   }
 
   query(name: string, query: SampleQuery): Promise<Record<string, SamplePoint[]>> {
-    const result = this.#query(name, query);
-    const settled = result.then(
-      () => {},
-      () => {},
-    );
-    this.#queries.add(settled);
-    void settled.then(() => this.#queries.delete(settled));
-    return result;
+    return this.#reading(() => this.#query(name, query));
   }
 
   async trim(owner: string, before = Infinity): Promise<void> {
@@ -115,14 +109,49 @@ export class FileSeries implements SeriesStorage {
     return this.#enqueue(() => this.#writer.upkeep());
   }
 
+  /**
+   * The files of this moment, with every sample that was taken in before the call as far as it can be written. Until they
+   * are let go, what is merged and thinned meanwhile keeps its space.
+   */
+  hold(): Promise<HeldFile[]> {
+    return this.#enqueue(async () => {
+      this.#options.check();
+      await this.#writer.persist();
+      const files = [...(await this.#journal.hold()), ...tiers.flatMap((tier) => this.#files[tier].hold())];
+      return files.map((file) => this.#guarded(file));
+    });
+  }
+
   /** Resolves when all is durable and the files are closed. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#timer?.cancel();
     await this.#enqueue(() => this.#writer.finish());
-    await Promise.all(this.#queries);
+    await Promise.all(this.#reads);
     for (const tier of tiers) await this.#files[tier].close();
     await this.#journal.close();
+  }
+
+  /** A held file that is not read while or after the series are closed. */
+  #guarded(file: HeldFile): HeldFile {
+    const read = (position: number, length: number): Promise<Uint8Array> =>
+      this.#reading(async () => {
+        this.#options.check();
+        return file.read(position, length);
+      });
+    return { name: file.name, size: file.size, read, release: () => file.release() };
+  }
+
+  /** Has {@link close} wait for a read. */
+  #reading<T>(read: () => Promise<T>): Promise<T> {
+    const result = read();
+    const settled = result.then(
+      () => {},
+      () => {},
+    );
+    this.#reads.add(settled);
+    void settled.then(() => this.#reads.delete(settled));
+    return result;
   }
 
   #begin({ owners, nextHead }: SeriesContent): [LiveSeries, SeriesWriter] {

@@ -8,8 +8,10 @@
 import { crc32 } from "node:zlib";
 import type { DiskFile } from "../disk.ts";
 
-const marker = Buffer.from("FWS1", "latin1");
-const fixedBytes = 20;
+/** What every frame begins with. */
+export const marker = Buffer.from("FWS1", "latin1");
+/** Bytes of a frame before its head. */
+export const fixedBytes = 20;
 const checkedFrom = 8;
 const blockBytes = 1_024 * 1_024;
 
@@ -54,7 +56,7 @@ export function decodeFrame(bytes: Buffer, at = 0): Frame | null {
 }
 
 /** What the undamaged start of a frame says of its length; null where there is none. */
-function frameLength(bytes: Buffer, at: number): number | null {
+export function frameLength(bytes: Buffer, at: number): number | null {
   if (at + fixedBytes > bytes.length || bytes.compare(marker, 0, 4, at, at + 4) !== 0) return null;
   const headEnd = at + fixedBytes + bytes.readUInt32LE(at + 8);
   if (headEnd > bytes.length) return null;

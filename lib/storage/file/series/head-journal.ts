@@ -6,12 +6,13 @@
  *   rows: 1 | head | place in the head | at place 0: owner, how many ids before it it stands for, too | length | bytes
  *   trim: 2 | owner | time before which rows are hidden | last head whose rows are
  */
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import type { Logger } from "../../../logger.ts";
 import type { Disk, DiskFile } from "../disk.ts";
 import { ByteReader, ByteWriter } from "./bytes.ts";
 import { encodeFrame, scanFrames } from "./frames.ts";
 import type { Head } from "./head.ts";
+import type { HeldFile } from "./held-file.ts";
 
 const namePattern = /^heads-(\d{8})\.journal$/;
 const frameBytes = 1_024 * 1_024;
@@ -117,6 +118,26 @@ export class HeadJournal {
     return this.#write(heads, { trims, whole: false });
   }
 
+  /** The files that count now, opened: they can be read although a new one takes their place. */
+  async hold(): Promise<HeldFile[]> {
+    const current = this.#file === null ? null : this.#old.at(-1);
+    const held: HeldFile[] = [];
+    try {
+      for (const path of this.#old) {
+        const file = await this.#options.disk.open(path, "read");
+        const read = (position: number, length: number): Promise<Buffer> => file.read(position, length);
+        const entry = { name: basename(path), size: 0, read, release: () => file.close() };
+        held.push(entry);
+        // Of the current one, what is behind its size was not acknowledged.
+        entry.size = path === current ? this.#size : await file.size();
+      }
+    } catch (error) {
+      for (const file of held) await file.release();
+      throw error;
+    }
+    return held;
+  }
+
   async close(): Promise<void> {
     await this.#file?.close();
     this.#file = null;
@@ -215,7 +236,8 @@ class Replay {
     const id = input.unsigned();
     const place = input.unsigned();
     if (place === 0) this.#begin(id, input.text(), id - input.unsigned());
-    const bytes = Uint8Array.from(input.raw(input.unsigned()));
+    // A copy, made at once: `from` would take byte for byte.
+    const bytes = new Uint8Array(input.raw(input.unsigned()));
     const head = this.#heads.get(id);
     // What was before it may have been in a damaged frame: the rest can't be read without.
     if (head?.length !== place) return;

@@ -50,11 +50,26 @@ export class Head {
   durableBytes = 0;
   readonly #out = new ByteWriter(256);
   readonly #columns = new Columns();
+  /** Whether the columns are not worked out yet: at a start that would take long, all owners together. */
+  #isUnread = false;
 
   constructor(id: number, owner: string, first = id) {
     this.id = id;
     this.first = first;
     this.owner = owner;
+  }
+
+  /** A head that goes on where the bytes of one that was stored end. */
+  static from({
+    id,
+    owner,
+    first,
+    bytes,
+  }: Pick<Head, "id" | "owner" | "first"> & { bytes: Uint8Array }): Head {
+    const head = new Head(id, owner, first);
+    head.#out.raw(bytes);
+    head.#isUnread = true;
+    return head;
   }
 
   /** Bytes so far. */
@@ -68,6 +83,8 @@ export class Head {
   }
 
   append({ at, values }: SampleRow): void {
+    if (this.#isUnread) readRows(this.#out.view(), this.#columns);
+    this.#isUnread = false;
     const shape = this.#shapeOf(values);
     this.#write(0, at);
     for (let i = 0; i < shape.names.length; i++) {
@@ -122,10 +139,9 @@ function hasNames(values: Readonly<Record<string, number>>, names: readonly stri
   return i === names.length;
 }
 
-/** Reads the rows of a head. */
-export function readRows(bytes: Uint8Array): SampleRow[] {
+/** Reads the rows of a head, and what its writer knew at the end of them. */
+export function readRows(bytes: Uint8Array, columns = new Columns()): SampleRow[] {
   const input = new ByteReader(bytes);
-  const columns = new Columns();
   const rows: SampleRow[] = [];
   while (!input.atEnd) {
     const index = input.unsigned();

@@ -74,6 +74,11 @@ function restoreHead(owner: OwnerSeries, heads: readonly StoredHead[]): void {
     owner.recent.filter((chunk) => chunk.first > lost.id && heads.some(({ id }) => id === chunk.last)),
   );
   const restored = heads.filter((head) => !isInChunk(head));
+  const [only] = restored;
+  if (only !== undefined && restored.length === 1) {
+    owner.head = Head.from(only);
+    return;
+  }
   owner.head = new Head((restored.at(-1) ?? lost).id, owner.owner, lost.first);
   for (const { bytes } of restored) for (const row of readRows(bytes)) owner.head.append(row);
 }

@@ -79,11 +79,16 @@ export class SeriesWriter {
     this.#isFull = false;
   }
 
-  /** Makes all durable, before the end. */
+  /** Makes all durable, as far as it can be written. */
+  async persist(): Promise<void> {
+    await this.#attempt(() => this.#flushAll());
+  }
+
+  /** Makes all durable, before the end, and the next start quick. */
   async finish(): Promise<void> {
     await this.#attempt(async () => {
-      await this.flush();
-      await this.#syncFiles();
+      await this.#flushAll();
+      for (const tier of tiers) await this.#options.files[tier].writeIndexes("all");
     });
   }
 
@@ -179,6 +184,11 @@ export class SeriesWriter {
     return true;
   }
 
+  async #flushAll(): Promise<void> {
+    await this.flush();
+    await this.#syncFiles();
+  }
+
   async #syncFiles(): Promise<void> {
     for (const tier of tiers) await this.#options.files[tier].sync();
   }
@@ -186,6 +196,9 @@ export class SeriesWriter {
   async #clean(now: number): Promise<void> {
     this.#cleanedAt = now;
     await this.#syncFiles();
-    for (const tier of tiers) await this.#options.files[tier].removeUnused();
+    for (const tier of tiers) {
+      await this.#options.files[tier].removeUnused();
+      await this.#options.files[tier].writeIndexes("full");
+    }
   }
 }

@@ -2,6 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { nodeDisk } from "../../../../lib/storage/file/disk.ts";
+import { FrameCheck } from "../../../../lib/storage/file/series/frame-check.ts";
 import { encodeFrame, scanFrames } from "../../../../lib/storage/file/series/frames.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";
 
@@ -43,4 +44,17 @@ const cases: [name: string, bytes: Buffer, found: string[]][] = [
 
 test.each(cases)("frames are found in %s", async (_name, bytes, found) => {
   expect(await scan(bytes)).toEqual(found);
+});
+
+test.each(cases)("a check of frames that go by in pieces finds the same in %s", (_name, bytes, found) => {
+  for (const size of [7, 1_000, 70_000, 1_000_000]) {
+    if (bytes.length / size > 10_000) continue;
+    const check = new FrameCheck();
+    for (let file = 0; file < 2; file++) {
+      for (let at = 0; at < bytes.length; at += size) check.take(bytes.subarray(at, at + size));
+      check.end();
+    }
+    const damages = found.filter((item) => item === "inside" || item === "end").length;
+    expect([check.frames, check.damages]).toEqual([(found.length - damages) * 2, damages * 2]);
+  }
 });

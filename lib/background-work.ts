@@ -1,7 +1,7 @@
 /** Work that no caller waits for: tried again where it fails, and waited for at the end. */
-import type { Clock, Timer } from "../clock.ts";
-import { isOrchestratorError } from "../errors.ts";
-import type { Logger } from "../logger.ts";
+import type { Clock, Timer } from "./clock.ts";
+import { isOrchestratorError } from "./errors.ts";
+import type { Logger } from "./logger.ts";
 
 const firstRetryMs = 1_000;
 const longestRetryMs = 60_000;
@@ -46,7 +46,7 @@ export class BackgroundWork {
       .then(
         () => {},
         (error: unknown) => {
-          this.#logger.error("An operation could not be moved on.", { error });
+          this.#logger.error("What goes on in the background failed.", { error });
           if (!isOrchestratorError(error) || !error.retryable) return;
           this.#later(retryMs, () => this.#try(work, Math.min(retryMs * 2, longestRetryMs)));
         },

@@ -1,0 +1,107 @@
+/** What a listening server does with connections that are slow, or half done when it closes. */
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { TLSSocket } from "node:tls";
+
+/** How often a server that closes looks what has become idle. */
+const lookEveryMs = 50;
+
+/** How long a request that is half sent gets to come in whole when the server closes. */
+const halfSentMs = 1_000;
+
+/** The connections of one server. */
+export interface Connections {
+  /** Serves as before, and notes what is being answered. */
+  listener: RequestListener;
+  /** Begins to watch a server that listens. */
+  watch(server: Server): void;
+  /**
+   * Ends connections as they have nothing left to do: idle ones at once, those with a half-sent request after a second, the rest when
+   * they are answered or the grace is over. Call it when no new ones are taken; the function returned ends it.
+   */
+  drain(server: Server, graceMs: number): () => void;
+}
+
+/** Watches the connections whose requests go to a listener. */
+export function createConnections(listener: RequestListener): Connections {
+  // By the client's address and port: with TLS the socket of the requests takes the place of the one below it.
+  const sockets = new Map<string, Socket>();
+  // The newest answer on each connection: one write to a map is all that a request pays.
+  const answers = new WeakMap<Duplex, ServerResponse>();
+
+  /** Whether somebody works on a request of this connection that came in whole. */
+  function isAnswering(socket: Duplex): boolean {
+    const answer = answers.get(socket);
+    return answer !== undefined && !answer.writableFinished && !answer.destroyed && answer.req.complete;
+  }
+
+  return {
+    listener(request, response) {
+      answers.set(request.socket, response);
+      listener(request, response);
+    },
+    watch(server) {
+      const take = (socket: Socket): void => {
+        const client = `${socket.remoteAddress} ${socket.remotePort}`;
+        sockets.set(client, socket);
+        socket.once("close", () => {
+          if (sockets.get(client) === socket) sockets.delete(client);
+        });
+      };
+      server.on("connection", take);
+      server.on("secureConnection", take);
+    },
+    drain(server, graceMs) {
+      const startedAt = performance.now();
+      const look = (): void => {
+        server.closeIdleConnections();
+        const elapsedMs = performance.now() - startedAt;
+        if (elapsedMs < Math.min(halfSentMs, graceMs)) return;
+        for (const socket of sockets.values())
+          if (elapsedMs >= graceMs || !isAnswering(socket)) socket.destroy();
+      };
+      look();
+      const timer = setInterval(look, lookEveryMs);
+      return () => clearInterval(timer);
+    },
+  };
+}
+
+/**
+ * Cuts connections whose client does not read its answer: one that took nothing for so long. An answer that waits for its own
+ * source is left alone.
+ */
+export function limitStalls(server: Server, stallMs: number): void {
+  server.setTimeout(stallMs, (socket) => {
+    if (socket.writableLength > 0) socket.destroy();
+  });
+}
+
+/**
+ * Serves a request that asked for another protocol than WebSocket (`Upgrade: h2c`) as if it had not asked: a server may
+ * ignore that header (RFC 9110, 7.8), Node can't. The head is put back in front of the connection, without the wish.
+ */
+export function serveWithoutUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+  const { server } = socket as unknown as { server?: Server };
+  if (server === undefined) {
+    socket.destroy();
+    return;
+  }
+  const lines = [`${request.method} ${request.url} HTTP/${request.httpVersion}`];
+  for (let index = 0; index < request.rawHeaders.length; index += 2) {
+    const [name = "", value = ""] = request.rawHeaders.slice(index, index + 2);
+    const kept = name.toLowerCase() === "connection" ? withoutUpgrade(value) : value;
+    if (name.toLowerCase() === "upgrade" || kept === "") continue;
+    lines.push(`${name}: ${kept}`);
+  }
+  socket.unshift(Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1"), head]));
+  server.emit(socket instanceof TLSSocket ? "secureConnection" : "connection", socket);
+}
+
+function withoutUpgrade(connection: string): string {
+  const options = connection.split(",").map((option) => option.trim());
+  return options
+    .filter((option) => !["upgrade", "http2-settings", ""].includes(option.toLowerCase()))
+    .join(", ");
+}

@@ -1,0 +1,64 @@
+import { schemas } from "fleetwright";
+import type { RolloutDetail } from "fleetwright";
+import { procedure, route, t } from "./builder.ts";
+
+const tag = "Rollouts";
+const open: readonly string[] = ["running", "paused", "stopping"];
+
+/** 202 while the rollout has not ended. */
+export const started = {
+  status: ({ status }: RolloutDetail) => (open.includes(status) ? 202 : 200),
+  statuses: [200, 202],
+  location: ({ rollout_id }: RolloutDetail) => `/rollouts/${rollout_id}`,
+} as const;
+
+export const rolloutProcedures = t.router({
+  list: procedure
+    .meta(route("rollouts.list", "GET /rollouts", { tag, summary: "List rollouts, most recent first" }))
+    .input(schemas.listRolloutsInput)
+    .output(schemas.rolloutPageSchema)
+    .query(async ({ ctx, input }) => ctx.orchestrator.rollouts.list(await ctx.caller(), input)),
+  get: procedure
+    .meta(
+      route("rollouts.get", "GET /rollouts/{rollout_id}", {
+        tag,
+        summary: "Get one rollout with each of its agents",
+      }),
+    )
+    .input(schemas.rolloutIdInput)
+    .output(schemas.rolloutDetailSchema)
+    .query(async ({ ctx, input }) => ctx.orchestrator.rollouts.get(await ctx.caller(), input)),
+  pause: procedure
+    .meta(
+      route("rollouts.pause", "POST /rollouts/{rollout_id}/pause", {
+        tag,
+        summary: "Begin no further agent for now",
+        rest: started,
+      }),
+    )
+    .input(schemas.rolloutIdInput)
+    .output(schemas.rolloutDetailSchema)
+    .mutation(async ({ ctx, input }) => ctx.orchestrator.rollouts.pause(await ctx.caller(), input)),
+  resume: procedure
+    .meta(
+      route("rollouts.resume", "POST /rollouts/{rollout_id}/resume", {
+        tag,
+        summary: "Go on with a paused rollout",
+        rest: started,
+      }),
+    )
+    .input(schemas.rolloutIdInput)
+    .output(schemas.rolloutDetailSchema)
+    .mutation(async ({ ctx, input }) => ctx.orchestrator.rollouts.resume(await ctx.caller(), input)),
+  cancel: procedure
+    .meta(
+      route("rollouts.cancel", "POST /rollouts/{rollout_id}/cancel", {
+        tag,
+        summary: "End a rollout; what runs on a machine ends there",
+        rest: started,
+      }),
+    )
+    .input(schemas.rolloutIdInput)
+    .output(schemas.rolloutDetailSchema)
+    .mutation(async ({ ctx, input }) => ctx.orchestrator.rollouts.cancel(await ctx.caller(), input)),
+});

@@ -1,0 +1,155 @@
+/**
+ * Contents that documents refer to by their hash, as blobs, each kept once for all that refer to it and removed when
+ * nothing does.
+ *
+ *   loose ──an hour later something refers to it──▶ referred to ──that goes──▶ loose
+ *     └──an hour later nothing does──▶ removed
+ *
+ * A content is loose from before it is written, and again from the very commit that removes something that referred to
+ * it. So a crash leaves nothing behind, and whoever is about to refer to one has an hour to do so.
+ */
+import type { Clock } from "./clock.ts";
+import type { Crypto } from "./crypto/crypto.ts";
+import { toHex } from "./crypto/encoding.ts";
+import { isOrchestratorError } from "./errors.ts";
+import type { CollectionDefinition, Storage, StoredDocument, Write } from "./storage/storage.ts";
+import { readContent, saveContent } from "./internal/content-blob.ts";
+
+/** What kinds of contents there are. */
+export type ContentKind = "module" | "snapshot";
+
+/** Tells whether a document refers to a content. */
+export type ReferenceFinder = (hash: string) => Promise<boolean>;
+
+/** A loose content as it was seen first. */
+interface Sight {
+  revision: number;
+  atMs: number;
+}
+
+/** How long a content stays loose before it is removed. */
+const looseMs = 3_600_000;
+/** One that was claimed is not claimed again for so long. */
+const claimMs = 600_000;
+const atOnce = 100;
+
+/** Where loose contents are kept, under kind and hash. */
+export const contentCollections = {
+  loose_contents: { indexes: {} },
+} as const satisfies Record<string, CollectionDefinition>;
+
+/** Keeps contents as long as something refers to them. */
+export class Contents {
+  readonly #parts: { storage: Storage; clock: Clock; crypto: Crypto };
+  readonly #finders = new Map<ContentKind, ReferenceFinder>();
+  /** When loose contents were claimed last, by the monotonic clock. */
+  readonly #claimedAt = new Map<string, number>();
+  /** Since when loose contents have been seen as they are, by the monotonic clock: the wall clock may jump. */
+  #seen = new Map<string, Sight>();
+  /** What is done with one content, one after the other. */
+  readonly #queues = new Map<string, Promise<unknown>>();
+
+  constructor(parts: { storage: Storage; clock: Clock; crypto: Crypto }) {
+    this.#parts = parts;
+  }
+
+  /** Has a feature tell whether anything of its own refers to contents of a kind. */
+  onReference(kind: ContentKind, find: ReferenceFinder): void {
+    this.#finders.set(kind, find);
+  }
+
+  /** Keeps content for an hour at least, durable when resolved, and returns its hash: refer to it in that time. */
+  async save(kind: ContentKind, content: Uint8Array): Promise<string> {
+    const hash = toHex(this.#parts.crypto.sha256(content));
+    return this.#enqueue(`${kind}-${hash}`, async (id) => {
+      const loose = await this.#loose(id);
+      if (loose !== null || !(await this.#isReferred(kind, hash))) await this.#claim(id);
+      return saveContent(this.#parts, kind, content);
+    });
+  }
+
+  /** Whether a content that was saved is still there; if so, it is for an hour at least. */
+  async claim(kind: ContentKind, hash: string): Promise<boolean> {
+    return this.#enqueue(`${kind}-${hash}`, async (id) => {
+      if ((await this.#loose(id)) === null) return this.#isReferred(kind, hash);
+      await this.#claim(id);
+      return true;
+    });
+  }
+
+  /** Reads content back; `STORAGE_CORRUPT` where it is missing or not what its name says. */
+  read(kind: ContentKind, hash: string): Promise<Uint8Array> {
+    return readContent(this.#parts, kind, hash);
+  }
+
+  /** What the commit has to write that removes something which refers to a content. */
+  loosen(kind: ContentKind, hash: string): Write {
+    return { kind: "put", collection: "loose_contents", key: `${kind}-${hash}`, value: {} };
+  }
+
+  /** Removes the contents that have been loose for an hour and that nothing refers to; yields after each slice. */
+  async *sweep(): AsyncGenerator<void> {
+    const seen = new Map<string, Sight>();
+    let after: string | null = null;
+    do {
+      const page: Awaited<ReturnType<Storage["list"]>> = await this.#parts.storage.list("loose_contents", {
+        limit: atOnce,
+        ...(after !== null && { after }),
+      });
+      for (const { key, revision } of page.items) {
+        const now = this.#parts.clock.monotonic();
+        const known = this.#seen.get(key);
+        const sight = known?.revision === revision ? known : { revision, atMs: now };
+        if (now - sight.atMs < looseMs) seen.set(key, sight);
+        else await this.#enqueue(key, (id) => this.#settle(id, revision));
+      }
+      after = page.next;
+      yield;
+    } while (after !== null);
+    this.#seen = seen;
+    const now = this.#parts.clock.monotonic();
+    for (const [id, atMs] of this.#claimedAt) if (now - atMs >= claimMs) this.#claimedAt.delete(id);
+  }
+
+  /** Removes a loose content, or has it be loose no more. */
+  async #settle(id: string, revision: number): Promise<void> {
+    const { storage } = this.#parts;
+    if ((await this.#loose(id))?.revision !== revision) return;
+    const kind: ContentKind = id.startsWith("module-") ? "module" : "snapshot";
+    if (!(await this.#isReferred(kind, id.slice(kind.length + 1)))) await storage.deleteBlob(id);
+    try {
+      const write = { kind: "delete", collection: "loose_contents", key: id, expected: revision } as const;
+      await storage.commit([write], { reserve: true });
+    } catch (error) {
+      // It became loose once more in the meantime.
+      if (!isOrchestratorError(error, "REVISION_CONFLICT")) throw error;
+    }
+  }
+
+  async #claim(id: string): Promise<void> {
+    const { storage, clock } = this.#parts;
+    const claimedAt = this.#claimedAt.get(id) ?? -Infinity;
+    if (clock.monotonic() - claimedAt < claimMs && (await this.#loose(id)) !== null) return;
+    await storage.commit([{ kind: "put", collection: "loose_contents", key: id, value: {} }]);
+    this.#claimedAt.set(id, clock.monotonic());
+  }
+
+  #loose(id: string): Promise<StoredDocument | null> {
+    return this.#parts.storage.get("loose_contents", id);
+  }
+
+  async #isReferred(kind: ContentKind, hash: string): Promise<boolean> {
+    return (await this.#finders.get(kind)?.(hash)) ?? true;
+  }
+
+  #enqueue<T>(id: string, work: (id: string) => Promise<T>): Promise<T> {
+    const result = (this.#queues.get(id) ?? Promise.resolve()).then(() => work(id));
+    const settled = result.then(
+      () => {},
+      () => {},
+    );
+    this.#queues.set(id, settled);
+    void settled.then(() => this.#queues.get(id) === settled && this.#queues.delete(id));
+    return result;
+  }
+}

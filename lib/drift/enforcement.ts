@@ -1,0 +1,152 @@
+/**
+ * Puts back what drifted, for agents of assignments with `enforce`. What is applied is the baseline, exactly as it was
+ * applied before: a newer revision of a module never gets on a machine this way.
+ *
+ * Each time counts until a check finds the machine in sync. The second time waits five minutes after the first, then it is
+ * longer from time to time; after the last, nothing is applied any more and an event says so. The count is on disk in the
+ * step that makes the operation.
+ */
+import { systemCaller } from "../access/caller.ts";
+import type { Agents } from "../agents/agents.ts";
+import type { Assignments } from "../assignments/assignments.ts";
+import type { Context, EventInput } from "../context.ts";
+import type { JsonObject } from "../internal/json.ts";
+import { retryOnConflict } from "../internal/retry-on-conflict.ts";
+import type { AgentStateDocument, OperationDocument } from "../operations/documents.ts";
+import type { Operations } from "../operations/operations.ts";
+import type { StoredDocument, Write } from "../storage/storage.ts";
+import type { DriftDocument, DriftStateDocument, Enforcement } from "./documents.ts";
+
+/** How long to wait before each time, counted from the time before. */
+const waitsMs = [0, 300_000, 900_000, 3_600_000, 14_400_000] as const;
+
+type State = StoredDocument<DriftStateDocument> | null;
+type Baseline = NonNullable<AgentStateDocument["baseline"]>;
+
+/** What is to be put back. */
+interface Cause {
+  check: Readonly<OperationDocument>;
+  baseline: Baseline;
+  assignment: string;
+}
+
+export class DriftEnforcement {
+  readonly #context: Context;
+  readonly #agents: Agents;
+  readonly #assignments: Assignments;
+  readonly #operations: Operations;
+
+  constructor(
+    context: Context,
+    features: { agents: Agents; assignments: Assignments; operations: Operations },
+  ) {
+    this.#context = context;
+    this.#agents = features.agents;
+    this.#assignments = features.assignments;
+    this.#operations = features.operations;
+  }
+
+  /** Applies the baseline again where a check that has ended found what an assignment enforces changed. */
+  async consider(check: Readonly<OperationDocument>): Promise<void> {
+    const { node_id, operation_id } = check;
+    const record = await this.#context.storage.get<DriftDocument>("drift_records", operation_id);
+    if (record?.value.status !== "drifted") return;
+    if (!this.#context.transport.isConnected(node_id) || (await this.#context.isFrozen(node_id))) return;
+    const known = await this.#operations.stateOf(node_id);
+    // After an apply that failed the machine is between two states; which one is right, only people know.
+    if (!known?.baseline || known.last_apply.snapshot !== known.baseline.snapshot) return;
+    const assignment = await this.#enforcing(check);
+    if (assignment === null) return;
+    const cause = { check, baseline: known.baseline, assignment };
+    await retryOnConflict(async () => this.#enforce(cause, await this.#readState(node_id)));
+  }
+
+  /** The first assignment that enforces something of what has drifted. */
+  async #enforcing({ node_id, operation_id }: Readonly<OperationDocument>): Promise<string | null> {
+    const { results } = await this.#operations.resultsOf(operation_id);
+    const drifted = new Set(
+      results.filter(({ outcome }) => outcome === "would_change").map((each) => each.module),
+    );
+    const matching = (await this.#assignments.matcher())(await this.#agents.target(node_id));
+    const enforcing = matching.find(
+      ({ enforce, modules }) => enforce === true && modules.some((module) => drifted.has(module)),
+    );
+    return enforcing?.name ?? null;
+  }
+
+  async #enforce(cause: Cause, state: State): Promise<void> {
+    const now = this.#context.clock.now();
+    const { snapshot } = cause.baseline;
+    const before = state?.value.enforcement;
+    const { times = 0, last_at = 0, stopped = false } = before?.snapshot === snapshot ? before : {};
+    const waitMs = waitsMs[times];
+    if (waitMs === undefined) {
+      if (!stopped) await this.#stop(cause, state, { snapshot, times, last_at, stopped: true });
+      return;
+    }
+    // A clock that was set back must not put it off for ever.
+    if (now >= last_at && now - last_at < waitMs) return;
+    await this.#apply(cause, state, { snapshot, times: times + 1, last_at: now });
+  }
+
+  async #apply({ check, baseline, assignment }: Cause, state: State, next: Enforcement): Promise<void> {
+    const { node_id, agent_name } = check;
+    const applied = await this.#operations.store.find(baseline.operation_id);
+    await this.#operations.request(systemCaller, {
+      kind: "apply",
+      nodeId: node_id,
+      agentName: agent_name,
+      assignment,
+      desired: {
+        modules: applied ? [...applied.modules] : [],
+        resources: await this.#operations.snapshot(baseline.snapshot),
+      },
+      change: ([operationId = ""]) => ({
+        writes: [this.#toPut(check, state, next)],
+        events: [
+          this.#event("drift.enforced", check, {
+            summary: `What drifted on ${agent_name} is applied again, for ${assignment}`,
+            metadata: { operation_id: operationId, assignment, times: next.times },
+          }),
+        ],
+      }),
+    });
+  }
+
+  async #stop({ check, assignment }: Cause, state: State, next: Enforcement): Promise<void> {
+    const event = this.#event("drift.enforcementStopped", check, {
+      summary: `${check.agent_name} drifts again and again; ${assignment} is not enforced until a check finds it in sync`,
+      metadata: { assignment, times: next.times },
+    });
+    await this.#context.commit(systemCaller, [this.#toPut(check, state, next)], event);
+  }
+
+  #event(
+    type: "drift.enforced" | "drift.enforcementStopped",
+    { node_id, agent_name, operation_id }: Readonly<OperationDocument>,
+    told: { summary: string; metadata: JsonObject },
+  ): EventInput {
+    return {
+      type,
+      target: { type: "agent", id: node_id, name: agent_name },
+      summary: told.summary,
+      metadata: { drift_id: operation_id, ...told.metadata },
+    };
+  }
+
+  #readState(nodeId: string): Promise<State> {
+    return this.#context.storage.get<DriftStateDocument>("drift_states", nodeId);
+  }
+
+  #toPut({ node_id }: Readonly<OperationDocument>, state: State, enforcement: Enforcement): Write {
+    const document: DriftStateDocument = { drifted: true, ...state?.value, enforcement };
+    const value = { ...document } as unknown as JsonObject;
+    return {
+      kind: "put",
+      collection: "drift_states",
+      key: node_id,
+      value,
+      expected: state?.revision ?? 0,
+    };
+  }
+}

@@ -1,0 +1,18 @@
+import type { CollectionDefinition } from "../storage/storage.ts";
+
+/** A call that was made with a key, under a hash of operator, verb and key. */
+export interface CallDocument {
+  operator_id: string;
+  /** MAC of the input, so that another input is noticed and a secret in it can't be guessed from here. */
+  fingerprint: string;
+  expires_at: number;
+  /** `begun` is also what a process that ended in the middle leaves behind. */
+  status: "begun" | "succeeded" | "refused" | "unknown";
+  /** JSON of what the call came to: its output, or the refusal. Absent where it returned nothing. */
+  answer?: string;
+}
+
+/** What the idempotency feature keeps. */
+export const idempotencyCollections = {
+  idempotent_calls: { indexes: { by_expiry: ["expires_at"] } },
+} as const satisfies Record<string, CollectionDefinition>;

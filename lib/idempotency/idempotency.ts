@@ -1,0 +1,260 @@
+/**
+ * Calls that may be sent again without being made again.
+ *
+ *   (nothing) --claim is on disk--> begun --the call ends--> succeeded | refused
+ *                                     |                \---> unknown (it failed unexpectedly, or its answer is too large)
+ *                                     \--it changed nothing and may be tried again--> (nothing)
+ *
+ * The claim is durable before the call begins, its answer after it ended. A process that is killed in between leaves
+ * `begun`: whether the call took effect is not known then, so it is not made again, and whoever repeats it is told so.
+ */
+import type { Caller, OperatorCaller } from "../access/caller.ts";
+import type { Permission } from "../access/permissions.ts";
+import type { Context } from "../context.ts";
+import { toHex, toUtf8 } from "../crypto/encoding.ts";
+import { isOrchestratorError, OrchestratorError } from "../errors.ts";
+import type { ErrorCode } from "../errors.ts";
+import { eachDocument } from "../internal/each-document.ts";
+import type { JsonObject } from "../internal/json.ts";
+import type { StoredDocument, Write } from "../storage/storage.ts";
+import type { CallDocument } from "./documents.ts";
+
+const keptMs = 24 * 3_600_000;
+const forgetEveryMs = 600_000;
+/** How many calls are forgotten with one commit. */
+const forgetAtOnce = 100;
+/** How many calls of one operator are kept at a time. */
+const mostCalls = 10_000;
+/** The longest answer that is kept, in characters of JSON. */
+const longestAnswer = 65_536;
+
+const collection = "idempotent_calls";
+
+/** After these nothing has happened, and the same or a mended call may follow with the same key. */
+const forgotten: ReadonlySet<ErrorCode> = new Set(["VALIDATION_FAILED", "UNAUTHENTICATED", "FORBIDDEN"]);
+
+/** A call that carries a key. */
+export interface KeyedCall {
+  /** Chosen by the caller: 1-255 visible ASCII characters. */
+  key: string;
+  /** The verb that is called. One key may be used once with each. */
+  permission: Permission;
+  /** What it is called with; JSON. */
+  input: unknown;
+}
+
+interface Running {
+  fingerprint: string;
+  outcome: Promise<unknown>;
+}
+
+/** What is known of a call that is being made for the first time. */
+interface Claim {
+  id: string;
+  revision: number;
+  call: CallDocument;
+}
+
+/** Makes a call once, however often it is sent with the same key within 24 hours. */
+export class Idempotency {
+  readonly #context: Context;
+  readonly #running = new Map<string, Running>();
+  /** How many calls of each operator are kept. */
+  readonly #counts = new Map<string, number>();
+  #secret: Uint8Array | null = null;
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  /** Makes ready, and forgets from now on what has expired. `secret` is the orchestrator's own. The function returned ends it. */
+  async start(secret: Uint8Array): Promise<() => Promise<void>> {
+    const { crypto, storage } = this.#context;
+    this.#secret = crypto.deriveKey(secret, new Uint8Array(0), "fleetwright/1 idempotency", 32);
+    for await (const { value } of eachDocument<CallDocument>(storage, collection)) this.#count(value, 1);
+    return this.#keepForgetting();
+  }
+
+  /**
+   * Runs a call, or answers as the first one with this key did. A second call while the first is running waits for it.
+   * Refusals are answers, too, but for those after which trying again makes sense. Only an operator's calls are kept.
+   *
+   * @param run - Makes the call. What it resolves with is JSON or undefined.
+   * @throws {OrchestratorError} `VALIDATION_FAILED` for a key that can't be one; `IDEMPOTENCY_KEY_REUSED` with another input;
+   * `IDEMPOTENCY_ANSWER_UNKNOWN`; `RATE_LIMITED` with too many keys; and what the call throws.
+   */
+  async once<Output>(caller: Caller, call: KeyedCall, run: () => Promise<Output>): Promise<Output> {
+    if (!/^[\x21-\x7e]{1,255}$/.test(call.key)) {
+      throw new OrchestratorError("VALIDATION_FAILED", {
+        message: "An idempotency key must be 1 to 255 visible ASCII characters.",
+      });
+    }
+    if (caller.kind !== "operator") return run();
+    await this.#context.authorize(caller, call.permission);
+    const { crypto } = this.#context;
+    const id = toHex(crypto.sha256(toUtf8(`${caller.operator_id}\n${call.permission}\n${call.key}`)));
+    const fingerprint = this.#fingerprint(call.input);
+    const running = this.#running.get(id);
+    if (running !== undefined) {
+      requireSame(running.fingerprint, fingerprint);
+      return running.outcome as Promise<Output>;
+    }
+    const outcome = this.#run(caller, { id, fingerprint }, run);
+    this.#running.set(id, { fingerprint, outcome });
+    try {
+      return await outcome;
+    } finally {
+      this.#running.delete(id);
+    }
+  }
+
+  async #run<Output>(
+    caller: OperatorCaller,
+    { id, fingerprint }: { id: string; fingerprint: string },
+    run: () => Promise<Output>,
+  ): Promise<Output> {
+    const before = await this.#context.storage.get<CallDocument>(collection, id);
+    if (before !== null && before.value.expires_at > this.#context.clock.now()) {
+      requireSame(before.value.fingerprint, fingerprint);
+      return replay(before.value) as Output;
+    }
+    const claim = await this.#claim(caller, { id, fingerprint, before });
+    let output: Output;
+    try {
+      output = await run();
+    } catch (error) {
+      await this.#settle(claim, () => this.#keepFailure(claim, error));
+      throw error;
+    }
+    await this.#settle(claim, () => this.#keep(claim, "succeeded", output));
+    return output;
+  }
+
+  async #claim(
+    { operator_id }: OperatorCaller,
+    {
+      id,
+      fingerprint,
+      before,
+    }: { id: string; fingerprint: string; before: StoredDocument<CallDocument> | null },
+  ): Promise<Claim> {
+    if (before === null && (this.#counts.get(operator_id) ?? 0) >= mostCalls) {
+      throw new OrchestratorError("RATE_LIMITED", {
+        message: `No more than ${mostCalls} idempotency keys may be used in 24 hours.`,
+        details: { retry_after_seconds: forgetEveryMs / 1000 },
+      });
+    }
+    const expires_at = this.#context.clock.now() + keptMs;
+    const call: CallDocument = { operator_id, fingerprint, expires_at, status: "begun" };
+    try {
+      const { revisions } = await this.#context.storage.commit([
+        { kind: "put", collection, key: id, value: { ...call }, expected: before?.revision ?? 0 },
+      ]);
+      if (before === null) this.#count(call, 1);
+      return { id, revision: revisions[0] ?? 0, call };
+    } catch (error) {
+      // Another process took the key in this moment.
+      if (isOrchestratorError(error, "REVISION_CONFLICT"))
+        throw unknownAnswer("it was begun by another process");
+      throw error;
+    }
+  }
+
+  /** The call has had its effect: that it could not be noted must not make a failure of it. The claim stays, as of a crash. */
+  async #settle({ id }: Claim, note: () => Promise<void>): Promise<void> {
+    try {
+      await note();
+    } catch (error) {
+      this.#context.logger.warn("The answer to a call with an idempotency key was not kept.", { id, error });
+    }
+  }
+
+  async #keepFailure(claim: Claim, error: unknown): Promise<void> {
+    if (!isOrchestratorError(error) || error.code === "INTERNAL")
+      return this.#keep(claim, "unknown", undefined);
+    if (error.retryable || forgotten.has(error.code)) {
+      await this.#context.storage.commit([
+        { kind: "delete", collection, key: claim.id, expected: claim.revision },
+      ]);
+      this.#count(claim.call, -1);
+      return;
+    }
+    const { code, message, details, issues } = error;
+    await this.#keep(claim, "refused", { code, message, details, issues });
+  }
+
+  async #keep({ id, revision, call }: Claim, status: CallDocument["status"], answer: unknown): Promise<void> {
+    const text = JSON.stringify(answer) as string | undefined;
+    const isTooLong = text !== undefined && text.length > longestAnswer;
+    const value: JsonObject = {
+      ...call,
+      status: isTooLong ? "unknown" : status,
+      ...(text !== undefined && !isTooLong && { answer: text }),
+    };
+    await this.#context.storage.commit([{ kind: "put", collection, key: id, value, expected: revision }]);
+  }
+
+  #fingerprint(input: unknown): string {
+    if (this.#secret === null) throw new OrchestratorError("UNAVAILABLE");
+    return toHex(this.#context.crypto.hmac(this.#secret, toUtf8(JSON.stringify(input ?? null))));
+  }
+
+  #count({ operator_id }: Readonly<CallDocument>, change: 1 | -1): void {
+    const count = (this.#counts.get(operator_id) ?? 0) + change;
+    if (count > 0) this.#counts.set(operator_id, count);
+    else this.#counts.delete(operator_id);
+  }
+
+  #keepForgetting(): () => Promise<void> {
+    const { clock, logger } = this.#context;
+    let hasEnded = false;
+    let running: Promise<void> = Promise.resolve();
+    const tick = (): void => {
+      running = this.#forgetExpired(() => hasEnded).catch((error: unknown) =>
+        logger.warn("Old idempotency keys were not removed.", { error }),
+      );
+      timer = clock.setTimer(forgetEveryMs, tick);
+    };
+    let timer = clock.setTimer(forgetEveryMs, tick);
+    return () => {
+      hasEnded = true;
+      timer.cancel();
+      return running;
+    };
+  }
+
+  /** In small commits, so that nobody waits long behind one. */
+  async #forgetExpired(isOver: () => boolean): Promise<void> {
+    const { storage, clock } = this.#context;
+    while (!isOver()) {
+      const query = { index: "by_expiry", to: clock.now(), limit: forgetAtOnce };
+      const { items } = await storage.list<CallDocument>(collection, query);
+      if (items.length === 0) return;
+      await storage.commit(
+        items.map(({ key, revision }): Write => ({ kind: "delete", collection, key, expected: revision })),
+      );
+      for (const { value } of items) this.#count(value, -1);
+    }
+  }
+}
+
+function requireSame(fingerprint: string, given: string): void {
+  if (fingerprint !== given) throw new OrchestratorError("IDEMPOTENCY_KEY_REUSED");
+}
+
+function replay({ status, answer }: Readonly<CallDocument>): unknown {
+  if (status === "begun")
+    throw unknownAnswer("it is still running, or the process ended in the middle of it");
+  if (status === "unknown")
+    throw unknownAnswer("it failed unexpectedly, or its answer was too large to keep");
+  const value: unknown = answer === undefined ? undefined : JSON.parse(answer);
+  if (status === "succeeded") return value;
+  const { code, ...refusal } = value as { code: ErrorCode; message: string };
+  throw new OrchestratorError(code, refusal);
+}
+
+function unknownAnswer(reason: string): OrchestratorError {
+  return new OrchestratorError("IDEMPOTENCY_ANSWER_UNKNOWN", {
+    message: `A call with this idempotency key was begun before: ${reason}. Read what it changed.`,
+  });
+}

@@ -1,0 +1,197 @@
+/**
+ * Removes operations that are old, in slices, and what only they needed. What is still needed stays, however old: what may
+ * still do something, an operation of a rollout that has not ended, the newest applies of each agent, its newest plan
+ * where nothing was applied since, and what the feature says that an operation is a part of.
+ *
+ * Results lie in a log that is trimmed from the front. Those of old operations that stay are written anew at its end, so
+ * that they hold up nothing.
+ */
+import type { Agents } from "../agents/agents.ts";
+import { systemCaller } from "../access/caller.ts";
+import { toTimestamp } from "../clock.ts";
+import type { Context } from "../context.ts";
+import { isOrchestratorError } from "../errors.ts";
+import type { JsonObject } from "../internal/json.ts";
+import { keepRounds } from "../rounds.ts";
+import { retryOnConflict } from "../internal/retry-on-conflict.ts";
+import type { DocumentPage, StoredDocument, Write } from "../storage/storage.ts";
+import { resultsLog, type AgentStateDocument, type OperationDocument } from "./documents.ts";
+import { leastIdAt } from "./operation-list.ts";
+import { loadReport, saveReport } from "./operation-results.ts";
+import { isOpen } from "./operation-store.ts";
+
+/** What a feature says of old operations of its kind. */
+export interface Expiry {
+  /** Whether one is still needed. */
+  isNeeded: (operation: Readonly<OperationDocument>) => Promise<boolean>;
+  /** What goes with one. */
+  writes: (operation: Readonly<OperationDocument>) => readonly Write[];
+}
+
+type Stored = StoredDocument<OperationDocument>;
+
+const dayMs = 86_400_000;
+const roundMs = 3_600_000;
+/** Between two slices: a hundred operations in a tenth of a second leave time for all else. */
+const pauseMs = 100;
+/** Operations that are looked at in one go. */
+const atOnce = 100;
+/** Log entries that are trimmed in one go. */
+const entriesAtOnce = 2_000;
+
+export class OperationRetention {
+  readonly #context: Context;
+  readonly #agents: Agents;
+  readonly #expiries = new Map<OperationDocument["kind"], Expiry>();
+  /** The newest log entry when the round before began. */
+  #headBefore = 0;
+
+  constructor(context: Context, agents: Agents) {
+    this.#context = context;
+    this.#agents = agents;
+  }
+
+  /** Has a feature say what of the operations of its kind is needed. */
+  onExpiry(kind: OperationDocument["kind"], expiry: Expiry): void {
+    this.#expiries.set(kind, expiry);
+  }
+
+  /** Removes, now and every hour, what is older than `operationRetentionDays`. The function returned ends it. */
+  keep(): () => Promise<void> {
+    const { clock, logger } = this.#context;
+    return keepRounds({
+      clock,
+      everyMs: roundMs,
+      pauseMs,
+      round: () => this.round(),
+      failed: (error) => logger.error("Old operations were not removed.", { error }),
+    });
+  }
+
+  /** Removes what is old; yields after each slice. */
+  async *round(): AsyncGenerator<void> {
+    const { storage, options, retentionClock } = this.#context;
+    const now = await retentionClock.now();
+    const before = now - options.operationRetentionDays * dayMs;
+    const { head } = await storage.readLog(resultsLog, { reverse: true, limit: 1 });
+    let after: string | null = null;
+    do {
+      const page: DocumentPage<OperationDocument> = await storage.list<OperationDocument>("operations", {
+        to: leastIdAt(before),
+        limit: atOnce,
+        ...(after !== null && { after }),
+      });
+      const keys = page.items.map(({ key }) => key);
+      const kept = await retryOnConflict(() => this.#remove(keys, before));
+      for (const operation of kept) await this.#renew(operation, { before, now });
+      after = page.next;
+      yield;
+    } while (after !== null);
+    yield* this.#trim(this.#headBefore);
+    this.#headBefore = head.sequence;
+    yield* this.#context.contents.sweep();
+  }
+
+  /** Removes those of some operations that are old and not needed. Returns the old ones that stay. */
+  async #remove(keys: readonly string[], before: number): Promise<Stored[]> {
+    const { storage, contents } = this.#context;
+    const kept: Stored[] = [];
+    const writes: Write[] = [];
+    const snapshots = new Set<string>();
+    for (const key of keys) {
+      const stored = await storage.get<OperationDocument>("operations", key);
+      if (stored === null || endOf(stored.value) >= before) continue;
+      if (await this.#isNeeded(stored.value)) {
+        kept.push(stored);
+        continue;
+      }
+      snapshots.add(stored.value.snapshot);
+      writes.push({ kind: "delete", collection: "operations", key, expected: stored.revision });
+      writes.push(...(this.#expiries.get(stored.value.kind)?.writes(stored.value) ?? []));
+    }
+    if (writes.length === 0) return kept;
+    for (const snapshot of snapshots) writes.push(contents.loosen("snapshot", snapshot));
+    const removed = writes.filter(({ kind }) => kind === "delete").length;
+    // With the reserve: this makes space.
+    await this.#context.commitWithReserve(systemCaller, writes, {
+      type: "operation.pruned",
+      summary: `${removed} records of operations before ${toTimestamp(before)} were removed`,
+      metadata: { removed, before: toTimestamp(before) },
+    });
+    return kept;
+  }
+
+  async #isNeeded(operation: Readonly<OperationDocument>): Promise<boolean> {
+    if (isOpen(operation) || (await this.#isOfOpenRollout(operation))) return true;
+    const { operation_id, node_id, kind } = operation;
+    const { storage } = this.#context;
+    const state = (await storage.get<AgentStateDocument>("agent_states", node_id))?.value;
+    if (state?.last_apply.operation_id === operation_id) return true;
+    if (state?.baseline?.operation_id === operation_id) return true;
+    if (kind === "plan" && (await this.#mayBeApplied(operation))) return true;
+    return (await this.#expiries.get(kind)?.isNeeded(operation)) ?? false;
+  }
+
+  async #isOfOpenRollout({ rollout_id }: Readonly<OperationDocument>): Promise<boolean> {
+    if (rollout_id === undefined) return false;
+    for (const status of ["running", "queued"]) {
+      const query = { index: "by_rollout_status", equals: [rollout_id, status], limit: 1 };
+      if ((await this.#context.storage.list("operations", query)).items.length > 0) return true;
+    }
+    return false;
+  }
+
+  /** The newest plan of an agent that is there counts until something is applied. */
+  async #mayBeApplied({ operation_id, node_id, status }: Readonly<OperationDocument>): Promise<boolean> {
+    if (status !== "succeeded" || !(await this.#agents.isKnown(node_id))) return false;
+    const newest = async (kind: string): Promise<string> => {
+      const query = { index: "by_node_kind", equals: [node_id, kind], order: "desc", limit: 1 } as const;
+      return (await this.#context.storage.list("operations", query)).items[0]?.key ?? "";
+    };
+    return (await newest("plan")) === operation_id && (await newest("apply")) < operation_id;
+  }
+
+  /** Writes the results of an old operation that stays anew. */
+  async #renew({ value, revision }: Stored, { before, now }: { before: number; now: number }): Promise<void> {
+    const { storage } = this.#context;
+    if (value.results === undefined || (value.results.renewed_at ?? endOf(value)) >= before) return;
+    const { results: _, ...rest } = value;
+    const place = await saveReport(this.#context, value.operation_id, await loadReport(this.#context, value));
+    const renewed = { ...rest, ...(place && { results: { ...place, renewed_at: now } }) };
+    const document = renewed as unknown as JsonObject;
+    const write = {
+      kind: "put",
+      collection: "operations",
+      key: value.operation_id,
+      value: document,
+    } as const;
+    try {
+      await storage.commit([{ ...write, expected: revision }]);
+    } catch (error) {
+      // Something became of it: the next round looks again.
+      if (!isOrchestratorError(error, "REVISION_CONFLICT")) throw error;
+    }
+  }
+
+  /**
+   * Trims the log of results up to the first that an operation refers to, but none that is younger than the round before:
+   * results are written before the operation that names them.
+   */
+  async *#trim(upTo: number): AsyncGenerator<void> {
+    const { storage } = this.#context;
+    const query = { index: "by_results", from: 0, limit: 1 };
+    const [first] = (await storage.list<OperationDocument>("operations", query)).items;
+    const end = Math.min(upTo, (first?.value.results?.from ?? Infinity) - 1);
+    const { base } = await storage.readLog(resultsLog, { limit: 1 });
+    for (let at = base.sequence; at < end;) {
+      at = Math.min(end, at + entriesAtOnce);
+      await storage.trimLog(resultsLog, at + 1);
+      yield;
+    }
+  }
+}
+
+/** When an operation ended, or was made. */
+function endOf({ finished_at, created_at }: Readonly<OperationDocument>): number {
+  return Date.parse(finished_at ?? created_at);
+}

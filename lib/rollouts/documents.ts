@@ -1,0 +1,49 @@
+import type { RolloutStrategy } from "../assignments/schemas.ts";
+import type { EventSubject } from "../events.ts";
+import type { CollectionDefinition } from "../storage/storage.ts";
+import type { MemberStatus, RolloutStatus } from "./schemas.ts";
+
+/** How many agents have each status. */
+export type MemberCounts = Record<MemberStatus, number>;
+
+/** A rollout as stored, under its id (a UUIDv7, so that keys are in order of time). Its agents lie in a blob. */
+export interface RolloutDocument {
+  rollout_id: string;
+  assignment: string;
+  kind: "apply" | "plan";
+  trigger: "manual" | "scheduled";
+  status: RolloutStatus;
+  reason?: string;
+  /** How it ends once nothing runs any more; there while it is stopping. */
+  ending?: "cancelled" | "failed";
+  strategy: RolloutStrategy;
+  modules: { name: string; revision: number }[];
+  matched: number;
+  batches: number;
+  /** The batch in progress, from 0. */
+  batch: number;
+  /** How many agents of the list were begun: each has an operation, or a refusal. */
+  begun: number;
+  /** When the batch in progress may begin, milliseconds since 1970; until it does. */
+  not_before?: number;
+  /** As of the last write; exact once it has ended. */
+  counts: MemberCounts;
+  /** SHA-256 of the list of agents. */
+  targets: string;
+  requested_by: EventSubject;
+  created_at: string;
+  finished_at?: string;
+}
+
+/** Why an agent of a rollout got no operation, under `rollout_id/node_id`. */
+export interface RefusalDocument {
+  rollout_id: string;
+  node_id: string;
+  error: { code: string; message: string };
+}
+
+/** What the rollouts feature keeps. */
+export const rolloutCollections = {
+  rollouts: { indexes: { by_status: ["status"], by_assignment: ["assignment"] } },
+  rollout_refusals: { indexes: { by_rollout: ["rollout_id"] } },
+} as const satisfies Record<string, CollectionDefinition>;

@@ -1,0 +1,294 @@
+/**
+ * One rollout on its way: begins agents, batch after batch, and ends.
+ *
+ *   running ◀──▶ paused            what was begun goes on; nothing else is begun
+ *     │  │          │
+ *     │  └──too many failures, or cancelled──▶ stopping ──nothing runs any more──▶ failed | cancelled
+ *     └─every agent has ended─▶ succeeded | partial | failed
+ *
+ * Agents are begun in the order of the stored list. How many were begun is part of the rollout's document, which is written
+ * in the same step as their operations: whatever ends the process, an agent has its operation or it has none, and after a
+ * restart the run goes on with the first that has none. Each step reads the document anew, so that a pause or a cancel that
+ * came meanwhile counts. How the operations fare is counted as they change and never looked up.
+ */
+import type { Caller } from "../access/caller.ts";
+import type { Agents } from "../agents/agents.ts";
+import type { BackgroundWork } from "../background-work.ts";
+import { toTimestamp, type Timer } from "../clock.ts";
+import type { Context } from "../context.ts";
+import { isOrchestratorError } from "../errors.ts";
+import type { JsonObject } from "../internal/json.ts";
+import { nextTurn } from "../internal/next-turn.ts";
+import type { DesiredReader } from "../operations/desired-state.ts";
+import type { OperationDocument } from "../operations/documents.ts";
+import type { OperationRequest } from "../operations/operation-request.ts";
+import type { Operations } from "../operations/operations.ts";
+import type { StoredDocument, Write } from "../storage/storage.ts";
+import type { RefusalDocument, RolloutDocument } from "./documents.ts";
+import { hasEnded, Progress, resultOf, whyStop } from "./progress.ts";
+import { rolloutEvent, toPut, type RolloutStore } from "./rollout-store.ts";
+import type { Target, Targets } from "./targets.ts";
+
+/** Agents that are begun in one step, so that other calls are answered between two. */
+const begunAtOnce = 50;
+
+const defaultQueueSeconds = 3600;
+
+type Stored = StoredDocument<RolloutDocument>;
+
+/** What a run works with. */
+export interface RunParts {
+  context: Context;
+  agents: Agents;
+  operations: Operations;
+  store: RolloutStore;
+  work: BackgroundWork;
+}
+
+export class RolloutRun {
+  readonly rolloutId: string;
+  readonly progress: Progress = new Progress();
+  readonly targets: Targets;
+  readonly assignment: string;
+  readonly kind: "apply" | "plan";
+  readonly #parts: RunParts;
+  readonly #caller: Caller;
+  readonly #onEnd: () => void;
+  /** What agents share is read once, and the modules of the rollout are those it began with. */
+  readonly #desired: DesiredReader;
+  readonly #waiting = new Set<() => void>();
+  #timer: Timer | null = null;
+  /** The batch whose pause has passed by the process's own count: the wall clock may have been set back. */
+  #pauseOver = -1;
+  #withdrawn = false;
+  #stepping = false;
+  #asked = false;
+
+  constructor(
+    parts: RunParts,
+    rollout: Readonly<RolloutDocument>,
+    given: { targets: Targets; onEnd: () => void },
+  ) {
+    this.#parts = parts;
+    this.rolloutId = rollout.rollout_id;
+    this.assignment = rollout.assignment;
+    this.kind = rollout.kind;
+    this.#caller = toCaller(rollout);
+    this.targets = given.targets;
+    this.#onEnd = given.onEnd;
+    const revisions = new Map(rollout.modules.map(({ name, revision }) => [name, revision]));
+    this.#desired = parts.operations.desiredReader(revisions);
+  }
+
+  /** Counts what the operations that were there before came to; called before anything moves. */
+  async recall(): Promise<void> {
+    const operations = this.#parts.operations.store.ofRollout(this.rolloutId);
+    for await (const operation of operations) this.progress.note(operation, null);
+    this.progress.refuse((await this.#parts.store.refusals(this.rolloutId)).length);
+  }
+
+  /** One of its operations was made or changed. */
+  note(after: Readonly<OperationDocument>, before: Readonly<OperationDocument> | null): void {
+    this.progress.note(after, before);
+    if (after.status !== "queued" && after.status !== "running") this.go();
+  }
+
+  /** Goes on as far as it can. */
+  go(): void {
+    this.#parts.work.do(() => this.#advance());
+  }
+
+  /** As {@link go}, and resolves when it can go no further for now. */
+  async goNow(): Promise<void> {
+    await this.#advance().catch((error: unknown) => {
+      // What can't be written now is tried again; the rollout itself is on disk.
+      this.#parts.context.logger.warn("A rollout could not go on.", { error, rollout_id: this.rolloutId });
+      this.go();
+    });
+  }
+
+  /** Resolves when the rollout has ended, or after a time. */
+  async wait(waitMs: number): Promise<void> {
+    if (waitMs <= 0 || hasEnded((await this.#parts.store.read(this.rolloutId)).value.status)) return;
+    let wake = (): void => {};
+    const woken = new Promise<void>((resolve) => (wake = resolve));
+    this.#waiting.add(wake);
+    const timer = this.#parts.context.clock.setTimer(waitMs, wake);
+    await woken;
+    timer.cancel();
+    this.#waiting.delete(wake);
+  }
+
+  /** Lets go who waits: it has ended, or the process ends. */
+  release(): void {
+    this.#timer?.cancel();
+    for (const wake of this.#waiting) wake();
+  }
+
+  async #advance(): Promise<void> {
+    this.#asked = true;
+    if (this.#stepping) return;
+    this.#stepping = true;
+    try {
+      while (this.#asked) {
+        this.#asked = false;
+        while (await this.#tryStep());
+      }
+    } finally {
+      this.#stepping = false;
+    }
+  }
+
+  /** Whether there may be another step at once. */
+  async #tryStep(): Promise<boolean> {
+    try {
+      return await this.#step(await this.#parts.store.read(this.rolloutId));
+    } catch (error) {
+      if (isOrchestratorError(error, "REVISION_CONFLICT")) return true;
+      throw error;
+    }
+  }
+
+  async #step(stored: Stored): Promise<boolean> {
+    const { value: rollout } = stored;
+    const { open, failures } = this.progress;
+    if (hasEnded(rollout.status)) return false;
+    if (rollout.status === "stopping") return this.#stopFurther(stored);
+    const end = this.targets.ends[rollout.batch]!;
+    if (rollout.begun === end) return open === 0 && this.#endBatch(stored);
+    if (rollout.status === "paused") return false;
+    const reason = whyStop(rollout, failures, false);
+    if (reason !== null) return this.#stop(stored, reason);
+    const free = this.#parts.context.options.rolloutConcurrency - open;
+    if (this.#mustPause(rollout) || free <= 0) return false;
+    const count = Math.min(begunAtOnce, free, end - rollout.begun);
+    await this.#begin(stored, count);
+    if (count === begunAtOnce) await nextTurn();
+    return true;
+  }
+
+  async #endBatch(stored: Stored): Promise<boolean> {
+    const { value: rollout } = stored;
+    const { strategy, batch } = rollout;
+    if (batch + 1 === this.targets.ends.length)
+      return this.#end(stored, resultOf(this.progress.countsOf(rollout)));
+    const reason = whyStop(rollout, this.progress.failures, true);
+    if (reason !== null) return this.#stop(stored, reason);
+    const notBefore = this.#parts.context.clock.now() + (strategy.pause_seconds ?? 0) * 1000;
+    const pause = strategy.pause_seconds === undefined ? {} : { not_before: notBefore };
+    await this.#write(stored, { ...rollout, ...pause, batch: batch + 1 });
+    return true;
+  }
+
+  /** Whether the pause before a batch is not over; then a timer goes on. */
+  #mustPause({ batch, not_before = 0, strategy }: Readonly<RolloutDocument>): boolean {
+    const { context, work } = this.#parts;
+    const leftMs = Math.min(not_before - context.clock.now(), (strategy.pause_seconds ?? 0) * 1000);
+    if (leftMs <= 0 || this.#pauseOver >= batch) return false;
+    this.#timer?.cancel();
+    this.#timer = work.after(leftMs, () => {
+      this.#pauseOver = batch;
+      return this.#advance();
+    });
+    return true;
+  }
+
+  /** Gives the next agents of the list their operations, all in the step that says that they have them. */
+  async #begin(stored: Stored, count: number): Promise<void> {
+    const { value: rollout } = stored;
+    const requests: OperationRequest[] = [];
+    const refusals: RefusalDocument[] = [];
+    for (const target of this.targets.agents.slice(rollout.begun, rollout.begun + count)) {
+      try {
+        requests.push(await this.#requestFor(target, rollout));
+      } catch (error) {
+        if (!isOrchestratorError(error) || error.retryable || error.code.startsWith("STORAGE_")) throw error;
+        const { code, message } = error;
+        refusals.push({ rollout_id: this.rolloutId, node_id: target.node_id, error: { code, message } });
+      }
+    }
+    const { not_before: _, ...before } = rollout;
+    const counts = this.progress.countsOf(rollout);
+    const writes = [
+      toPut(stored, { ...before, begun: rollout.begun + count, counts }),
+      ...refusals.map(toRefusalPut),
+    ];
+    await this.#parts.operations.requestAll(this.#caller, requests, () => ({ writes }));
+    this.progress.refuse(refusals.length);
+  }
+
+  async #requestFor(
+    { node_id, name }: Target,
+    rollout: Readonly<RolloutDocument>,
+  ): Promise<OperationRequest> {
+    const { strategy, assignment, modules, kind } = rollout;
+    await this.#parts.agents.requireApproved(node_id);
+    const names = modules.map((module) => module.name);
+    const queueSeconds = strategy.expires_in_seconds ?? defaultQueueSeconds;
+    return {
+      kind,
+      nodeId: node_id,
+      agentName: name,
+      desired: await this.#desired.of(node_id, names),
+      assignment,
+      rolloutId: this.rolloutId,
+      queueSeconds: strategy.when_offline === "queue" ? queueSeconds : undefined,
+    };
+  }
+
+  /** Begins nothing any more. */
+  async #stop(stored: Stored, reason: string): Promise<boolean> {
+    const { value: rollout } = stored;
+    const event = rolloutEvent("rollout.stopped", rollout, {
+      summary: `The rollout of ${rollout.assignment} was stopped: ${reason}`,
+      metadata: { batch: rollout.batch + 1, failures: this.progress.failures },
+    });
+    await this.#write(stored, { ...rollout, status: "stopping", ending: "failed", reason }, event);
+    return true;
+  }
+
+  /** What is in line is taken out of it; what runs on a machine is left to end. */
+  async #stopFurther(stored: Stored): Promise<boolean> {
+    const { operations } = this.#parts;
+    if (!this.#withdrawn && this.progress.open > 0) {
+      const withdrawals: Promise<boolean>[] = [];
+      for await (const { operation_id, status } of operations.store.ofRollout(this.rolloutId)) {
+        if (status === "queued") withdrawals.push(operations.dispatcher.withdraw(operation_id));
+      }
+      await Promise.all(withdrawals);
+    }
+    this.#withdrawn = true;
+    return this.progress.open === 0 && this.#end(stored, stored.value.ending ?? "cancelled");
+  }
+
+  async #end(stored: Stored, status: "succeeded" | "partial" | "failed" | "cancelled"): Promise<boolean> {
+    const { ending: _, not_before: _2, ...rollout } = stored.value;
+    const ended = { ...rollout, status, finished_at: toTimestamp(this.#parts.context.clock.now()) };
+    const { succeeded } = this.progress.countsOf(ended);
+    const event = rolloutEvent("rollout.finished", ended, {
+      summary: `The rollout of ${ended.assignment} ended: ${status}, on ${succeeded} of ${ended.matched} agents as it should`,
+      metadata: { status, counts: this.progress.countsOf(ended) },
+    });
+    await this.#write(stored, ended, event);
+    this.#onEnd();
+    this.release();
+    return false;
+  }
+
+  #write(stored: Stored, rollout: RolloutDocument, event?: ReturnType<typeof rolloutEvent>): Promise<void> {
+    const counted = { ...rollout, counts: this.progress.countsOf(rollout) };
+    return this.#parts.store.write(this.#caller, stored, { rollout: counted, event });
+  }
+}
+
+function toRefusalPut(refusal: RefusalDocument): Write {
+  const key = `${refusal.rollout_id}/${refusal.node_id}`;
+  const value = { ...refusal } as unknown as JsonObject;
+  return { kind: "put", collection: "rollout_refusals", key, value };
+}
+
+/** Whose wish the rollout is, so that what follows from it is told of them; it gives no rights. */
+function toCaller({ requested_by: { type, id, name } }: Readonly<RolloutDocument>): Caller {
+  if (type !== "operator") return { kind: "system" };
+  return { kind: "operator", operator_id: id, username: name, role: "Viewer", session_id: "" };
+}

@@ -1,0 +1,101 @@
+/** Rollouts as they are kept: every change of one goes through here. */
+import type { Caller } from "../access/caller.ts";
+import type { Context, EventInput } from "../context.ts";
+import { OrchestratorError } from "../errors.ts";
+import type { EventType } from "../events.ts";
+import { eachDocument } from "../internal/each-document.ts";
+import type { JsonObject } from "../internal/json.ts";
+import { retryOnConflict } from "../internal/retry-on-conflict.ts";
+import type { StoredDocument, Write } from "../storage/storage.ts";
+import type { RefusalDocument, RolloutDocument } from "./documents.ts";
+import { hasEnded } from "./progress.ts";
+import { rolloutStatusSchema } from "./schemas.ts";
+
+/** A rollout after a change, and what tells of it. */
+export interface RolloutChange {
+  rollout: RolloutDocument;
+  event?: EventInput | undefined;
+  /** What else is written in the same step. */
+  writes?: readonly Write[];
+}
+
+export class RolloutStore {
+  readonly #context: Context;
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  /** Reads a rollout; `NOT_FOUND` where there is none. */
+  async read(rolloutId: string): Promise<StoredDocument<RolloutDocument>> {
+    const stored = await this.#context.storage.get<RolloutDocument>("rollouts", rolloutId);
+    if (!stored) throw new OrchestratorError("NOT_FOUND", { message: `There is no rollout ${rolloutId}.` });
+    return stored;
+  }
+
+  /** Writes a rollout as it is from now on; `before` is what was read, null for a new one. */
+  async write(
+    caller: Caller,
+    before: StoredDocument<RolloutDocument> | null,
+    { rollout, event, writes = [] }: RolloutChange,
+  ): Promise<void> {
+    await this.#context.commit(caller, [toPut(before, rollout), ...writes], ...(event ? [event] : []));
+  }
+
+  /** Changes a rollout from what is stored now, again where somebody else changed it at the same time. */
+  update(
+    caller: Caller,
+    rolloutId: string,
+    change: (rollout: Readonly<RolloutDocument>) => RolloutChange,
+  ): Promise<Readonly<RolloutDocument>> {
+    return retryOnConflict(async () => {
+      const before = await this.read(rolloutId);
+      const changed = change(before.value);
+      await this.write(caller, before, changed);
+      return changed.rollout;
+    });
+  }
+
+  /** Every rollout that has not ended. */
+  async *open(): AsyncGenerator<Readonly<RolloutDocument>> {
+    for (const status of rolloutStatusSchema.options.filter((each) => !hasEnded(each))) {
+      const query = { index: "by_status", equals: [status] };
+      for await (const { value } of eachDocument<RolloutDocument>(this.#context.storage, "rollouts", query))
+        yield value;
+    }
+  }
+
+  /** Why agents of a rollout got no operation. */
+  async refusals(rolloutId: string): Promise<Readonly<RefusalDocument>[]> {
+    const query = { index: "by_rollout", equals: [rolloutId] };
+    const refusals: Readonly<RefusalDocument>[] = [];
+    const all = eachDocument<RefusalDocument>(this.#context.storage, "rollout_refusals", query);
+    for await (const { value } of all) refusals.push(value);
+    return refusals;
+  }
+}
+
+export function toPut(before: StoredDocument<RolloutDocument> | null, rollout: RolloutDocument): Write {
+  const value = { ...rollout } as unknown as JsonObject;
+  return {
+    kind: "put",
+    collection: "rollouts",
+    key: rollout.rollout_id,
+    value,
+    expected: before?.revision ?? 0,
+  };
+}
+
+/** What tells of a rollout. */
+export function rolloutEvent(
+  type: Extract<EventType, `rollout.${string}`>,
+  { rollout_id, assignment, kind, matched }: Readonly<RolloutDocument>,
+  told: { summary: string; metadata?: JsonObject },
+): EventInput {
+  return {
+    type,
+    target: { type: "rollout", id: rollout_id, name: assignment },
+    summary: told.summary,
+    metadata: { assignment, kind, matched, ...told.metadata },
+  };
+}

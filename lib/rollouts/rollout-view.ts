@@ -1,0 +1,66 @@
+/** Rollouts as callers see them. */
+import { toTimestamp } from "../clock.ts";
+import type { OperationDocument } from "../operations/documents.ts";
+import type { RefusalDocument, RolloutDocument } from "./documents.ts";
+import { isOver, type Progress } from "./progress.ts";
+import type { Rollout, RolloutDetail } from "./schemas.ts";
+import type { Targets } from "./targets.ts";
+
+type Member = RolloutDetail["operations"][number];
+type Operation = Readonly<OperationDocument>;
+
+/** @param progress - How far it is, where it has not ended. */
+export function toRollout(rollout: Readonly<RolloutDocument>, progress: Progress | undefined): Rollout {
+  const { strategy, not_before, begun: _1, targets: _2, ending: _3, requested_by, batch, ...shown } = rollout;
+  const isPausing = !isOver(rollout.status) && not_before !== undefined;
+  return {
+    ...shown,
+    rollout: strategy,
+    modules: [...rollout.modules],
+    batch: batch + 1,
+    ...(isPausing && { next_batch_at: toTimestamp(not_before) }),
+    counts: { ...(progress?.countsOf(rollout) ?? rollout.counts) },
+    requested_by: requested_by.name,
+  };
+}
+
+/** Each agent of a rollout, in its order. */
+export function toMembers(
+  rollout: Readonly<RolloutDocument>,
+  targets: Targets,
+  found: { operations: ReadonlyMap<string, Operation>; refusals: readonly Readonly<RefusalDocument>[] },
+): Member[] {
+  const refusals = new Map(found.refusals.map((refusal) => [refusal.node_id, refusal]));
+  let batch = 0;
+  return targets.agents.map(({ node_id, name }, at) => {
+    while (at >= targets.ends[batch]!) batch += 1;
+    const member = { node_id, name, batch: batch + 1 };
+    const operation = found.operations.get(node_id);
+    if (operation) return { ...member, ...toOutcome(operation) };
+    const refusal = refusals.get(node_id);
+    if (refusal) return { ...member, status: "failed", summary: refusal.error.message, error: refusal.error };
+    return { ...member, ...notBegun(rollout, at) };
+  });
+}
+
+function toOutcome(operation: Operation): Pick<Member, "operation_id" | "status" | "summary" | "error"> {
+  const { operation_id, status, error } = operation;
+  return { operation_id, status, summary: summarize(operation), ...(error && { error }) };
+}
+
+function notBegun(
+  { status, begun, reason = "" }: Readonly<RolloutDocument>,
+  at: number,
+): Pick<Member, "status" | "summary" | "error"> {
+  if (at < begun) return { status: "unknown", summary: "The operation is not kept any more." };
+  if (!isOver(status)) return { status: "waiting", summary: "" };
+  return { status: "cancelled", summary: reason, error: { code: "CANCELLED", message: reason } };
+}
+
+function summarize({ error, counts }: Operation): string {
+  if (error) return error.message;
+  const told = (["changed", "would_change", "unchanged", "failed", "skipped"] as const)
+    .filter((outcome) => counts[outcome] > 0)
+    .map((outcome) => `${counts[outcome]} ${outcome.replace("_", " ")}`);
+  return told.join(", ");
+}

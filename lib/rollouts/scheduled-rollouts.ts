@@ -1,0 +1,114 @@
+/**
+ * Begins the rollouts of assignments with a schedule. A due time is carried out in the step that writes the next, so that
+ * none counts twice. One that was missed by less than an hour is carried out late, once; an older one is passed over, and
+ * an event says so. A clock that jumps ahead makes at most one run of each assignment; one that jumps back makes due
+ * times that are too far ahead be worked out anew.
+ */
+import { systemCaller } from "../access/caller.ts";
+import type { Assignments } from "../assignments/assignments.ts";
+import type { AssignmentDocument, DueDocument } from "../assignments/documents.ts";
+import type { BackgroundWork } from "../background-work.ts";
+import { toTimestamp, type Timer } from "../clock.ts";
+import type { Context } from "../context.ts";
+import { isOrchestratorError } from "../errors.ts";
+import type { StoredDocument, Write } from "../storage/storage.ts";
+
+/** How late a due time is still carried out. */
+const graceMs = 3_600_000;
+
+/** How often the clock is looked at while there are schedules, so that one that was set is noticed. */
+const longestWaitMs = 30_000;
+
+/** What the wall clock may gain or lose against the count of the process before it was set. */
+const driftMs = 5_000;
+
+interface Parts {
+  assignments: Assignments;
+  work: BackgroundWork;
+  /** Begins a rollout, together with a write. */
+  begin: (assignment: Readonly<AssignmentDocument>, write: Write) => Promise<unknown>;
+  /** Whether a rollout of an assignment has not ended. */
+  isRunning: (assignment: string) => boolean;
+}
+
+export class ScheduledRollouts {
+  readonly #context: Context;
+  readonly #parts: Parts;
+  #timer: Timer | null = null;
+  #offset: number;
+
+  constructor(context: Context, parts: Parts) {
+    this.#context = context;
+    this.#parts = parts;
+    this.#offset = this.#clockOffset();
+  }
+
+  async start(): Promise<void> {
+    this.#offset = this.#clockOffset();
+    await this.#realign();
+    this.#parts.assignments.due.watch(() => this.#parts.work.do(() => this.#tick()));
+    this.#parts.work.do(() => this.#tick());
+  }
+
+  async #tick(): Promise<void> {
+    this.#timer?.cancel();
+    try {
+      if (Math.abs(this.#clockOffset() - this.#offset) > driftMs) {
+        this.#offset = this.#clockOffset();
+        await this.#realign();
+      }
+      for (const due of await this.#parts.assignments.due.due()) await this.#carryOut(due);
+    } finally {
+      await this.#setTimer();
+    }
+  }
+
+  async #setTimer(): Promise<void> {
+    const earliest = await this.#parts.assignments.due.earliest();
+    this.#timer?.cancel();
+    if (earliest === null) return;
+    const waitMs = Math.min(Math.max(earliest - this.#context.clock.now(), 0), longestWaitMs);
+    this.#timer = this.#parts.work.after(waitMs, () => this.#tick());
+  }
+
+  async #carryOut(due: StoredDocument<DueDocument>): Promise<void> {
+    const { name, next_run_at } = due.value;
+    const assignment = await this.#find(name);
+    const write = this.#parts.assignments.due.advance(due, assignment?.schedule);
+    try {
+      const late = this.#context.clock.now() - next_run_at;
+      if (!assignment?.schedule) await this.#context.commit(systemCaller, [write]);
+      else if (late > graceMs) await this.#passOver(due, write, "The orchestrator was not there in time.");
+      else if (this.#parts.isRunning(name))
+        await this.#passOver(due, write, "The rollout before has not ended.");
+      else await this.#parts.begin(assignment, write);
+    } catch (error) {
+      // Somebody changed the schedule, or has carried it out.
+      if (isOrchestratorError(error, "REVISION_CONFLICT")) return;
+      if (!isOrchestratorError(error) || error.retryable || error.code.startsWith("STORAGE_")) throw error;
+      await this.#passOver(due, write, error.message);
+    }
+  }
+
+  async #passOver(due: StoredDocument<DueDocument>, write: Write, reason: string): Promise<void> {
+    const { name, next_run_at } = due.value;
+    await this.#context.commit(systemCaller, [write], {
+      type: "schedule.skipped",
+      target: { type: "assignment", id: name, name },
+      summary: `The scheduled rollout of ${name} was skipped: ${reason}`,
+      metadata: { due_at: toTimestamp(next_run_at), reason },
+    });
+  }
+
+  #realign(): Promise<void> {
+    return this.#parts.assignments.due.realign(async (name) => (await this.#find(name))?.schedule);
+  }
+
+  async #find(name: string): Promise<Readonly<AssignmentDocument> | null> {
+    return (await this.#context.storage.get<AssignmentDocument>("assignments", name))?.value ?? null;
+  }
+
+  #clockOffset(): number {
+    return this.#context.clock.now() - this.#context.clock.monotonic();
+  }
+}

@@ -1,0 +1,106 @@
+/** Which agents a rollout goes to, in which order and batches: worked out once and kept by content, never changed. */
+import type { RolloutStrategy } from "../assignments/schemas.ts";
+import type { Context } from "../context.ts";
+import { toHex, toUtf8 } from "../crypto/encoding.ts";
+import { readContent, saveContent } from "../internal/content-blob.ts";
+
+/** An agent of a rollout. */
+export interface Target {
+  node_id: string;
+  name: string;
+}
+
+/** An agent as the order of a rollout sees it. */
+export interface Candidate extends Target {
+  tags: Readonly<Record<string, string>>;
+}
+
+/** The agents of a rollout in their order, and where each batch ends in it. */
+export interface Targets {
+  agents: readonly Target[];
+  /** For each batch, how many agents are in it and in those before. */
+  ends: readonly number[];
+}
+
+const blobKind = "rollout";
+
+/**
+ * Puts agents into order and batches.
+ *
+ * @param hash - Makes a text of a text that looks like chance, for the order `shuffled`.
+ */
+export function planTargets(
+  candidates: readonly Candidate[],
+  strategy: RolloutStrategy,
+  hash: (text: string) => string,
+): Targets {
+  const groups = new Map<string, Candidate[]>();
+  for (const candidate of inOrder(candidates, strategy, hash)) {
+    const value = groupOf(candidate, strategy);
+    const group = groups.get(value);
+    if (group) group.push(candidate);
+    else groups.set(value, [candidate]);
+  }
+  const values = [...groups.keys()].toSorted(compareText);
+  const batchSize = toNumber(strategy.batch ?? candidates.length, candidates.length, 1);
+  const agents: Target[] = [];
+  const ends: number[] = [];
+  for (const value of values) {
+    const group = groups.get(value)!;
+    for (let at = 0; at < group.length;) {
+      const isCanary = agents.length === 0 && strategy.canary !== undefined;
+      const size = isCanary ? strategy.canary! : batchSize;
+      for (const { node_id, name } of group.slice(at, at + size)) agents.push({ node_id, name });
+      at += size;
+      ends.push(agents.length);
+    }
+  }
+  return { agents, ends };
+}
+
+/** A number, or a share of a whole, rounded down: what is at risk is never more than was said. */
+export function toNumber(count: number | string, whole: number, least = 0): number {
+  const number = typeof count === "number" ? count : Math.floor((whole * Number.parseInt(count, 10)) / 100);
+  return Math.max(least, number);
+}
+
+/** Keeps targets, durable when resolved, and returns the hash that names them. */
+export function saveTargets(context: Context, { agents, ends }: Targets): Promise<string> {
+  const rows = agents.map(({ node_id, name }) => [node_id, name]);
+  return saveContent(context, blobKind, toUtf8(JSON.stringify([rows, ends])));
+}
+
+/** Reads targets. */
+export async function loadTargets(context: Context, hash: string): Promise<Targets> {
+  const text = new TextDecoder().decode(await readContent(context, blobKind, hash));
+  const [rows, ends] = JSON.parse(text) as [[string, string][], number[]];
+  return { agents: rows.map(([node_id, name]) => ({ node_id, name })), ends };
+}
+
+/** A hash of texts that differs from rollout to rollout. */
+export function hashWith({ crypto }: Context, rolloutId: string): (text: string) => string {
+  return (text) => toHex(crypto.sha256(toUtf8(rolloutId + text)));
+}
+
+function inOrder(
+  candidates: readonly Candidate[],
+  { order = "name" }: RolloutStrategy,
+  hash: (text: string) => string,
+): Candidate[] {
+  const keyOf = { name: byName, node_id: byId, shuffled: (each: Candidate) => hash(each.node_id) }[order];
+  const keyed = candidates.map((candidate) => ({ candidate, key: keyOf(candidate) }));
+  return keyed.toSorted((a, b) => compareText(a.key, b.key)).map(({ candidate }) => candidate);
+}
+
+/** Agents without the tag are a group of their own, apart from those with an empty one. */
+function groupOf({ tags }: Candidate, { group_by }: RolloutStrategy): string {
+  if (group_by === undefined) return "";
+  return Object.hasOwn(tags, group_by) ? `=${tags[group_by]}` : "";
+}
+
+const byId = ({ node_id }: Candidate): string => node_id;
+const byName = ({ name, node_id }: Candidate): string => `${name}\u0000${node_id}`;
+
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

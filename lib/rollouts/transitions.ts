@@ -1,0 +1,52 @@
+/** What people make of a rollout on its way. */
+import type { Permission } from "../access/permissions.ts";
+import type { RolloutDocument } from "./documents.ts";
+import { rolloutEvent, type RolloutChange } from "./rollout-store.ts";
+import type { RolloutStatus } from "./schemas.ts";
+
+export interface Transition {
+  permission: Permission;
+  from: readonly RolloutStatus[];
+  change: (rollout: Readonly<RolloutDocument>) => RolloutChange;
+}
+
+export const pausing: Transition = {
+  permission: "rollouts.pause",
+  from: ["running"],
+  change: (rollout) => ({
+    rollout: { ...rollout, status: "paused" },
+    event: rolloutEvent("rollout.paused", rollout, {
+      summary: `The rollout of ${rollout.assignment} was paused`,
+    }),
+  }),
+};
+
+export const resuming: Transition = {
+  permission: "rollouts.resume",
+  from: ["paused"],
+  change: (rollout) => ({
+    rollout: { ...rollout, status: "running" },
+    event: rolloutEvent("rollout.resumed", rollout, {
+      summary: `The rollout of ${rollout.assignment} was resumed`,
+    }),
+  }),
+};
+
+/** @param who - Name of whoever cancels. */
+export function cancelling(who: string): Transition {
+  return {
+    permission: "rollouts.cancel",
+    from: ["running", "paused"],
+    change: (rollout) => ({
+      rollout: {
+        ...rollout,
+        status: "stopping",
+        ending: "cancelled",
+        reason: `The rollout was cancelled by ${who}.`,
+      },
+      event: rolloutEvent("rollout.cancelled", rollout, {
+        summary: `The rollout of ${rollout.assignment} was cancelled`,
+      }),
+    }),
+  };
+}

@@ -1,0 +1,202 @@
+import { once } from "node:events";
+import { get } from "node:http";
+import { connect as connectTls } from "node:tls";
+import { connect } from "node:net";
+import { describe, expect, test } from "vitest";
+import { createApp, type AppOptions } from "../../../adapters/h3/app.ts";
+import { listenApp, type ListenAppOptions } from "../../../adapters/h3/serve.ts";
+import type { RequestContext } from "../../../adapters/trpc/context.ts";
+import { sendRaw } from "../../support/raw-http.ts";
+import { Toy, toyContexts, toyRouter } from "../toy.ts";
+import { createCertificate } from "./certificate.ts";
+
+async function listenToy(
+  listen: Partial<ListenAppOptions> = {},
+  extra: Partial<AppOptions<RequestContext>> = {},
+) {
+  const toy = new Toy();
+  const app = createApp({
+    router: toyRouter,
+    createContext: toyContexts(toy),
+    isReady: () => true,
+    sockets: new Map([["/agent/v1", {}]]),
+    ...extra,
+  });
+  const server = await listenApp(app, { port: 0, ...listen });
+  return { toy, server, port: server.port, [Symbol.asyncDispose]: () => server.close() };
+}
+
+const head = (line: string, ...headers: string[]): string =>
+  `${[`${line} HTTP/1.1`, "Authorization: Bearer fw_good", ...headers].join("\r\n")}\r\n\r\n`;
+const webSocket = ["Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13"];
+const handshake = [...webSocket, "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="];
+
+describe("a request that asks for another protocol", () => {
+  test("is answered as if it had not, with its body, and the connection goes on", async () => {
+    await using listening = await listenToy();
+    const body = '{"name":"new","level":1}';
+    const raw = await sendRaw(
+      listening.port,
+      head(
+        "POST /api/v1/machines",
+        "Host: a",
+        "Connection: Upgrade, HTTP2-Settings, keep-alive",
+        "Upgrade: h2c",
+        "HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA",
+        "Content-Type: application/json",
+        `Content-Length: ${body.length}`,
+      ) + body,
+    );
+    expect(await raw.until(/"level":1/)).toMatch(/^HTTP\/1.1 201 Created/);
+    raw.socket.write(head("GET /api/v1/machines/new", "Host: a", "Upgrade: h2c", "Connection: upgrade"));
+    await raw.until(/200 OK[^]*"new"/);
+    raw.socket.destroy();
+  });
+
+  test("is answered so over TLS, too", async () => {
+    const tls = await createCertificate();
+    await using listening = await listenToy({ tls });
+    const socket = connectTls({ port: listening.port, host: "127.0.0.1", ca: tls.cert });
+    await once(socket, "secureConnect");
+    socket.write(head("GET /api/v1/machines/web-1", "Host: a", "Upgrade: h2c", "Connection: upgrade"));
+    expect(String((await once(socket, "data"))[0])).toMatch(/^HTTP\/1.1 200 OK/);
+    socket.destroy();
+  });
+});
+
+describe("hosts and web pages", () => {
+  const cases: [name: string, headers: string[], status: number][] = [
+    ["no page", ["Host: 127.0.0.1"], 200],
+    ["a page of ours", ["Host: fleet.test", "Origin: https://fleet.test"], 200],
+    ["a page of another site", ["Host: fleet.test", "Origin: https://evil.test"], 403],
+    ["a page of another port", ["Host: fleet.test", "Origin: https://fleet.test:8443"], 403],
+    ["a page without a site", ["Host: fleet.test", "Origin: null"], 403],
+    ["a host with a space", ["Host: fleet .test"], 400],
+    ["a host that is a URL", ["Host: http://fleet.test/x"], 400],
+    ["a host with a port that is none", ["Host: fleet.test:http"], 400],
+    ["a host that is a broken address", ["Host: [::1"], 400],
+  ];
+  test.each(cases)("%s is answered over REST and at a socket alike", async (_name, headers, status) => {
+    await using listening = await listenToy();
+    const rest = await sendRaw(listening.port, head("GET /api/v1/machines/web-1", ...headers));
+    expect(await rest.until(/\r\n\r\n/)).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    if (status !== 200) expect(rest.text()).toContain("application/problem+json");
+    rest.socket.destroy();
+    const trpc = await sendRaw(listening.port, head("GET /trpc/me", ...headers));
+    expect(await trpc.until(/\r\n\r\n/)).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    trpc.socket.destroy();
+    const socket = await sendRaw(listening.port, head("GET /agent/v1", ...headers, ...handshake));
+    expect(await socket.until(/\r\n\r\n/)).toMatch(new RegExp(`^HTTP/1.1 ${status === 200 ? 101 : status} `));
+    socket.socket.destroy();
+  });
+
+  test.each([
+    ["fleet.test", 200],
+    ["FLEET.test:4748", 200],
+    ["localhost:4748", 200],
+    ["127.0.0.1:4748", 200],
+    ["[::1]:4748", 200],
+    ["evil.test", 403],
+    ["fleet.test.evil.test", 403],
+  ])("with a list of hosts, %s is answered with %i", async (host, status) => {
+    await using listening = await listenToy({}, { allowedHosts: ["Fleet.test"] });
+    for (const [path, extra] of [
+      ["/api/v1/machines/web-1", []],
+      ["/livez", []],
+      ["/agent/v1", handshake],
+    ] as const) {
+      const raw = await sendRaw(listening.port, head(`GET ${path}`, `Host: ${host}`, ...extra));
+      const expected = status === 200 && extra.length > 0 ? 101 : status;
+      expect(await raw.until(/\r\n\r\n/)).toMatch(new RegExp(`^HTTP/1.1 ${expected} `));
+      raw.socket.destroy();
+    }
+  });
+
+  test("behind a proxy that changes the host, pages of an allowed host may call", async () => {
+    await using listening = await listenToy({}, { allowedHosts: ["fleet.test"] });
+    const headers = ["Host: 127.0.0.1:4748", "Origin: https://fleet.test"];
+    const raw = await sendRaw(listening.port, head("GET /api/v1/machines/web-1", ...headers));
+    expect(await raw.until(/\r\n\r\n/)).toMatch(/^HTTP\/1.1 200 /);
+    raw.socket.destroy();
+  });
+});
+
+describe("closing", () => {
+  test("does not wait for requests that are half sent, nor for idle connections", async () => {
+    const { server, port } = await listenToy({ graceMs: 60_000 });
+    const halves = [
+      await sendRaw(port, "GET /api/v1/machines/web-1 HTTP/1.1\r\nHost: a\r\nX-Slow: "),
+      await sendRaw(
+        port,
+        head("POST /api/v1/machines", "Host: a", "Content-Type: application/json", "Content-Length: 9") + "{",
+      ),
+      await sendRaw(port, ""),
+    ];
+    const idle = await sendRaw(port, head("GET /api/v1/machines/web-1", "Host: a"));
+    await idle.until(/web-1/);
+    const begun = performance.now();
+    await server.close();
+    expect(performance.now() - begun).toBeLessThan(5_000);
+    await Promise.all([...halves, idle].map(({ closed }) => closed));
+  });
+
+  test("does not wait for a handshake of TLS that never ends", async () => {
+    const { server, port } = await listenToy({ graceMs: 60_000, tls: await createCertificate() });
+    const silent = connect(port, "127.0.0.1");
+    await once(silent, "connect");
+    const ended = once(silent, "close");
+    await server.close();
+    await expect(ended).resolves.toBeDefined();
+  });
+
+  test("lets an answer in progress come to its end", async () => {
+    const { server, port, toy } = await listenToy({ graceMs: 60_000 });
+    let finish = (): void => {};
+    const gate = new Promise<void>((resolve) => (finish = resolve));
+    const begun = new Promise<void>((resolve) => {
+      toy.access.authenticate = async () => {
+        resolve();
+        await gate;
+        return { name: "ada" };
+      };
+    });
+    const raw = await sendRaw(port, head("GET /api/v1/me", "Host: a"));
+    await begun;
+    const closing = server.close();
+    // Past the time that a half-sent request gets.
+    setTimeout(finish, 1_300);
+    await closing;
+    expect(await raw.closed).toMatch(/^HTTP\/1.1 200 OK[^]*"ada"/);
+  });
+});
+
+describe("a client that does not read", () => {
+  test("is cut after a while, and the stream is told", async () => {
+    const listening = await listenToy({ stallMs: 200 });
+    await using _ = listening;
+    const cancelled = new Promise<void>((resolve) => (listening.toy.streamCancelled = resolve));
+    const raw = await sendRaw(listening.port, head("GET /api/v1/machines/endless/transcript", "Host: a"));
+    await raw.until(/200 OK/);
+    raw.socket.pause();
+    await cancelled;
+    // Nothing was kept for it but what buffers hold.
+    expect(listening.toy.linesSent * 10).toBeLessThan(16 << 20);
+    raw.socket.destroy();
+  });
+
+  test("is told from one whose answer is still being made", async () => {
+    const listening = await listenToy({ stallMs: 100 });
+    await using _ = listening;
+    let finish = (): void => {};
+    const gate = new Promise<void>((resolve) => (finish = resolve));
+    listening.toy.access.authenticate = async () => {
+      await gate;
+      return { name: "ada" };
+    };
+    const answer = get(`${listening.server.url}/api/v1/me`, { headers: { authorization: "Bearer fw_good" } });
+    setTimeout(finish, 400);
+    const [response] = (await once(answer, "response")) as [{ statusCode: number; resume(): void }];
+    response.resume();
+    expect(response.statusCode).toBe(200);
+  });
+});

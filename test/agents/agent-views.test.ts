@@ -1,0 +1,70 @@
+import { isLasting, nodeCrypto, systemCaller, versionOf } from "fleetwright";
+import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
+import { expect, it } from "vitest";
+import { TestAgent } from "../../lib/testing/test-agent.ts";
+
+async function approved(test: TestOrchestrator): Promise<string> {
+  const seed = nodeCrypto.randomBytes(32);
+  const agent = new TestAgent(test.transport.connect(), { crypto: nodeCrypto, seed, hostname: "web" });
+  await agent.join();
+  const { nodeId: node_id } = agent;
+  await test.orchestrator.agents.setStatus(systemCaller, { node_id, status: "approved" });
+  return node_id;
+}
+
+it("gives the same object out while nothing in it changes, and another when anything does", async () => {
+  await using test = await createTestOrchestrator();
+  const node_id = await approved(test);
+  const { agents } = test.orchestrator;
+  const read = async () => {
+    const { items } = await agents.list(systemCaller);
+    return { listed: items[0], alone: await agents.get(systemCaller, { node_id }) };
+  };
+  const first = await read();
+  expect(await read()).toEqual(first);
+  expect((await read()).listed).toBe(first.listed);
+  expect((await read()).alone).toBe(first.alone);
+  expect([isLasting(first.listed), isLasting(first.alone)]).toEqual([true, true]);
+  await agents.tags.set(systemCaller, { node_id, key: "env", value: "prod" });
+  const tagged = await read();
+  expect(tagged.listed).toMatchObject({ tags: { env: "prod" }, connected: true });
+  expect(tagged.alone).toMatchObject({ tags: { env: "prod" }, connected: true });
+  expect(versionOf(tagged.alone)).toBe(versionOf(first.alone)! + 1);
+  await test.transport.disconnect(node_id, "closed");
+  expect(await read()).toMatchObject({ listed: { connected: false }, alone: { connected: false } });
+});
+
+it("pages through a fleet under each filter, each agent once and in order", async () => {
+  await using test = await createTestOrchestrator();
+  const ids: string[] = [];
+  for (let n = 0; n < 7; n += 1) ids.push(await approved(test));
+  const { agents } = test.orchestrator;
+  for (const node_id of ids.slice(0, 5))
+    await agents.tags.set(systemCaller, { node_id, key: "env", value: "a" });
+  const filters = [
+    [{}, 7],
+    [{ status: "approved" }, 7],
+    [{ status: "pending" }, 0],
+    [{ selector: "env=a" }, 5],
+    [{ selector: "env=a", search: "WEB", connected: true, status: "approved" }, 5],
+    [{ connected: false }, 0],
+  ] as const;
+  for (const [filter, count] of filters) {
+    for (const limit of [1, 2, 3, 7, 500]) {
+      const found: string[] = [];
+      let cursor: string | null = null;
+      do {
+        const page: Awaited<ReturnType<typeof agents.list>> = await agents.list(systemCaller, {
+          ...filter,
+          limit,
+          ...(cursor !== null && { cursor }),
+        });
+        expect(page.items.length).toBeLessThanOrEqual(limit);
+        found.push(...page.items.map(({ node_id }) => node_id));
+        cursor = page.next_cursor;
+      } while (cursor !== null);
+      expect(found).toHaveLength(count);
+      expect(found).toEqual([...new Set(found)].toSorted());
+    }
+  }
+});

@@ -1,0 +1,23 @@
+/** The measure of lists: 100 agents written as JSON with each request, by plain node:http. */
+import type { ServerUnderTest } from "../server-process.ts";
+import { agent, headers } from "./toy.ts";
+
+const page = {
+  items: Array.from({ length: 100 }, (_, n) => ({ ...agent, name: `web-${String(n).padStart(4, "0")}` })),
+  next_cursor: "x".repeat(60),
+};
+
+export default async function create(): Promise<ServerUnderTest> {
+  return {
+    path: "/api/v1/agents?limit=100",
+    headers,
+    listener(_request, response) {
+      const body = JSON.stringify(page);
+      response.writeHead(200, {
+        "content-type": "application/json",
+        "content-length": Buffer.byteLength(body),
+      });
+      response.end(body);
+    },
+  };
+}

@@ -1,0 +1,123 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { systemCaller } from "fleetwright";
+import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
+import { settle } from "../support/deferred.ts";
+import { startApprovedAgent, type TestAgent } from "../support/fleet.ts";
+
+const module = 'name: motd\nresources:\n  - { type: file, path: /etc/motd, content: "ours\\n" }\n';
+
+interface Machine {
+  test: TestOrchestrator;
+  agent: TestAgent;
+  file: string;
+  /** Changes the machine, and checks it; resolves when nothing follows from that any more. */
+  drift(): Promise<void>;
+  check(): Promise<string>;
+  events(): string[];
+}
+
+async function createMachine(enforce: boolean): Promise<Machine> {
+  const test = await createTestOrchestrator({ driftIntervalSeconds: 0 });
+  const agent = await startApprovedAgent(test);
+  onTestFinished(async () => {
+    await agent[Symbol.asyncDispose]();
+    await test[Symbol.asyncDispose]();
+  });
+  const { modules, assignments, operations, drift } = test.orchestrator;
+  const { nodeId: node_id } = agent;
+  const file = join(agent.root, "etc/motd");
+  await modules.upload(systemCaller, { content: module });
+  await assignments.create(systemCaller, { name: "motd", selector: "*", modules: ["motd"], enforce });
+  await operations.apply(systemCaller, { node_id });
+  const check = async (): Promise<string> => {
+    const { status } = await drift.check(systemCaller, { node_id });
+    for (let turn = 0; turn < 20; turn += 1) await settle();
+    const { items } = await operations.list(systemCaller, { node_id });
+    await Promise.all(items.map(({ operation_id }) => operations.wait(operation_id, 30)));
+    return status;
+  };
+  return {
+    test,
+    agent,
+    file,
+    check,
+    async drift() {
+      writeFileSync(file, "theirs\n");
+      expect(await check()).toBe("drifted");
+    },
+    events: () =>
+      test.events
+        .map(({ event_type }) => event_type)
+        .filter((type) => /^drift\.(?!checkRequested)/.test(type)),
+  };
+}
+
+describe("an assignment that is enforced", () => {
+  it("is applied again where a check finds it changed, and the next check finds it in sync", async () => {
+    const { test, file, drift, check, events } = await createMachine(true);
+    await drift();
+    expect(readFileSync(file, "utf8")).toBe("ours\n");
+    expect(await check()).toBe("in_sync");
+    expect(events()).toEqual(["drift.detected", "drift.enforced", "drift.resolved"]);
+    const { items } = await test.orchestrator.operations.list(systemCaller, { kind: "apply" });
+    expect(items[0]).toMatchObject({
+      assignment: "motd",
+      requested_by: "system",
+      modules: [{ name: "motd", revision: 1 }],
+    });
+    expect(test.events.find(({ event_type }) => event_type === "drift.enforced")).toMatchObject({
+      metadata: { operation_id: items[0]!.operation_id, assignment: "motd", times: 1 },
+    });
+  });
+
+  it("never brings a newer revision on a machine: what was applied is put back", async () => {
+    const { test, file, drift } = await createMachine(true);
+    await test.orchestrator.modules.upload(systemCaller, { content: module.replace("ours", "newer") });
+    await drift();
+    expect(readFileSync(file, "utf8")).toBe("ours\n");
+  });
+
+  it("waits longer from time to time, gives up after the fifth, and says so once", async () => {
+    const { test, file, drift, check, events } = await createMachine(true);
+    await drift();
+    await drift();
+    expect(readFileSync(file, "utf8")).toBe("theirs\n");
+    for (const minutes of [5, 15, 60, 240]) {
+      test.clock.jump(minutes * 60_000 - 1_000);
+      await drift();
+      expect(readFileSync(file, "utf8")).toBe("theirs\n");
+      test.clock.jump(1_000);
+      await drift();
+      expect(readFileSync(file, "utf8")).toBe("ours\n");
+    }
+    test.clock.jump(86_400_000);
+    await drift();
+    await drift();
+    expect(readFileSync(file, "utf8")).toBe("theirs\n");
+    const enforced = Array.from({ length: 5 }, () => "drift.enforced");
+    expect(events()).toEqual(["drift.detected", ...enforced, "drift.enforcementStopped"]);
+    writeFileSync(file, "ours\n");
+    expect(await check()).toBe("in_sync");
+    await drift();
+    expect(readFileSync(file, "utf8")).toBe("ours\n");
+  });
+
+  it("is left alone after an apply that failed: nobody knows which state is right", async () => {
+    const { test, agent, file, drift } = await createMachine(true);
+    const broken = `${module}  - { type: file, path: /no/such/folder, content: x }\n`;
+    await test.orchestrator.modules.upload(systemCaller, { content: broken });
+    const { status } = await test.orchestrator.operations.apply(systemCaller, { node_id: agent.nodeId });
+    expect(status).not.toBe("succeeded");
+    await drift();
+    expect(readFileSync(file, "utf8")).toBe("theirs\n");
+  });
+});
+
+it("an assignment that is not enforced only tells of drift", async () => {
+  const { file, drift, events } = await createMachine(false);
+  await drift();
+  expect(readFileSync(file, "utf8")).toBe("theirs\n");
+  expect(events()).toEqual(["drift.detected"]);
+});

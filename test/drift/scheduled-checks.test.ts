@@ -1,0 +1,201 @@
+import { describe, expect, it } from "vitest";
+import { systemCaller } from "fleetwright";
+import type { DriftRecord, ResourceResult } from "fleetwright";
+import type { FakeClock } from "fleetwright/testing";
+import { createTestOrchestrator } from "fleetwright/testing";
+import { msToMoment } from "../../lib/drift/scheduled-checks.ts";
+import { MemoryStorage } from "../../lib/storage/memory-storage.ts";
+import { settle } from "../support/deferred.ts";
+import { createScene, type Scene, type SceneAgent } from "../support/rollout-scene.ts";
+import { connectScriptedAgent, emptyResult, type ScriptedAgent } from "../support/scripted-agent.ts";
+
+const intervalSeconds = 3_600;
+
+/** Lets time pass in steps so short that connections are heard of. */
+async function pass(clock: FakeClock, ms: number, until: () => boolean = () => false): Promise<void> {
+  for (let left = ms; left > 0 && !until(); left -= 5_000) {
+    await clock.advance(Math.min(left, 5_000));
+    for (let turn = 0; turn < 4; turn += 1) await settle();
+  }
+}
+
+/** An agent whose machine is as `drifted` says at each check. */
+function answerChecks({ agent }: { agent: ScriptedAgent }, drifted: () => boolean): { checks: number } {
+  const seen = { checks: 0 };
+  const next = async (): Promise<void> => {
+    const { operation_id } = await agent.next("check");
+    seen.checks += 1;
+    agent.link.send({ ...emptyResult(operation_id), results: drifted() ? [difference] : [] });
+    await next();
+  };
+  void next();
+  return seen;
+}
+
+const difference: ResourceResult = {
+  module: "motd",
+  resource_id: "file:/etc/motd",
+  type: "file",
+  identity: "/etc/motd",
+  outcome: "would_change",
+  action: "update",
+  changes: [],
+  caused_by: [],
+  attempts: 1,
+  duration_ms: 1,
+};
+
+async function applyTo(scene: Scene, member: SceneAgent | undefined): Promise<void> {
+  const input = { node_id: member!.nodeId, wait_seconds: 0 };
+  await scene.test.orchestrator.operations.apply(systemCaller, input);
+  await scene.finish(member);
+}
+
+async function recordsOf(scene: Scene, member: SceneAgent | undefined): Promise<DriftRecord[]> {
+  const page = await scene.test.orchestrator.drift.list(systemCaller, { node_id: member!.nodeId });
+  return page.items;
+}
+
+const driftEvents = (scene: Scene): string[] =>
+  scene.test.events.map(({ event_type }) => event_type).filter((type) => type.startsWith("drift."));
+
+describe("a scheduled drift check", () => {
+  it("is made once an interval, tells of drift once, and of its end once", async () => {
+    await using scene = await createScene(1);
+    const [member] = scene.agents;
+    let drifted = false;
+    const seen = answerChecks(member!, () => drifted);
+    await applyTo(scene, member);
+    await pass(scene.clock, 3 * intervalSeconds * 1000);
+    expect(seen.checks).toBe(3);
+    expect(driftEvents(scene)).toEqual([]);
+    drifted = true;
+    await pass(scene.clock, 2 * intervalSeconds * 1000);
+    expect(driftEvents(scene)).toEqual(["drift.detected"]);
+    drifted = false;
+    await pass(scene.clock, 2 * intervalSeconds * 1000);
+    expect(driftEvents(scene)).toEqual(["drift.detected", "drift.resolved"]);
+    expect(seen.checks).toBe(7);
+    // Of each row of checks that found the same, the newest is kept.
+    expect((await recordsOf(scene, member)).map(({ status, trigger }) => `${trigger} ${status}`)).toEqual([
+      "scheduled in_sync",
+      "scheduled drifted",
+      "scheduled in_sync",
+    ]);
+    expect(scene.test.loggedErrors).toEqual([]);
+  });
+
+  it("is not made within five minutes after an apply, but then", async () => {
+    await using scene = await createScene(1);
+    const [member] = scene.agents;
+    const seen = answerChecks(member!, () => false);
+    await applyTo(scene, member);
+    const { nodeId } = member!;
+    const waitMs = msToMoment({ nodeId, nowMs: scene.clock.now(), intervalMs: intervalSeconds * 1000 });
+    await pass(scene.clock, waitMs - 60_000);
+    await applyTo(scene, member);
+    await pass(scene.clock, 295_000);
+    expect(seen.checks).toBe(0);
+    await pass(scene.clock, 70_000);
+    expect(seen.checks).toBe(1);
+  });
+
+  it("is made of so many agents at once as the option says, and of the next when one has ended", async () => {
+    await using scene = await createScene(5, () => ({}), { driftConcurrency: 2, driftIntervalSeconds: 300 });
+    for (const member of scene.agents) await applyTo(scene, member);
+    const asked = (): number => scene.agents.filter(({ agent }) => agent.commands.some(isCheck)).length;
+    await pass(scene.clock, 700_000, () => asked() >= 2);
+    await pass(scene.clock, 100_000);
+    expect(asked()).toBe(2);
+    const open = scene.agents.find(({ agent }) => agent.commands.some(isCheck))!;
+    const { operation_id } = await open.agent.next("check");
+    open.agent.link.send(emptyResult(operation_id));
+    await pass(scene.clock, 20_000);
+    expect(asked()).toBe(3);
+  });
+
+  it("is never made where it is switched off", async () => {
+    await using scene = await createScene(1, () => ({}), { driftIntervalSeconds: 0 });
+    const seen = answerChecks(scene.agents[0]!, () => false);
+    await applyTo(scene, scene.agents[0]);
+    await pass(scene.clock, 2 * intervalSeconds * 1000);
+    expect(seen.checks).toBe(0);
+  });
+
+  it("is made at the same moments after a restart", async () => {
+    const scene = await createScene(1);
+    const [member] = scene.agents;
+    await applyTo(scene, member);
+    await member!.agent.link.stop();
+    await scene.test.orchestrator.stop();
+    const { clock, data } = scene;
+    const nodeId = member!.nodeId;
+    await clock.advance(1_000_000);
+    await using second = await createTestOrchestrator({ clock, storage: new MemoryStorage({ clock, data }) });
+    await using again = await connectScriptedAgent(second, member!.keys, clock);
+    const seen = answerChecks({ agent: again }, () => false);
+    const waitMs = msToMoment({ nodeId, nowMs: clock.now(), intervalMs: intervalSeconds * 1000 });
+    await pass(clock, waitMs - 5_000);
+    expect(seen.checks).toBe(0);
+    await pass(clock, 10_000);
+    expect(seen.checks).toBe(1);
+  });
+
+  it("is not made twice because the clock jumped, nor left out for long", async () => {
+    await using scene = await createScene(1);
+    const seen = answerChecks(scene.agents[0]!, () => false);
+    await applyTo(scene, scene.agents[0]);
+    await pass(scene.clock, intervalSeconds * 1000);
+    expect(seen.checks).toBe(1);
+    scene.clock.jump(365 * 86_400_000);
+    await pass(scene.clock, 2 * intervalSeconds * 1000);
+    expect(seen.checks).toBeLessThanOrEqual(3);
+    scene.clock.jump(-400 * 86_400_000);
+    const before = seen.checks;
+    await pass(scene.clock, 2 * intervalSeconds * 1000);
+    expect(seen.checks).toBeGreaterThan(before);
+  });
+});
+
+describe("a check that an apply has overtaken", () => {
+  it("says nothing of the machine: what it found is about another baseline", async () => {
+    await using scene = await createScene(1, () => ({}), { driftIntervalSeconds: 0 });
+    const { drift, operations } = scene.test.orchestrator;
+    const [member] = scene.agents;
+    const input = { node_id: member!.nodeId, wait_seconds: 0 };
+    await applyTo(scene, member);
+    await operations.apply(systemCaller, input);
+    const { drift_id } = await drift.check(systemCaller, input);
+    await scene.finish(member);
+    const { operation_id } = await member!.agent.next("check");
+    member!.agent.link.send({ ...emptyResult(operation_id), results: [difference] });
+    await member!.agent.next("ack");
+    expect(await drift.get(systemCaller, { drift_id })).toMatchObject({ status: "cancelled" });
+    expect(driftEvents(scene)).toEqual(["drift.checkRequested"]);
+  });
+});
+
+describe("the moments of a fleet", () => {
+  it("are spread over the whole interval, one for each agent in each", () => {
+    const intervalMs = 3_600_000;
+    const moments = Array.from({ length: 4_096 }, (_, at) => {
+      const nodeId = `${((at * 0x9e3779b1) >>> 0).toString(16).padStart(8, "0")}${"0".repeat(24)}`;
+      const first = msToMoment({ nodeId, nowMs: 1_000_000, intervalMs });
+      const second = msToMoment({ nodeId, nowMs: 1_000_000 + first, intervalMs });
+      expect(second).toBe(intervalMs);
+      return first;
+    });
+    const perMinute = new Map<number, number>();
+    for (const moment of moments) {
+      const minute = Math.floor(moment / 60_000);
+      perMinute.set(minute, (perMinute.get(minute) ?? 0) + 1);
+    }
+    // 68 on average.
+    expect(Math.max(...perMinute.values())).toBeLessThan(140);
+    expect(perMinute.size).toBeGreaterThanOrEqual(60);
+  });
+});
+
+function isCheck({ type }: { type: string }): boolean {
+  return type === "check";
+}

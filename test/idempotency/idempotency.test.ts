@@ -1,0 +1,179 @@
+import { OrchestratorError, type KeyedCall } from "fleetwright";
+import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
+import { expect, it } from "vitest";
+import { deferred } from "../support/deferred.ts";
+
+const call = (key: string, input: unknown = { a: 1 }): KeyedCall => ({
+  key,
+  permission: "modules.upload",
+  input,
+});
+
+/** A call that counts how often it is made. */
+function counted<Output>(make: (made: number) => Output | Promise<Output>) {
+  const counter = { made: 0, run: async () => make((counter.made += 1)) };
+  return counter;
+}
+
+const stored = async ({ storage }: TestOrchestrator) => (await storage.list("idempotent_calls", {})).items;
+
+it("makes a call once, and answers as the first time for 24 hours", async () => {
+  await using test = await createTestOrchestrator();
+  const { caller } = await test.signIn("Operator");
+  const counter = counted((made) => ({ made, list: [1, null] }));
+  const { idempotency } = test.orchestrator;
+  const first = await idempotency.once(caller, call("k1"), counter.run);
+  await test.clock.advance(23 * 3_600_000);
+  expect(await idempotency.once(caller, call("k1"), counter.run)).toEqual(first);
+  expect(counter.made).toBe(1);
+  await test.clock.advance(2 * 3_600_000);
+  expect(await idempotency.once(caller, call("k1"), counter.run)).toEqual({ made: 2, list: [1, null] });
+});
+
+it("answers a call that returns nothing with nothing", async () => {
+  await using test = await createTestOrchestrator();
+  const { caller } = await test.signIn("Operator");
+  const counter = counted(() => undefined);
+  for (let times = 0; times < 2; times += 1)
+    expect(await test.orchestrator.idempotency.once(caller, call("k1"), counter.run)).toBeUndefined();
+  expect(counter.made).toBe(1);
+});
+
+it("refuses the key with another input, and keeps operators and verbs apart", async () => {
+  await using test = await createTestOrchestrator();
+  const { caller } = await test.signIn("Operator", "one");
+  const other = await test.signIn("Operator", "two");
+  const { idempotency } = test.orchestrator;
+  const counter = counted((made) => made);
+  await idempotency.once(caller, call("k1"), counter.run);
+  await expect(idempotency.once(caller, call("k1", { a: 2 }), counter.run)).rejects.toMatchObject({
+    code: "IDEMPOTENCY_KEY_REUSED",
+  });
+  expect(await idempotency.once(other.caller, call("k1", { a: 2 }), counter.run)).toBe(2);
+  const otherVerb: KeyedCall = { ...call("k1"), permission: "assignments.create" };
+  expect(await idempotency.once(caller, otherVerb, counter.run)).toBe(3);
+});
+
+it("lets a second call wait for the first, and refuses another input meanwhile", async () => {
+  await using test = await createTestOrchestrator();
+  const { caller } = await test.signIn("Operator");
+  const { idempotency } = test.orchestrator;
+  const gate = deferred<string>();
+  const counter = counted(() => gate.promise);
+  const [first, second] = [0, 1].map(() => idempotency.once(caller, call("k1"), counter.run));
+  const third = idempotency.once(caller, call("k1", {}), counter.run);
+  await expect(third).rejects.toMatchObject({ code: "IDEMPOTENCY_KEY_REUSED" });
+  gate.resolve("done");
+  expect(await Promise.all([first, second])).toEqual(["done", "done"]);
+  expect(counter.made).toBe(1);
+});
+
+it("answers with a refusal again, and forgets those after which trying again makes sense", async () => {
+  await using test = await createTestOrchestrator();
+  const { caller } = await test.signIn("Operator");
+  const { idempotency } = test.orchestrator;
+  const issues = [{ path: ["name"], message: "is taken" }];
+  const refusing = (code: "ALREADY_EXISTS" | "AGENT_OFFLINE" | "VALIDATION_FAILED") =>
+    counted(() => Promise.reject(new OrchestratorError(code, { issues, details: { n: 1 }, message: "No." })));
+  const kept = refusing("ALREADY_EXISTS");
+  for (let times = 0; times < 2; times += 1) {
+    await expect(idempotency.once(caller, call("kept"), kept.run)).rejects.toMatchObject({
+      code: "ALREADY_EXISTS",
+      message: "No.",
+      details: { n: 1 },
+      issues,
+    });
+  }
+  expect(kept.made).toBe(1);
+  for (const code of ["AGENT_OFFLINE", "VALIDATION_FAILED"] as const) {
+    const forgotten = refusing(code);
+    await expect(idempotency.once(caller, call(code), forgotten.run)).rejects.toMatchObject({ code });
+    expect(await idempotency.once(caller, call(code, { mended: true }), async () => "well")).toBe("well");
+  }
+});
+
+it("does not make a call again whose process ended in the middle of it", async () => {
+  await using test = await createTestOrchestrator();
+  const { caller } = await test.signIn("Operator");
+  let claims: Awaited<ReturnType<typeof stored>> = [];
+  await test.orchestrator.idempotency.once(caller, call("k1"), async () => {
+    claims = await stored(test);
+  });
+  // What a process leaves behind that is killed while it makes the call.
+  const { key, value } = claims[0]!;
+  await test.storage.commit([{ kind: "put", collection: "idempotent_calls", key, value: { ...value } }]);
+  const counter = counted(() => "made");
+  const repeat = () => test.orchestrator.idempotency.once(caller, call("k1"), counter.run);
+  await expect(repeat()).rejects.toMatchObject({ code: "IDEMPOTENCY_ANSWER_UNKNOWN" });
+  expect(counter.made).toBe(0);
+  await test.clock.advance(25 * 3_600_000);
+  expect(await repeat()).toBe("made");
+});
+
+it("does not make a call again that failed unexpectedly or whose answer was too large to keep", async () => {
+  await using test = await createTestOrchestrator();
+  const { caller } = await test.signIn("Operator");
+  const { idempotency } = test.orchestrator;
+  const failing = counted(() => Promise.reject(new Error("a bug")));
+  await expect(idempotency.once(caller, call("bug"), failing.run)).rejects.toThrow("a bug");
+  const large = counted(() => "x".repeat(70_000));
+  expect(await idempotency.once(caller, call("large"), large.run)).toHaveLength(70_000);
+  for (const key of ["bug", "large"]) {
+    await expect(idempotency.once(caller, call(key), large.run)).rejects.toMatchObject({
+      code: "IDEMPOTENCY_ANSWER_UNKNOWN",
+    });
+  }
+  expect([failing.made, large.made]).toEqual([1, 1]);
+  expect(JSON.stringify(await stored(test)).length).toBeLessThan(2_000);
+});
+
+it("keeps nothing for strangers, and nothing of the input in the clear", async () => {
+  await using test = await createTestOrchestrator();
+  const { caller } = await test.signIn("Operator");
+  const counter = counted((made) => made);
+  const { idempotency } = test.orchestrator;
+  expect(await idempotency.once({ kind: "anonymous" }, call("k1"), counter.run)).toBe(1);
+  expect(await idempotency.once({ kind: "anonymous" }, call("k1"), counter.run)).toBe(2);
+  expect(await stored(test)).toEqual([]);
+  await idempotency.once(caller, call("k1", { value: "hunter2" }), counter.run);
+  expect(JSON.stringify(await stored(test))).not.toContain("hunter2");
+});
+
+it("refuses a key that can't be one, and a caller who may not make the call, also when it was made before", async () => {
+  await using test = await createTestOrchestrator();
+  const { caller } = await test.signIn("Operator");
+  const { idempotency } = test.orchestrator;
+  for (const key of ["", "with space", "ä", "x".repeat(256)]) {
+    await expect(idempotency.once(caller, call(key), async () => 1)).rejects.toMatchObject({
+      code: "VALIDATION_FAILED",
+    });
+  }
+  await idempotency.once(caller, call("k1"), async () => 1);
+  const demoted = { ...caller, role: "Viewer" } as const;
+  await expect(idempotency.once(demoted, call("k1"), async () => 1)).rejects.toMatchObject({
+    code: "FORBIDDEN",
+  });
+});
+
+it("removes expired calls by itself", async () => {
+  await using test = await createTestOrchestrator();
+  const { caller } = await test.signIn("Operator");
+  for (let n = 0; n < 250; n += 1)
+    await test.orchestrator.idempotency.once(caller, call(`k${n}`), async () => n);
+  expect((await test.storage.list("idempotent_calls", { limit: 1000 })).items).toHaveLength(250);
+  await test.clock.advance(25 * 3_600_000);
+  expect(await stored(test)).toEqual([]);
+});
+
+it("gives the first caller the answer even where it can't be kept", async () => {
+  await using test = await createTestOrchestrator();
+  const { caller } = await test.signIn("Operator");
+  const { idempotency } = test.orchestrator;
+  const answer = await idempotency.once(caller, call("k1"), async () => {
+    // Somebody removes the claim: the note of the answer finds another revision.
+    const [claim] = await stored(test);
+    await test.storage.commit([{ kind: "delete", collection: "idempotent_calls", key: claim!.key }]);
+    return "made";
+  });
+  expect(answer).toBe("made");
+});

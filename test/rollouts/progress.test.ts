@@ -1,0 +1,45 @@
+import { describe, expect, it } from "vitest";
+import type { RolloutStrategy } from "fleetwright";
+import type { RolloutDocument } from "../../lib/rollouts/documents.ts";
+import { noCounts, resultOf, whyStop } from "../../lib/rollouts/progress.ts";
+
+const at = (strategy: RolloutStrategy, begun: number, batch = 1): RolloutDocument =>
+  ({ strategy, begun, batch, batches: 9 }) as RolloutDocument;
+
+describe("whether a rollout goes on", () => {
+  it.each<[string, RolloutStrategy, number, number, boolean]>([
+    ["nothing said, none failed", {}, 10, 0, true],
+    ["nothing said, one failed", {}, 10, 1, false],
+    ["a number that is kept", { max_failures: 2 }, 10, 2, true],
+    ["a number that is passed", { max_failures: 2 }, 10, 3, false],
+    ["a share of those begun that is kept", { max_failures: "10%" }, 20, 2, true],
+    ["a share of those begun that is passed", { max_failures: "10%" }, 19, 2, false],
+    ["a share that is rounded down to none", { max_failures: "10%" }, 9, 1, false],
+    ["all may fail", { max_failures: "100%" }, 9, 9, true],
+  ])("after a batch: %s", (_, strategy, begun, failed, goesOn) => {
+    expect(whyStop(at(strategy, begun), failed, true) === null).toBe(goesOn);
+  });
+
+  it("within a batch depends on a number alone, and only where one was asked for", () => {
+    expect(whyStop(at({}, 10), 10, false)).toBeNull();
+    expect(whyStop(at({ max_failures: "0%" }, 10), 10, false)).toBeNull();
+    expect(whyStop(at({ max_failures: 1 }, 10), 2, false)).toContain("2 of 10 agents failed");
+  });
+
+  it("after a canary demands that none failed", () => {
+    const strategy = { canary: 3, max_failures: "100%" };
+    expect(whyStop(at(strategy, 3, 0), 1, true)).toBe("The canary failed on 1 of 3 agents.");
+    expect(whyStop(at(strategy, 3, 0), 0, true)).toBeNull();
+    expect(whyStop(at(strategy, 6, 1), 1, true)).toBeNull();
+  });
+});
+
+it.each([
+  [{ succeeded: 3 }, "succeeded"],
+  [{ succeeded: 1, failed: 2 }, "partial"],
+  [{ partial: 1 }, "partial"],
+  [{ failed: 1, unknown: 1 }, "failed"],
+  [{ succeeded: 1, cancelled: 1 }, "partial"],
+])("%o ends as %s", (counts, expected) => {
+  expect(resultOf({ ...noCounts(), ...counts })).toBe(expected);
+});

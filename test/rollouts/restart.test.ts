@@ -1,0 +1,107 @@
+/** What a rollout does when the process ends at any step of it. */
+import { expect, it, describe } from "vitest";
+import { OrchestratorError, systemCaller } from "fleetwright";
+import type { RolloutDetail, Storage } from "fleetwright";
+import { createTestOrchestrator, FakeClock, type TestOrchestrator } from "fleetwright/testing";
+import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
+import { settle } from "../support/deferred.ts";
+import { motd } from "../support/rollout-scene.ts";
+import { connectScriptedAgent, emptyResult, type ScriptedAgent } from "../support/scripted-agent.ts";
+
+type Keys = Awaited<ReturnType<typeof connectScriptedAgent>>["keys"];
+
+/** A memory storage that writes so many commits and then none any more, as that of a process that was killed. */
+function dyingStorage(clock: FakeClock, data: MemoryData, commits: () => boolean): Storage {
+  const storage = new MemoryStorage({ clock, data });
+  const commit = storage.commit.bind(storage);
+  storage.commit = (writes, options) =>
+    commits()
+      ? commit(writes, options)
+      : Promise.reject(new OrchestratorError("STORAGE_FAILED", { message: "The process was killed." }));
+  return storage;
+}
+
+/** Answers every apply, each operation once, as an agent's journal does; remembers which there were. */
+function answer(agent: ScriptedAgent, seen: Set<string>): void {
+  const next = async (): Promise<void> => {
+    const { operation_id } = await agent.next("apply");
+    seen.add(operation_id);
+    agent.link.send(emptyResult(operation_id));
+    await next();
+  };
+  void next();
+}
+
+async function untilEnded(test: TestOrchestrator, rolloutId: string): Promise<RolloutDetail> {
+  for (let turn = 0; turn < 500; turn += 1) {
+    const rollout = await test.orchestrator.rollouts.get(systemCaller, { rollout_id: rolloutId });
+    if (!["running", "paused", "stopping"].includes(rollout.status)) return rollout;
+    await settle();
+  }
+  throw new Error("The rollout does not end.");
+}
+
+/** Runs a rollout of three agents in batches of two, killed after so many commits; null where it ended before. */
+async function runKilled(
+  killAfter: number,
+): Promise<{ rollout: RolloutDetail | null; seen: Set<string>[] } | null> {
+  const clock = new FakeClock();
+  const data = new MemoryData();
+  let left = Infinity;
+  const first = await createTestOrchestrator({
+    clock,
+    storage: dyingStorage(clock, data, () => left-- > 0),
+  });
+  const keys: Keys[] = [];
+  const links: ScriptedAgent[] = [];
+  const seen = Array.from({ length: 3 }, () => new Set<string>());
+  for (const each of seen) {
+    const agent = await connectScriptedAgent(first);
+    await first.orchestrator.agents.setStatus(systemCaller, { node_id: agent.nodeId, status: "approved" });
+    keys.push(agent.keys);
+    links.push(agent);
+    answer(agent, each);
+  }
+  await first.orchestrator.modules.upload(systemCaller, { content: motd });
+  await first.orchestrator.assignments.create(systemCaller, {
+    name: "all",
+    selector: "*",
+    modules: ["motd"],
+  });
+  left = killAfter;
+  const call = first.orchestrator.rollouts
+    .apply(systemCaller, { name: "all", wait_seconds: 300, rollout: { batch: 2 } })
+    .catch(() => null);
+  for (let turn = 0; turn < 60; turn += 1) await settle();
+  const finished = left >= 0;
+  for (const link of links) await link.link.stop();
+  await first.orchestrator.stop();
+  await call;
+  if (finished) return null;
+
+  await using second = await createTestOrchestrator({ clock, storage: new MemoryStorage({ clock, data }) });
+  const { items } = await second.orchestrator.rollouts.list(systemCaller);
+  if (items.length === 0) return { rollout: null, seen };
+  const again = await Promise.all(keys.map((each) => connectScriptedAgent(second, each)));
+  again.forEach((agent, at) => answer(agent, seen[at]!));
+  const rollout = await untilEnded(second, items[0]!.rollout_id);
+  for (const { link } of again) await link.stop();
+  return { rollout, seen };
+}
+
+describe("a rollout whose process is killed", () => {
+  it("after any commit goes on where it was, and gives no agent two operations", async () => {
+    let killAfter = 0;
+    for (; ; killAfter += 1) {
+      const result = await runKilled(killAfter);
+      if (!result) break;
+      const sizes = result.seen.map((each) => each.size);
+      const place = `killed after ${killAfter} commits`;
+      expect(sizes, place).toEqual(result.rollout ? [1, 1, 1] : [0, 0, 0]);
+      if (result.rollout)
+        expect(result.rollout, place).toMatchObject({ status: "succeeded", counts: { succeeded: 3 } });
+    }
+    // The rollout, its batches, and for each agent that it is begun, sent, its results and its end.
+    expect(killAfter).toBeGreaterThan(10);
+  });
+});

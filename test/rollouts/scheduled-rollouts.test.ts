@@ -1,0 +1,149 @@
+import { describe, expect, it } from "vitest";
+import { systemCaller } from "fleetwright";
+import type { Rollout } from "fleetwright";
+import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
+import { MemoryStorage } from "../../lib/storage/memory-storage.ts";
+import { settle } from "../support/deferred.ts";
+import { createScene, type Scene } from "../support/rollout-scene.ts";
+
+const hourMs = 3_600_000;
+const schedule = { cron: "0 * * * *", time_zone: "UTC" };
+
+async function pass({ clock }: Pick<Scene, "clock">, ms: number): Promise<void> {
+  for (let left = ms; left > 0; left -= 10_000) {
+    await clock.advance(Math.min(left, 10_000));
+    for (let turn = 0; turn < 4; turn += 1) await settle();
+  }
+}
+
+const rolloutsOf = async (test: TestOrchestrator): Promise<Rollout[]> =>
+  (await test.orchestrator.rollouts.list(systemCaller)).items;
+
+const skips = (test: TestOrchestrator): unknown[] =>
+  test.events.filter(({ event_type }) => event_type === "schedule.skipped").map(({ metadata }) => metadata);
+
+/** The scene, half an hour before its assignment is due. */
+async function scheduled(count = 1): Promise<Scene> {
+  const scene = await createScene(count, () => ({}), { driftIntervalSeconds: 0 });
+  await scene.clock.advance(hourMs / 2);
+  await scene.test.orchestrator.assignments.update(systemCaller, { name: "all", schedule });
+  return scene;
+}
+
+/** Starts anew on what is stored, with nobody connected. */
+async function restart(scene: Scene): Promise<TestOrchestrator> {
+  for (const { agent } of scene.agents) await agent.link.stop();
+  await scene.test.orchestrator.stop();
+  const { clock, data } = scene;
+  return createTestOrchestrator({
+    clock,
+    storage: new MemoryStorage({ clock, data }),
+    driftIntervalSeconds: 0,
+  });
+}
+
+describe("an assignment with a schedule", () => {
+  it("is applied at each due time, once, and says when it is due next", async () => {
+    await using scene = await scheduled();
+    const { assignments } = scene.test.orchestrator;
+    const first = scene.clock.now() + hourMs / 2;
+    const next = async (): Promise<string | undefined> =>
+      (await assignments.get(systemCaller, { name: "all" })).next_run_at;
+    expect(await next()).toBe(new Date(first).toISOString());
+    await pass(scene, hourMs / 2 - 10_000);
+    expect(await rolloutsOf(scene.test)).toEqual([]);
+    await pass(scene, 20_000);
+    await scene.finish(scene.agents[0]);
+    expect(await rolloutsOf(scene.test)).toMatchObject([
+      { trigger: "scheduled", status: "succeeded", requested_by: "system", assignment: "all" },
+    ]);
+    expect(await next()).toBe(new Date(first + hourMs).toISOString());
+    await pass(scene, hourMs);
+    await scene.finish(scene.agents[0]);
+    expect(await rolloutsOf(scene.test)).toHaveLength(2);
+    await assignments.update(systemCaller, { name: "all", schedule: null });
+    expect(await next()).toBeUndefined();
+    await pass(scene, hourMs);
+    expect(await rolloutsOf(scene.test)).toHaveLength(2);
+    expect(scene.test.loggedErrors).toEqual([]);
+  });
+
+  it("is refused where the schedule never comes or its time zone is unknown, and nothing is stored", async () => {
+    await using scene = await createScene(1);
+    const { assignments } = scene.test.orchestrator;
+    for (const wrong of [{ cron: "0 0 30 2 *" }, { cron: "0 4 * * *", time_zone: "Mars/Olympus" }]) {
+      const fields = { name: "timed", selector: "*", modules: ["motd"], schedule: wrong };
+      await expect(assignments.create(systemCaller, fields)).rejects.toMatchObject({
+        code: "VALIDATION_FAILED",
+      });
+    }
+    expect((await assignments.list(systemCaller)).items.map(({ name }) => name)).toEqual(["all"]);
+  });
+
+  it("is applied late, once, where the orchestrator was away for less than an hour", async () => {
+    const scene = await scheduled();
+    const second = await restartAfter(scene, hourMs / 2 + 3_000_000);
+    await using _ = second;
+    expect(await rolloutsOf(second)).toHaveLength(1);
+    expect(skips(second)).toEqual([]);
+  });
+
+  it("passes over what was missed by more, however often, and an event says so", async () => {
+    const scene = await scheduled();
+    const dueAt = new Date(scene.clock.now() + hourMs / 2).toISOString();
+    const second = await restartAfter(scene, 100 * hourMs + hourMs / 4);
+    await using _ = second;
+    expect(await rolloutsOf(second)).toEqual([]);
+    expect(skips(second)).toEqual([{ due_at: dueAt, reason: "The orchestrator was not there in time." }]);
+    const { next_run_at } = await second.orchestrator.assignments.get(systemCaller, { name: "all" });
+    expect(Date.parse(next_run_at!) - scene.clock.now()).toBeLessThanOrEqual(hourMs);
+  });
+
+  it("is applied at most once by a clock that jumps ahead, and on time after it is set back", async () => {
+    await using scene = await scheduled();
+    scene.clock.jump(1_000 * hourMs);
+    await pass(scene, 60_000);
+    expect(await rolloutsOf(scene.test)).toEqual([]);
+    expect(skips(scene.test)).toHaveLength(1);
+    scene.clock.jump(-1_000 * hourMs);
+    await pass(scene, 2 * hourMs);
+    expect(await rolloutsOf(scene.test)).toHaveLength(1);
+    await scene.finish(scene.agents[0]);
+    scene.clock.jump(-600_000);
+    await pass(scene, 900_000);
+    expect(await rolloutsOf(scene.test)).toHaveLength(1);
+  });
+
+  it("is passed over while the rollout before has not ended, or where it matches nobody", async () => {
+    await using scene = await scheduled();
+    await pass(scene, hourMs / 2 - 60_000);
+    await scene.test.orchestrator.rollouts.apply(systemCaller, { name: "all", wait_seconds: 0 });
+    await scene.test.orchestrator.rollouts.pause(systemCaller, {
+      rollout_id: (await rolloutsOf(scene.test))[0]!.rollout_id,
+    });
+    await pass(scene, 70_000);
+    expect(skips(scene.test)).toMatchObject([{ reason: "The rollout before has not ended." }]);
+    await scene.finish(scene.agents[0]);
+    await scene.test.orchestrator.assignments.update(systemCaller, { name: "all", selector: "nobody=here" });
+    await pass(scene, hourMs);
+    expect(skips(scene.test)).toMatchObject([{}, { reason: "The selector matches no agent." }]);
+    expect(await rolloutsOf(scene.test)).toHaveLength(1);
+  });
+
+  it("is never applied any more once it is removed", async () => {
+    await using scene = await scheduled();
+    await scene.test.orchestrator.assignments.remove(systemCaller, { name: "all" });
+    await pass(scene, 2 * hourMs);
+    expect(await rolloutsOf(scene.test)).toEqual([]);
+    expect(scene.clock.pendingTimers).toBeLessThan(20);
+  });
+});
+
+async function restartAfter(scene: Scene, ms: number): Promise<TestOrchestrator> {
+  for (const { agent } of scene.agents) await agent.link.stop();
+  await scene.test.orchestrator.stop();
+  await scene.clock.advance(ms);
+  const second = await restart(scene);
+  for (let turn = 0; turn < 10; turn += 1) await settle();
+  return second;
+}

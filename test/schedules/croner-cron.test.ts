@@ -1,0 +1,79 @@
+import { describe, expect, it } from "vitest";
+import { cronerCron } from "fleetwright";
+import { requireNext, scheduleSchema } from "../../lib/schedules/schedule.ts";
+
+/** The first due times after an instant. */
+function dueAfter(
+  cron: string,
+  time_zone: string,
+  { from, count }: { from: string; count: number },
+): string[] {
+  const due: string[] = [];
+  for (let at: number | null = Date.parse(from); due.length < count;) {
+    at = cronerCron.next({ cron, time_zone }, at);
+    if (at === null) break;
+    due.push(new Date(at).toISOString());
+  }
+  return due;
+}
+
+describe("a schedule", () => {
+  it.each<[string, string, string, string, string[]]>([
+    [
+      "is due at its minute, never at the instant it is asked about",
+      "30 4 * * *",
+      "UTC",
+      "2030-01-01T04:30:00Z",
+      ["2030-01-02T04:30:00.000Z"],
+    ],
+    [
+      "is due when the gap ends where summer time leaves its time out",
+      "30 2 * * *",
+      "Europe/Berlin",
+      "2030-03-30T20:00:00Z",
+      ["2030-03-31T01:00:00.000Z", "2030-04-01T00:30:00.000Z"],
+    ],
+    [
+      "is due once, the first time, where its time comes twice",
+      "30 2 * * *",
+      "Europe/Berlin",
+      "2030-10-26T20:00:00Z",
+      ["2030-10-27T00:30:00.000Z", "2030-10-28T01:30:00.000Z"],
+    ],
+    [
+      "of every hour is due every hour, also in the one that comes twice",
+      "0 * * * *",
+      "Europe/Berlin",
+      "2030-10-26T23:30:00Z",
+      ["2030-10-27T00:00:00.000Z", "2030-10-27T01:00:00.000Z", "2030-10-27T02:00:00.000Z"],
+    ],
+    ["may be a nickname", "@daily", "America/New_York", "2030-01-01T00:00:00Z", ["2030-01-01T05:00:00.000Z"]],
+  ])("%s", (_, cron, zone, from, expected) => {
+    expect(dueAfter(cron, zone, { from, count: expected.length })).toEqual(expected);
+  });
+
+  it.each([
+    ["* * * * * *", "UTC"],
+    ["2030-01-01T00:00:00", "UTC"],
+    ["* * * *", "UTC"],
+    ["0 4 * * *", ""],
+    ["0 4 * * *", "a/../b"],
+  ])("that is written %s in %s is none", (cron, time_zone) => {
+    expect(scheduleSchema.safeParse({ cron, time_zone }).success).toBe(false);
+  });
+
+  it.each([
+    ["99 4 * * *", "UTC", ["schedule", "cron"]],
+    ["0 0 30 2 *", "UTC", ["schedule", "cron"]],
+    ["0 4 * * *", "Mars/Olympus", ["schedule", "time_zone"]],
+  ])("that is %s in %s is refused, with its place", (cron, time_zone, path) => {
+    const next = (): number => requireNext(cronerCron, { cron, time_zone }, { path: "schedule", afterMs: 0 });
+    expect(next).toThrow(
+      expect.objectContaining({ code: "VALIDATION_FAILED", issues: [expect.objectContaining({ path })] }),
+    );
+  });
+
+  it("is in UTC where it says nothing else", () => {
+    expect(scheduleSchema.parse({ cron: "@hourly" })).toEqual({ cron: "@hourly", time_zone: "UTC" });
+  });
+});

@@ -1,0 +1,135 @@
+import { Streams } from "../../lib/access/streams.ts";
+import { Agents } from "../../lib/agents/agents.ts";
+import { agentCollections } from "../../lib/agents/documents.ts";
+import { Assignments } from "../../lib/assignments/assignments.ts";
+import { auditCollections, auditLogs } from "../../lib/audit/documents.ts";
+import { Context } from "../../lib/context.ts";
+import { toUtf8 } from "../../lib/crypto/encoding.ts";
+import { Drift } from "../../lib/drift/drift.ts";
+import { driftCollections } from "../../lib/drift/documents.ts";
+import { contentCollections } from "../../lib/contents.ts";
+import type { JsonObject } from "../../lib/internal/json.ts";
+import { retentionClockCollections } from "../../lib/retention-clock.ts";
+import { moduleCollections } from "../../lib/modules/documents.ts";
+import { Modules } from "../../lib/modules/modules.ts";
+import {
+  operationCollections,
+  operationLogs,
+  type OperationDocument,
+} from "../../lib/operations/documents.ts";
+import type { OperationRetention } from "../../lib/operations/operation-retention.ts";
+import { saveReport } from "../../lib/operations/operation-results.ts";
+import { Operations } from "../../lib/operations/operations.ts";
+import { resolveOptions } from "../../lib/options.ts";
+import { countOutcomes } from "../../lib/state/result.ts";
+import type { Storage } from "../../lib/storage/storage.ts";
+import { FakeClock } from "../../lib/testing/fake-clock.ts";
+import { MemoryTransport } from "../../lib/transport/memory-transport.ts";
+
+const schema = {
+  version: 1,
+  collections: {
+    ...agentCollections,
+    ...auditCollections,
+    ...contentCollections,
+    ...driftCollections,
+    ...moduleCollections,
+    ...operationCollections,
+    ...retentionClockCollections,
+  },
+  logs: { ...auditLogs, ...operationLogs },
+};
+
+/** What operations keep, without anybody who makes some: a test writes what was long ago, and lets rounds go over it. */
+export class OldOperations {
+  readonly context: Context;
+  readonly clock: FakeClock;
+  readonly drift: Drift;
+  readonly retention: OperationRetention;
+
+  private constructor(context: Context, clock: FakeClock) {
+    this.context = context;
+    this.clock = clock;
+    const agents = new Agents(context);
+    const modules = new Modules(context);
+    const features = {
+      agents,
+      modules,
+      assignments: new Assignments(context, agents, modules),
+      streams: new Streams(context),
+    };
+    const operations = new Operations(context, features);
+    this.drift = new Drift(context, { ...features, operations });
+    this.retention = operations.retention;
+  }
+
+  static async open(storage: Storage, clock = new FakeClock()): Promise<OldOperations> {
+    await storage.open(schema);
+    return new OldOperations(
+      new Context(resolveOptions({ storage, transport: new MemoryTransport(), clock })),
+      clock,
+    );
+  }
+
+  get storage(): Storage {
+    return this.context.storage;
+  }
+
+  /** Keeps an operation as one that ended now, with a snapshot and one result. */
+  async add(
+    fields: Partial<OperationDocument> & Pick<OperationDocument, "kind" | "node_id">,
+    content = "resources",
+  ): Promise<string> {
+    const operation_id = this.context.ids.next();
+    const snapshot = await this.context.contents.save("snapshot", toUtf8(content));
+    const result = { ...unchanged, resource_id: operation_id };
+    const results = await saveReport(this.context, operation_id, { results: [result], output: [] });
+    const operation = {
+      operation_id,
+      agent_name: fields.node_id,
+      status: "succeeded",
+      modules: [],
+      counts: countOutcomes([result]),
+      requested_by: "test",
+      created_at: this.context.timestamp(),
+      finished_at: this.context.timestamp(),
+      snapshot,
+      resource_count: 1,
+      timeout_seconds: 300,
+      allow_empty: false,
+      results,
+      ...fields,
+    };
+    await this.put("operations", operation_id, operation as unknown as JsonObject);
+    return operation_id;
+  }
+
+  async put(collection: string, key: string, value: JsonObject): Promise<void> {
+    await this.storage.commit([{ kind: "put", collection, key, value }]);
+  }
+
+  /** Lets some rounds pass, each an hour after the one before. */
+  async rounds(count: number): Promise<void> {
+    for (let round = 0; round < count; round++) {
+      await this.clock.advance(3_600_000);
+      for await (const _ of this.retention.round());
+    }
+  }
+
+  /** Ids of the operations that are there. */
+  async ids(): Promise<string[]> {
+    return (await this.storage.list("operations", { limit: 1_000 })).items.map(({ key }) => key);
+  }
+}
+
+const unchanged = {
+  module: "motd",
+  type: "file",
+  identity: "/etc/motd",
+  outcome: "unchanged" as const,
+  action: "none" as const,
+  changes: [],
+  caused_by: [],
+  attempts: 1,
+  duration_ms: 1,
+};
