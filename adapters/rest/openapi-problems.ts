@@ -1,4 +1,5 @@
 /** The refusals of the OpenAPI description: which codes a procedure can be refused with, by status, and what each looks like. */
+import { isDeepStrictEqual } from "node:util";
 import type { AnyProcedure } from "@trpc/server";
 import { OrchestratorError, permissionTable } from "fleetwright";
 import type { ErrorCode, Permission } from "fleetwright";
@@ -55,7 +56,13 @@ export const otherRefusal = {
 const bodyMethods = new Set(["POST", "PUT", "PATCH"]);
 
 /** What every call may meet, whatever it asks for. */
-const always: readonly ErrorCode[] = ["INTERNAL", "UNAVAILABLE", "STORAGE_FAILED"];
+const always: readonly ErrorCode[] = [
+  "VALIDATION_FAILED",
+  "ORIGIN_REFUSED",
+  "INTERNAL",
+  "UNAVAILABLE",
+  "STORAGE_FAILED",
+];
 
 /** Codes that follow from one field of the input. */
 const codesOfField: Readonly<Record<string, ErrorCode>> = {
@@ -70,16 +77,19 @@ export function codesOf(name: string, procedure: AnyProcedure): ReadonlySet<Erro
   const fields = schema === undefined ? [] : [...inputFields(schema).keys()];
   const takesBody = bodyMethods.has(openapi.method);
   const own = (operationReference as Record<string, OperationReference>)[name]?.problems ?? [];
-  const codes = new Set<ErrorCode>([...always, ...own, "VALIDATION_FAILED"]);
+  const codes = new Set<ErrorCode>([...always, ...own]);
   const add = (condition: boolean, ...more: ErrorCode[]): void => {
     if (condition) for (const code of more) codes.add(code);
   };
-  add(openapi.protect !== false, "UNAUTHENTICATED");
+  const isProtected = openapi.protect !== false;
+  add(isProtected, "UNAUTHENTICATED", "RATE_LIMITED");
+  add(isProtected && openapi.method !== "GET", "IDEMPOTENCY_KEY_REUSED", "IDEMPOTENCY_ANSWER_UNKNOWN");
   const role: string = (permissionTable as Record<string, string>)[name as Permission] ?? "anyone";
   add(role === "Operator" || role === "Admin", "FORBIDDEN");
   add(takesBody, "PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE");
   add(procedure._def.type === "mutation", "STORAGE_FULL");
-  add(rest?.conditional === true, "PRECONDITION_FAILED", "REVISION_CONFLICT");
+  add(openapi.method !== "GET", "PRECONDITION_FAILED");
+  add(rest?.conditional === true, "REVISION_CONFLICT");
   add(openapi.path.includes("{"), "NOT_FOUND");
   for (const field of fields) {
     const code = codesOfField[field];
@@ -88,10 +98,17 @@ export function codesOf(name: string, procedure: AnyProcedure): ReadonlySet<Erro
   return codes;
 }
 
-/** The responses of a set of codes by status, each a reference to a component, which is made at its first use. */
+/** The components that refusals refer to, by name. */
+export type RefusalComponents = Record<string, object>;
+
+/**
+ * The responses of a procedure's codes by status, each a reference to a component, which is made at its first use: those of one
+ * code are named after it, others after the procedure.
+ */
 export function describeRefusals(
+  name: string,
   codes: ReadonlySet<ErrorCode>,
-  components: Record<string, object>,
+  components: RefusalComponents,
 ): Record<string, object> {
   const byStatus = new Map<number, ErrorCode[]>();
   for (const code of [...codes].sort()) {
@@ -100,9 +117,12 @@ export function describeRefusals(
   }
   const responses: Record<string, object> = {};
   for (const [status, present] of [...byStatus].sort(([a], [b]) => a - b)) {
-    const name = present.map(toPascalCase).join("Or");
-    components[name] ??= toResponse(status, present);
-    responses[status] = { $ref: `#/components/responses/${name}` };
+    const response = toResponse(status, present);
+    const same = Object.keys(components).find((each) => isDeepStrictEqual(components[each], response));
+    const own = present.length === 1 ? present[0] : `${name}_${status}`;
+    const component = same ?? toPascalCase(own ?? name);
+    components[component] = response;
+    responses[status] = { $ref: `#/components/responses/${component}` };
   }
   return responses;
 }
@@ -146,9 +166,8 @@ const headersOf: Partial<Record<number, object>> = {
   503: retryAfter,
 };
 
-function toPascalCase(code: ErrorCode): string {
-  return code
-    .split("_")
-    .map((word) => word.charAt(0) + word.slice(1).toLowerCase())
-    .join("");
+/** `NOT_FOUND` -> `NotFound`; `state.applyNow_409` -> `StateApplyNow409`. */
+function toPascalCase(name: string): string {
+  const words = name === name.toUpperCase() ? name.toLowerCase() : name;
+  return words.replaceAll(/(?:^|[._])(\w)/g, (_, letter: string) => letter.toUpperCase());
 }

@@ -5,8 +5,20 @@ type Node = Record<string, unknown>;
 
 /** Returns the document with tidy schemas; the given one is left as it is. */
 export function tidySchemas(document: OpenAPIObject): OpenAPIObject {
-  const tidied = visit(JSON.parse(JSON.stringify(document)) as Node, false) as Node;
-  return tidied as unknown as OpenAPIObject;
+  const tidied = visit(JSON.parse(JSON.stringify(document)) as Node, false) as OpenAPIObject;
+  const schemas = tidied.components?.schemas ?? {};
+  for (const [name, schema] of Object.entries(schemas)) {
+    schemas[name] = withoutItself(schema, `#/components/schemas/${name}`);
+  }
+  return tidied;
+}
+
+/** A generator of TypeScript makes of a schema that contains itself a type that does not compile. */
+function withoutItself<Schema>(schema: Schema, self: string): Schema {
+  return JSON.parse(JSON.stringify(schema), (_, value: unknown) => {
+    const refersToItself = typeof value === "object" && value !== null && (value as Node)["$ref"] === self;
+    return refersToItself ? { description: "The same again." } : value;
+  }) as Schema;
 }
 
 /** @param isAnswer - Whether the node is part of what the server answers with. */

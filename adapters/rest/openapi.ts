@@ -5,6 +5,7 @@ import type { OpenAPIObject } from "trpc-to-openapi";
 import type { ProcedureMeta, SuccessStatus } from "../trpc/trpc.ts";
 import { eventStreamMediaType } from "./event-stream.ts";
 import { defaultBasePath } from "./handler.ts";
+import { answerHeaders, notModified, requestHeaders } from "./openapi-headers.ts";
 import { addExample } from "./openapi-examples.ts";
 import { codesOf, describeRefusals, otherRefusal, problemSchema } from "./openapi-problems.ts";
 import { tidySchemas } from "./openapi-schemas.ts";
@@ -32,20 +33,6 @@ interface Operation {
   parameters?: object[];
   requestBody?: { required?: boolean; content?: Record<string, { schema?: { required?: string[] } }> };
 }
-
-const locationHeader = {
-  Location: {
-    description: "Path of what was made or started.",
-    schema: { type: "string", format: "uri-reference" },
-  },
-} as const;
-
-const lastEventId = {
-  in: "header",
-  name: "Last-Event-ID",
-  description: "Id of the last item that was read; what came after it is told.",
-  schema: { type: "string" },
-} as const;
 
 const defaultDescription = `Manages a fleet of machines, each run by an agent.
 
@@ -114,10 +101,11 @@ function describeOperation(operation: Operation, { name, procedure, refusals }: 
   // Said outright: without it, a description can't be told from one where security was forgotten.
   if (openapi.protect === false) operation.security = [];
   describeParameters(operation, procedure);
-  if (rest.streams !== undefined) operation.parameters = [...(operation.parameters ?? []), lastEventId];
+  const headers = requestHeaders(procedure);
+  if (headers.length > 0) operation.parameters = [...(operation.parameters ?? []), ...headers];
   operation.responses = {
     ...describeSuccesses(operation, rest),
-    ...describeRefusals(codesOf(name, procedure), refusals),
+    ...describeRefusals(name, codesOf(name, procedure), refusals),
     default: otherRefusal,
   };
   const example = operationExamples[name];
@@ -160,13 +148,13 @@ function describeSuccesses(
   const { content, ...bare } = success as { content?: object };
   const responses: Record<string, object> = {};
   for (const status of successStatuses(rest, procedureReturnsNothing(operation))) {
-    const headers = rest.location !== undefined && status !== 200 ? { headers: locationHeader } : {};
+    const headers = answerHeaders(rest, status);
     const media = mediaOf(rest, content);
     const body = status === 204 || media === undefined ? {} : { content: media };
-    responses[status] = { ...bare, description: statusNames[status], ...headers, ...body };
+    responses[status] = { ...bare, description: statusNames[status], ...(headers && { headers }), ...body };
   }
   if (rest.versioned === true)
-    responses["304"] = { description: "It is the version that If-None-Match names." };
+    responses["304"] = { description: "It is the version that `If-None-Match` names.", ...notModified };
   return responses;
 }
 

@@ -23,7 +23,7 @@ export const operationReference = {
   "status.get": {
     description:
       "Whether the service works and which versions of the agent protocol it speaks. Needs no session; who is signed in also sees each check.",
-    problems: ["STORAGE_CLOSED"],
+    problems: ["UNAUTHENTICATED", "STORAGE_CLOSED"],
   },
   "auth.challenge": {
     description:
@@ -105,13 +105,29 @@ export const operationReference = {
   },
   "assignments.applyNow": {
     description:
-      "One operation for each agent that matches at the time of the call. Answers with 200 when all have ended within `wait_seconds`, else with 202.",
+      "A rollout with one operation for each agent that matches at the time of the call, in batches where the assignment says so. Answers with 200 when all have ended within `wait_seconds`, else with 202.",
     problems: ["NO_MATCH"],
   },
   "assignments.plan": {
     description:
       "As apply, but nothing is changed: each operation tells what would change. Answers with 200 when all have ended within `wait_seconds`, else with 202.",
     problems: ["NO_MATCH"],
+  },
+  "rollouts.list": {
+    description: "Assignments carried out, or being carried out, on the agents they matched.",
+  },
+  "rollouts.get": { description: "With each of its agents in the order in which they are begun." },
+  "rollouts.pause": {
+    description: "What runs on a machine goes on there; no further agent is begun before it is resumed.",
+    problems: ["INVALID_TRANSITION"],
+  },
+  "rollouts.resume": {
+    description: "Goes on where it was paused.",
+    problems: ["INVALID_TRANSITION"],
+  },
+  "rollouts.cancel": {
+    description: "No further agent is begun, and operations in progress end after their present change.",
+    problems: ["INVALID_TRANSITION"],
   },
   "state.applyNow": {
     description:
@@ -179,6 +195,7 @@ export const tagReference: Readonly<Record<string, string>> = {
   Agents: "The machines of the fleet: approval, attributes and tags.",
   Modules: "What machines should be like: resources in YAML, in revisions.",
   Assignments: "Which modules are for which agents, and carrying that out on all of them.",
+  Rollouts: "Assignments carried out on their agents, in batches: how they stand, and stopping them.",
   State: "Plan and apply of one agent, the operations that come of it, and drift.",
   Events: "What happens, as it happens.",
   Backup: "Everything in one file.",
