@@ -15,7 +15,7 @@ import { createReplies } from "../rest/replies.ts";
 import { acceptedRequestId, createRequestIds } from "../rest/request-id.ts";
 import type { ContextFactory, RequestContext } from "../trpc/context.ts";
 import { addSecurityHeaders, createErrorAnswer } from "./errors.ts";
-import { mountHealth, mountProblemPages } from "./pages.ts";
+import { mountHealth, mountProblemPages, mountReference } from "./pages.ts";
 import type { AppReadiness } from "./pages.ts";
 import { createHostCheck } from "./hosts.ts";
 import { createSockets } from "./sockets.ts";
@@ -33,7 +33,9 @@ export interface AppOptions<Context extends RequestContext> extends SocketLimits
   sockets?: SocketRoutes;
   /** Default: nothing is logged. */
   logger?: Logger;
-  /** Where REST begins; default `/api/v1`. */
+  /** What every path begins with, where the app is part of another, e.g. `/fleet`; without a slash at the end. Default: nothing. */
+  mountPath?: string;
+  /** Where REST begins, with the mount path; default `/api/v1` below the mount path. */
   basePath?: string;
   /** Size limit of a request body in bytes; default 1 MiB. */
   bodyLimitBytes?: number;
@@ -61,7 +63,8 @@ export interface App {
 
 /** Mounts the surface. Throws where the router contradicts itself. */
 export function createApp<Context extends RequestContext>(options: AppOptions<Context>): App {
-  const { router, createContext, logger = silentLogger, basePath = defaultBasePath } = options;
+  const { router, createContext, logger = silentLogger, mountPath = "" } = options;
+  const { basePath = mountPath + defaultBasePath } = options;
   const { createRequestId = createRequestIds(), bodyLimitBytes = defaultBodyLimitBytes } = options;
   const sourceAddress = createSourceAddress(options.trustedProxies);
   const shared = { router, createContext, createRequestId, logger, bodyLimitBytes };
@@ -77,9 +80,10 @@ export function createApp<Context extends RequestContext>(options: AppOptions<Co
   h3.use(addSecurityHeaders);
   const restFetch = createRestFetch(rest, (request) => (request as { ip?: string }).ip ?? null);
   h3.all(`${basePath}/**`, (event) => restFetch(event.req as Request));
-  mountTrpc(h3, { ...shared, sourceAddress });
-  mountHealth(h3, options.isReady);
-  mountProblemPages(h3);
+  mountTrpc(h3, { ...shared, sourceAddress, endpoint: `${mountPath}/trpc` });
+  mountHealth(h3, options.isReady, mountPath);
+  mountReference(h3, description, mountPath);
+  mountProblemPages(h3, mountPath);
 
   const checkHost = createHostCheck(options.allowedHosts ?? null);
   const refuse = createRefusal(createRequestId);

@@ -1,4 +1,4 @@
-/** tRPC over the Fetch API, at `/trpc`. */
+/** tRPC over the Fetch API. */
 import { fetchRequestHandler } from "@trpc/server/adapters/fetch";
 import type { AnyRouter } from "@trpc/server";
 import { OrchestratorError } from "fleetwright";
@@ -21,18 +21,20 @@ export interface TrpcOptions<Context extends RequestContext> {
   sourceAddress: SourceAddress;
   logger: Logger;
   bodyLimitBytes: number;
+  /** Where the names of procedures begin, e.g. `/trpc`. */
+  endpoint: string;
 }
 
-/** Serves every procedure of the router at `/trpc/<name>`. */
+/** Serves every procedure of the router at `<endpoint>/<name>`. */
 export function mountTrpc<Context extends RequestContext>(h3: H3, options: TrpcOptions<Context>): void {
-  const { router, createContext, createRequestId, sourceAddress, logger, bodyLimitBytes } = options;
-  h3.use("/trpc/**", bodyLimit(bodyLimitBytes));
-  h3.all("/trpc/**", (event: H3Event) => {
+  const { router, createContext, createRequestId, sourceAddress, logger, bodyLimitBytes, endpoint } = options;
+  h3.use(`${endpoint}/**`, bodyLimit(bodyLimitBytes));
+  h3.all(`${endpoint}/**`, (event: H3Event) => {
     const { headers, ip = null } = event.req;
     const header = (name: string): string | undefined => headers.get(name) ?? undefined;
     const requestId = acceptedRequestId(header("x-request-id")) ?? createRequestId();
     return fetchRequestHandler({
-      endpoint: "/trpc",
+      endpoint,
       router,
       req: event.req as Request,
       maxBatchSize,
