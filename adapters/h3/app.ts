@@ -15,7 +15,7 @@ import { createReplies } from "../rest/replies.ts";
 import { acceptedRequestId, createRequestIds } from "../rest/request-id.ts";
 import type { ContextFactory, RequestContext } from "../trpc/context.ts";
 import { addSecurityHeaders, createErrorAnswer } from "./errors.ts";
-import { mountHealth, mountProblemPages, mountReference } from "./pages.ts";
+import { mountHealth, mountProblemPages, mountReference, mountSchemas } from "./pages.ts";
 import type { AppReadiness } from "./pages.ts";
 import { createHostCheck } from "./hosts.ts";
 import { createSockets } from "./sockets.ts";
@@ -84,6 +84,7 @@ export function createApp<Context extends RequestContext>(options: AppOptions<Co
   mountHealth(h3, options.isReady, mountPath);
   mountReference(h3, description, mountPath);
   mountProblemPages(h3, mountPath);
+  mountSchemas(h3, mountPath);
 
   const checkHost = createHostCheck(options.allowedHosts ?? null);
   const refuse = createRefusal(createRequestId);

@@ -1,5 +1,5 @@
-/** Health, the API reference, and the pages about problems. */
-import { OrchestratorError } from "fleetwright";
+/** Health, the API reference, the format of modules, and the pages about problems. */
+import { moduleJsonSchema, OrchestratorError } from "fleetwright";
 import type { H3, H3Event } from "h3";
 import type { OpenAPIObject } from "trpc-to-openapi";
 import { pageContentSecurityPolicy, styleSheetPath } from "../rest/pages/page.ts";
@@ -36,6 +36,17 @@ export function mountProblemPages(h3: H3, mountPath: string): void {
     const wantsJson = event.req.headers.get("accept")?.includes("json") === true;
     return wantsJson ? { ...page } : toPage(event, renderProblemPage(page, mountPath));
   });
+}
+
+/** Serves `/schemas/module.json`, the format of modules as JSON Schema, to every editor that asks. */
+export function mountSchemas(h3: H3, mountPath: string): void {
+  const schema = JSON.stringify(moduleJsonSchema());
+  const headers = {
+    "content-type": "application/schema+json",
+    "access-control-allow-origin": "*",
+    "cache-control": "public, max-age=3600",
+  };
+  h3.get(`${mountPath}/schemas/module.json`, () => new Response(schema, { headers }));
 }
 
 function toPage(event: H3Event, text: string): string {

@@ -19,6 +19,7 @@
  * 10. `barrier` resolves after any number of changes, also when what was changed is gone again.
  * 11. Confined to a root folder, no path leads out of it, neither by `..` nor by a link above it: `PATH_OUTSIDE_ROOT`.
  *     (Capability "root".)
+ * 12. `below` refuses whatever leads through a link below its folder, and what is not below it.
  */
 
 /** What stands at a path; links are not followed. */
@@ -64,7 +65,7 @@ export interface HostCommand {
   stdin?: string;
   /** Ends the program after this time. Absent = it may run until the signal ends it. */
   timeoutMs?: number;
-  /** Called with each piece of output as it comes. */
+  /** Called with each piece of output as it comes, also with what the result has no room for. */
   onOutput?: (stream: "stdout" | "stderr", bytes: Uint8Array) => void;
 }
 
@@ -81,6 +82,11 @@ export interface HostCommandResult {
 
 /** Files and folders of a machine. */
 export interface HostFiles {
+  /**
+   * The same files for paths below a folder that somebody else may write to: no link among the folders below it is
+   * followed, `HOST_ERROR` with errno ELOOP instead. On Linux also one that is put there while a call is made.
+   */
+  below(folder: string): HostFiles;
   /** Null where nothing stands. */
   stat(path: string): FileStat | null;
   readFile(path: string): Uint8Array;

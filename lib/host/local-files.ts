@@ -22,8 +22,9 @@ import {
 import { dirname } from "node:path";
 import { isOrchestratorError } from "../errors.ts";
 import type { FileAttributes, FileComparison, FileDigest, FileStat, HostFiles } from "./host.ts";
+import { guardFiles } from "./files-below.ts";
 import { errnoOf, hostError } from "./host-error.ts";
-import type { LocalPaths } from "./local-paths.ts";
+import { type LocalPaths, PathsBelow, type PathUse } from "./local-paths.ts";
 import type { PendingWrites } from "./local-sync.ts";
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY, S_IFDIR, S_IFLNK, S_IFMT, S_IFREG } =
@@ -45,8 +46,16 @@ export class LocalFiles implements HostFiles {
     this.#pending = pending;
   }
 
+  below(folder: string): HostFiles {
+    // Only Linux names an open folder, so that what is done in it can't be led elsewhere.
+    if (process.platform !== "linux") return guardFiles(this, folder);
+    // A folder below one that is guarded is guarded from there on already.
+    if (this.#paths instanceof PathsBelow) return this;
+    return new LocalFiles(new PathsBelow(this.#paths, folder), this.#pending);
+  }
+
   stat(path: string): FileStat | null {
-    return orNull(() => toStat(lstatSync(this.#paths.resolve(path))), path);
+    return orNull(() => this.#paths.use(path, (real) => toStat(lstatSync(real))), path);
   }
 
   readFile(path: string): Uint8Array {
@@ -60,9 +69,10 @@ export class LocalFiles implements HostFiles {
   compareFile(path: string, content: Uint8Array): FileComparison {
     let fd: number;
     try {
-      fd = openSync(this.#paths.resolve(path), readFlags);
+      fd = this.#paths.use(path, (real) => openSync(real, readFlags));
     } catch (error) {
-      if (errnoOf(error) === "ENOENT") return { stat: null, same: false };
+      const errno = isOrchestratorError(error) ? error.details["errno"] : errnoOf(error);
+      if (errno === "ENOENT") return { stat: null, same: false };
       // A link or a socket: what it is says lstat. A file that may not be read is an error.
       const stat = this.stat(path);
       if (stat?.kind === "file" || stat?.kind === "directory") throw hostError(path, errnoOf(error), error);
@@ -101,7 +111,7 @@ export class LocalFiles implements HostFiles {
   replaceFile(path: string, attributes: FileAttributes, fill: (fd: number) => void): void {
     attempt(
       path,
-      (real) => {
+      (real, lasting) => {
         const there = lstatSync(real, { throwIfNoEntry: false });
         if (there?.isDirectory()) throw hostError(path, "EISDIR");
         const kept: FileAttributes = there?.isFile() ? toStat(there) : { mode: 0o600 };
@@ -119,7 +129,7 @@ export class LocalFiles implements HostFiles {
           unlinkSync(temporary);
           throw error;
         }
-        this.#pending.addFile(real);
+        this.#pending.addFile(lasting);
       },
       this.#paths,
     );
@@ -128,7 +138,7 @@ export class LocalFiles implements HostFiles {
   makeDirectory(path: string, attributes: FileAttributes): void {
     attempt(
       path,
-      (real) => {
+      (real, lasting) => {
         mkdirSync(real, 0o700);
         try {
           withFile(real, (fd) => setAttributes(fd, attributes));
@@ -136,7 +146,7 @@ export class LocalFiles implements HostFiles {
           rmdirSync(real);
           throw error;
         }
-        this.#pending.addEntry(real);
+        this.#pending.addEntry(lasting);
       },
       this.#paths,
     );
@@ -145,7 +155,7 @@ export class LocalFiles implements HostFiles {
   makeSymlink(path: string, target: string): void {
     attempt(
       path,
-      (real) => {
+      (real, lasting) => {
         const temporary = temporaryBeside(real);
         symlinkSync(target, temporary);
         try {
@@ -154,7 +164,7 @@ export class LocalFiles implements HostFiles {
           unlinkSync(temporary);
           throw error;
         }
-        this.#pending.addEntry(real);
+        this.#pending.addEntry(lasting);
       },
       this.#paths,
     );
@@ -163,9 +173,9 @@ export class LocalFiles implements HostFiles {
   setAttributes(path: string, attributes: FileAttributes): void {
     attempt(
       path,
-      (real) => {
+      (real, lasting) => {
         withFile(real, (fd) => setAttributes(fd, attributes));
-        this.#pending.addFile(real);
+        this.#pending.addFile(lasting);
       },
       this.#paths,
     );
@@ -174,10 +184,10 @@ export class LocalFiles implements HostFiles {
   removeFile(path: string): void {
     attempt(
       path,
-      (real) => {
+      (real, lasting) => {
         if (lstatSync(real).isDirectory()) throw hostError(path, "EISDIR");
         unlinkSync(real);
-        this.#pending.addEntry(real);
+        this.#pending.addEntry(lasting);
       },
       this.#paths,
     );
@@ -186,9 +196,9 @@ export class LocalFiles implements HostFiles {
   removeDirectory(path: string): void {
     attempt(
       path,
-      (real) => {
+      (real, lasting) => {
         rmdirSync(real);
-        this.#pending.addEntry(real);
+        this.#pending.addEntry(lasting);
       },
       this.#paths,
     );
@@ -259,9 +269,9 @@ function temporaryBeside(real: string): string {
   return `${dirname(real)}/.fleetwright-${randomBytes(8).toString("hex")}`;
 }
 
-function attempt<T>(path: string, act: (real: string) => T, paths: LocalPaths): T {
+function attempt<T>(path: string, act: PathUse<T>, paths: LocalPaths): T {
   try {
-    return act(paths.resolve(path));
+    return paths.use(path, act);
   } catch (error) {
     throw isOrchestratorError(error) ? error : hostError(path, errnoOf(error), error);
   }

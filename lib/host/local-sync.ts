@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { statSync } from "node:fs";
+import { constants, statSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { errnoOf, hostError } from "./host-error.ts";
@@ -49,15 +49,16 @@ export class PendingWrites {
 
 async function syncPath(path: string): Promise<void> {
   try {
-    const handle = await open(path, "r");
+    // Not blocking, because the owner of the folder may have put a pipe there since.
+    const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
       await handle.sync();
     } finally {
       await handle.close();
     }
   } catch (error) {
-    // What is gone again need not survive; its folder is synced for it.
-    if (errnoOf(error) !== "ENOENT") throw hostError(path, errnoOf(error), error);
+    // What is gone again, or became something that can't be synced, need not survive; its folder is synced for it.
+    if (!["ENOENT", "EINVAL", "ENXIO"].includes(errnoOf(error))) throw hostError(path, errnoOf(error), error);
   }
 }
 

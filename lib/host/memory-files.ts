@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { FileAttributes, FileComparison, FileDigest, FileStat, HostFiles } from "./host.ts";
+import { guardFiles } from "./files-below.ts";
 import { hostError } from "./host-error.ts";
 
 interface MemoryNode {
@@ -24,6 +25,10 @@ export class MemoryFiles implements HostFiles {
   constructor(log: { call: string; path: string }[]) {
     this.#log = log;
     this.#nodes.set("/", newNode("directory", { mode: 0o755 }));
+  }
+
+  below(folder: string): HostFiles {
+    return guardFiles(this, folder);
   }
 
   stat(path: string): FileStat | null {

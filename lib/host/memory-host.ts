@@ -14,9 +14,9 @@ export type MemoryProgram = (
 export interface MemoryHostOptions {
   /** Default: "linux". */
   platform?: string;
-  /** Users and their numbers. Default: root is 0. */
+  /** Users and their numbers, until there is an /etc/passwd that says more. Default: root is 0. */
   users?: Readonly<Record<string, number>>;
-  /** Groups and their numbers. Default: root is 0. */
+  /** Groups and their numbers, until there is an /etc/group. Default: root is 0. */
   groups?: Readonly<Record<string, number>>;
   /** Programs by the first argument of their command. What is not here does not exist. */
   programs?: Readonly<Record<string, MemoryProgram>>;
@@ -56,7 +56,7 @@ export class MemoryHost implements Host {
   constructor(options: MemoryHostOptions = {}) {
     this.platform = options.platform ?? "linux";
     this.files = new MemoryFiles(this.writes);
-    this.users = memoryUsers(options.users ?? { root: 0 }, options.groups ?? { root: 0 });
+    this.users = memoryUsers(this.files, options);
     this.backups = this.#createBackups();
     this.#programs = options.programs ?? {};
   }
@@ -112,15 +112,28 @@ export class MemoryHost implements Host {
 }
 
 function memoryUsers(
-  users: Readonly<Record<string, number>>,
-  groups: Readonly<Record<string, number>>,
+  files: MemoryFiles,
+  { users = { root: 0 }, groups = { root: 0 } }: MemoryHostOptions,
 ): HostUsers {
-  const nameOf = (table: Readonly<Record<string, number>>, id: number): string | null =>
-    Object.keys(table).find((name) => table[name] === id) ?? null;
+  const idOf = (table: IdTable, name: string): number | null => table.get(name) ?? null;
+  const nameOf = (table: IdTable, id: number): string | null =>
+    [...table].find(([, entry]) => entry === id)?.[0] ?? null;
+  const userTable = (): IdTable => readIds(files, "/etc/passwd") ?? new Map(Object.entries(users));
+  const groupTable = (): IdTable => readIds(files, "/etc/group") ?? new Map(Object.entries(groups));
   return {
-    userId: (name) => users[name] ?? null,
-    groupId: (name) => groups[name] ?? null,
-    userName: (uid) => nameOf(users, uid),
-    groupName: (gid) => nameOf(groups, gid),
+    userId: (name) => idOf(userTable(), name),
+    groupId: (name) => idOf(groupTable(), name),
+    userName: (uid) => nameOf(userTable(), uid),
+    groupName: (gid) => nameOf(groupTable(), gid),
   };
+}
+
+type IdTable = ReadonlyMap<string, number>;
+
+/** The names and numbers of an account file of the machine; null where it has none. */
+function readIds(files: MemoryFiles, path: string): IdTable | null {
+  if (files.stat(path)?.kind !== "file") return null;
+  const lines = new TextDecoder().decode(files.readFile(path)).split("\n");
+  const entries = lines.map((line) => line.split(":")).filter((fields) => fields.length > 2);
+  return new Map(entries.map(([name = "", , id]) => [name, Number(id)]));
 }

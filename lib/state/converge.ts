@@ -38,11 +38,14 @@ export async function converge(item: StateItem, run: StateRun, firing: Firing | 
 export async function captureAll(items: readonly StateItem[], run: StateRun): Promise<void> {
   const captured: AppliedResource[] = [];
   for (const item of items) {
-    if (item.removal || item.sameAs || item.captured || !item.changes || item.changes.length === 0) continue;
+    if (item.removal || item.sameAs || !item.changes || item.changes.length === 0) continue;
+    if (item.captured && !item.target?.type.extendPrior) continue;
+    const known = item.prior;
     try {
       const capturing = capture(item, run);
       if (capturing) await capturing;
-      captured.push({ resource: item.resource, prior: item.prior });
+      if (known === null || item.prior !== known)
+        captured.push({ resource: item.resource, prior: item.prior });
     } catch {
       item.captured = false;
     }
@@ -60,14 +63,18 @@ function capture(item: StateItem, run: StateRun): Promise<void> | undefined {
   const { target } = item;
   if (!target) return note(item, null);
   const { type, spec } = target;
+  const { prior } = item;
+  const ask = (signal: AbortSignal): Prior | null | Promise<Prior | null> =>
+    prior && type.extendPrior
+      ? type.extendPrior(prior, spec, run.host, signal)
+      : type.capture(spec, run.host, signal);
   if (type.checksWithPrograms !== true) {
-    const found = type.capture(spec, run.host, run.stop);
+    const found = ask(run.stop);
     if (!(found instanceof Promise)) return note(item, found);
-    return found.then((prior) => note(item, prior));
+    return found.then((given) => note(item, given));
   }
-  return withDeadline({ clock: run.clock, timeoutMs: timeoutOf(item), signal: run.stop }, (signal) =>
-    type.capture(spec, run.host, signal),
-  ).then((prior) => note(item, prior));
+  const limits = { clock: run.clock, timeoutMs: timeoutOf(item), signal: run.stop };
+  return withDeadline(limits, async (signal) => ask(signal)).then((given) => note(item, given));
 }
 
 function note(item: StateItem, prior: Prior | null): undefined {

@@ -16,7 +16,14 @@ import type { ResourceTypes } from "./resource-type.ts";
 import { type ResolvedResource, resourceKey } from "./resource.ts";
 import type { ResourceResult } from "./result.ts";
 import { resourceTypes } from "./resources/index.ts";
-import { type AppliedResource, desiredItem, identityOf, removalItem, type StateItem } from "./state-item.ts";
+import {
+  type AppliedResource,
+  desiredItem,
+  identityOf,
+  placeAmid,
+  removalItem,
+  type StateItem,
+} from "./state-item.ts";
 import type { StateRun, StateRunOptions } from "./state-run.ts";
 import { watchesAny } from "./triggers.ts";
 import { walk } from "./walk.ts";
@@ -39,7 +46,7 @@ export interface StateRunResult {
  * Runs the engine once. Not to be called twice at a time for one machine.
  *
  * @throws OrchestratorError `RESOURCE_CONFLICT` where two desired resources contradict each other; `MODULE_INVALID` where
- * they wait for each other. Nothing has been changed then. A failure of a resource is a result.
+ * they wait for each other; what `confirm` throws. Nothing has been changed then. A failure of a resource is a result.
  */
 export async function runState(options: StateRunOptions): Promise<StateRunResult> {
   const types = options.types ?? resourceTypes;
@@ -52,13 +59,24 @@ export async function runState(options: StateRunOptions): Promise<StateRunResult
   const run: StateRun = { ...options, types, stop, deadline: limit.signal, changesBegun: 0 };
   try {
     await examineAll(items, run);
-    if (run.mode === "apply" && !stop.aborted) await captureAll(items, run);
+    if (run.mode === "apply" && !stop.aborted) {
+      await confirm(items, run);
+      await captureAll(items, run);
+    }
     const { results, applied } = await walk(items, run);
     const error = await settle(run);
     return { status: statusOf(results, run, error), results, applied, ...(error && { error }) };
   } finally {
     timer.cancel();
   }
+}
+
+/** Shows what would be done to whoever may refuse it. */
+async function confirm(items: readonly StateItem[], run: StateRun): Promise<void> {
+  if (!run.confirm) return;
+  const { onResult: _unheard, ...quiet } = run;
+  const { results } = await walk(items, { ...quiet, mode: "plan" });
+  run.confirm(results);
 }
 
 /** Removals, last applied first, then what is desired in its order. */
@@ -74,6 +92,7 @@ function plannedItems(run: Pick<StateRun, "mode" | "desired" | "applied" | "type
     return item;
   });
   if (wanted.size < items.length) refuseConflicts(desired, types);
+  placeAmid(items);
   if (mode === "check") return items;
   const leaving = applied.filter((entry) => !wanted.has(identityOf(entry.resource, types)));
   return [...leaving.reverse().map((entry) => removalItem(entry, types)), ...items];

@@ -1,6 +1,7 @@
 /** Looking at resources: many in short slices, so that a connection in the same process stays alive. */
-import type { Host } from "../host/host.ts";
+import type { Host, HostFiles } from "../host/host.ts";
 import { defaultResourceTimeoutMs, withDeadline } from "./deadline.ts";
+import type { Change } from "./result.ts";
 import type { StateItem } from "./state-item.ts";
 import type { StateRun } from "./state-run.ts";
 
@@ -13,12 +14,12 @@ const maxPrograms = 8;
 /** Checks every item and notes in it what differs, or why that can't be told. Ends early when the run is stopped. */
 export async function examineAll(items: readonly StateItem[], run: StateRun): Promise<void> {
   const leaving = new Set<string>();
-  const removalHost = run.applied.length > 0 ? hidePaths(run.host, leaving) : run.host;
+  const lookingHost = run.applied.length > 0 ? hidePaths(run.host, leaving) : run.host;
   const programs = new Set<Promise<void>>();
   let sliceEnd = run.clock.monotonic() + sliceMs;
   for (const item of items) {
     if (run.stop.aborted) break;
-    const waiting = examine(item, run, item.removal ? removalHost : run.host);
+    const waiting = examine(item, run, lookingHost);
     if (waiting) {
       const program = waiting.finally(() => programs.delete(program));
       programs.add(program);
@@ -39,17 +40,20 @@ export function examine(item: StateItem, run: StateRun, host: Host = run.host): 
   if (!target || resource.skip) return undefined;
   const { type, spec } = target;
   item.checkedAt = run.changesBegun;
+  let looking: Promise<Change[]> | null = null;
   try {
     if (type.checksWithPrograms !== true) {
       const changes = type.check(spec, host, run.stop);
       if (Array.isArray(changes)) return note(item, changes);
+      looking = changes;
     }
   } catch (error) {
     return note(item, null, error);
   }
   const timeoutMs = timeoutOf(item);
-  return withDeadline({ clock: run.clock, timeoutMs, signal: run.stop }, (signal) =>
-    type.check(spec, host, signal),
+  return withDeadline(
+    { clock: run.clock, timeoutMs, signal: run.stop },
+    (signal) => looking ?? type.check(spec, host, signal),
   ).then(
     (changes) => note(item, changes),
     (error: unknown) => note(item, null, error),
@@ -74,11 +78,26 @@ function leavingPath({ prior, changes }: StateItem): string | undefined {
 }
 
 /**
- * The machine as it will be when these paths are gone, as far as lists go: a folder that holds nothing else will be empty,
- * and a plan must say that it goes too.
+ * The machine as it will be when these paths are gone: a folder that holds nothing else will be empty, and a plan must say
+ * that it goes too.
  */
 function hidePaths(host: Host, paths: ReadonlySet<string>): Host {
-  const { files } = host;
+  const hide = (files: HostFiles): HostFiles => ({
+    below: (folder) => hide(files.below(folder)),
+    list: (path) => files.list(path).filter((name) => !paths.has(`${path}/${name}`)),
+    stat: (path) => (paths.has(path) ? null : files.stat(path)),
+    readFile: (path) => files.readFile(path),
+    hashFile: (path) => files.hashFile(path),
+    compareFile: (path, content) =>
+      paths.has(path) ? { stat: null, same: false } : files.compareFile(path, content),
+    readLink: (path) => files.readLink(path),
+    writeFile: (path, content, attributes) => files.writeFile(path, content, attributes),
+    makeDirectory: (path, attributes) => files.makeDirectory(path, attributes),
+    makeSymlink: (path, target) => files.makeSymlink(path, target),
+    setAttributes: (path, attributes) => files.setAttributes(path, attributes),
+    removeFile: (path) => files.removeFile(path),
+    removeDirectory: (path) => files.removeDirectory(path),
+  });
   return {
     platform: host.platform,
     users: host.users,
@@ -86,19 +105,6 @@ function hidePaths(host: Host, paths: ReadonlySet<string>): Host {
     sha256: (content) => host.sha256(content),
     run: (command, signal) => host.run(command, signal),
     barrier: () => host.barrier(),
-    files: {
-      list: (path) => files.list(path).filter((name) => !paths.has(`${path}/${name}`)),
-      stat: (path) => files.stat(path),
-      readFile: (path) => files.readFile(path),
-      hashFile: (path) => files.hashFile(path),
-      compareFile: (path, content) => files.compareFile(path, content),
-      readLink: (path) => files.readLink(path),
-      writeFile: (path, content, attributes) => files.writeFile(path, content, attributes),
-      makeDirectory: (path, attributes) => files.makeDirectory(path, attributes),
-      makeSymlink: (path, target) => files.makeSymlink(path, target),
-      setAttributes: (path, attributes) => files.setAttributes(path, attributes),
-      removeFile: (path) => files.removeFile(path),
-      removeDirectory: (path) => files.removeDirectory(path),
-    },
+    files: hide(host.files),
   };
 }

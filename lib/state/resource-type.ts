@@ -65,6 +65,8 @@ export interface ResourceType<Spec = unknown> {
   apply(spec: Spec, changes: readonly Change[], host: Host, signal: AbortSignal): void | Promise<void>;
   /** Triggers that it knows; another can't be asked for. Default: none. */
   readonly triggers?: readonly Trigger[];
+  /** Why a resource with this spec can't follow a trigger; null = it can. Default: it can. */
+  triggerFault?(spec: Spec): string | null;
   /**
    * Acts because something that it watches changed, and makes the changes that were found (none where it was in sync), so
    * that the next check is empty.
@@ -72,6 +74,15 @@ export interface ResourceType<Spec = unknown> {
   fire?(call: FireCall<Spec>, host: Host, signal: AbortSignal): Promise<void>;
   /** What stands there now, complete enough to come back to; null = nothing would be done to come back. May keep backups. */
   capture(spec: Spec, host: Host, signal: AbortSignal): Prior | null | Promise<Prior | null>;
+  /**
+   * Adds to what an earlier run captured, before this one changes anything: for a type whose later version may take away
+   * what the first left alone. Default: what was captured first is all.
+   */
+  extendPrior?(prior: Prior, spec: Spec, host: Host, signal: AbortSignal): Prior | Promise<Prior>;
+  /** Paths that a resource makes or edits, for those that look after what nobody declares. Default: its property `path`. */
+  paths?(spec: Spec): readonly string[];
+  /** The spec among the paths of all resources of the run, its own too. Default: they are nothing to it. */
+  amid?(spec: Spec, paths: readonly string[]): Spec;
   /** One line for people. Total: any change, also of a property that it does not know. */
   describe(change: Change): string;
   /** What applying these changes is called. Default: by the property `ensure`, else "update". */

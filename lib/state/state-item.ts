@@ -22,7 +22,7 @@ export interface StateItem {
   /** Whether the resource is to be taken away, which is: its prior is converged to. */
   readonly removal: boolean;
   /** Type and spec to converge to; null where there is nothing to converge to. */
-  readonly target: { type: ResourceType; spec: unknown } | null;
+  target: { type: ResourceType; spec: unknown } | null;
   /** Why it can't be worked with at all. */
   readonly fault: OrchestratorError | null;
   /** What stood before; null = not captured yet. */
@@ -53,6 +53,22 @@ const preparedResources = new WeakMap<ResolvedResource, Prepared>();
 /** What a resource is about, across types that share a namespace. */
 export function identityOf(resource: ResolvedResource, types: ResourceTypes): string {
   return prepare(resource, types).identity;
+}
+
+/** Tells each item that asks for it which paths the items are about. Those that are skipped are about none. */
+export function placeAmid(items: readonly StateItem[]): void {
+  if (!items.some(({ target }) => target?.type.amid)) return;
+  const paths = items.flatMap(({ target, resource }) => (target && !resource.skip ? pathsOf(target) : []));
+  for (const item of items) {
+    const { target } = item;
+    if (target?.type.amid) item.target = { type: target.type, spec: target.type.amid(target.spec, paths) };
+  }
+}
+
+function pathsOf({ type, spec }: NonNullable<StateItem["target"]>): readonly string[] {
+  if (type.paths) return type.paths(spec);
+  const path: unknown = (spec as { path?: unknown }).path;
+  return typeof path === "string" ? [path] : [];
 }
 
 /** Makes the item of a desired resource. */

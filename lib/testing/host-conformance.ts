@@ -1,29 +1,9 @@
 /** What every {@link Host} keeps to, as cases for any test runner. */
-import type { Host, HostFiles } from "../host/host.ts";
+import type { HostFiles } from "../host/host.ts";
 import type { ConformanceCase } from "./conformance.ts";
 import { assertEqual, assertThat, assertThrows } from "./expect.ts";
-
-/** A host to try, with a folder that is empty and its own. */
-export interface HostUnderTest {
-  host: Host;
-  /** Absolute path of the empty folder, as the host names it. */
-  folder: string;
-  /**
-   * Programs: one that prints its standard input and ends well, one that exits with 3, one that waits for minutes.
-   */
-  programs: { echo: Argv; fail: Argv; wait: Argv };
-  /** With the capability "root": a path of the machine outside the root, and what the host calls a link to it. */
-  outside?: { target: string };
-}
-
-type Argv = readonly [string, ...string[]];
-
-interface HostCase {
-  promise: number;
-  name: string;
-  needs?: "root";
-  run(given: HostUnderTest): void | Promise<void>;
-}
+import { belowCases } from "./host-below-cases.ts";
+import type { HostCase, HostUnderTest } from "./host-subject.ts";
 
 /** The cases; each gets a host of its own from `create`. */
 export function hostConformance(create: () => HostUnderTest | Promise<HostUnderTest>): ConformanceCase[] {
@@ -282,4 +262,5 @@ const cases: HostCase[] = [
       assertEqual(files.stat(`/../../../..${outside.target}`), null, "dots stay inside");
     },
   },
+  ...belowCases,
 ];

@@ -10,6 +10,6 @@ export type { CreateStorage, StorageSubject } from "./storage-conformance.ts";
 export { transportConformance } from "./transport-conformance.ts";
 export type { CreateTransportUnderTest, TransportUnderTest } from "./transport-scene.ts";
 export { hostConformance } from "./host-conformance.ts";
-export type { HostUnderTest } from "./host-conformance.ts";
+export type { HostUnderTest } from "./host-subject.ts";
 export { lawFolder, resourceLaws } from "./resource-laws.ts";
 export type { LawCase, LawSubject } from "./resource-laws.ts";

@@ -9,14 +9,15 @@ export interface RecordedCall {
 
 /** Gives every call that changes something to `record` before it is made; `record` may throw in its place. */
 export function recordCalls(host: Host, record: (call: RecordedCall) => void): Host {
-  const { files, backups } = host;
+  const { backups } = host;
   const noted = <A extends [string, ...unknown[]], R>(call: string, act: (...args: A) => R) => {
     return (...args: A): R => {
       record({ call, path: args[0] });
       return act(...args);
     };
   };
-  const recorded: HostFiles = {
+  const recordFiles = (files: HostFiles): HostFiles => ({
+    below: (folder) => recordFiles(files.below(folder)),
     stat: (path) => files.stat(path),
     readFile: (path) => files.readFile(path),
     hashFile: (path) => files.hashFile(path),
@@ -29,11 +30,11 @@ export function recordCalls(host: Host, record: (call: RecordedCall) => void): H
     setAttributes: noted("setAttributes", (path, attributes) => files.setAttributes(path, attributes)),
     removeFile: noted("removeFile", (path) => files.removeFile(path)),
     removeDirectory: noted("removeDirectory", (path) => files.removeDirectory(path)),
-  };
+  });
   return {
     platform: host.platform,
     users: host.users,
-    files: recorded,
+    files: recordFiles(host.files),
     backups: {
       save: noted("save", (path) => backups.save(path)),
       sizeBytes: (sha256) => backups.sizeBytes(sha256),

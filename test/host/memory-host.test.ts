@@ -53,3 +53,20 @@ test("users that are not there are null", () => {
     null,
   ]);
 });
+
+test("users follow the account files of the machine where it has them", () => {
+  const { files, users } = new MemoryHost({ users: { root: 0, web: 33 } });
+  files.makeDirectory("/etc", {});
+  files.writeFile(
+    "/etc/passwd",
+    Buffer.from("root:x:0:0::/root:/bin/sh\ndeploy:x:1001:1002::/home/deploy:\n"),
+    {},
+  );
+  files.writeFile("/etc/group", Buffer.from("deploy:x:1002:web\n"), {});
+  expect([users.userId("web"), users.userId("deploy"), users.userName(1001)]).toEqual([null, 1001, "deploy"]);
+  expect([users.groupId("deploy"), users.groupName(1002), users.groupId("root")]).toEqual([
+    1002,
+    "deploy",
+    null,
+  ]);
+});

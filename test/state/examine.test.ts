@@ -1,4 +1,7 @@
 import { expect, test } from "vitest";
+import { z } from "zod";
+import { resolveResource } from "../../lib/state/definition.ts";
+import { defineResourceType, type ResourceType } from "../../lib/state/resource-type.ts";
 import { FakeClock } from "../../lib/testing/fake-clock.ts";
 import { createMachine, declare, StateFixture } from "../support/state-fixture.ts";
 
@@ -46,4 +49,27 @@ test("one resource that can't be looked at does not keep the others from it", as
     ["failed", "HOST_ERROR"],
     ["would_change", undefined],
   ]);
+});
+
+test("a check that waits is made once, and its failure is that of its resource alone", async () => {
+  let checks = 0;
+  const slow = defineResourceType<{ name: string }>({
+    type: "slow",
+    summary: "A thing that is looked at slowly.",
+    schema: z.strictObject({ name: z.string() }),
+    identity: ({ name }) => name,
+    async check() {
+      checks += 1;
+      await Promise.resolve();
+      throw new Error("no");
+    },
+    apply() {},
+    capture: () => null,
+    describe: () => "",
+  });
+  const types = new Map([["slow", slow as ResourceType]]);
+  const resolution = resolveResource({ type: "slow", name: "a" }, { module: "m", types });
+  if (!resolution.ok) throw new Error("unreachable");
+  const run = await new StateFixture().run("check", [resolution.resource], { types });
+  expect([checks, run.results[0]?.code]).toEqual([1, "INTERNAL"]);
 });

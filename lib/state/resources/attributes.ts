@@ -2,6 +2,14 @@
 import { OrchestratorError } from "../../errors.ts";
 import type { FileAttributes, FileStat, Host } from "../../host/host.ts";
 import type { Change } from "../result.ts";
+import { accountSchema, modeSchema } from "./properties.ts";
+
+/** The properties in a schema. */
+export const attributeShape = {
+  mode: modeSchema.optional(),
+  owner: accountSchema.optional(),
+  group: accountSchema.optional(),
+};
 
 /** The properties, as a module writes them. */
 export interface AttributeProperties {
@@ -25,6 +33,14 @@ export function compareAttributes(spec: AttributeProperties, stat: FileStat, hos
   return changes;
 }
 
+/** The changes of what does not stand there yet. */
+export function newAttributes(spec: AttributeProperties): Change[] {
+  return (["mode", "owner", "group"] as const).flatMap((property) => {
+    const after = spec[property];
+    return after === undefined ? [] : [{ property, before: null, after }];
+  });
+}
+
 /** What is declared, in the machine's numbers. `HOST_ERROR` for an account that does not exist. */
 export function toFileAttributes(spec: AttributeProperties, host: Host): FileAttributes {
   const attributes: FileAttributes = {};
@@ -42,7 +58,8 @@ export function captureAttributes(
   return { mode: printMode(stat.mode), owner: printUser(stat.uid, host), group: printGroup(stat.gid, host) };
 }
 
-function printMode(mode: number): string {
+/** Permission bits as a module writes them. */
+export function printMode(mode: number): string {
   return mode.toString(8).padStart(4, "0");
 }
 

@@ -1,35 +1,71 @@
 /**
- * A folder. Owns its mode and owner, never what is in it; the folder above must exist or be declared.
+ * A folder. Owns its mode and owner; what is in it only with `recurse` (owner and mode) or `purge` (what no resource
+ * declares goes). The folder above must exist or be declared.
  *
- * Taken away only while empty: a folder that holds something is never deleted with its content.
+ * Taken away only while empty: a folder that holds something is never deleted with its content. No link is followed and
+ * no mount point crossed. What the first purge took away comes back when the resource is removed.
  *
  * @example
  * ```yaml
- * - { type: directory, path: /srv/site, owner: www-data, mode: "0750" }
+ * - { type: directory, path: /etc/nginx/conf.d, mode: "0755", purge: true }
  * ```
  */
 import { z } from "zod";
 import type { Host } from "../../host/host.ts";
+import type { JsonObject } from "../../internal/json.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
-import { captureAttributes, compareAttributes, toFileAttributes } from "./attributes.ts";
+import {
+  attributeShape,
+  captureAttributes,
+  compareAttributes,
+  newAttributes,
+  toFileAttributes,
+} from "./attributes.ts";
 import { describeChange } from "./describe.ts";
+import { attributesFor, type Found, keepContent, keptEntrySchema, surveyContent } from "./folder-content.ts";
+import { isAsKept, restoreEntry } from "./folder-restore.ts";
 import { obstacle } from "./obstacle.ts";
-import { accountSchema, ensureSchema, modeSchema, pathSchema } from "./properties.ts";
+import { ensureSchema, modeSchema, pathSchema } from "./properties.ts";
+import { isSystemFolder } from "./system-folders.ts";
 
-export const directorySchema = z.strictObject({
+const properties = z.strictObject({
   path: pathSchema,
   /** "absent" fails for a folder that is not empty. */
   ensure: ensureSchema.default("present"),
-  /** Default for a new folder: "0755". */
-  mode: modeSchema.optional(),
-  owner: accountSchema.optional(),
-  group: accountSchema.optional(),
+  /** `mode`: default for a new folder "0755". */
+  ...attributeShape,
+  /** Gives owner and group to all that is in it too, and the mode to all folders. */
+  recurse: z.boolean().default(false),
+  /** With `recurse`: mode of all files in it. */
+  file_mode: modeSchema.optional(),
+  /** Takes away what no resource of the run declares. */
+  purge: z.boolean().default(false),
+  /** Keeps copies of what the first purge takes away, so that it comes back on removal. */
+  backup: z.boolean().default(true),
 });
 
-const directoryPriorSchema = directorySchema.extend({
+export const directorySchema = properties
+  .refine((spec) => spec.file_mode === undefined || spec.recurse, {
+    path: ["file_mode"],
+    message: "needs recurse",
+  })
+  .refine((spec) => spec.ensure === "present" || !(spec.recurse || spec.purge), {
+    path: ["ensure"],
+    message: "can't be absent with recurse or purge",
+  })
+  .refine((spec) => !(spec.recurse || spec.purge) || !isSystemFolder(spec.path), {
+    path: ["path"],
+    message: "is a folder of the system: recurse and purge are refused",
+  });
+
+const directoryPriorSchema = properties.extend({
   /** What we made goes away only if nobody put anything into it: then it is in sync as it is. */
   only_if_empty: z.boolean().optional(),
+  /** What was in it and differed or went. */
+  inside: z.array(keptEntrySchema).max(11_000).optional(),
+  /** Paths that other resources of the run are about. */
+  declared: z.array(z.string()).optional(),
 });
 
 /** Properties of a `directory`, and those of a captured one. */
@@ -37,46 +73,112 @@ export type DirectorySpec = z.infer<typeof directoryPriorSchema>;
 
 export const directoryResourceType = defineResourceType<DirectorySpec>({
   type: "directory",
-  summary: "A folder with its mode and owner.",
+  summary: "A folder with its mode and owner, and perhaps those of what is in it.",
   schema: directorySchema,
   priorSchema: directoryPriorSchema,
   namespace: "path",
   identity: (spec) => spec.path,
+  amid: (spec, paths) =>
+    spec.recurse || spec.purge
+      ? { ...spec, declared: paths.filter((path) => path.startsWith(`${spec.path}/`)) }
+      : spec,
   check,
   apply,
   capture,
+  extendPrior,
   describe: describeChange,
 });
 
-function check(spec: DirectorySpec, host: Host): Change[] {
+function check(spec: DirectorySpec, host: Host, signal: AbortSignal): Change[] | Promise<Change[]> {
   const stat = host.files.stat(spec.path);
   if (stat && stat.kind !== "directory") throw obstacle(spec.path, stat);
   if (spec.ensure === "absent") {
     if (!stat || (spec.only_if_empty === true && host.files.list(spec.path).length > 0)) return [];
     return [{ property: "ensure", before: "present", after: "absent" }];
   }
-  if (stat) return compareAttributes(spec, stat, host);
-  const changes: Change[] = [{ property: "ensure", before: "absent", after: "present" }];
-  for (const property of ["mode", "owner", "group"] as const) {
-    const after = spec[property];
-    if (after !== undefined) changes.push({ property, before: null, after });
+  if (!stat) return [{ property: "ensure", before: "absent", after: "present" }, ...newAttributes(spec)];
+  const changes = compareAttributes(spec, stat, host);
+  const missing = (spec.inside ?? []).filter((entry) => !isAsKept(entry, host));
+  if (missing.length > 0) {
+    changes.push({ property: "inside", before: null, after: print(missing, spec.path) });
   }
-  return changes;
+  if (!spec.recurse && !spec.purge) return changes;
+  return surveyContent(spec, host, signal).then(({ differing, strangers }) => {
+    if (differing.length > 0) {
+      changes.push({ property: "recurse", before: print(differing, spec.path), after: [] });
+    }
+    if (strangers.length > 0) {
+      changes.push({ property: "purge", before: print(strangers, spec.path), after: [] });
+    }
+    return changes;
+  });
 }
 
-function apply(spec: DirectorySpec, changes: readonly Change[], host: Host, signal: AbortSignal): void {
+/** Paths below the folder, the first hundred of them. */
+function print(found: readonly { path: string }[], folder: string): string[] {
+  const names = found.slice(0, 100).map(({ path }) => path.slice(folder.length + 1));
+  return found.length > names.length ? [...names, `and ${found.length - names.length} more`] : names;
+}
+
+async function apply(
+  spec: DirectorySpec,
+  changes: readonly Change[],
+  host: Host,
+  signal: AbortSignal,
+): Promise<void> {
   const ensure = changes.find((change) => change.property === "ensure");
+  const changed = (...names: string[]): boolean => changes.some(({ property }) => names.includes(property));
   signal.throwIfAborted();
-  if (ensure?.after === "absent") host.files.removeDirectory(spec.path);
-  else if (ensure) host.files.makeDirectory(spec.path, { mode: 0o755, ...toFileAttributes(spec, host) });
-  else host.files.setAttributes(spec.path, toFileAttributes(spec, host));
+  if (ensure?.after === "absent") return host.files.removeDirectory(spec.path);
+  if (ensure) return host.files.makeDirectory(spec.path, { mode: 0o755, ...toFileAttributes(spec, host) });
+  if (changed("mode", "owner", "group")) host.files.setAttributes(spec.path, toFileAttributes(spec, host));
+  for (const entry of spec.inside ?? []) {
+    if (isAsKept(entry, host)) continue;
+    signal.throwIfAborted();
+    restoreEntry(entry, spec.path, host);
+  }
+  if (!changed("recurse", "purge")) return;
+  const { differing, strangers } = await surveyContent(spec, host, signal);
+  for (const found of strangers) {
+    signal.throwIfAborted();
+    remove(found, spec, host);
+  }
+  const files = host.files.below(spec.path);
+  for (const { path, stat } of differing) {
+    signal.throwIfAborted();
+    files.setAttributes(path, toFileAttributes(attributesFor(spec, stat), host));
+  }
 }
 
-function capture(spec: DirectorySpec, host: Host): Prior | null {
-  const stat = host.files.stat(spec.path);
-  if (!stat) return { type: "directory", spec: { path: spec.path, ensure: "absent", only_if_empty: true } };
-  return {
+function remove({ path, stat }: Found, spec: DirectorySpec, host: Host): void {
+  const files = host.files.below(spec.path);
+  if (stat.kind === "directory") files.removeDirectory(path);
+  else files.removeFile(path);
+}
+
+function capture(spec: DirectorySpec, host: Host, signal: AbortSignal): Prior | Promise<Prior> {
+  const { path } = spec;
+  const stat = host.files.stat(path);
+  if (!stat) return { type: "directory", spec: { path, ensure: "absent", only_if_empty: true } };
+  const prior = {
     type: "directory",
-    spec: { path: spec.path, ensure: "present", ...captureAttributes(stat, host) },
+    spec: { path, ensure: "present", ...captureAttributes(stat, host) },
   };
+  return extendPrior(prior, spec, host, signal);
+}
+
+/** A folder that is first purged long after it was first declared: what stands in it now is what stood before. */
+function extendPrior(
+  prior: Prior,
+  spec: DirectorySpec,
+  host: Host,
+  signal: AbortSignal,
+): Prior | Promise<Prior> {
+  const { ensure, inside } = prior.spec;
+  if (prior.type !== "directory" || ensure !== "present" || inside !== undefined) return prior;
+  if (!spec.recurse && !spec.purge) return prior;
+  return surveyContent(spec, host, signal).then((survey) => {
+    const kept = keepContent(spec.backup ? survey : { ...survey, strangers: [] }, host);
+    return { ...prior, spec: { ...prior.spec, inside: kept as JsonObject[] } };
+  });
 }

@@ -18,9 +18,15 @@ export function captureFile(path: string, stat: FileStat, host: Host): Prior {
 /** The copies that these need to be taken back one day: what `host.backups.prune` must keep. */
 export function backupsOf(applied: Iterable<{ prior: Prior | null }>): Set<string> {
   const kept = new Set<string>();
-  for (const { prior } of applied) {
-    const sha256 = prior?.spec["content_backup"];
+  const note = (holder: unknown): void => {
+    const sha256: unknown = (holder as { content_backup?: unknown }).content_backup;
     if (typeof sha256 === "string") kept.add(sha256);
+  };
+  for (const { prior } of applied) {
+    if (!prior) continue;
+    note(prior.spec);
+    const { inside } = prior.spec;
+    if (Array.isArray(inside)) for (const entry of inside) if (entry !== null) note(entry);
   }
   return kept;
 }

@@ -18,19 +18,12 @@ import { OrchestratorError } from "../../errors.ts";
 import type { FileComparison, Host } from "../../host/host.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
-import { compareAttributes, toFileAttributes } from "./attributes.ts";
+import { attributeShape, compareAttributes, newAttributes, toFileAttributes } from "./attributes.ts";
 import { describeChange } from "./describe.ts";
 import { contentToCompare, describeContent, desiredContent } from "./file-content.ts";
 import { captureFile } from "./file-prior.ts";
 import { obstacle } from "./obstacle.ts";
-import {
-  accountSchema,
-  argvSchema,
-  ensureSchema,
-  modeSchema,
-  pathSchema,
-  sha256Schema,
-} from "./properties.ts";
+import { argvSchema, ensureSchema, pathSchema, sha256Schema } from "./properties.ts";
 
 const properties = z.strictObject({
   path: pathSchema,
@@ -39,10 +32,8 @@ const properties = z.strictObject({
   content: z.string().max(1_048_576).optional(),
   /** The whole content, for what is not text. */
   content_base64: z.base64().max(1_398_104).optional(),
-  /** Default for a new file: "0644". */
-  mode: modeSchema.optional(),
-  owner: accountSchema.optional(),
-  group: accountSchema.optional(),
+  /** `mode`: default for a new file "0644". */
+  ...attributeShape,
   /** Keeps a copy of what stood before, so that it comes back on removal. Without it a removal leaves the file as it is. */
   backup: z.boolean().default(true),
   /** A program that must accept the content before the file is replaced; the argument "%" is the path of a copy to test. */
@@ -91,11 +82,7 @@ function check(spec: FileSpec, host: Host): Change[] {
   }
   const changes: Change[] = [{ property: "ensure", before: stat ? "link" : "absent", after: "present" }];
   if (hasContent(spec)) changes.push(describeContent(spec, null, host));
-  for (const property of ["mode", "owner", "group"] as const) {
-    const after = spec[property];
-    if (after !== undefined) changes.push({ property, before: null, after });
-  }
-  return changes;
+  return [...changes, ...newAttributes(spec)];
 }
 
 function look(spec: FileSpec, host: Host): FileComparison {

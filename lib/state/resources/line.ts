@@ -16,11 +16,11 @@ import { hostError } from "../../host/host-error.ts";
 import type { Host } from "../../host/host.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
-import { decodeText, diffText } from "../text-diff.ts";
+import { diffText } from "../text-diff.ts";
 import { describeChange } from "./describe.ts";
 import { escapePattern, matchesPattern } from "./line-pattern.ts";
-import { obstacle } from "./obstacle.ts";
 import { ensureSchema, pathSchema } from "./properties.ts";
+import { readText } from "./text-file.ts";
 
 const oneLine = z
   .string()
@@ -49,9 +49,6 @@ const linePriorSchema = lineSchema.extend({
 /** Properties of a `line`, and those of a captured one. */
 export type LineSpec = z.infer<typeof linePriorSchema>;
 
-/** Larger files are not taken apart. */
-const maxFileBytes = 16 * 1024 * 1024;
-
 export const lineResourceType = defineResourceType<LineSpec>({
   type: "line",
   summary: "One line of a text file.",
@@ -61,7 +58,7 @@ export const lineResourceType = defineResourceType<LineSpec>({
   identityHoldsValue: (spec) => spec.match === undefined,
   check,
   apply(spec, _changes, host, signal) {
-    const text = read(spec, host);
+    const text = readText(spec.path, host);
     if (text === null && !spec.create) throw hostError(spec.path, "ENOENT");
     const edited = edit(spec, text);
     signal.throwIfAborted();
@@ -79,7 +76,7 @@ export const lineResourceType = defineResourceType<LineSpec>({
 });
 
 function check(spec: LineSpec, host: Host): Change[] {
-  const text = read(spec, host);
+  const text = readText(spec.path, host);
   const edited = edit(spec, text);
   if (edited === (text ?? "") && (text !== null || spec.ensure === "absent")) return [];
   const lines = candidates(spec, text);
@@ -127,21 +124,8 @@ function patterns(spec: LineSpec): readonly string[] {
   return typeof spec.match === "string" ? [spec.match] : (spec.match ?? []);
 }
 
-/** The file as text; null where there is none, perhaps not yet. */
-function read(spec: LineSpec, host: Host): string | null {
-  const stat = host.files.stat(spec.path);
-  const refuse = (why: string): OrchestratorError =>
-    new OrchestratorError("HOST_ERROR", { message: `${spec.path} ${why}.`, details: { path: spec.path } });
-  if (!stat) return null;
-  if (stat.kind !== "file") throw obstacle(spec.path, stat);
-  if (stat.sizeBytes > maxFileBytes) throw refuse("is larger than 16 MiB");
-  const text = decodeText(host.files.readFile(spec.path));
-  if (text === null) throw refuse("is not UTF-8 text");
-  return text;
-}
-
 function capture(spec: LineSpec, host: Host): Prior {
-  const text = read(spec, host);
+  const text = readText(spec.path, host);
   const old = candidates(spec, text)[0];
   const { path } = spec;
   if (old === undefined) {

@@ -62,6 +62,7 @@ export const scriptResourceType = defineResourceType<ScriptSpec>({
   capturesFrom: "spec",
   checksWithPrograms: true,
   identity: () => null,
+  paths: (spec) => (spec.creates === undefined ? [] : [spec.creates]),
   triggeredOnly: (spec) => spec.check === undefined && spec.creates === undefined,
   check,
   apply: (spec, _changes, host, signal) => run(spec, host, signal),

@@ -1,4 +1,18 @@
-import { describeLaws } from "../../support/laws.ts";
+import { describe, expect, test } from "vitest";
+import type { Host } from "../../../lib/host/host.ts";
+import { describeLaws, text } from "../../support/laws.ts";
+import { memoryMachine } from "../../support/machine/memory-machine.ts";
+import { declare, outcomes, StateFixture } from "../../support/state-fixture.ts";
+import { backupsOf } from "../../../lib/state/resources/file-prior.ts";
+
+/** A folder with a file, a link, and a folder with a file. */
+function fill(host: Host): void {
+  host.files.makeDirectory("/work/folder", { mode: 0o700 });
+  host.files.writeFile("/work/folder/theirs", text("theirs"), { mode: 0o600 });
+  host.files.makeSymlink("/work/folder/link", "/work");
+  host.files.makeDirectory("/work/folder/sub", { mode: 0o700 });
+  host.files.writeFile("/work/folder/sub/deep", text("deep"), { mode: 0o640 });
+}
 
 describeLaws({
   "a new folder": {
@@ -10,4 +24,169 @@ describeLaws({
     prepare: (host) => host.files.makeDirectory("/work/folder", { mode: 0o700 }),
     breakIt: (host) => host.files.setAttributes("/work/folder", { mode: 0o777 }),
   },
+  "a folder whose content has other modes": {
+    definition: { type: "directory", path: "/work/folder", mode: "0755", recurse: true, file_mode: "0644" },
+    prepare: fill,
+    breakIt: (host) => host.files.setAttributes("/work/folder/sub/deep", { mode: 0o777 }),
+  },
+  "a folder that holds what nobody declares": {
+    definition: { type: "directory", path: "/work/folder", purge: true },
+    prepare: fill,
+    breakIt: (host) => host.files.writeFile("/work/folder/new", text("new"), {}),
+  },
+});
+
+const path = "/work/folder";
+const folder = (more: object = {}) => declare([{ id: "d", type: "directory", path, ...more }]);
+const file = (name: string) =>
+  declare([{ id: name, type: "file", path: `${path}/${name}`, content: name, mode: "0600" }]);
+
+function fixture(): StateFixture {
+  const state = new StateFixture(memoryMachine());
+  fill(state.host);
+  return state;
+}
+
+describe("a purge", () => {
+  test("takes away what no resource of the run is about, and says so in its plan", async () => {
+    const state = fixture();
+    const desired = [...folder({ purge: true }), ...file("theirs"), ...file("made")];
+    const plan = await state.run("plan", desired);
+    expect(plan.results[0]?.changes).toEqual([
+      { property: "purge", before: ["link", "sub/deep", "sub"], after: [] },
+    ]);
+    const apply = await state.run("apply", desired);
+    expect(apply.results.map(({ changes }) => changes)).toEqual(plan.results.map(({ changes }) => changes));
+    expect(state.host.files.list(path)).toEqual(["made", "theirs"]);
+    expect(outcomes(await state.run("apply", desired))).toEqual([
+      "d unchanged",
+      "theirs unchanged",
+      "made unchanged",
+    ]);
+  });
+
+  test("leaves the way to what is declared, and all that is below a declared folder", async () => {
+    const state = fixture();
+    state.write(`${path}/sub/other`, "x");
+    state.host.files.makeDirectory(`${path}/own`, {});
+    state.write(`${path}/own/inner`, "x");
+    const desired = [
+      ...folder({ purge: true }),
+      ...declare([
+        { type: "line", path: `${path}/sub/deep`, line: "ours" },
+        { type: "directory", path: `${path}/own` },
+        { id: "s", type: "script", run: ["true"], creates: `${path}/theirs` },
+      ]),
+    ];
+    await state.run("apply", desired);
+    const left = ["", "/sub", "/own"].map((name) => state.host.files.list(path + name));
+    expect(left).toEqual([["own", "sub", "theirs"], ["deep"], ["inner"]]);
+  });
+
+  test("does not list what a removal of the same run takes away", async () => {
+    const state = new StateFixture(memoryMachine());
+    state.host.files.makeDirectory(path, {});
+    await state.run("apply", [...folder({ purge: true }), ...file("made")]);
+    const plan = await state.run("plan", folder({ purge: true }));
+    expect(outcomes(plan)).toEqual(["made would_change", "d unchanged"]);
+    expect(outcomes(await state.run("apply", folder({ purge: true })))).toEqual([
+      "made changed",
+      "d unchanged",
+    ]);
+  });
+
+  test("never leaves the folder through a link", async () => {
+    const state = fixture();
+    state.write("/work/outside", "x");
+    await state.run("apply", folder({ purge: true }));
+    expect(state.read("/work/outside")).toBe("x");
+    expect(state.host.files.list(path)).toEqual([]);
+  });
+
+  test("leaves a mount point and the folders above it", async () => {
+    const state = fixture();
+    state.host.files.makeDirectory(`${path}/sub/disk`, {});
+    state.write(`${path}/sub/disk/data`, "x");
+    const { signal } = new AbortController();
+    const argv = ["mount", "-t", "ext4", "-o", "rw", "/dev/sdb1", `${path}/sub/disk`] as const;
+    await state.host.run({ argv }, signal);
+    await state.run("apply", folder({ purge: true, recurse: true, file_mode: "0600" }));
+    expect(state.host.files.list(path)).toEqual(["sub"]);
+    expect(state.host.files.list(`${path}/sub`)).toEqual(["disk"]);
+    expect(state.host.files.stat(`${path}/sub/disk/data`)?.mode).toBe(0o644);
+  });
+
+  test("that comes later than the folder brings everything back too, and its copies are kept", async () => {
+    const state = fixture();
+    await state.run("apply", folder({ mode: "0755" }));
+    await state.run("apply", folder({ mode: "0755", purge: true }));
+    expect(state.host.files.list(path)).toEqual([]);
+    state.host.backups.prune(backupsOf(state.applied));
+    await state.run("apply", []);
+    expect(state.read(`${path}/sub/deep`)).toBe("deep");
+    expect(state.host.files.readLink(`${path}/link`)).toBe("/work");
+    expect(state.host.files.stat(path)?.mode).toBe(0o700);
+  });
+
+  test("without backup keeps no copies, and brings nothing back", async () => {
+    const state = fixture();
+    await state.run("apply", folder({ purge: true, backup: false }));
+    expect(backupsOf(state.applied)).toEqual(new Set());
+    await state.run("apply", []);
+    expect(state.host.files.list(path)).toEqual([]);
+  });
+
+  test("of more than a thousand paths is refused", async () => {
+    const state = fixture();
+    for (let index = 0; index < 1001; index += 1) state.write(`${path}/${index}`, "");
+    const run = await state.run("apply", folder({ purge: true }));
+    expect(run.results[0]).toMatchObject({ outcome: "failed", code: "HOST_ERROR" });
+    expect(run.results[0]?.message).toContain("1005 paths in /work/folder");
+    expect(state.host.files.list(path)).toHaveLength(1004);
+  });
+
+  test("finds what came from outside as drift", async () => {
+    const state = fixture();
+    const desired = [...folder({ purge: true }), ...file("made")];
+    await state.run("apply", desired);
+    expect(outcomes(await state.run("check", desired))).toEqual(["d unchanged", "made unchanged"]);
+    state.write(`${path}/stranger`, "x");
+    expect(outcomes(await state.run("check", desired))).toEqual(["d would_change", "made unchanged"]);
+  });
+});
+
+describe("recurse", () => {
+  test("leaves what another resource declares to it", async () => {
+    const state = fixture();
+    const desired = [...folder({ recurse: true, file_mode: "0644", owner: "root" }), ...file("theirs")];
+    await state.run("apply", desired);
+    expect(state.host.files.stat(`${path}/theirs`)?.mode).toBe(0o600);
+    expect(state.host.files.stat(`${path}/sub/deep`)?.mode).toBe(0o644);
+    expect(outcomes(await state.run("apply", desired))).toEqual(["d unchanged", "theirs unchanged"]);
+  });
+
+  test("gives everything to a user of the same run", async () => {
+    const state = fixture();
+    const desired = [
+      ...declare([{ id: "u", type: "user", name: "web" }]),
+      ...folder({ recurse: true, owner: "web" }),
+    ];
+    expect(outcomes(await state.run("plan", desired))).toEqual(["u would_change", "d would_change"]);
+    await state.run("apply", desired);
+    const owners = ["", "/theirs", "/sub", "/sub/deep"].map(
+      (name) => state.host.files.stat(path + name)?.uid,
+    );
+    expect(owners).toEqual([1000, 1000, 1000, 1000]);
+  });
+});
+
+test.each([
+  { path: "/", purge: true },
+  { path: "/etc", purge: true },
+  { path: "/usr/lib", recurse: true },
+  { path: "/proc/1", purge: true },
+  { file_mode: "0644" },
+  { ensure: "absent", purge: true },
+])("%j is a fault", (more) => {
+  expect(() => folder(more)).toThrow();
 });

@@ -1,0 +1,49 @@
+/** Files below a folder whose owner may put links into it. */
+import { OrchestratorError } from "../errors.ts";
+import type { HostFiles } from "./host.ts";
+import { hostError } from "./host-error.ts";
+
+/** The names on the way from a folder to a path below it; none for the folder itself. `PATH_OUTSIDE_ROOT` for another. */
+export function partsBelow(folder: string, path: string): string[] {
+  if (path === folder) return [];
+  const prefix = folder === "/" ? "/" : `${folder}/`;
+  const parts = path.slice(prefix.length).split("/");
+  const isBelow =
+    path.startsWith(prefix) && !parts.some((part) => part === "" || part === "." || part === "..");
+  if (!isBelow) throw new OrchestratorError("PATH_OUTSIDE_ROOT", { details: { path } });
+  return parts;
+}
+
+/**
+ * Looks at every folder on the way before each call and refuses a link. Enough where nobody can put one there between the
+ * look and the call; {@link HostFiles.below} promises more where the system can.
+ */
+export function guardFiles(files: HostFiles, folder: string): HostFiles {
+  const guard = (path: string): string => {
+    const parts = partsBelow(folder, path);
+    parts.pop();
+    let above = folder === "/" ? "" : folder;
+    for (const part of parts) {
+      above = `${above}/${part}`;
+      if (files.stat(above)?.kind === "symlink") throw hostError(path, "ELOOP");
+    }
+    return path;
+  };
+  const guarded: HostFiles = {
+    // A folder below is guarded from here on already.
+    below: () => guarded,
+    stat: (path) => files.stat(guard(path)),
+    readFile: (path) => files.readFile(guard(path)),
+    hashFile: (path) => files.hashFile(guard(path)),
+    compareFile: (path, content) => files.compareFile(guard(path), content),
+    readLink: (path) => files.readLink(guard(path)),
+    list: (path) => files.list(guard(path)),
+    writeFile: (path, content, attributes) => files.writeFile(guard(path), content, attributes),
+    makeDirectory: (path, attributes) => files.makeDirectory(guard(path), attributes),
+    makeSymlink: (path, target) => files.makeSymlink(guard(path), target),
+    setAttributes: (path, attributes) => files.setAttributes(guard(path), attributes),
+    removeFile: (path) => files.removeFile(guard(path)),
+    removeDirectory: (path) => files.removeDirectory(guard(path)),
+  };
+  return guarded;
+}

@@ -1,0 +1,87 @@
+/** Users and groups as the account files of the machine name them. */
+import { z } from "zod";
+import type { Host } from "../../host/host.ts";
+import { readText } from "./text-file.ts";
+
+/** A name that every program of the machine takes for a name: never an option, a number or two fields of a table. */
+export const accountNameSchema = z
+  .string()
+  .regex(/^[A-Za-z_][A-Za-z0-9_.-]{0,31}\$?$/, "must be a name of letters, digits, _ . or -");
+
+/** A number of a user or group. The last two mean "none" to the kernel. */
+export const accountIdSchema = z.number().int().min(0).max(4_294_967_293);
+
+/** Whether the members that are declared are all ("inclusive") or those that must be among them ("minimum"). */
+export const membershipSchema = z.enum(["minimum", "inclusive"]);
+
+/** A line of /etc/passwd. */
+export interface UserEntry {
+  name: string;
+  uid: number;
+  gid: number;
+  comment: string;
+  home: string;
+  shell: string;
+}
+
+/** A line of /etc/group. */
+export interface GroupEntry {
+  name: string;
+  gid: number;
+  members: string[];
+}
+
+/** A line of /etc/shadow. */
+export interface ShadowEntry {
+  /** The hash; a leading "!" locks it. */
+  password: string;
+  /** Day on which the account ends, in days since 1970; null = never. */
+  expiresDay: number | null;
+}
+
+export function findUser(host: Host, name: string): UserEntry | null {
+  const fields = readTable(host, "/etc/passwd").find((entry) => entry[0] === name);
+  if (!fields) return null;
+  const [, , uid, gid, comment = "", home = "", shell = ""] = fields;
+  return { name, uid: Number(uid), gid: Number(gid), comment, home, shell };
+}
+
+export function listGroups(host: Host): GroupEntry[] {
+  return readTable(host, "/etc/group").map(([name = "", , gid, members = ""]) => ({
+    name,
+    gid: Number(gid),
+    members: members.split(",").filter((member) => member !== ""),
+  }));
+}
+
+export function findGroup(host: Host, name: string): GroupEntry | null {
+  return listGroups(host).find((group) => group.name === name) ?? null;
+}
+
+/** Names of the supplementary groups of a user, sorted. */
+export function groupsOf(host: Host, user: string): string[] {
+  const groups = listGroups(host).filter((group) => group.members.includes(user));
+  return groups.map((group) => group.name).sort();
+}
+
+/** `HOST_ERROR` where the agent may not read it. */
+export function findShadow(host: Host, name: string): ShadowEntry | null {
+  const fields = readTable(host, "/etc/shadow").find((entry) => entry[0] === name);
+  if (!fields) return null;
+  const expires = fields[7] ?? "";
+  return { password: fields[1] ?? "", expiresDay: expires === "" ? null : Number(expires) };
+}
+
+/** What the members are to be, sorted, given those there are. */
+export function wantedMembers(
+  declared: readonly string[],
+  present: readonly string[],
+  membership: z.infer<typeof membershipSchema>,
+): string[] {
+  return [...new Set(membership === "inclusive" ? declared : [...present, ...declared])].sort();
+}
+
+function readTable(host: Host, path: string): string[][] {
+  const lines = (readText(path, host) ?? "").split("\n");
+  return lines.filter((line) => line.includes(":")).map((line) => line.split(":"));
+}

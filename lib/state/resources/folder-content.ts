@@ -1,0 +1,177 @@
+/** What is in a folder and is not as it was declared: the wrong owner or mode, or there without a resource that says so. */
+import { z } from "zod";
+import { OrchestratorError } from "../../errors.ts";
+import type { FileStat, Host, HostFiles } from "../../host/host.ts";
+import { type AttributeProperties, captureAttributes, compareAttributes } from "./attributes.ts";
+import { listMounted } from "./mount-tables.ts";
+import { accountSchema, modeSchema, pathSchema, sha256Schema } from "./properties.ts";
+
+/** More is a declaration that went wrong rather than one that is meant. */
+const maxStrangers = 1000;
+const maxDiffering = 10_000;
+
+/** So many paths are looked at before others get their turn. */
+const sliceLength = 200;
+
+/** How the content of a folder is to be. */
+export interface ContentSpec extends AttributeProperties {
+  path: string;
+  recurse: boolean;
+  file_mode?: string | undefined;
+  purge: boolean;
+  /** Paths that other resources are about: they are left alone, with all that is below. */
+  declared?: readonly string[] | undefined;
+}
+
+/** One path that is not as it should be. */
+export interface Found {
+  path: string;
+  stat: FileStat;
+}
+
+/** What was found in a folder. */
+export interface Survey {
+  /** Files and folders whose owner or mode differs. */
+  differing: Found[];
+  /** What goes: what is in a folder before the folder. */
+  strangers: Found[];
+}
+
+/** One path as it stood, complete enough to come back to. */
+export const keptEntrySchema = z.strictObject({
+  path: pathSchema,
+  kind: z.enum(["file", "directory", "symlink"]),
+  mode: modeSchema,
+  owner: accountSchema,
+  group: accountSchema,
+  /** The copy of a file that was purged. */
+  content_backup: sha256Schema.optional(),
+  /** Of a link. */
+  target: z.string().max(4096).optional(),
+});
+
+export type KeptEntry = z.infer<typeof keptEntrySchema>;
+
+/** Looks at everything in the folder. Follows no link and crosses no mount point. */
+export async function surveyContent(spec: ContentSpec, host: Host, signal: AbortSignal): Promise<Survey> {
+  const declared = new Set(spec.declared);
+  const search: Search = {
+    spec,
+    host,
+    signal,
+    files: host.files.below(spec.path),
+    declared,
+    ways: new Set([...declared].flatMap((path) => foldersAbove(path, spec.path))),
+    mounted: new Set(listMounted(host).map((entry) => entry.path)),
+    found: { differing: [], strangers: [] },
+    looked: 0,
+  };
+  await lookInto(spec.path, search);
+  refuseTooMany(spec.path, search.found);
+  return search.found;
+}
+
+interface Search {
+  spec: ContentSpec;
+  host: Host;
+  signal: AbortSignal;
+  files: HostFiles;
+  declared: ReadonlySet<string>;
+  /** Folders that lead to something declared. */
+  ways: ReadonlySet<string>;
+  mounted: ReadonlySet<string>;
+  found: Survey;
+  looked: number;
+}
+
+async function lookInto(folder: string, search: Search): Promise<void> {
+  const { spec, host, files, found } = search;
+  for (const name of files.list(folder)) {
+    const path = `${folder}/${name}`;
+    if (search.declared.has(path) || search.mounted.has(path)) continue;
+    const stat = await look(path, search);
+    if (!stat) continue;
+    if (spec.purge && !search.ways.has(path)) {
+      await collectStranger({ path, stat }, search);
+      continue;
+    }
+    const isFolder = stat.kind === "directory";
+    if (spec.recurse && (isFolder || stat.kind === "file")) {
+      if (compareAttributes(attributesFor(spec, stat), stat, host).length > 0)
+        found.differing.push({ path, stat });
+    }
+    if (isFolder) await lookInto(path, search);
+  }
+}
+
+/** Adds a path and all below it; false where something in there can't go, so that the folder stays too. */
+async function collectStranger({ path, stat }: Found, search: Search): Promise<boolean> {
+  // Sockets, pipes and devices belong to whoever listens there, and could not be brought back.
+  if (stat.kind === "other" || search.mounted.has(path)) return false;
+  let goes = true;
+  if (stat.kind === "directory") {
+    for (const name of search.files.list(path)) {
+      const inner = await look(`${path}/${name}`, search);
+      if (inner && !(await collectStranger({ path: `${path}/${name}`, stat: inner }, search))) goes = false;
+    }
+  }
+  if (goes) search.found.strangers.push({ path, stat });
+  return goes;
+}
+
+async function look(path: string, search: Search): Promise<FileStat | null> {
+  search.looked += 1;
+  if (search.looked % sliceLength === 0) {
+    await new Promise((resolve) => setImmediate(resolve));
+    search.signal.throwIfAborted();
+  }
+  return search.files.stat(path);
+}
+
+/** What is declared for a path of this kind. */
+export function attributesFor(
+  { mode, file_mode, owner, group }: ContentSpec,
+  { kind }: FileStat,
+): AttributeProperties {
+  return { mode: kind === "directory" ? mode : file_mode, owner, group };
+}
+
+/** What must be noted to bring this back; copies of the files that go are kept. */
+export function keepContent({ differing, strangers }: Survey, host: Host): KeptEntry[] {
+  const keep = ({ path, stat }: Found, goes: boolean): KeptEntry[] => {
+    const { kind } = stat;
+    if (kind === "other") return [];
+    return [
+      {
+        path,
+        kind,
+        ...captureAttributes(stat, host),
+        ...(goes && kind === "file" && { content_backup: host.backups.save(path).sha256 }),
+        ...(kind === "symlink" && { target: host.files.readLink(path) }),
+      },
+    ];
+  };
+  // A folder comes back before what was in it.
+  const gone = strangers.toReversed().flatMap((found) => keep(found, true));
+  return [...gone, ...differing.flatMap((found) => keep(found, false))];
+}
+
+function foldersAbove(path: string, top: string): string[] {
+  const folders: string[] = [];
+  for (let at = path.lastIndexOf("/"); at > top.length; at = path.lastIndexOf("/", at - 1)) {
+    folders.push(path.slice(0, at));
+  }
+  return folders;
+}
+
+function refuseTooMany(path: string, { differing, strangers }: Survey): void {
+  if (strangers.length <= maxStrangers && differing.length <= maxDiffering) return;
+  const [count, limit, what] =
+    strangers.length > maxStrangers
+      ? [strangers.length, maxStrangers, "to be purged"]
+      : [differing.length, maxDiffering, "to be given another owner or mode"];
+  throw new OrchestratorError("HOST_ERROR", {
+    message: `${count} paths in ${path} would have ${what}; at most ${limit} are, in one run.`,
+    details: { path, count, limit },
+  });
+}

@@ -1,0 +1,208 @@
+/**
+ * A file system and the folder that it is mounted on. Owns its line in /etc/fstab and whether it is mounted; never the
+ * folder, which must exist or be declared, and never what is in the file system.
+ *
+ * Linux. Who is using a file system keeps it mounted: nothing is unmounted by force.
+ *
+ * @example
+ * ```yaml
+ * - { type: mount, path: /srv/cache, device: tmpfs, fstype: tmpfs, options: [size=64m, noexec] }
+ * ```
+ */
+import { z } from "zod";
+import type { Host } from "../../host/host.ts";
+import { defineResourceType, type Prior } from "../resource-type.ts";
+import type { Change } from "../result.ts";
+import { describeChange } from "./describe.ts";
+import {
+  findMounted,
+  fstabPath,
+  parseFstab,
+  type FstabEntry,
+  type MountedEntry,
+  printFstab,
+  readFstab,
+} from "./mount-tables.ts";
+import { requireLinux } from "./platform.ts";
+import { pathSchema } from "./properties.ts";
+import { runSystemProgram } from "./system-program.ts";
+import { joinLines, writeText } from "./text-file.ts";
+
+/** What never begins with a dash is never an option of mount(8). */
+const wordSchema = z
+  .string()
+  .max(4096)
+  // eslint-disable-next-line no-control-regex -- control characters would end the line
+  .regex(/^[^-\u0000-\u0020\u007f][^\u0000-\u001f\u007f]*$/);
+
+const properties = z.strictObject({
+  path: pathSchema,
+  /**
+   * "mounted": in /etc/fstab and mounted. "unmounted": in /etc/fstab, not mounted. "present": in /etc/fstab, mounted or
+   * not. "absent": neither.
+   */
+  ensure: z.enum(["mounted", "unmounted", "present", "absent"]).default("mounted"),
+  /** What is mounted: a path, "UUID=...", "host:/export", or "tmpfs". */
+  device: wordSchema.optional(),
+  fstype: wordSchema.regex(/^[A-Za-z0-9_.,-]+$/).optional(),
+  options: z
+    .array(wordSchema.regex(/^[^,]+$/))
+    .min(1)
+    .max(100)
+    .default(["defaults"]),
+  /** Whether dump(8) saves it. */
+  dump: z.number().int().min(0).max(1).default(0),
+  /** When it is checked at the start: 1 first, 2 after, 0 never. */
+  pass: z.number().int().min(0).max(2).default(0),
+});
+
+export const mountSchema = properties.refine(
+  (spec) => spec.ensure === "absent" || (spec.device !== undefined && spec.fstype !== undefined),
+  { path: ["device"], message: "is required, and so is fstype" },
+);
+
+const mountPriorSchema = properties.extend({
+  /** The line of /etc/fstab as it stood; null = there was none. */
+  line: z.string().max(16_384).nullable().optional(),
+  /** Where the line stood: what is mounted below another file system must come after it. */
+  line_index: z.number().int().min(0).optional(),
+  /** Whether it was mounted; absent = that is nobody's business. */
+  mounted: z.boolean().optional(),
+  /** /etc/fstab was made for it and goes when nothing is left in it. */
+  remove_empty: z.boolean().optional(),
+});
+
+/** Properties of a `mount`, and those of a captured one. */
+export type MountSpec = z.infer<typeof mountPriorSchema>;
+
+export const mountResourceType = defineResourceType<MountSpec>({
+  type: "mount",
+  summary: "A file system that is mounted on a folder, now and at every start.",
+  schema: mountSchema,
+  priorSchema: mountPriorSchema,
+  identity: (spec) => spec.path,
+  check,
+  apply,
+  capture,
+  describe: describeChange,
+  action(changes) {
+    const line = changes.find((change) => change.property === "fstab");
+    const mounted = changes.find((change) => change.property === "mounted");
+    if (line?.before === null || (!line && mounted?.after === true)) return "create";
+    return line?.after === null || (!line && mounted?.after === false) ? "remove" : "update";
+  },
+});
+
+function check(spec: MountSpec, host: Host): Change[] {
+  requireLinux(host, "mount");
+  const changes: Change[] = [];
+  const { lines, at } = readFstab(spec.path, host);
+  const line = lines[at] ?? null;
+  const wanted = wantedLine(spec);
+  if (!sayTheSame(line, wanted, spec)) changes.push({ property: "fstab", before: line, after: wanted });
+  const live = findMounted(spec.path, host);
+  const mounted = wantsMounted(spec);
+  if (mounted !== null && mounted !== (live !== null)) {
+    changes.push({ property: "mounted", before: live !== null, after: mounted });
+  } else if (mounted === true && live) changes.push(...compareLive(spec, live));
+  return changes;
+}
+
+/** What is mounted beside what is declared. Options that only the file system knows can't be read back. */
+function compareLive(spec: MountSpec, live: MountedEntry): Change[] {
+  const changes: Change[] = [];
+  // A name for a device, such as a label or a link, is not how the kernel shows it.
+  const { device, fstype } = spec;
+  const known = device !== undefined && (device === fstype || /^\/dev\/(?!disk\/|mapper\/)/.test(device));
+  if (known && live.device !== device) {
+    changes.push({ property: "device", before: live.device, after: device });
+  }
+  if (fstype !== undefined && fstype !== "auto" && !isBind(spec) && live.fstype !== fstype) {
+    changes.push({ property: "fstype", before: live.fstype, after: fstype });
+  }
+  const missing = spec.options.filter((option) => visible.has(option) && !live.options.includes(option));
+  if (missing.length > 0) changes.push({ property: "options", before: live.options, after: spec.options });
+  return changes;
+}
+
+/** Options that the kernel shows with every mount. */
+const visible = new Set(["ro", "rw", "nosuid", "nodev", "noexec", "noatime", "nodiratime", "relatime"]);
+
+function isBind({ options }: MountSpec): boolean {
+  return options.some((option) => option === "bind" || option === "rbind");
+}
+
+async function apply(
+  spec: MountSpec,
+  changes: readonly Change[],
+  host: Host,
+  signal: AbortSignal,
+): Promise<void> {
+  const run = (argv: [string, ...string[]]): Promise<void> => runSystemProgram(argv, { host, signal });
+  const changed = (...names: string[]): boolean => changes.some(({ property }) => names.includes(property));
+  const { path, device, fstype } = spec;
+  const live = findMounted(path, host) !== null;
+  const mounted = wantsMounted(spec);
+  const replaces = changed("device", "fstype");
+  if (live && (mounted === false || replaces)) await run(["umount", path]);
+  if (mounted === true && (!live || replaces) && device !== undefined && fstype !== undefined) {
+    await run(["mount", "-t", fstype, "-o", spec.options.join(","), device, path]);
+  } else if (mounted === true && live && (changed("options") || changed("fstab"))) {
+    await run(["mount", "-o", `remount,${spec.options.join(",")}`, path]);
+  }
+  // The line comes last: what can't be mounted must not hold up the next start of the machine.
+  if (!changed("fstab")) return;
+  signal.throwIfAborted();
+  writeLine(spec, host);
+}
+
+function writeLine(spec: MountSpec, host: Host): void {
+  const { lines, at } = readFstab(spec.path, host);
+  const wanted = wantedLine(spec);
+  const place = at === -1 ? (spec.line_index ?? lines.length) : at;
+  lines.splice(place, at === -1 ? 0 : 1, ...(wanted === null ? [] : [wanted]));
+  if (spec.remove_empty === true && lines.length === 0) host.files.removeFile(fstabPath);
+  else writeText(fstabPath, joinLines(lines), host);
+}
+
+function wantedLine(spec: MountSpec): string | null {
+  if (spec.line !== undefined) return spec.line;
+  const { path, device, fstype, dump, pass } = spec;
+  if (spec.ensure === "absent" || device === undefined || fstype === undefined) return null;
+  return printFstab({ device, path, fstype, options: spec.options.join(","), dump, pass });
+}
+
+/** Null = mounted or not, either is well. */
+function wantsMounted(spec: MountSpec): boolean | null {
+  if (spec.line !== undefined) return spec.mounted ?? null;
+  return spec.ensure === "present" ? null : spec.ensure === "mounted";
+}
+
+/** What comes back comes back to the letter; else the blanks of a line are nobody's property. */
+function sayTheSame(line: string | null, wanted: string | null, spec: MountSpec): boolean {
+  if (line === null || wanted === null || spec.line !== undefined) return line === wanted;
+  const [a, b] = [parseFstab(line), parseFstab(wanted)];
+  return a !== null && b !== null && printFstab(a) === printFstab(b);
+}
+
+function capture(spec: MountSpec, host: Host): Prior {
+  const { path } = spec;
+  const { lines, at, isFile } = readFstab(path, host);
+  const line = lines[at] ?? null;
+  const live = findMounted(path, host);
+  const said: FstabEntry | null = line === null ? null : parseFstab(line);
+  // What is mounted without a line comes back as the kernel shows it.
+  const source = said ?? (live && { ...live, options: live.options.join(","), dump: 0, pass: 0 });
+  return {
+    type: "mount",
+    spec: {
+      path,
+      ensure: "present",
+      ...(source && { device: source.device, fstype: source.fstype, options: source.options.split(",") }),
+      line,
+      ...(line !== null && { line_index: at }),
+      ...(spec.ensure !== "present" && { mounted: live !== null }),
+      ...(!isFile && { remove_empty: true }),
+    },
+  };
+}

@@ -1,0 +1,166 @@
+/**
+ * A setting of the kernel: its value now, and the line of a file that sets it at every start.
+ *
+ * Linux. `ensure: absent` takes the line away and leaves the value of the running kernel, which knows no default to go back
+ * to. On removal the line and the value that stood before come back.
+ *
+ * @example
+ * ```yaml
+ * - { type: sysctl, key: net.ipv4.ip_forward, value: "1" }
+ * ```
+ */
+import { z } from "zod";
+import { OrchestratorError } from "../../errors.ts";
+import type { Host } from "../../host/host.ts";
+import { defineResourceType, type Prior } from "../resource-type.ts";
+import type { Change } from "../result.ts";
+import { describeChange } from "./describe.ts";
+import { requireLinux } from "./platform.ts";
+import { ensureSchema, pathSchema } from "./properties.ts";
+import { runSystemProgram } from "./system-program.ts";
+import { joinLines, readText, splitLines, writeText } from "./text-file.ts";
+
+const properties = z.strictObject({
+  /** As sysctl(8) takes it: "net.ipv4.ip_forward"; with slashes where a part holds a dot: "net/ipv4/conf/eth0.1/forwarding". */
+  key: z
+    .string()
+    .max(200)
+    .regex(/^[a-z0-9_]+(?:\.[A-Za-z0-9_:@/-]+)+$|^[a-z0-9_]+(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9_.:@-]+)+$/),
+  ensure: ensureSchema.default("present"),
+  /** The value; several numbers are parted by blanks. */
+  value: z
+    .union([z.string().max(4096), z.number()])
+    .transform(String)
+    .pipe(z.string().regex(/^\S[^\n\r]*$/, "must be one line"))
+    .optional(),
+  /** The file that sets it at every start. */
+  path: pathSchema.default("/etc/sysctl.d/90-fleetwright.conf"),
+});
+
+export const sysctlSchema = properties.refine(
+  (spec) => spec.ensure === "absent" || spec.value !== undefined,
+  { path: ["value"], message: "is required" },
+);
+
+const sysctlPriorSchema = properties.extend({
+  /** The value of the running kernel, where another or none stands in the file. */
+  live: z.string().max(4096).optional(),
+  /** The line as it stood. */
+  line: z.string().max(8192).optional(),
+  /** The file was made for the setting and goes when nothing is left in it. */
+  remove_empty: z.boolean().optional(),
+});
+
+/** Properties of a `sysctl`, and those of a captured one. */
+export type SysctlSpec = z.infer<typeof sysctlPriorSchema>;
+
+export const sysctlResourceType = defineResourceType<SysctlSpec>({
+  type: "sysctl",
+  summary: "A setting of the kernel, now and at every start.",
+  schema: sysctlSchema,
+  priorSchema: sysctlPriorSchema,
+  identity: (spec) => livePath(spec.key).slice("/proc/sys/".length),
+  check,
+  apply,
+  capture,
+  describe: describeChange,
+});
+
+function check(spec: SysctlSpec, host: Host): Change[] {
+  requireLinux(host, "sysctl");
+  const changes: Change[] = [];
+  const wanted = wantedValue(spec);
+  const live = wanted === undefined ? null : readLive(spec.key, host);
+  if (wanted !== undefined && live !== normalize(wanted)) {
+    changes.push({ property: "value", before: live, after: normalize(wanted) });
+  }
+  const lines = splitLines(readText(spec.path, host));
+  const before = ownLines(spec, lines);
+  const after = wantedLine(spec);
+  const same = after === null ? before.length === 0 : before.length === 1 && isSame(before[0] ?? "", spec);
+  if (same) return changes;
+  if (before.length === 0) changes.unshift({ property: "ensure", before: "absent", after: "present" });
+  if (after === null) changes.unshift({ property: "ensure", before: "present", after: "absent" });
+  changes.push({ property: "line", before: before.join("\n") || null, after });
+  return changes;
+}
+
+async function apply(
+  spec: SysctlSpec,
+  changes: readonly Change[],
+  host: Host,
+  signal: AbortSignal,
+): Promise<void> {
+  const wanted = wantedValue(spec);
+  // The kernel judges the value: what it refuses must not be in the file.
+  if (wanted !== undefined && changes.some((change) => change.property === "value")) {
+    await runSystemProgram(["sysctl", "-w", `${spec.key}=${wanted}`], { host, signal });
+  }
+  if (!changes.some((change) => change.property === "line")) return;
+  signal.throwIfAborted();
+  const lines = splitLines(readText(spec.path, host));
+  const own = new Set(ownLines(spec, lines));
+  const at = lines.findIndex((line) => own.has(line));
+  const kept = lines.filter((line) => !own.has(line));
+  const line = wantedLine(spec);
+  if (line !== null) kept.splice(at === -1 ? kept.length : at, 0, line);
+  if (spec.remove_empty === true && kept.length === 0) host.files.removeFile(spec.path);
+  else writeText(spec.path, joinLines(kept), host);
+}
+
+function wantedValue(spec: SysctlSpec): string | undefined {
+  return spec.live ?? (spec.ensure === "present" ? spec.value : undefined);
+}
+
+function wantedLine(spec: SysctlSpec): string | null {
+  if (spec.ensure === "absent") return null;
+  return spec.line ?? `${spec.key} = ${spec.value}`;
+}
+
+/** Whether a line of the file says what is declared, however it is written. */
+function isSame(line: string, spec: SysctlSpec): boolean {
+  if (spec.line !== undefined) return line === spec.line;
+  return normalize(line.slice(line.indexOf("=") + 1)) === normalize(spec.value ?? "");
+}
+
+/** The lines of a file that set the key. */
+function ownLines({ key }: SysctlSpec, lines: readonly string[]): string[] {
+  const own = livePath(key);
+  return lines.filter((line) => {
+    const name = /^\s*-?\s*([^\s#;=]+)\s*=/.exec(line)?.[1];
+    return name !== undefined && livePath(name) === own;
+  });
+}
+
+/** The first separator says which of the two the key is written with; the other is part of a name. */
+function livePath(key: string): string {
+  const swap = (text: string): string => text.replace(/[./]/g, (mark) => (mark === "." ? "/" : "."));
+  return `/proc/sys/${/[./]/.exec(key)?.[0] === "." ? swap(key) : key}`;
+}
+
+function readLive(key: string, host: Host): string {
+  const path = livePath(key);
+  if (host.files.stat(path)?.kind === "file")
+    return normalize(new TextDecoder().decode(host.files.readFile(path)));
+  throw new OrchestratorError("HOST_ERROR", {
+    message: `This kernel knows no setting ${key}.`,
+    details: { path },
+  });
+}
+
+/** The kernel writes tabs between numbers. */
+function normalize(value: string): string {
+  return value.trim().replace(/\s+/g, " ");
+}
+
+function capture(spec: SysctlSpec, host: Host): Prior {
+  const { key, path } = spec;
+  const text = readText(path, host);
+  const line = ownLines(spec, splitLines(text)).at(-1);
+  const base = { key, path, ...(spec.ensure === "present" && { live: readLive(key, host) }) };
+  if (line !== undefined) return { type: "sysctl", spec: { ...base, ensure: "present", line } };
+  return {
+    type: "sysctl",
+    spec: { ...base, ensure: "absent", ...(text === null && { remove_empty: true }) },
+  };
+}

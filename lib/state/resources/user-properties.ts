@@ -1,0 +1,79 @@
+/** Properties of a `user`, and those of a captured one. */
+import { z } from "zod";
+import { accountIdSchema, accountNameSchema, membershipSchema } from "./accounts.ts";
+import { accountSchema, ensureSchema, pathSchema } from "./properties.ts";
+
+/** What a field of an account file may hold: a colon or a line break would be another field or account. */
+const fieldSchema = z
+  .string()
+  .max(256)
+  // eslint-disable-next-line no-control-regex -- control characters end a field or confuse who prints it
+  .regex(/^[^:\u0000-\u001f\u007f]*$/, "must not hold colons or control characters");
+
+const fieldPathSchema = pathSchema.and(fieldSchema);
+
+export const userSchema = z.strictObject({
+  name: accountNameSchema,
+  ensure: ensureSchema.default("present"),
+  /** Default: the next free one. */
+  uid: accountIdSchema.optional(),
+  /** Primary group, by name or number. Default: the group with the user's name, which is made with a new user. */
+  group: accountSchema.optional(),
+  /** Supplementary groups. Default: left as they are. */
+  groups: z.array(accountNameSchema).max(1000).optional(),
+  /** "minimum": the groups are among those of the user. "inclusive": there are no others. */
+  membership: membershipSchema.default("minimum"),
+  /** Default for a new user: as the machine has it, mostly /home and the name. A change moves no files. */
+  home: fieldPathSchema.optional(),
+  /** Makes the home of a new user. Default: true, but false for a `system` user. */
+  create_home: z.boolean().optional(),
+  shell: fieldPathSchema.optional(),
+  /** Full name or purpose. */
+  comment: fieldSchema.optional(),
+  /** Takes the number of a new user from those for the system. */
+  system: z.boolean().default(false),
+  /** As crypt(3) writes it, "$6$..."; "*" = no password fits. Never shown. Default: a new user has none, others keep theirs. */
+  password_hash: z
+    .string()
+    .max(512)
+    .regex(
+      /^(?:\*|\$[0-9A-Za-z]+\$[!-9;-~]+)$/,
+      'must be a hash as crypt(3) writes it, like "$6$...", or "*"',
+    )
+    .optional(),
+  /** Whether the password is locked; keys still work. */
+  locked: z.boolean().optional(),
+  /** First day on which nobody can sign in, as "2027-01-31"; or "never". */
+  expires: z.union([z.literal("never"), z.iso.date()]).optional(),
+  /** When the user goes, its home and mail go too: with "absent", or on removal of a user and home that we made. */
+  remove_home: z.boolean().default(false),
+});
+
+export const userPriorSchema = userSchema.extend({
+  /** The password field as it stood. */
+  shadow: fieldSchema.max(512).optional(),
+  /** Number of the primary group, to make it again where it went with its user. */
+  group_gid: accountIdSchema.optional(),
+  /** Whether the group with the user's name is not ours to remove with it. */
+  keep_group: z.boolean().optional(),
+});
+
+/** Properties of a `user`, and those of a captured one. */
+export type UserSpec = z.infer<typeof userPriorSchema>;
+
+/** Whether a new user gets a home made. */
+export function createsHome({ create_home, system }: UserSpec): boolean {
+  return create_home ?? !system;
+}
+
+const dayMs = 86_400_000;
+
+/** The property `expires` as account files write it: days since 1970, "" for never. */
+export function toExpiresDay(expires: string): string {
+  return expires === "never" ? "" : String(Date.parse(`${expires}T00:00:00Z`) / dayMs);
+}
+
+/** The property `expires` of what an account file says. */
+export function fromExpiresDay(day: number | null): string {
+  return day === null ? "never" : new Date(day * dayMs).toISOString().slice(0, 10);
+}

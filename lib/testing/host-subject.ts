@@ -1,0 +1,24 @@
+import type { Host } from "../host/host.ts";
+
+/** A host to try, with a folder that is empty and its own. */
+export interface HostUnderTest {
+  host: Host;
+  /** Absolute path of the empty folder, as the host names it. */
+  folder: string;
+  /**
+   * Programs: one that prints its standard input and ends well, one that exits with 3, one that waits for minutes.
+   */
+  programs: { echo: Argv; fail: Argv; wait: Argv };
+  /** With the capability "root": a path of the machine outside the root, and what the host calls a link to it. */
+  outside?: { target: string };
+}
+
+type Argv = readonly [string, ...string[]];
+
+/** One promise of the port, tried once. */
+export interface HostCase {
+  promise: number;
+  name: string;
+  needs?: "root";
+  run(given: HostUnderTest): void | Promise<void>;
+}

@@ -1,0 +1,168 @@
+import { describe, expect, test } from "vitest";
+import type { Host } from "../../../lib/host/host.ts";
+import { MemoryHost } from "../../../lib/host/memory-host.ts";
+import { describeLaws, localHost, text } from "../../support/laws.ts";
+import { declare, outcomes, StateFixture } from "../../support/state-fixture.ts";
+
+const key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGZsZWV0d3JpZ2h0 ops@example.com";
+const other = "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAAAgQDotherkey bob";
+const home = "/work/deploy";
+const folder = `${home}/.ssh`;
+const path = `${folder}/authorized_keys`;
+
+// The user is whoever runs the test, so that the laws hold on a real file system without being root.
+const uid = process.getuid?.() ?? 0;
+const gid = process.getgid?.() ?? 0;
+
+function prepare(host: Host): void {
+  host.files.makeDirectory("/etc", {});
+  host.files.writeFile("/etc/passwd", text(`deploy:x:${uid}:${gid}::${home}:/bin/sh\n`), { mode: 0o644 });
+  host.files.makeDirectory(home, { mode: 0o755, uid, gid });
+}
+
+function prepareKeys(host: Host, content: string): void {
+  prepare(host);
+  host.files.makeDirectory(folder, { mode: 0o700, uid, gid });
+  host.files.writeFile(path, text(content), { mode: 0o600, uid, gid });
+}
+
+function memoryHost(): MemoryHost {
+  const host = new MemoryHost();
+  host.files.makeDirectory("/work", {});
+  return host;
+}
+
+describeLaws(
+  {
+    "a key of a user who has none": {
+      definition: { type: "authorized_key", user: "deploy", key, options: 'from="10.0.0.0/8, ::1",no-pty' },
+      prepare,
+      breakIt: (host) => host.files.writeFile(path, text(`${key}\n`), {}),
+    },
+    "a key with other options": {
+      definition: { type: "authorized_key", user: "deploy", key },
+      prepare: (host) => prepareKeys(host, `# team\nno-pty ${key} x\n${other}\n`),
+      breakIt: (host) => host.files.writeFile(path, text(`# team\nno-pty ${key}\n${other}\n${key}\n`), {}),
+    },
+    "a key that is not wanted": {
+      definition: { type: "authorized_key", user: "deploy", key, ensure: "absent" },
+      prepare: (host) => prepareKeys(host, `${other}\n${key} x\n`),
+      breakIt: (host) => host.files.writeFile(path, text(`${other}\nno-pty ${key}\n`), {}),
+    },
+  },
+  { "in memory": memoryHost, "on this machine": localHost },
+);
+
+const wanted = (more: object = {}) =>
+  declare([{ id: "k", type: "authorized_key", user: "deploy", key, ...more }]);
+
+function fixture(content?: string): StateFixture {
+  const state = new StateFixture(memoryHost());
+  if (content === undefined) prepare(state.host);
+  else prepareKeys(state.host, content);
+  return state;
+}
+
+test("folder and file get the modes that the server asks for", async () => {
+  const state = fixture("");
+  state.host.files.setAttributes(folder, { mode: 0o775 });
+  state.host.files.setAttributes(path, { mode: 0o664 });
+  const run = await state.run("apply", wanted());
+  expect(run.results[0]?.changes).toMatchObject([
+    { property: "ensure" },
+    { property: "line", before: null, after: key },
+    { property: "folder_mode", before: "0775", after: "0700" },
+    { property: "file_mode", before: "0664", after: "0600" },
+  ]);
+  expect([folder, path].map((each) => state.host.files.stat(each)?.mode)).toEqual([0o700, 0o600]);
+});
+
+test("a second line of the same key, which would open what the options close, goes", async () => {
+  const state = fixture(`${key}\n${other}\n${key} again\n`);
+  await state.run("apply", wanted({ options: "no-pty" }));
+  expect(state.read(path)).toBe(`no-pty ${key}\n${other}\n`);
+});
+
+test("a removal takes back our line, and leaves what others added", async () => {
+  const state = fixture();
+  await state.run("apply", wanted());
+  state.host.files.writeFile(path, text(`${state.read(path)}${other}\n`), {});
+  await state.run("apply", []);
+  expect(state.read(path)).toBe(`${other}\n`);
+});
+
+test("the key of a user of the same run is a change in its plan", async () => {
+  const state = new StateFixture(memoryHost());
+  expect(outcomes(await state.run("plan", wanted()))).toEqual(["k would_change"]);
+  expect((await state.run("apply", wanted())).results[0]).toMatchObject({
+    code: "HOST_ERROR",
+    message: 'There is no user "deploy".',
+  });
+});
+
+describe.each([
+  ["in memory", memoryHost],
+  ["on this machine", localHost],
+])("a hostile user, %s,", (_where, create) => {
+  const attack = async (host: Host) => {
+    const state = new StateFixture(host as MemoryHost);
+    const outcome = (await state.run("apply", wanted())).results[0];
+    expect(outcome).toMatchObject({ outcome: "failed", code: "HOST_ERROR" });
+  };
+
+  test("who makes the folder a link gains nothing", async () => {
+    const host = create();
+    prepare(host);
+    host.files.makeDirectory("/work/root-ssh", { mode: 0o700 });
+    host.files.writeFile("/work/root-ssh/authorized_keys", text("theirs\n"), { mode: 0o644 });
+    host.files.makeSymlink(folder, "/work/root-ssh");
+    await attack(host);
+    expect(Buffer.from(host.files.readFile("/work/root-ssh/authorized_keys")).toString()).toBe("theirs\n");
+    expect(host.files.stat("/work/root-ssh/authorized_keys")?.mode).toBe(0o644);
+  });
+
+  test("who makes the file a link gains nothing", async () => {
+    const host = create();
+    prepareKeys(host, "");
+    host.files.writeFile("/work/shadow", text("secret\n"), { mode: 0o640 });
+    host.files.removeFile(path);
+    host.files.makeSymlink(path, "/work/shadow");
+    await attack(host);
+    expect(Buffer.from(host.files.readFile("/work/shadow")).toString()).toBe("secret\n");
+    expect(host.files.stat("/work/shadow")?.mode).toBe(0o640);
+  });
+});
+
+test("a file of somebody else, which may be a second name of a secret, is left alone", async () => {
+  const state = fixture("");
+  state.host.files.setAttributes(path, { uid: uid + 1 });
+  const result = (await state.run("apply", wanted())).results[0];
+  expect(result?.message).toBe(`${path} does not belong to deploy, and is left alone.`);
+  expect(state.host.files.stat(path)?.uid).toBe(uid + 1);
+});
+
+test("a link that is put in the way between the look and the change is refused", async () => {
+  const host = memoryHost();
+  prepareKeys(host, "");
+  host.files.makeDirectory("/work/root-ssh", {});
+  const files = host.files.below(home);
+  host.files.removeFile(path);
+  host.files.removeDirectory(folder);
+  host.files.makeSymlink(folder, "/work/root-ssh");
+  expect(() => files.writeFile(path, text("x"), {})).toThrow(expect.objectContaining({ code: "HOST_ERROR" }));
+  expect(host.files.list("/work/root-ssh")).toEqual([]);
+});
+
+test.each([
+  { key: "hunter2" },
+  { key: `${key}\n${other}` },
+  { key: "ssh-ed25519 notbase64!" },
+  { options: "no-pty\ncommand=x" },
+  { options: 'from="open' },
+  { options: "# comment" },
+  { options: "two words" },
+  { user: "-r" },
+  { user: "../root" },
+])("%j is a fault", (more) => {
+  expect(() => wanted(more)).toThrow();
+});

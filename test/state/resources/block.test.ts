@@ -1,0 +1,119 @@
+import { describe, expect, test } from "vitest";
+import { describeLaws, text } from "../../support/laws.ts";
+import { declare, outcomes, StateFixture } from "../../support/state-fixture.ts";
+
+describeLaws({
+  "a new block in a new file": {
+    definition: { type: "block", path: "/work/conf", content: "password=hunter2\n", create: true },
+    breakIt: (host) => host.files.writeFile("/work/conf", text(""), {}),
+    secret: "hunter2",
+  },
+  "a block with another content": {
+    definition: { type: "block", path: "/work/conf", name: "web", content: "a\nb" },
+    prepare: (host) =>
+      host.files.writeFile("/work/conf", text("x\n# BEGIN web\nold\n# END web\ny\n"), { mode: 0o644 }),
+    breakIt: (host) => host.files.writeFile("/work/conf", text("x\n# BEGIN web\na\n# END web\ny\n"), {}),
+  },
+  "a block that is not wanted": {
+    definition: { type: "block", path: "/work/conf", ensure: "absent" },
+    prepare: (host) =>
+      host.files.writeFile("/work/conf", text("x\n# BEGIN block\nold\n# END block\n"), { mode: 0o644 }),
+    breakIt: (host) => host.files.writeFile("/work/conf", text("x\n# BEGIN block\n# END block\n"), {}),
+  },
+});
+
+const path = "/etc.conf";
+const block = (more: object = {}) => declare([{ id: "b", type: "block", path, content: "in\n", ...more }]);
+
+async function apply(before: string, more: object = {}) {
+  const state = new StateFixture();
+  state.write(path, before);
+  const run = await state.run("apply", block(more));
+  return { state, result: run.results[0], text: state.read(path) };
+}
+
+describe("a new block", () => {
+  const own = "# BEGIN block\nin\n# END block\n";
+  test.each<[string, string, object, string]>([
+    ["goes to the end", "a\nb", {}, `a\nb\n${own}`],
+    ["is the first of an empty file", "", {}, own],
+    [
+      "goes after the last line that matches",
+      "a=1\na=2\nb\n",
+      { insert_after: "a=*" },
+      `a=1\na=2\n${own}b\n`,
+    ],
+    [
+      "goes before the first line that matches",
+      "x\na=1\na=2\n",
+      { insert_before: "a=*" },
+      `x\n${own}a=1\na=2\n`,
+    ],
+    ["goes to the begin", "x\ny\n", { insert_before: "*" }, `${own}x\ny\n`],
+    ["goes to the end where nothing matches", "x\n", { insert_before: "a=*" }, `x\n${own}`],
+    [
+      "has the marks that were asked for",
+      "",
+      { marker: "<!-- {mark} -->", name: "nav" },
+      "<!-- BEGIN nav -->\nin\n<!-- END nav -->\n",
+    ],
+  ])("%s", async (_name, before, more, after) => {
+    const { state, text } = await apply(before, more);
+    expect(text).toBe(after);
+    expect(outcomes(await state.run("apply", block(more)))).toEqual(["b unchanged"]);
+  });
+});
+
+test("a block stays where it stands, wherever a new one would go", async () => {
+  const { text } = await apply("# BEGIN block\nold\n# END block\na=1\n", { insert_after: "a=*" });
+  expect(text).toBe("# BEGIN block\nin\n# END block\na=1\n");
+});
+
+test("two blocks of one file know nothing of each other", async () => {
+  const state = new StateFixture();
+  state.write(path, "x\n");
+  const desired = [...block({ id: "a", name: "a" }), ...block({ id: "b", name: "b", content: "other" })];
+  expect((await state.run("apply", desired)).status).toBe("succeeded");
+  await state.run("apply", block({ id: "b", name: "b", content: "other" }));
+  expect(state.read(path)).toBe("x\n# BEGIN b\nother\n# END b\n");
+});
+
+test.each([
+  ["an end without a begin", "# END block\n"],
+  ["a begin without an end", "# BEGIN block\nx\n"],
+  ["an end before the begin", "# END block\n# BEGIN block\n"],
+  ["two blocks of one name", "# BEGIN block\n# END block\n# BEGIN block\n# END block\n"],
+])("%s is a failure, and the file is left", async (_name, before) => {
+  const { result, text } = await apply(before);
+  expect(result).toMatchObject({ outcome: "failed", code: "HOST_ERROR" });
+  expect(text).toBe(before);
+});
+
+test("what comes or goes with a block is named so, with a diff", async () => {
+  const { result, state } = await apply("x\n");
+  expect(result).toMatchObject({
+    action: "create",
+    changes: [{ property: "content", before: null, after: "in\n" }],
+  });
+  expect(result?.changes[0]?.diff).toContain("+# BEGIN block\n+in\n+# END block");
+  expect((await state.run("plan", block({ content: "out" }))).results[0]).toMatchObject({ action: "update" });
+  expect((await state.run("plan", block({ ensure: "absent" }))).results[0]).toMatchObject({
+    action: "remove",
+  });
+});
+
+test("a file that is not there is an error of the apply without create", async () => {
+  const run = await new StateFixture().run("apply", block());
+  expect(run.results[0]).toMatchObject({ outcome: "failed", code: "HOST_ERROR" });
+});
+
+test.each([
+  { content: undefined },
+  { content: "a\n# END block\n" },
+  { marker: "no mark" },
+  { marker: "two\n{mark}" },
+  { name: "a b" },
+  { insert_after: "a", insert_before: "b" },
+])("%j is a fault", (more) => {
+  expect(() => block(more)).toThrow();
+});

@@ -1,0 +1,85 @@
+import { describe, expect, test } from "vitest";
+import { MemoryHost } from "../../../lib/host/memory-host.ts";
+import { describeLaws } from "../../support/laws.ts";
+import { memoryMachine, observeAccounts } from "../../support/machine/memory-machine.ts";
+import { declare, outcomes, StateFixture } from "../../support/state-fixture.ts";
+
+const { signal } = new AbortController();
+const hosts = { "in memory": memoryMachine };
+const observe = observeAccounts;
+
+describeLaws(
+  {
+    "a new group with a number and members": {
+      definition: { type: "group", name: "deploy", gid: 2000, members: ["root"] },
+      breakIt: async (host) => void (await host.run({ argv: ["groupmod", "-g", "2001", "deploy"] }, signal)),
+      observe,
+    },
+    "a group that has other members": {
+      definition: { type: "group", name: "users", members: [], membership: "inclusive" },
+      prepare: async (host) => void (await host.run({ argv: ["gpasswd", "-M", "root", "users"] }, signal)),
+      breakIt: async (host) => void (await host.run({ argv: ["gpasswd", "-M", "root", "users"] }, signal)),
+      observe,
+    },
+    "a group that is not wanted": {
+      definition: { type: "group", name: "staff", ensure: "absent" },
+      breakIt: async (host) => void (await host.run({ argv: ["groupadd", "staff"] }, signal)),
+      observe,
+    },
+  },
+  hosts,
+);
+
+const group = (more: object) => declare([{ id: "g", type: "group", name: "users", ...more }]);
+
+describe("members", () => {
+  test("that are declared join those there are", async () => {
+    const state = new StateFixture(memoryMachine());
+    await state.host.run({ argv: ["useradd", "alice"] }, signal);
+    await state.run("apply", group({ members: ["root"] }));
+    const run = await state.run("apply", group({ members: ["alice"] }));
+    expect(run.results[0]?.changes).toEqual([
+      { property: "members", before: ["root"], after: ["alice", "root"] },
+    ]);
+    expect(state.read("/etc/group")).toContain("users:x:100:alice,root\n");
+  });
+
+  test("that do not exist are a failure that quotes the program", async () => {
+    const state = new StateFixture(memoryMachine());
+    expect((await state.run("apply", group({ members: ["nobody-here"] }))).results[0]).toMatchObject({
+      outcome: "failed",
+      code: "COMMAND_FAILED",
+      exit_code: 3,
+      message: "gpasswd exited with 3: gpasswd: user 'nobody-here' does not exist",
+    });
+  });
+
+  test("made by a user of the same run are a change in its plan", async () => {
+    const desired = declare([
+      { id: "u", type: "user", name: "alice" },
+      { id: "g", type: "group", name: "users", members: ["alice"] },
+    ]);
+    const state = new StateFixture(memoryMachine());
+    expect(outcomes(await state.run("plan", desired))).toEqual(["u would_change", "g would_change"]);
+    expect(outcomes(await state.run("apply", desired))).toEqual(["u changed", "g changed"]);
+  });
+});
+
+test("a group that is somebody's primary group is not removed", async () => {
+  const state = new StateFixture(memoryMachine());
+  const run = await state.run("apply", declare([{ type: "group", name: "root", ensure: "absent" }]));
+  expect(run.results[0]).toMatchObject({ code: "COMMAND_FAILED", exit_code: 8 });
+});
+
+test("another system than Linux is refused", async () => {
+  const state = new StateFixture(new MemoryHost({ platform: "darwin" }));
+  expect((await state.run("plan", group({}))).results[0]).toMatchObject({
+    outcome: "failed",
+    message: "A group can be managed on Linux only, not on darwin.",
+  });
+});
+
+test.each(["-g", "", "a:b", "a\nb", "12", "a,b"])("%j is no name", (name) => {
+  expect(() => declare([{ type: "group", name }])).toThrow();
+  expect(() => declare([{ type: "group", name: "g", members: [name] }])).toThrow();
+});

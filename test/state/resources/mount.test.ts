@@ -1,0 +1,145 @@
+import { describe, expect, test } from "vitest";
+import type { Host } from "../../../lib/host/host.ts";
+import { MemoryHost } from "../../../lib/host/memory-host.ts";
+import { escapeField, parseFstab, unescapeField } from "../../../lib/state/resources/mount-tables.ts";
+import { describeLaws, text } from "../../support/laws.ts";
+import { memoryMachine, observeFiles } from "../../support/machine/memory-machine.ts";
+import { declare, outcomes, StateFixture } from "../../support/state-fixture.ts";
+
+const fstab = "/etc/fstab";
+const table = "/proc/self/mountinfo";
+const { signal } = new AbortController();
+const observe = observeFiles(fstab, table);
+const folder = (host: Host) => host.files.makeDirectory("/work/my cache", { mode: 0o755 });
+const mount = (host: Host, options: string) =>
+  host.run({ argv: ["mount", "-t", "tmpfs", "-o", options, "tmpfs", "/work/my cache"] }, signal);
+const umount = (host: Host) => host.run({ argv: ["umount", "/work/my cache"] }, signal);
+const base = { type: "mount", path: "/work/my cache", device: "tmpfs", fstype: "tmpfs" };
+const old = "# old\n\ttmpfs /work/my\\040cache   tmpfs  size=1m,nodev 0 0\n/dev/sda1 / ext4 defaults 0 1\n";
+
+describeLaws(
+  {
+    "a new mount": {
+      definition: { ...base, options: ["size=64m", "noexec"] },
+      prepare: folder,
+      breakIt: async (host) => void (await umount(host)),
+      observe,
+    },
+    "a mount with other options": {
+      definition: { ...base, options: ["ro", "noexec"] },
+      prepare: async (host) => {
+        folder(host);
+        host.files.writeFile(fstab, text(old), {});
+        await mount(host, "size=1m,nodev");
+      },
+      breakIt: async (host) => void (await mount(host, "remount,rw")),
+      observe,
+    },
+    "a mount that stays for the next start": {
+      definition: { ...base, ensure: "unmounted" },
+      prepare: async (host) => (folder(host), void (await mount(host, "rw"))),
+      breakIt: async (host) => void (await mount(host, "rw")),
+      observe,
+    },
+    "a line alone": {
+      definition: { ...base, ensure: "present" },
+      prepare: folder,
+      breakIt: (host) =>
+        host.files.writeFile(fstab, text("# the disks\n/dev/sda1 / ext4 defaults 0 1\n"), {}),
+      observe,
+    },
+    "a mount that is not wanted": {
+      definition: { type: "mount", path: "/work/my cache", ensure: "absent" },
+      prepare: async (host) => {
+        folder(host);
+        host.files.writeFile(fstab, text(old), {});
+        await mount(host, "size=1m,nodev");
+      },
+      breakIt: async (host) => void (await mount(host, "rw")),
+      observe,
+    },
+  },
+  { "in memory": memoryMachine },
+);
+
+const wanted = (more: object = {}) => declare([{ id: "m", ...base, path: "/work/cache", ...more }]);
+
+function fixture(content = ""): StateFixture {
+  const state = new StateFixture(memoryMachine());
+  state.host.files.makeDirectory("/work/cache", {});
+  state.write(fstab, content);
+  return state;
+}
+
+test("a line that says the same with other blanks is left as it is", async () => {
+  const line = "tmpfs\t/work/cache\ttmpfs\tdefaults\n";
+  const state = fixture(line);
+  await state.run("apply", wanted());
+  expect(state.read(fstab)).toBe(line);
+  expect(outcomes(await state.run("apply", wanted()))).toEqual(["m unchanged"]);
+});
+
+test("what can't be mounted is not written for the next start", async () => {
+  const state = fixture();
+  const run = await state.run("apply", wanted({ path: "/work/none" }));
+  expect(run.results[0]).toMatchObject({ code: "COMMAND_FAILED", exit_code: 32 });
+  expect(run.results[0]?.message).toContain("mount point does not exist");
+  expect(state.read(fstab)).toBe("");
+});
+
+test("a folder of the same run is mounted on, which is a change in its plan", async () => {
+  const state = new StateFixture(memoryMachine());
+  const desired = [...declare([{ id: "d", type: "directory", path: "/work/cache" }]), ...wanted()];
+  expect(outcomes(await state.run("plan", desired))).toEqual(["d would_change", "m would_change"]);
+  expect(outcomes(await state.run("apply", desired))).toEqual(["d changed", "m changed"]);
+});
+
+test("another file system in its place is unmounted first", async () => {
+  const state = fixture();
+  await state.host.run({ argv: ["mount", "-t", "ext4", "-o", "rw", "/dev/sdb1", "/work/cache"] }, signal);
+  const run = await state.run("apply", wanted());
+  expect(run.results[0]?.changes).toMatchObject([
+    { property: "fstab" },
+    { property: "device", before: "/dev/sdb1", after: "tmpfs" },
+    { property: "fstype", before: "ext4", after: "tmpfs" },
+  ]);
+  expect(state.read(table).match(/work\/cache/g)).toHaveLength(1);
+});
+
+test("two lines about one path are a failure", async () => {
+  const state = fixture("a /work/cache ext4\nb /work/cache ext4\n");
+  expect((await state.run("plan", wanted())).results[0]).toMatchObject({ code: "HOST_ERROR" });
+});
+
+test("another system than Linux is refused", async () => {
+  const state = new StateFixture(new MemoryHost({ platform: "darwin" }));
+  expect((await state.run("plan", wanted())).results[0]).toMatchObject({ code: "HOST_ERROR" });
+});
+
+describe("the fields of a table", () => {
+  test.each(["a b", "tab\tbed", "back\\slash", "#hash", "a\\040b", "plain"])("carry %j", (field) => {
+    expect(escapeField(field)).not.toMatch(/[\s#]/);
+    expect(unescapeField(escapeField(field))).toBe(field);
+  });
+
+  test("that are not there are the usual ones", () => {
+    expect(parseFstab("/dev/sda1 /mnt\\040a ext4")).toMatchObject({
+      path: "/mnt a",
+      options: "defaults",
+      pass: 0,
+    });
+    expect(parseFstab("  # comment")).toBeNull();
+  });
+});
+
+test.each([
+  { device: undefined },
+  { device: "-a" },
+  { fstype: "ext4 -o x" },
+  { options: ["-o"] },
+  { options: ["a,b"] },
+  { options: ["a\nb"] },
+  { ensure: "mount" },
+])("%j is a fault", (more) => {
+  expect(() => wanted(more)).toThrow();
+});

@@ -1,0 +1,101 @@
+import { expect, test } from "vitest";
+import type { Host } from "../../../lib/host/host.ts";
+import { MemoryHost } from "../../../lib/host/memory-host.ts";
+import { describeLaws, text } from "../../support/laws.ts";
+import { memoryMachine, observeFiles } from "../../support/machine/memory-machine.ts";
+import { declare, StateFixture } from "../../support/state-fixture.ts";
+
+const live = "/proc/sys/net/ipv4/ip_forward";
+const file = "/etc/sysctl.d/90-fleetwright.conf";
+const write = (path: string, content: string) => (host: Host) =>
+  host.files.writeFile(path, text(content), { mode: 0o644 });
+const hosts = { "in memory": memoryMachine };
+const observe = observeFiles(live, file, "/proc/sys/net/ipv4/tcp_rmem");
+
+describeLaws(
+  {
+    "a new setting": {
+      definition: { type: "sysctl", key: "net.ipv4.ip_forward", value: 1 },
+      breakIt: write(live, "0\n"),
+      observe,
+    },
+    "a setting of several numbers in a file that has another": {
+      definition: { type: "sysctl", key: "net.ipv4.tcp_rmem", value: "4096 87380 6291456" },
+      prepare: write(file, "# ours\nnet/ipv4/tcp_rmem=1 2 3\nvm.swappiness=1\n"),
+      breakIt: write(file, "# ours\nvm.swappiness=1\n"),
+      observe: observeFiles("/proc/sys/net/ipv4/tcp_rmem"),
+    },
+    "a setting that is not wanted": {
+      definition: { type: "sysctl", key: "net.ipv4.ip_forward", ensure: "absent" },
+      prepare: write(file, "net.ipv4.ip_forward = 1\n"),
+      breakIt: write(file, "net.ipv4.ip_forward = 1\n"),
+      observe,
+    },
+  },
+  hosts,
+);
+
+const forward = (more: object = {}) =>
+  declare([{ id: "s", type: "sysctl", key: "net.ipv4.ip_forward", value: "1", ...more }]);
+
+test("the running kernel and the file are looked at one by one", async () => {
+  const state = new StateFixture(memoryMachine());
+  await state.run("apply", forward());
+  expect([state.read(live), state.read(file)]).toEqual(["1\n", "net.ipv4.ip_forward = 1\n"]);
+  write(live, "0\n")(state.host);
+  expect((await state.run("plan", forward())).results[0]?.changes).toEqual([
+    { property: "value", before: "0", after: "1" },
+  ]);
+  write(live, "1\n")(state.host);
+  write(file, "net.ipv4.ip_forward=0\n")(state.host);
+  expect((await state.run("plan", forward())).results[0]?.changes).toEqual([
+    { property: "line", before: "net.ipv4.ip_forward=0", after: "net.ipv4.ip_forward = 1" },
+  ]);
+  write(file, "  net/ipv4/ip_forward=1\n")(state.host);
+  expect((await state.run("plan", forward())).results[0]?.outcome).toBe("unchanged");
+});
+
+test("a value that the kernel refuses is not written for the next start", async () => {
+  const state = new StateFixture(memoryMachine());
+  expect((await state.run("apply", forward({ value: "refused" }))).results[0]).toMatchObject({
+    outcome: "failed",
+    code: "COMMAND_FAILED",
+    exit_code: 255,
+  });
+  expect(state.host.files.stat(file)).toBeNull();
+});
+
+test("a setting that the kernel does not know is an error that names it", async () => {
+  const state = new StateFixture(memoryMachine());
+  expect((await state.run("plan", forward({ key: "net.ipv4.none" }))).results[0]).toMatchObject({
+    outcome: "failed",
+    message: "This kernel knows no setting net.ipv4.none.",
+  });
+});
+
+test("a key written with slashes and one written with dots are one", () => {
+  const [dots, slashes, interfaces] = declare([
+    { type: "sysctl", key: "net.ipv4.conf.eth0/1.forwarding", value: "1" },
+    { type: "sysctl", key: "net/ipv4/conf/eth0.1/forwarding", value: "1" },
+    { type: "sysctl", key: "net.ipv4.ip_forward", value: "1" },
+  ]);
+  expect(dots?.identity).toBe(slashes?.identity);
+  expect(interfaces?.identity).toBe("net/ipv4/ip_forward");
+});
+
+test("another system than Linux is refused", async () => {
+  const state = new StateFixture(new MemoryHost({ platform: "darwin" }));
+  expect((await state.run("plan", forward())).results[0]).toMatchObject({ outcome: "failed" });
+});
+
+test.each([
+  { key: "../etc/passwd" },
+  { key: "net/../../x" },
+  { key: "net./../x" },
+  { key: "-w" },
+  { key: "net" },
+  { value: "1\nkernel.x=2" },
+  { value: undefined },
+])("%j is a fault", (more) => {
+  expect(() => forward(more)).toThrow();
+});

@@ -1,0 +1,78 @@
+/** Small models of sysctl, mount and umount, over the files that a kernel shows. */
+import type { MemoryHost, MemoryProgram } from "../../../lib/host/memory-host.ts";
+import type { HostFiles } from "../../../lib/host/host.ts";
+
+const mountTable = "/proc/self/mountinfo";
+
+/** The settings and mounts of a fresh machine. */
+export function prepareKernel({ files }: { files: HostFiles }): void {
+  const folders = [
+    "/proc",
+    "/proc/self",
+    "/proc/sys",
+    "/proc/sys/net",
+    "/proc/sys/net/ipv4",
+    "/etc/sysctl.d",
+  ];
+  for (const folder of folders) files.makeDirectory(folder, { mode: 0o555 });
+  files.writeFile("/proc/sys/net/ipv4/ip_forward", Buffer.from("0\n"), { mode: 0o644 });
+  files.writeFile("/proc/sys/net/ipv4/tcp_rmem", Buffer.from("4096\t131072\t6291456\n"), { mode: 0o644 });
+  files.writeFile(mountTable, Buffer.from("22 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw\n"), { mode: 0o444 });
+  files.writeFile("/etc/fstab", Buffer.from("# the disks\n/dev/sda1 / ext4 defaults 0 1\n"), { mode: 0o644 });
+}
+
+/** The programs by name; `host` is asked for when one is run. */
+export function kernelPrograms(host: () => MemoryHost): Record<string, MemoryProgram> {
+  return {
+    sysctl({ argv }) {
+      const [, key = "", value = ""] = /^(.+?)=(.*)$/.exec(argv[2] ?? "") ?? [];
+      const path = `/proc/sys/${key.replaceAll(".", "/")}`;
+      if (value === "refused")
+        return { exitCode: 255, stderr: `sysctl: setting key "${key}": Invalid argument` };
+      host().files.writeFile(path, Buffer.from(`${value.replaceAll(" ", "\t")}\n`), {});
+      return {};
+    },
+    mount: ({ argv }) => mount(host().files, argv),
+    umount({ argv }) {
+      const path = escape(argv.at(-1) ?? "");
+      const lines = readLines(host().files);
+      const at = lines.findLastIndex((line) => line.split(" ")[4] === path);
+      if (at === -1) return { exitCode: 32, stderr: `umount: ${path}: not mounted.` };
+      writeLines(host().files, lines.toSpliced(at, 1));
+      return {};
+    },
+  };
+}
+
+function mount(files: HostFiles, argv: readonly string[]): { exitCode?: number; stderr?: string } {
+  const option = (flag: string): string => argv[argv.indexOf(flag) + 1] ?? "";
+  const path = argv.at(-1) ?? "";
+  const flags = option("-o")
+    .split(",")
+    .filter((flag) => ["ro", "nosuid", "nodev", "noexec"].includes(flag));
+  const shown = [flags.includes("ro") ? "ro" : "rw", ...flags.filter((flag) => flag !== "ro"), "relatime"];
+  const lines = readLines(files);
+  if (option("-o").startsWith("remount,")) {
+    const at = lines.findLastIndex((line) => line.split(" ")[4] === escape(path));
+    const fields = (lines[at] ?? "").split(" ");
+    writeLines(files, lines.with(at, fields.with(5, shown.join(",")).join(" ")));
+    return {};
+  }
+  if (files.stat(path)?.kind !== "directory")
+    return { exitCode: 32, stderr: `mount: ${path}: mount point does not exist.` };
+  const line = `30 22 0:40 / ${escape(path)} ${shown.join(",")} - ${option("-t")} ${escape(argv.at(-2) ?? "")} rw`;
+  writeLines(files, [...lines, line]);
+  return {};
+}
+
+function escape(text: string): string {
+  return text.replaceAll(" ", "\\040");
+}
+
+function readLines(files: HostFiles): string[] {
+  return Buffer.from(files.readFile(mountTable)).toString().split("\n").filter(Boolean);
+}
+
+function writeLines(files: HostFiles, lines: readonly string[]): void {
+  files.writeFile(mountTable, Buffer.from(lines.map((line) => `${line}\n`).join("")), {});
+}
