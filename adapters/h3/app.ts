@@ -6,7 +6,7 @@ import type { Logger, OrchestratorError } from "fleetwright";
 import { H3 } from "h3";
 import { toNodeHandler } from "h3/node";
 import { defaultBodyLimitBytes } from "../rest/body-limit.ts";
-import { createRestFetch } from "../rest/fetch.ts";
+import { createRestFetch, toResponse } from "../rest/fetch.ts";
 import { createRestHandler, defaultBasePath } from "../rest/handler.ts";
 import { createRestListener, sendReply } from "../rest/node.ts";
 import { createOpenApiDocument } from "../rest/openapi.ts";
@@ -58,6 +58,12 @@ export interface App {
   h3: H3;
   /** Serves all of it on a `node:http` server; REST goes past h3, at half of the cost. */
   listener: RequestListener;
+  /**
+   * Serves all of it as a function from `Request` to `Response`, for servers that speak that.
+   *
+   * @param remoteAddress - The other end of the connection: for limits and the audit log. Default unknown.
+   */
+  fetch(request: Request, remoteAddress?: string): Promise<Response>;
   sockets: Sockets;
 }
 
@@ -100,6 +106,15 @@ export function createApp<Context extends RequestContext>(options: AppOptions<Co
       const isRest = request.url?.startsWith(restPrefix) === true;
       (isRest ? restListener : otherListener)(request, response);
     },
+    async fetch(request, remoteAddress) {
+      const { headers, url } = request;
+      // Behind an adapter the host may be known from the URL alone.
+      const host = headers.get("host") ?? new URL(url).host;
+      const refusal = checkHost({ host, origin: headers.get("origin") ?? undefined });
+      if (refusal !== null) return toRefusal(refusal, request, createRequestId);
+      if (remoteAddress !== undefined) Object.defineProperty(request, "ip", { value: remoteAddress });
+      return h3.fetch(request);
+    },
     sockets: createSockets(options.sockets ?? new Map(), { ...options, checkHost }),
   };
 }
@@ -112,4 +127,10 @@ function createRefusal(createRequestId: () => string) {
     const requestId = acceptedRequestId(typeof given === "string" ? given : undefined) ?? createRequestId();
     sendReply(response, replies.failure(error, requestId));
   };
+}
+
+/** The same for `fetch`. */
+function toRefusal(error: OrchestratorError, { headers }: Request, createRequestId: () => string): Response {
+  const requestId = acceptedRequestId(headers.get("x-request-id") ?? undefined) ?? createRequestId();
+  return toResponse(createReplies("").failure(error, requestId));
 }
