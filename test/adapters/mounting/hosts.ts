@@ -55,6 +55,14 @@ export const hosts: Record<string, Start> = {
     return theirs.server;
   },
 
+  h3: (app) => {
+    const theirs = new H3();
+    theirs.all(`${mountPath}/**`, (event) => app.fetch(event.req as Request, event.req.ip));
+    theirs.get("/own", () => "theirs");
+    return listen(createServer(toNodeHandler(theirs)));
+  },
+
+  // The last: its server replaces the global Request and Response for good.
   Hono: async (app) => {
     const theirs = new Hono<{ Bindings: { incoming: { socket: { remoteAddress?: string } } } }>();
     theirs.all(`${mountPath}/*`, (context) =>
@@ -66,13 +74,6 @@ export const hosts: Record<string, Start> = {
         resolve(server as Server),
       );
     });
-  },
-
-  h3: (app) => {
-    const theirs = new H3();
-    theirs.all(`${mountPath}/**`, (event) => app.fetch(event.req as Request, event.req.ip));
-    theirs.get("/own", () => "theirs");
-    return listen(createServer(toNodeHandler(theirs)));
   },
 };
 
