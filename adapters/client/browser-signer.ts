@@ -2,6 +2,7 @@
  * Keys of operators in browsers: Ed25519 of WebCrypto, which nobody can read out, not even the page. Where a browser does not know
  * Ed25519, tweetnacl is loaded in its place; such a key can be read by the page.
  */
+import type tweetnacl from "tweetnacl";
 import type { OperatorSigner } from "./client.ts";
 
 type PrivateKey = Parameters<typeof crypto.subtle.sign>[1];
@@ -55,7 +56,7 @@ async function knowsEd25519(): Promise<boolean> {
 }
 
 /** Loaded where it is needed: most browsers know Ed25519. */
-async function loadTweetnacl(): Promise<typeof import("tweetnacl")> {
+async function loadTweetnacl(): Promise<typeof tweetnacl> {
   return (await import("tweetnacl")).default;
 }
 

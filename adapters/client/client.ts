@@ -1,11 +1,11 @@
 /** A typed client of the REST surface, for programs, the command line and browsers: it needs nothing but `fetch`. */
-import type { Session } from "fleetwright";
+import type { Challenge, Session } from "fleetwright";
 import type { ApiProblem } from "./api-error.ts";
 import { ApiError } from "./api-error.ts";
 import { createSend } from "./http.ts";
 import { readEvents } from "./event-stream.ts";
 import type { OpenStream } from "./event-stream.ts";
-import type { Fetch, Query, RequestExtras } from "./http.ts";
+import type { Fetch, Query, RequestExtras, Send } from "./http.ts";
 import { resolveRetry, withRetries } from "./retry.ts";
 import type { RetryOptions } from "./retry.ts";
 import { createVerbs } from "./verbs.ts";
@@ -75,17 +75,8 @@ export function createClient(options: ClientOptions): Client {
   let token = options.token ?? null;
   let signingIn: Promise<Session> | null = null;
 
-  async function openSession(): Promise<Session> {
-    if (!signer) throw new ApiError(notSignedIn);
-    const post = (path: string, body: object): Promise<unknown> =>
-      send({ method: "POST", path, body, token: null });
-    const challenge = (await post("/auth/challenge", { public_key: signer.publicKey })) as {
-      challenge_id: string;
-      message: string;
-    };
-    const signature = toHex(await signer.sign(challenge.message));
-    const { challenge_id } = challenge;
-    const session = (await post("/auth/verify", { challenge_id, signature })) as Session;
+  async function openOwnSession(): Promise<Session> {
+    const session = await openSession(send, signer);
     token = session.token;
     onToken?.(session.token);
     return session;
@@ -93,7 +84,7 @@ export function createClient(options: ClientOptions): Client {
 
   /** Calls that come together share one sign-in. */
   const signIn = (): Promise<Session> =>
-    (signingIn ??= openSession().finally(() => {
+    (signingIn ??= openOwnSession().finally(() => {
       signingIn = null;
     }));
 
@@ -116,8 +107,8 @@ export function createClient(options: ClientOptions): Client {
     const isChange = method !== "GET" && method !== "HEAD" && (token !== null || signer !== undefined);
     const key = extras.idempotencyKey ?? (isChange ? crypto.randomUUID() : undefined);
     const keyed = { ...extras, idempotencyKey: key };
-    const send = () => sendSignedIn(method, path, keyed);
-    return (await withRetries(send, retry, extras.signal)) as Result;
+    const attempt = () => sendSignedIn(method, path, keyed);
+    return (await withRetries(attempt, retry, extras.signal)) as Result;
   }
 
   async function signOut(): Promise<void> {
@@ -147,6 +138,17 @@ export function createClient(options: ClientOptions): Client {
   }
 
   return { url, request, watch, signIn, signOut, ...createVerbs(request, watch) };
+}
+
+/** Signs in by challenge. */
+async function openSession(send: Send, signer: OperatorSigner | undefined): Promise<Session> {
+  if (!signer) throw new ApiError(notSignedIn);
+  const post = (path: string, body: object): Promise<unknown> =>
+    send({ method: "POST", path, body, token: null });
+  const challenge = (await post("/auth/challenge", { public_key: signer.publicKey })) as Challenge;
+  const signature = toHex(await signer.sign(challenge.message));
+  const { challenge_id } = challenge;
+  return (await post("/auth/verify", { challenge_id, signature })) as Session;
 }
 
 const notSignedIn: ApiProblem = {
