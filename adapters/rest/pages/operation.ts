@@ -1,7 +1,6 @@
 /** One operation of the API reference: what it takes, what it answers, how it may be refused, and a call to copy. */
 import { markup, prose } from "./html.ts";
 import type { Html } from "./html.ts";
-import type { ReferenceContext } from "./reference.ts";
 import { componentLink, renderProperties, renderProperty, typeOf } from "./schema-list.ts";
 import type { ShownSchema } from "./schema-list.ts";
 
@@ -38,6 +37,15 @@ export interface ShownOperation {
   parameters?: readonly ShownParameter[];
   requestBody?: { content?: Record<string, ShownMedia> };
   responses: Readonly<Record<string, ShownResponse>>;
+}
+
+/** What operations refer to. */
+export interface ReferenceContext {
+  /** Where paths begin. */
+  base: string;
+  mountPath: string;
+  /** The responses that operations share. */
+  responses: ShownOperation["responses"];
 }
 
 /** Shows one operation. */

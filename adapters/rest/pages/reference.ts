@@ -3,7 +3,7 @@ import type { OpenAPIObject } from "trpc-to-openapi";
 import { markup, prose } from "./html.ts";
 import type { Html } from "./html.ts";
 import { renderOperation } from "./operation.ts";
-import type { ShownOperation } from "./operation.ts";
+import type { ReferenceContext, ShownOperation } from "./operation.ts";
 import { renderPage } from "./page.ts";
 import { renderProperties, typeOf } from "./schema-list.ts";
 import type { ShownSchema } from "./schema-list.ts";
@@ -40,15 +40,6 @@ interface Group {
   name: string;
   description: string;
   operations: ShownOperation[];
-}
-
-/** What operations refer to. */
-export interface ReferenceContext {
-  /** Where paths begin. */
-  base: string;
-  mountPath: string;
-  /** The responses that operations share. */
-  responses: ShownOperation["responses"];
 }
 
 function renderGroup({ name, description, operations }: Group, context: ReferenceContext): Html {
