@@ -187,13 +187,16 @@ describe("the OpenAPI description of the product", () => {
 
 /** What the docstrings of `lib` promise to throw, by the permission that the method asks for. */
 function promisedCodes(): [Permission, ErrorCode][] {
-  const method = /\/\*\*((?:(?!\*\/)[^])*?@throws(?:(?!\*\/)[^])*)\*\/\s*(?:async )?\*?\w+\([^]*?\n  \}\n/g;
   return sourceFiles("lib").flatMap(({ text }) =>
-    [...text.matchAll(method)].flatMap(([whole, comment = ""]) => {
-      const [, permission] = /authorize\(caller, "([\w.]+)"\)/.exec(whole) ?? [];
-      if (permission === undefined) return [];
-      const codes = [...comment.matchAll(/`([A-Z][A-Z_]{3,})`/g)].map(([, code]) => code as ErrorCode);
-      return codes.map((code): [Permission, ErrorCode] => [permission as Permission, code]);
+    text.split("\n  /**").flatMap((member) => {
+      const [comment = "", code = ""] = member.split("*/");
+      // What follows the first method that ends belongs to a comment of its own, or to none.
+      const [body = ""] = code.split("\n  }\n");
+      const [, permission] = /authorize\(caller, "([\w.]+)"/.exec(body) ?? [];
+      const promises = comment.slice(comment.indexOf("@throws"));
+      if (permission === undefined || !comment.includes("@throws")) return [];
+      const codes = [...promises.matchAll(/`([A-Z][A-Z_]{3,})`/g)].map(([, found]) => found as ErrorCode);
+      return codes.map((found): [Permission, ErrorCode] => [permission as Permission, found]);
     }),
   );
 }

@@ -16,6 +16,7 @@ const run: readonly ErrorCode[] = [
   "AGENT_UNSUPPORTED",
   "EMPTY_DESIRED_STATE",
   "RESOURCE_CONFLICT",
+  "TEMPLATE_FAILED",
 ];
 
 /** By procedure. */
@@ -80,7 +81,7 @@ export const operationReference = {
   "modules.upload": {
     description:
       "A new name makes revision 1, a known one the next revision, and content that is there already changes nothing: 200 with the present revision. Every fault of the YAML is told with line and column, and nothing is stored then.",
-    problems: ["MODULE_INVALID"],
+    problems: ["MODULE_INVALID", "RESOURCE_CONFLICT"],
   },
   "modules.get": { description: "With the YAML as it was uploaded. `revision` reads an older one." },
   "modules.remove": {
@@ -93,12 +94,12 @@ export const operationReference = {
   "assignments.create": {
     description:
       "Binds modules to a selector. Nothing changes on any machine before it is applied. `*` means every agent and must be written.",
-    problems: ["NOT_FOUND", "SELECTOR_INVALID", "RESOURCE_CONFLICT", "ALREADY_EXISTS"],
+    problems: ["NOT_FOUND", "SELECTOR_INVALID", "RESOURCE_CONFLICT", "TEMPLATE_FAILED", "ALREADY_EXISTS"],
   },
   "assignments.get": { description: "With the agents that the selector matches now." },
   "assignments.update": {
     description: "What is absent stays as it is. Machines change at the next apply.",
-    problems: ["SELECTOR_INVALID", "RESOURCE_CONFLICT"],
+    problems: ["SELECTOR_INVALID", "RESOURCE_CONFLICT", "TEMPLATE_FAILED"],
   },
   "assignments.remove": {
     description: "What it brought to machines is no longer desired: the next apply there removes it.",
@@ -132,7 +133,7 @@ export const operationReference = {
   "state.applyNow": {
     description:
       "Brings the machine to its desired state: what its assignments say, and `modules` beside. One apply runs on an agent at a time; a second waits. Answers with 200 when it has ended within `wait_seconds`, else with 202.",
-    problems: run,
+    problems: [...run, "PLAN_STALE", "INVALID_TRANSITION"],
   },
   "state.plan": {
     description:
