@@ -1,5 +1,5 @@
 /** What an operation tells while it runs, as lines for people. */
-import type { Operation, OperationWatchItem, ResourceResult } from "fleetwright";
+import type { OperationWatchItem, ResourceResult } from "fleetwright";
 import { describeNext, describeOutcome, describeResults } from "./show-results.ts";
 import { toLine, toLines, toSafeText } from "./text.ts";
 
@@ -24,11 +24,14 @@ export class LiveProgress {
       case "output":
         return this.#output(item);
       case "ended":
-        return toLines([
-          describeOutcome(item.operation),
-          `  operation ${item.operation.operation_id}`,
-          ...describeNext(item.operation),
-        ]);
+        return (
+          this.#restOfOutput() +
+          toLines([
+            describeOutcome(item.operation),
+            `  operation ${item.operation.operation_id}`,
+            ...describeNext(item.operation),
+          ])
+        );
     }
   }
 
@@ -70,10 +73,6 @@ export class LiveProgress {
       })
       .join("");
   }
-}
-
-function describeEnd(operation: Operation): string {
-  return toLines([describeOutcome(operation), `  operation ${operation.operation_id}`]);
 }
 
 function toOutputLines(resourceId: string, text: string): string {
