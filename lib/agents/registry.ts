@@ -4,6 +4,7 @@ import type { Context, EventInput } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { EventSubject } from "../events.ts";
 import type { Selector, SelectorTarget } from "../selectors/selector.ts";
+import { SelectorCache } from "../selectors/selector-cache.ts";
 import { SelectorIndex } from "../selectors/selector-index.ts";
 import { eachDocument } from "../internal/each-document.ts";
 import type { JsonObject } from "../internal/json.ts";
@@ -13,6 +14,7 @@ import type { AgentDocument, AttributesDocument } from "./documents.ts";
 
 export class AgentRegistry {
   readonly index: SelectorIndex = new SelectorIndex();
+  readonly selectors: SelectorCache = new SelectorCache();
   readonly #context: Context;
   readonly #approved = new Set<string>();
   readonly #indexing = new Map<string, Promise<void>>();
@@ -30,6 +32,12 @@ export class AgentRegistry {
 
   find(nodeId: string): Promise<StoredDocument<AgentDocument> | null> {
     return this.#context.storage.get<AgentDocument>("agents", nodeId);
+  }
+
+  /** Reads some agents at once; those that are gone are left out. */
+  async findAll(nodeIds: readonly string[]): Promise<StoredDocument<AgentDocument>[]> {
+    const found = await this.#context.storage.getMany<AgentDocument>("agents", nodeIds);
+    return found.filter((agent) => agent !== null);
   }
 
   /** Reads an agent; `NOT_FOUND` where there is none. */
