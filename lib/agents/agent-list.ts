@@ -5,6 +5,7 @@ import type { Page } from "../internal/common-schemas.ts";
 import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
 import type { JsonObject } from "../internal/json.ts";
 import type { SelectorPage } from "../selectors/selector-index.ts";
+import type { StoredDocument } from "../storage/storage.ts";
 import type { AgentDocument } from "./documents.ts";
 import type { AgentRegistry } from "./registry.ts";
 import type { listAgentsInput } from "./schemas.ts";
@@ -27,7 +28,7 @@ export async function listAgents(
       ? storedPages(context, filter.status, { after, limit })
       : selectedPages(registry, filter.selector, { after, limit });
   for await (const page of pages) {
-    for (const agent of page) {
+    for (const { value: agent } of page) {
       if (!passes(agent)) continue;
       if (items.length === limit)
         return { items, next_cursor: encodeCursor("agents", position, items.at(-1)!.node_id) };
@@ -72,7 +73,7 @@ async function* storedPages(
   context: Context,
   status: string | undefined,
   { after, limit }: Stretch,
-): AsyncGenerator<Document[]> {
+): AsyncGenerator<readonly StoredDocument<AgentDocument>[]> {
   // A node_id has one length: this is the first key behind it.
   let from = `${after}\u0000`;
   for (let size = limit + 1; ; size = longestPage) {
@@ -81,7 +82,7 @@ async function* storedPages(
       from,
       ...(status !== undefined && { index: "by_status", equals: [status] }),
     });
-    yield page.items.map(({ value }) => value);
+    yield page.items;
     if (page.next === null) return;
     from = `${page.items.at(-1)!.key}\u0000`;
   }
@@ -91,12 +92,12 @@ async function* selectedPages(
   registry: AgentRegistry,
   text: string,
   { after, limit }: Stretch,
-): AsyncGenerator<Document[]> {
+): AsyncGenerator<readonly StoredDocument<AgentDocument>[]> {
   const selector = registry.selectors.parse(text);
   let last: string | null = after;
   for (let size = limit + 1; last !== null; size = longestPage) {
     const { items, next }: SelectorPage = registry.index.page(selector, { after: last, limit: size });
-    yield (await registry.findAll(items)).map(({ value }) => value);
+    yield await registry.findAll(items);
     last = next;
   }
 }
