@@ -29,12 +29,17 @@ const features = {
 };
 
 /** Parts of a feature that others may use beside its class: pure functions over its documents. */
-const openParts = { modules: ["module-resources"] };
+const openParts = { modules: ["module-resources", "params"] };
 
 /** Packages without I/O, a clock or chance in them, and the one place in lib that may use each. */
 const pureVendors = [
   { name: "zod", where: "", comment: "Schemas are declared beside what they describe." },
   { name: "yaml", where: "modules/", comment: "A module is a YAML text; nothing else is." },
+  {
+    name: "liquidjs",
+    where: "modules/liquid-templates\\.ts",
+    comment: "Templates are read behind the interface of template.ts, and shut in by that one file.",
+  },
   {
     name: "diff",
     where: "state/",

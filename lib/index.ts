@@ -29,6 +29,11 @@ export type { Permission } from "./access/permissions.ts";
 export { roles } from "./access/roles.ts";
 export type { Role } from "./access/roles.ts";
 
+// The format of modules, without an orchestrator
+export { checkModule } from "./modules/check-module.ts";
+export type { ModuleCheck } from "./modules/check-module.ts";
+export { moduleJsonSchema } from "./modules/module-json-schema.ts";
+
 // Features, each a property of the orchestrator
 export type { Access } from "./access/access.ts";
 export type { Operators } from "./access/operators.ts";

@@ -1,6 +1,6 @@
 /** What an operation tells while it runs, as lines for people. */
 import type { OperationWatchItem, ResourceResult } from "fleetwright";
-import { describeOutcome, describeResults } from "./show-results.ts";
+import { describeNext, describeOutcome, describeResults } from "./show-results.ts";
 import { toLine, toLines, toSafeText } from "./text.ts";
 
 type Output = Extract<OperationWatchItem, { type: "output" }>;
@@ -24,7 +24,11 @@ export class LiveProgress {
       case "output":
         return this.#output(item);
       case "ended":
-        return toLines([describeOutcome(item.operation), `  operation ${item.operation.operation_id}`]);
+        return toLines([
+          describeOutcome(item.operation),
+          `  operation ${item.operation.operation_id}`,
+          ...describeNext(item.operation),
+        ]);
     }
   }
 

@@ -1,4 +1,5 @@
 /** Values of options, read strictly. */
+import type { Assignment } from "fleetwright";
 import { InvalidArgumentError } from "commander";
 
 /** Reads a whole number within bounds. */
@@ -16,6 +17,33 @@ export function integer(minimum: number, maximum: number): (text: string) => num
 export function gather(text: string, before: readonly string[] = []): string[] {
   return [...before, ...text.split(",").map((part) => part.trim())];
 }
+
+/** Gathers `name=value` options. A value that is JSON is what it says, anything else is text. */
+export function gatherParam(text: string, before: ParamOptions = {}): ParamOptions {
+  const at = text.indexOf("=");
+  if (at < 1) throw new InvalidArgumentError("Not name=value.");
+  return { ...before, [text.slice(0, at)]: toValue(text.slice(at + 1)) };
+}
+
+/** Values of params as options give them. */
+export type ParamOptions = Record<string, ParamValue>;
+
+type ParamValue = NonNullable<Assignment["params"]>[string];
+
+function toValue(text: string): ParamValue {
+  try {
+    return JSON.parse(text) as ParamValue;
+  } catch {
+    return text;
+  }
+}
+
+/** Description of `--param` and how it is read. */
+export const paramOption = [
+  "--param <name=value>",
+  "a value for a param; JSON, or text; may be given more than once",
+  gatherParam,
+] as const;
 
 /** Description of `--limit` and how it is read. */
 export const limitOption = ["--limit <number>", "show at most so many", integer(1, 100_000)] as const;

@@ -8,7 +8,14 @@ export function describeOperation(operation: OperationDetail): string {
     describeOutcome(operation),
     ...describeResults(operation.resources),
     `  operation ${operation.operation_id}`,
+    ...describeNext(operation),
   ]);
+}
+
+/** What can be done with a plan; nothing for any other operation. */
+export function describeNext({ kind, status, counts, operation_id }: Operation): string[] {
+  const next = kind === "plan" && status === "succeeded" && counts.would_change > 0;
+  return next ? [`  apply exactly this: fleetwright apply --plan ${operation_id}`] : [];
 }
 
 /** How an operation stands or ended, in one line. */

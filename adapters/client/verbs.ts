@@ -39,12 +39,16 @@ export interface SessionInfo {
 export interface RunInput {
   /** Modules beside those that assignments bring. */
   modules?: readonly string[];
+  /** Values for params of modules, for this operation only. */
+  params?: Assignment["params"];
   timeout_seconds?: number;
   when_offline?: "fail" | "queue";
   /** Seconds to wait for the end before the answer comes, 0-300. Default 30. */
   wait_seconds?: number;
   /** Whether everything that was applied may be removed. Only for an apply. */
   allow_empty?: boolean;
+  /** A plan of this agent, to apply exactly that; only for an apply, and not beside modules and params. */
+  plan_id?: string;
 }
 
 /** An assignment to be created. */
@@ -52,6 +56,8 @@ export interface NewAssignment {
   name: string;
   selector: string;
   modules: readonly string[];
+  /** Values for the params of its modules. */
+  params?: Assignment["params"];
   description?: string;
   /** How it is applied where a call says nothing else. */
   rollout?: RolloutStrategy;

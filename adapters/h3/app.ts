@@ -15,7 +15,7 @@ import { createReplies } from "../rest/replies.ts";
 import { acceptedRequestId, createRequestIds } from "../rest/request-id.ts";
 import type { ContextFactory, RequestContext } from "../trpc/context.ts";
 import { addSecurityHeaders, createErrorAnswer } from "./errors.ts";
-import { mountHealth, mountProblemPages } from "./pages.ts";
+import { mountHealth, mountProblemPages, mountSchemas } from "./pages.ts";
 import type { AppReadiness } from "./pages.ts";
 import { createHostCheck } from "./hosts.ts";
 import { createSockets } from "./sockets.ts";
@@ -80,6 +80,7 @@ export function createApp<Context extends RequestContext>(options: AppOptions<Co
   mountTrpc(h3, { ...shared, sourceAddress });
   mountHealth(h3, options.isReady);
   mountProblemPages(h3);
+  mountSchemas(h3);
 
   const checkHost = createHostCheck(options.allowedHosts ?? null);
   const refuse = createRefusal(createRequestId);

@@ -1,5 +1,5 @@
 /** Health, and the pages about problems. */
-import { OrchestratorError } from "fleetwright";
+import { moduleJsonSchema, OrchestratorError } from "fleetwright";
 import type { H3 } from "h3";
 import { findProblemPage, renderProblemIndex, renderProblemPage } from "../rest/problem-pages.ts";
 
@@ -25,6 +25,17 @@ export function mountProblemPages(h3: H3): void {
     const wantsJson = event.req.headers.get("accept")?.includes("json") === true;
     return wantsJson ? { ...page } : html(renderProblemPage(page));
   });
+}
+
+/** Serves `/schemas/module.json`, the format of modules as JSON Schema, to every editor that asks. */
+export function mountSchemas(h3: H3): void {
+  const schema = JSON.stringify(moduleJsonSchema());
+  const headers = {
+    "content-type": "application/schema+json",
+    "access-control-allow-origin": "*",
+    "cache-control": "public, max-age=3600",
+  };
+  h3.get("/schemas/module.json", () => new Response(schema, { headers }));
 }
 
 function html(text: string): Response {

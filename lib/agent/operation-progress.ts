@@ -19,6 +19,7 @@ export class OperationProgress {
   readonly #clock: Clock;
   readonly #sink: ProgressSink;
   #results: ResourceResult[] = [];
+  #hasFreshOutput = false;
   #timer: Timer | null = null;
 
   constructor(operationId: string, clock: Clock, sink: ProgressSink) {
@@ -28,13 +29,17 @@ export class OperationProgress {
   }
 
   addResult(result: ResourceResult): void {
+    // What is told comes in the order in which it happened: what a script printed, then that it is done.
+    this.#sendOutput();
     this.#results.push(result);
     if (this.#results.length >= maxResults) this.flush();
     else this.#arm();
   }
 
   addOutput(output: ResourceOutput): void {
+    this.#sendResults();
     this.output.add(output);
+    this.#hasFreshOutput = true;
     this.#arm();
   }
 
@@ -42,14 +47,25 @@ export class OperationProgress {
   flush(): void {
     this.#timer?.cancel();
     this.#timer = null;
-    const operation_id = this.#operationId;
+    this.#sendOutput();
+    this.#sendResults();
+  }
+
+  #sendOutput(): void {
+    if (!this.#hasFreshOutput) return;
+    this.#hasFreshOutput = false;
     const pieces = this.output.takeFresh();
     for (let at = 0; at < pieces.length; at += maxPieces) {
-      this.#sink({ type: "output", operation_id, output: pieces.slice(at, at + maxPieces) });
+      const output = pieces.slice(at, at + maxPieces);
+      this.#sink({ type: "output", operation_id: this.#operationId, output });
     }
+  }
+
+  #sendResults(): void {
     const results = this.#results;
+    if (results.length === 0) return;
     this.#results = [];
-    if (results.length > 0) this.#sink({ type: "progress", operation_id, results });
+    this.#sink({ type: "progress", operation_id: this.#operationId, results });
   }
 
   #arm(): void {

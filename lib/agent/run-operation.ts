@@ -2,14 +2,17 @@ import type { Clock } from "../clock.ts";
 import type { Host } from "../host/host.ts";
 import type { Logger } from "../logger.ts";
 import type { ResourceTypes } from "../state/resource-type.ts";
+import type { ResourceResult } from "../state/result.ts";
 import type { AppliedResource } from "../state/state-item.ts";
 import type { MessageOf, OrchestratorMessage, PeerError } from "../wire/messages.ts";
 import type { AppliedSet } from "./applied-set.ts";
 import type { ProgressSink } from "./operation-progress.ts";
 import type { OperationJournal, OperationResult } from "./operation-journal.ts";
 import { toTimestamp } from "../clock.ts";
-import { isOrchestratorError } from "../errors.ts";
+import { OrchestratorError, isOrchestratorError } from "../errors.ts";
+import { toUtf8 } from "../crypto/encoding.ts";
 import { type StateRunResult, runState } from "../state/engine.ts";
+import { planText } from "../state/plan-text.ts";
 import { backupsOf } from "../state/resources/file-prior.ts";
 import { OperationProgress } from "./operation-progress.ts";
 import { toPeerError } from "./peer-error.ts";
@@ -117,6 +120,8 @@ function runEngine(
     timeoutMs: command.timeout_seconds * 1000,
     types,
     logger,
+    ...(command.type === "apply" &&
+      command.plan_digest !== undefined && { confirm: requirePlan(command.plan_digest, command, host) }),
     beforeChanges: async (captured) => journal.captured(operation_id, captured),
     onResult(found) {
       const result = soundResult(found);
@@ -125,6 +130,28 @@ function runEngine(
     },
     onOutput: (output) => progress.addOutput(output),
   });
+}
+
+/** Refuses to do anything but what a plan said. */
+function requirePlan(
+  digest: string,
+  { operation_id }: RunCommand,
+  host: Host,
+): (foreseen: readonly ResourceResult[]) => void {
+  return (foreseen) => {
+    // As the plan's own results were made to fit into their message.
+    const { results } = fitResult({
+      type: "result",
+      operation_id,
+      status: "succeeded",
+      results: [...foreseen],
+      output: [],
+      started_at: toTimestamp(0),
+      finished_at: toTimestamp(0),
+      duration_ms: 0,
+    });
+    if (host.sha256(toUtf8(planText(results))) !== digest) throw new OrchestratorError("PLAN_STALE");
+  };
 }
 
 /** The error, where what is applied could not be noted. */

@@ -12,6 +12,7 @@ import type { JsonObject } from "../internal/json.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import { toTimestamp } from "../clock.ts";
+import type { ParsedModule } from "../modules/parsed-module.ts";
 import type { Modules } from "../modules/modules.ts";
 import { matchesSelector } from "../selectors/match.ts";
 import { printSelector } from "../selectors/print.ts";
@@ -47,6 +48,7 @@ export class Assignments {
     this.#modules = modules;
     this.due = new DueAssignments(context);
     context.references.register("module", (names) => this.#usersOf(new Set(names)));
+    modules.beforeUpload((module) => this.#requireAgreement(module));
   }
 
   /** Lists assignments by name. */
@@ -82,14 +84,19 @@ export class Assignments {
    * Creates an assignment. Nothing is applied by it.
    *
    * @throws {OrchestratorError} `SELECTOR_INVALID`; `NOT_FOUND` for an unknown module; `RESOURCE_CONFLICT` where two of
-   * its modules contradict each other; `VALIDATION_FAILED`, also for a schedule that never comes; `ALREADY_EXISTS`.
+   * its modules contradict each other; `VALIDATION_FAILED`, also for a schedule that never comes, and for params that its
+   * modules do not declare or that are missing; `TEMPLATE_FAILED` where they make a resource that is none; `ALREADY_EXISTS`.
    */
   async create(caller: Caller, input: z.input<typeof createAssignmentInput>): Promise<Assignment> {
     await this.#context.authorize(caller, "assignments.create");
-    const { description, rollout, schedule, enforce, ...fields } = parseInput(createAssignmentInput, input);
+    const { description, params, rollout, schedule, enforce, ...fields } = parseInput(
+      createAssignmentInput,
+      input,
+    );
     const document: AssignmentDocument = {
       ...fields,
       ...(description !== undefined && { description }),
+      ...(params && { params }),
       ...(rollout && { rollout }),
       ...(schedule && { schedule }),
       ...(enforce !== undefined && { enforce }),
@@ -127,11 +134,12 @@ export class Assignments {
   ): Promise<Assignment> {
     await this.#context.authorize(caller, "assignments.update");
     const parsed = parseInput(updateAssignmentInput, input);
-    const { name, description, selector, modules, rollout, schedule, enforce } = parsed;
+    const { name, description, selector, modules, params, rollout, schedule, enforce } = parsed;
     const changes = {
       ...(description !== undefined && { description }),
       ...(selector !== undefined && { selector: printSelector(this.#selectors.parse(selector)) }),
       ...(modules !== undefined && { modules }),
+      ...(params !== undefined && { params }),
       ...(rollout && { rollout }),
       ...(schedule && { schedule }),
       ...(enforce !== undefined && { enforce }),
@@ -142,7 +150,7 @@ export class Assignments {
       const document: AssignmentDocument = { ...stored.value, ...changes };
       if (rollout === null) delete document.rollout;
       if (schedule === null) delete document.schedule;
-      await this.#modules.requireCompatible(document.modules);
+      await this.#modules.requireCompatible(document);
       await this.#write(caller, stored, document);
       return withVersion(await this.#toAssignment(document), stored.revision + 1);
     });
@@ -194,6 +202,25 @@ export class Assignments {
     return resolved.map(({ name, revision }) => ({ name, revision }));
   }
 
+  /** Refuses a module that contradicts another of an assignment. Params that do not fit it any more are told at the next apply. */
+  async #requireAgreement(module: ParsedModule): Promise<void> {
+    for await (const assignment of this.#all()) {
+      if (!assignment.modules.includes(module.name)) continue;
+      try {
+        await this.#modules.requireCompatible(assignment, module);
+      } catch (error) {
+        if (!isOrchestratorError(error)) throw error;
+        if (error.code !== "RESOURCE_CONFLICT") continue;
+        const message = `In assignment ${assignment.name}: ${error.message}`;
+        throw new OrchestratorError("RESOURCE_CONFLICT", {
+          message,
+          issues: [...error.issues],
+          cause: error,
+        });
+      }
+    }
+  }
+
   /** Reads every assignment once, to ask for one agent after another; see {@link AssignmentMatcher}. */
   async matcher(): Promise<AssignmentMatcher> {
     const all: Readonly<AssignmentDocument>[] = [];
@@ -222,7 +249,7 @@ export class Assignments {
     before: StoredDocument<AssignmentDocument> | null,
     document: AssignmentDocument,
   ): Promise<void> {
-    await this.#modules.requireCompatible(document.modules);
+    await this.#modules.requireCompatible(document);
     const added = document.modules.filter((module) => !before?.value.modules.includes(module));
     const put: Write = {
       kind: "put",

@@ -1,3 +1,4 @@
+import type { Json } from "../internal/json.ts";
 import type { Schedule } from "../schedules/cron.ts";
 import type { CollectionDefinition } from "../storage/storage.ts";
 import type { RolloutStrategy } from "./schemas.ts";
@@ -9,6 +10,8 @@ export interface AssignmentDocument {
   /** As the grammar prints it. */
   selector: string;
   modules: string[];
+  /** Values for the params of its modules; absent = none. */
+  params?: { [key: string]: Json };
   rollout?: RolloutStrategy;
   schedule?: Schedule;
   /** Absent = false. */

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { tagKeySchema } from "../agents/schemas.ts";
 import { nameSchema, pageInput, pageOf } from "../internal/common-schemas.ts";
+import { paramValuesSchema } from "../modules/schemas.ts";
 import { scheduleSchema } from "../schedules/schedule.ts";
 
 const selectorInput = z
@@ -73,6 +74,7 @@ export const assignmentSchema = z
     description: z.string().optional(),
     selector: z.string(),
     modules: z.array(z.string()),
+    params: z.record(z.string(), z.json()).optional().describe("Values for the params of its modules."),
     rollout: rolloutStrategySchema.optional(),
     schedule: scheduleSchema.optional(),
     next_run_at: z.string().optional().describe("When the schedule is due next."),
@@ -105,6 +107,7 @@ export const createAssignmentInput = z.strictObject({
   description: z.string().max(1000).optional(),
   selector: selectorInput,
   modules: modulesInput,
+  params: paramValuesSchema.optional(),
   rollout: rolloutStrategySchema.optional().describe("How it is applied where a call says nothing else."),
   schedule: scheduleSchema.optional().describe("When it is applied by itself. Default never."),
   enforce: enforceInput,
@@ -115,6 +118,7 @@ export const updateAssignmentInput = z.strictObject({
   description: z.string().max(1000).optional(),
   selector: selectorInput.optional(),
   modules: modulesInput.optional(),
+  params: paramValuesSchema.optional().describe("Replaces all of them; {} takes them away."),
   rollout: rolloutStrategySchema.nullable().optional(),
   schedule: scheduleSchema.nullable().optional(),
   enforce: enforceInput,

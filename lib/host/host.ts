@@ -65,7 +65,7 @@ export interface HostCommand {
   stdin?: string;
   /** Ends the program after this time. Absent = it may run until the signal ends it. */
   timeoutMs?: number;
-  /** Called with each piece of output as it comes. */
+  /** Called with each piece of output as it comes, also with what the result has no room for. */
   onOutput?: (stream: "stdout" | "stderr", bytes: Uint8Array) => void;
 }
 

@@ -110,13 +110,13 @@ function collect(
   let room = maxOutputBytes;
   const collected: Collected = { truncated: false, text: () => Buffer.concat(pieces).toString("utf8") };
   child[stream]?.on("data", (piece: Buffer) => {
+    onOutput?.(stream, piece);
     // What does not fit is still read, or the program would wait for ever.
     if (piece.length > room) collected.truncated = true;
     const kept = piece.subarray(0, room);
     if (kept.length === 0) return;
     room -= kept.length;
     pieces.push(kept);
-    onOutput?.(stream, kept);
   });
   return collected;
 }

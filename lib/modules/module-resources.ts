@@ -1,39 +1,189 @@
 import { OrchestratorError } from "../errors.ts";
-import { findConflicts } from "../state/conflicts.ts";
-import { resolveResource } from "../state/definition.ts";
+import type { Issue } from "../errors.ts";
+import type { Json, JsonObject } from "../internal/json.ts";
+import { findConflicts, type ResourceConflict } from "../state/conflicts.ts";
+import {
+  commonPropertiesSchema,
+  resolveResource,
+  resourceIdentityKey,
+  splitDefinition,
+} from "../state/definition.ts";
 import type { ResolvedResource } from "../state/resource.ts";
-import type { ParsedModule } from "./module-document.ts";
+import type { ParsedModule } from "./parsed-module.ts";
+import {
+  evaluateKnown,
+  evaluateTemplates,
+  fillIn,
+  groupByResource,
+  isKnown,
+  type ModuleTemplate,
+  type TemplateValues,
+} from "./module-templates.ts";
+import { defaultsOf } from "./params.ts";
+import type { TemplateScope } from "./template.ts";
+
+/** What a module becomes for one agent, before it is put together. Plain JSON: equal ones make equal resources. */
+export interface ModuleEvaluation {
+  /** For each resource, whether its condition does not hold. */
+  skipped: readonly boolean[];
+  /** For each template of the module, its value; none for those of a skipped resource that can't be evaluated. */
+  values: TemplateValues;
+}
+
+/**
+ * Evaluates the templates of a module for one agent.
+ *
+ * @throws {OrchestratorError} `TEMPLATE_FAILED` with line and column of every template that has no value there.
+ */
+export function evaluateModule(
+  content: ParsedModule,
+  scope: TemplateScope,
+  skipped: readonly boolean[],
+): ModuleEvaluation {
+  if (content.templates.length === 0) return { skipped, values: [] };
+  const params = { ...defaultsOf(content.params), ...scope.params };
+  const { values, issues } = evaluateTemplates(content.templates, { ...scope, params }, () => true);
+  const wanted = issues.filter(({ path }) => skipped[path[1] as number] !== true);
+  if (wanted.length > 0) throw failed(content.name, wanted);
+  return { skipped, values };
+}
 
 /**
  * Turns what a module declares into what an agent gets.
  *
- * @param skipped - For each resource, whether its condition does not hold. Default: all hold.
- * @throws {OrchestratorError} `MODULE_INVALID` where the rules of a type have become stricter since the upload.
+ * @throws {OrchestratorError} `TEMPLATE_FAILED` where a template gives what its property can't be; `MODULE_INVALID` where the
+ * rules of a type have become stricter since the upload.
  */
-export function resolveResources(
-  module: string,
-  content: ParsedModule,
-  skipped: readonly boolean[] = [],
-): ResolvedResource[] {
-  return content.resources.map((definition, at) => {
-    const resolution = resolveResource(definition, {
-      module,
-      ...(skipped[at] === true && { skip: "condition" as const }),
-    });
-    if (resolution.ok) return resolution.resource;
-    throw new OrchestratorError("MODULE_INVALID", {
-      message: `Module ${module} is not valid any more.`,
-      issues: resolution.issues.map((issue) => ({ ...issue, path: ["resources", at, ...issue.path] })),
-    });
-  });
+export function resolveResources(content: ParsedModule, evaluation: ModuleEvaluation): ResolvedResource[] {
+  const { skipped, values } = evaluation;
+  const resources: ResolvedResource[] = [];
+  const issues: Issue[] = [];
+  const templates = valuedTemplates(content, values);
+  for (const at of content.resources.keys()) {
+    const resolution = resolveOne(content, at, templates.get(at));
+    if (skipped[at] === true)
+      resources.push({ ...(resolution.ok ? resolution.resource : nameOnly(content, at)), skip: "condition" });
+    else if (resolution.ok) resources.push(resolution.resource);
+    else issues.push(...resolution.issues);
+  }
+  if (issues.length > 0) throw failed(content.name, issues);
+  return resources;
+}
+
+/**
+ * The resources of a module that are the same on every agent, given values of params, each with its condition. What is wrong
+ * with them is wrong everywhere.
+ *
+ * @throws {OrchestratorError} As {@link resolveResources}.
+ */
+export function resolveKnown(content: ParsedModule, given: JsonObject): KnownResource[] {
+  const params = { ...defaultsOf(content.params), ...given };
+  const { values, issues } = evaluateKnown(content.templates, params);
+  const known: KnownResource[] = [];
+  const templates = valuedTemplates(content, values);
+  for (const at of content.resources.keys()) {
+    if (templates.get(at)?.some((each) => !isKnown(each, params))) continue;
+    const resolution = resolveOne(content, at, templates.get(at));
+    const when = content.resources[at]!["when"];
+    if (resolution.ok)
+      known.push({ resource: resolution.resource, when: typeof when === "string" ? when : null });
+    else issues.push(...resolution.issues);
+  }
+  if (issues.length > 0) throw failed(content.name, issues);
+  return known;
+}
+
+/** A resource that is the same on every agent where it is wanted at all. */
+export interface KnownResource {
+  resource: ResolvedResource;
+  /** The condition, as written; null where there is none. */
+  when: string | null;
 }
 
 /** Refuses resources that contradict each other; `RESOURCE_CONFLICT` names both sides of each contradiction. */
 export function requireAgreement(resources: readonly ResolvedResource[]): void {
-  const conflicts = findConflicts(resources);
+  refuse(findConflicts(resources));
+}
+
+/** The same for resources that may not be wanted together: those under different conditions may exclude each other. */
+export function requirePossibleAgreement(known: readonly KnownResource[]): void {
+  const byIdentity = new Map<string, KnownResource[]>();
+  for (const each of known) {
+    const identity = resourceIdentityKey(each.resource);
+    byIdentity.set(identity, [...(byIdentity.get(identity) ?? []), each]);
+  }
+  const conflicts = [...byIdentity.values()].flatMap((same) => {
+    const conditions = new Set(same.map(({ when }) => when));
+    const meeting = [...conditions].map((condition) =>
+      same.filter(({ when }) => when === null || when === condition).map(({ resource }) => resource),
+    );
+    return meeting.find((resources) => findConflicts(resources).length > 0) ?? [];
+  });
+  refuse(findConflicts(conflicts));
+}
+
+function refuse(conflicts: readonly ResourceConflict[]): void {
   if (conflicts.length === 0) return;
   throw new OrchestratorError("RESOURCE_CONFLICT", {
     message: conflicts[0]!.message,
     issues: conflicts.map(({ message }) => ({ path: ["modules"], message })),
+  });
+}
+
+/** A template with its value; undefined where it is not known. */
+type Valued = ModuleTemplate & { value: Json | undefined };
+
+function valuedTemplates({ templates }: ParsedModule, values: TemplateValues): Map<number, Valued[]> {
+  return groupByResource(templates.map((template, at) => ({ ...template, value: values[at] })));
+}
+
+function resolveOne(
+  content: ParsedModule,
+  at: number,
+  templates: readonly Valued[] = [],
+): ReturnType<typeof resolveResource> {
+  const filled = fillIn(content.resources[at]!, templates);
+  const resolution = resolveResource(filled, { module: content.name });
+  if (resolution.ok) return resolution;
+  return { ok: false, issues: resolution.issues.map((issue) => toPlacedIssue(at, issue, templates)) };
+}
+
+/** The template that gave what is wrong is where the fault is. */
+function toPlacedIssue(at: number, { path, message }: Issue, templates: readonly Valued[]): Issue {
+  const isOf = ({ path: text }: Valued): boolean => path.every((key, depth) => text[depth] === key);
+  const { line, column } = (templates.find(isOf) ?? templates[0])?.places[0] ?? {};
+  const place = line === undefined || column === undefined ? {} : { line, column };
+  return { path: ["resources", at, ...path], message, ...place };
+}
+
+/** A resource that is skipped, and of which more can't be known because a template has no value here. */
+function nameOnly(content: ParsedModule, at: number): ResolvedResource {
+  const { id, type, identity, isLiteral } = content.outline[at]!;
+  const { common } = splitDefinition(content.resources[at]!);
+  const { requires, run_on, on_failure, ignore_drift, sensitive } = commonPropertiesSchema.parse(common);
+  return {
+    resource_id: id,
+    module: content.name,
+    type,
+    identity: isLiteral ? identity : `${content.name}/${id}`,
+    spec: {},
+    requires,
+    run_on,
+    on_failure,
+    ignore_drift,
+    sensitive,
+  };
+}
+
+function failed(module: string, issues: Issue[]): OrchestratorError {
+  const [first] = issues;
+  const place = first?.line === undefined ? "" : ` (${first.line}:${first.column})`;
+  const templated = first?.line !== undefined;
+  return new OrchestratorError(templated ? "TEMPLATE_FAILED" : "MODULE_INVALID", {
+    message: templated
+      ? `Module ${module} can't be used here: ${first.message}${place}`
+      : `Module ${module} is not valid any more.`,
+    details: { module },
+    issues,
   });
 }

@@ -12,8 +12,9 @@ import { parseInput } from "../internal/parse-input.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import { revisionKey, type ModuleDocument } from "./documents.ts";
-import { parseModule, type ParsedModule } from "./module-document.ts";
-import { requireAgreement, resolveResources } from "./module-resources.ts";
+import { parseModule } from "./module-document.ts";
+import { requireUsable, type ModuleUse } from "./module-use.ts";
+import type { ParsedModule } from "./parsed-module.ts";
 import {
   getModuleInput,
   listModulesInput,
@@ -39,6 +40,7 @@ export interface ModuleRevision {
 export class Modules {
   readonly #context: Context;
   readonly #parsed = new Map<string, ParsedModule>();
+  readonly #uploadChecks: ((module: ParsedModule) => Promise<void>)[] = [];
 
   constructor(context: Context) {
     this.#context = context;
@@ -74,11 +76,12 @@ export class Modules {
     const content = new TextDecoder().decode(
       await this.#context.contents.read("module", document.content_hash),
     );
-    const resources = resolveResources(name, this.#parse(document.content_hash, content));
+    const { params, outline } = this.#parse(document.content_hash, content);
     const detail = {
       ...(await this.#toModule(document)),
       content,
-      resources: resources.map(({ resource_id, type, identity }) => ({ id: resource_id, type, identity })),
+      params: { ...params },
+      resources: outline.map(({ id, type, identity }) => ({ id, type, identity })),
     };
     return withVersion(detail, document.revision);
   }
@@ -87,7 +90,8 @@ export class Modules {
    * Takes a module in. Content that equals the newest revision's changes nothing.
    *
    * @returns The module; `created` tells whether a revision was made.
-   * @throws {OrchestratorError} `MODULE_INVALID` with line and column of every fault; nothing is stored then.
+   * @throws {OrchestratorError} `MODULE_INVALID` with line and column of every fault; `RESOURCE_CONFLICT` where it contradicts
+   * another module of an assignment that uses it. Nothing is stored then.
    */
   async upload(caller: Caller, input: z.input<typeof uploadModuleInput>): Promise<UploadedModule> {
     await this.#context.authorize(caller, "modules.upload");
@@ -98,6 +102,7 @@ export class Modules {
         issues: [{ path: ["name"], message: `the content is named ${parsed.name}, not ${name}` }],
       });
     }
+    for (const check of this.#uploadChecks) await check(parsed);
     const bytes = toUtf8(content);
     const hash = await this.#context.contents.save("module", bytes);
     for (;;) {
@@ -178,14 +183,26 @@ export class Modules {
     );
   }
 
+  /** Has a feature look at each module before it is taken in; what it throws refuses the upload. */
+  beforeUpload(check: (module: ParsedModule) => Promise<void>): void {
+    this.#uploadChecks.push(check);
+  }
+
   /**
-   * Refuses modules that can't stand beside each other on one machine.
+   * Refuses modules that can't stand beside each other on one machine, or can't be used with these values of params.
    *
-   * @throws {OrchestratorError} `NOT_FOUND`; `RESOURCE_CONFLICT` naming both sides of each contradiction.
+   * @param uploaded - Stands for the stored module of its name.
+   * @throws {OrchestratorError} `NOT_FOUND`; `VALIDATION_FAILED` for values that the modules do not declare, that are not as
+   * declared, or that are missing; `TEMPLATE_FAILED` where they make a resource that is none; `RESOURCE_CONFLICT` naming both
+   * sides of each contradiction.
    */
-  async requireCompatible(names: readonly string[]): Promise<void> {
-    const modules = await Promise.all([...new Set(names)].map((name) => this.resolve(name)));
-    requireAgreement(modules.flatMap(({ name, content }) => resolveResources(name, content)));
+  async requireCompatible(use: ModuleUse, uploaded?: ParsedModule): Promise<void> {
+    const others = [...new Set(use.modules)].filter((name) => name !== uploaded?.name);
+    const contents = (await Promise.all(others.map((name) => this.resolve(name)))).map(
+      ({ content }) => content,
+    );
+    if (uploaded && use.modules.includes(uploaded.name)) contents.push(uploaded);
+    requireUsable(contents, use.params ?? {});
   }
 
   async #load(hash: string): Promise<ParsedModule> {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { paramValuesSchema } from "./params.ts";
 import { nameSchema, pageInput, pageOf } from "../internal/common-schemas.ts";
 
 /** A module as lists show it. */
@@ -16,10 +17,25 @@ export const moduleSchema = z
   })
   .meta({ id: "Module" });
 
+const paramViewSchema = z
+  .object({
+    type: z.enum(["string", "integer", "number", "boolean", "array", "object"]),
+    default: z.json().optional(),
+    minimum: z.number().optional(),
+    maximum: z.number().optional(),
+    enum: z.array(z.union([z.string(), z.number()])).optional(),
+    pattern: z.string().optional(),
+    description: z.string().optional(),
+  })
+  .describe("As the module declares it; without a default it must be given.");
+
 /** Output of `modules.get`. */
 export const moduleDetailSchema = moduleSchema
   .extend({
     content: z.string().describe("The YAML as uploaded."),
+    params: z
+      .record(z.string(), paramViewSchema)
+      .describe("What may be set where the module is used, by name."),
     resources: z.array(z.object({ id: z.string(), type: z.string(), identity: z.string() })),
   })
   .meta({ id: "ModuleDetail" });
@@ -47,6 +63,8 @@ export const getModuleInput = z.strictObject({
 });
 /** Names one module. */
 export const moduleNameInput = z.strictObject({ name: nameSchema });
+
+export { paramValuesSchema };
 
 /** A module in one revision, without its content. */
 export type Module = z.infer<typeof moduleSchema>;

@@ -24,6 +24,13 @@ export interface YamlLimits {
 /** How many lexemes an escape in double quotes counts as: each that is wrong makes an error object. */
 const escapeCost = 4;
 
+/** Where a key begins, and where its value begins and ends. */
+interface Offsets {
+  key: number;
+  value: number;
+  end: number;
+}
+
 /** A text that was read, and what is wrong with it. */
 export class YamlText {
   /** The document; only of use where {@link broken} is false. */
@@ -34,8 +41,13 @@ export class YamlText {
   readonly issues: Issue[] = [];
   readonly #lines = new LineCounter();
   /** Offsets of keys and values by the list or map that holds them. */
-  readonly #offsets = new Map<object, Map<string | number, { key: number; value: number }>>();
+  readonly #offsets = new Map<object, Map<string | number, Offsets>>();
+  readonly #text: string;
   #rootOffset = 0;
+
+  private constructor(text: string) {
+    this.#text = text;
+  }
 
   /** Notes a fault at an offset of the text. */
   fault(path: Issue["path"], message: string, offset: number): void {
@@ -44,15 +56,38 @@ export class YamlText {
 
   /** The line and column of a value, of its key, or of the nearest value around it that is there. */
   place(path: Issue["path"], part: "key" | "value" = "value"): { line: number; column: number } {
-    let holder: unknown = this.value;
-    let offset = this.#rootOffset;
+    return this.#placeOf(this.#find(path)[part]);
+  }
+
+  /**
+   * The lines and columns of what stands at offsets of a text value, in rising order. Exact unless the text is written with
+   * escapes or folded right there; then, and from there on, it is the place of the text.
+   */
+  placesWithin(path: Issue["path"], offsets: readonly number[]): { line: number; column: number }[] {
+    const { value, end, text } = this.#find(path);
+    let [seen, at] = [-1, value - 1];
+    return offsets.map((offset) => {
+      const part = typeof text === "string" ? text.slice(offset, offset + 16).split("\n", 1)[0]! : "";
+      while (at >= 0 && seen < offset) {
+        seen = part === "" ? offset : (text as string).indexOf(part, seen + 1);
+        at = part === "" ? -1 : this.#text.indexOf(part, at + 1);
+        if (at >= end) at = -1;
+      }
+      return this.#placeOf(at < 0 ? value : at);
+    });
+  }
+
+  /** Where a value is, or the nearest value around it that is there, and the value. */
+  #find(path: Issue["path"]): Offsets & { text: unknown } {
+    let text: unknown = this.value;
+    let offsets: Offsets = { key: this.#rootOffset, value: this.#rootOffset, end: this.#text.length };
     for (const [at, key] of path.entries()) {
-      const found = this.#offsets.get(holder as object)?.get(key);
+      const found = this.#offsets.get(text as object)?.get(key);
       if (!found) break;
-      offset = part === "key" && at === path.length - 1 ? found.key : found.value;
-      holder = (holder as Record<string | number, unknown>)[key];
+      offsets = at === path.length - 1 ? found : { ...found, key: found.value };
+      text = (text as Record<string | number, unknown>)[key];
     }
-    return this.#placeOf(offset);
+    return { ...offsets, text };
   }
 
   /** Whether nothing is written at a path. */
@@ -73,7 +108,7 @@ export class YamlText {
 
   /** Reads a text. Never throws for what is in it. */
   static read(text: string, limits: YamlLimits): YamlText {
-    const result = new YamlText();
+    const result = new YamlText(text);
     result.#lines.addNewLine(0);
     for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1))
       result.#lines.addNewLine(at + 1);
@@ -163,10 +198,11 @@ export class YamlText {
 
   #list(node: YAMLSeq<ParsedNode>, path: Issue["path"], limits: YamlLimits): Json {
     const list: Json[] = [];
-    const offsets = new Map<number, { key: number; value: number }>();
+    const offsets = new Map<number, Offsets>();
     this.#offsets.set(list, offsets);
     for (const [at, item] of node.items.entries()) {
-      offsets.set(at, { key: item.range[0], value: item.range[0] });
+      const [begin, end] = item.range;
+      offsets.set(at, { key: begin, value: begin, end });
       list.push(this.#convert(item, [...path, at], limits));
     }
     return list;
@@ -174,7 +210,7 @@ export class YamlText {
 
   #map(node: YAMLMap.Parsed, path: Issue["path"], limits: YamlLimits): Json {
     const map: { [key: string]: Json } = {};
-    const offsets = new Map<string, { key: number; value: number }>();
+    const offsets = new Map<string, Offsets>();
     this.#offsets.set(map, offsets);
     for (const pair of node.items) {
       const key = this.#key(pair, path);
@@ -184,7 +220,7 @@ export class YamlText {
         this.fault([...path, key], `"${key}" is written twice.`, at);
         continue;
       }
-      offsets.set(key, { key: at, value: pair.value?.range[0] ?? at });
+      offsets.set(key, { key: at, value: pair.value?.range[0] ?? at, end: pair.value?.range[1] ?? at });
       map[key] = pair.value ? this.#convert(pair.value, [...path, key], limits) : null;
     }
     return map;

@@ -1,12 +1,20 @@
 import type { Agents } from "../agents/agents.ts";
 import type { AssignmentMatcher, Assignments } from "../assignments/assignments.ts";
+import type { AssignmentDocument } from "../assignments/documents.ts";
 import { OrchestratorError } from "../errors.ts";
-import { requireAgreement, resolveResources } from "../modules/module-resources.ts";
+import type { Json, JsonObject } from "../internal/json.ts";
+import {
+  evaluateModule,
+  requireAgreement,
+  resolveResources,
+  type ModuleEvaluation,
+} from "../modules/module-resources.ts";
 import type { ModuleRevision, Modules } from "../modules/modules.ts";
 import { SelectorCache } from "../selectors/selector-cache.ts";
 import { matchesSelector } from "../selectors/match.ts";
 import type { SelectorTarget } from "../selectors/selector.ts";
 import type { ResolvedResource } from "../state/resource.ts";
+import { ParamSources } from "./param-sources.ts";
 
 /** What one agent's machine is to be. */
 export interface DesiredState {
@@ -14,17 +22,25 @@ export interface DesiredState {
   resources: readonly ResolvedResource[];
 }
 
-/** Works out what one machine after another is to be. */
-export interface DesiredReader {
-  /**
-   * @param extraModules - Modules beside those that assignments bring.
-   * @throws {OrchestratorError} As {@link DesiredStates.of}.
-   */
-  of(nodeId: string, extraModules?: readonly string[]): Promise<DesiredState>;
+/** What a call adds to what assignments bring. */
+export interface DesiredExtras {
+  /** Modules beside those of assignments. */
+  modules?: readonly string[] | undefined;
+  /** Values of params that come before those of assignments. */
+  params?: { readonly [key: string]: Json } | undefined;
 }
 
-/** How many resolved sets are kept in memory: agents with the same modules and conditions share one. */
+/** Works out what one machine after another is to be. */
+export interface DesiredReader {
+  /** @throws {OrchestratorError} As {@link DesiredStates.of}. */
+  of(nodeId: string, extras?: DesiredExtras): Promise<DesiredState>;
+}
+
+/** How many resolved sets are kept in memory: agents with the same modules, conditions and values share one. */
 const keptInMemory = 100;
+
+/** Longest description of a set that is kept, characters. A longer one, with texts of its own, is hardly shared. */
+const longestKey = 65_536;
 
 /**
  * Works out what a machine is to be: the modules of every assignment that matches its agent, and those that a call names.
@@ -44,10 +60,12 @@ export class DesiredStates {
 
   /**
    * @throws {OrchestratorError} `NOT_FOUND` for an unknown module; `AGENT_UNSUPPORTED` where a module does not support the
-   * agent; `RESOURCE_CONFLICT` where two modules contradict each other.
+   * agent; `VALIDATION_FAILED` for params of the call that no module declares or that are not as declared; `PARAMS_INVALID`
+   * where those of an assignment are so, or one is missing; `TEMPLATE_FAILED`; `RESOURCE_CONFLICT` where two modules
+   * contradict each other, or two assignments give one param different values.
    */
-  of(nodeId: string, extraModules: readonly string[] = []): Promise<DesiredState> {
-    return this.reader().of(nodeId, extraModules);
+  of(nodeId: string, extras: DesiredExtras = {}): Promise<DesiredState> {
+    return this.reader().of(nodeId, extras);
   }
 
   /** For many agents at once: what they have in common is read once, at the first of them, and stays as it is then. */
@@ -63,40 +81,49 @@ export class DesiredStates {
     };
     let matching: Promise<AssignmentMatcher> | null = null;
     return {
-      of: async (nodeId, extraModules = []) => {
+      of: async (nodeId, extras = {}) => {
         const target = await this.#agents.target(nodeId);
         const assignments = (await (matching ??= this.#assignments.matcher()))(target);
-        const names = new Set([...assignments.flatMap((each) => each.modules), ...extraModules]);
-        return this.#of(target, await Promise.all([...names].map(moduleNamed)));
+        const names = new Set([...assignments.flatMap((each) => each.modules), ...(extras.modules ?? [])]);
+        const used = await Promise.all([...names].map(moduleNamed));
+        return this.#of(target, used, { assignments, call: extras.params ?? {} });
       },
     };
   }
 
-  #of(target: SelectorTarget, modules: readonly ModuleRevision[]): DesiredState {
+  #of(
+    target: SelectorTarget,
+    modules: readonly ModuleRevision[],
+    { assignments, call }: { assignments: readonly Readonly<AssignmentDocument>[]; call: JsonObject },
+  ): DesiredState {
     for (const module of modules) this.#requireSupport(module, target);
+    const sources = new ParamSources(modules, assignments, call);
+    const evaluations = modules.map(({ content }) => {
+      const skipped = content.resources.map((resource) => {
+        const when = resource["when"];
+        return typeof when === "string" && !matchesSelector(this.#selectors.parse(when), target);
+      });
+      return evaluateModule(content, scopeOf(target, sources.valuesFor(content)), skipped);
+    });
     return {
       modules: modules.map(({ name, revision }) => ({ name, revision })),
-      resources: this.#resolve(modules, target),
+      resources: this.#resolve(modules, evaluations),
     };
   }
 
-  #resolve(modules: readonly ModuleRevision[], target: SelectorTarget): readonly ResolvedResource[] {
-    const skipped = modules.map(({ content }) =>
-      content.resources.map((resource) => {
-        const when = resource["when"];
-        return typeof when === "string" && !matchesSelector(this.#selectors.parse(when), target);
-      }),
-    );
+  #resolve(
+    modules: readonly ModuleRevision[],
+    evaluations: readonly ModuleEvaluation[],
+  ): readonly ResolvedResource[] {
     const key = JSON.stringify([
       modules.map(({ name, revision, content_hash }) => [name, revision, content_hash]),
-      skipped.map(indexesOf),
+      evaluations.map(({ skipped, values }) => [indexesOf(skipped), values]),
     ]);
     const known = this.#resolved.get(key);
     if (known) return known;
-    const resources = modules.flatMap(({ name, content }, at) =>
-      resolveResources(name, content, skipped[at]),
-    );
+    const resources = modules.flatMap(({ content }, at) => resolveResources(content, evaluations[at]!));
     requireAgreement(resources);
+    if (key.length > longestKey) return resources;
     if (this.#resolved.size >= keptInMemory) this.#resolved.clear();
     this.#resolved.set(key, resources);
     return resources;
@@ -110,6 +137,13 @@ export class DesiredStates {
       details: { module: name, supports: content.supports },
     });
   }
+}
+
+function scopeOf(
+  { attributes, tags }: SelectorTarget,
+  params: JsonObject,
+): Parameters<typeof evaluateModule>[1] {
+  return { params, attributes: { ...attributes }, tags: { ...tags } };
 }
 
 function indexesOf(flags: readonly boolean[]): number[] {

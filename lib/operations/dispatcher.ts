@@ -20,10 +20,10 @@ import type { Context } from "../context.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import type { AgentMessage, MessageOf, OrchestratorMessage } from "../wire/messages.ts";
 import type { ResolvedResource } from "../state/resource.ts";
-import { cancelled, offline, rejected, unheard } from "./conclusions.ts";
 import type { OperationDocument } from "./documents.ts";
 import { Lanes, noticeMs, returnMs } from "./lanes.ts";
 import { isOpen, type OperationStore } from "./operation-store.ts";
+import { cancelled, offline, rejected, unheard } from "./conclusions.ts";
 import type { Outcome, OutcomeRecorder } from "./outcomes.ts";
 import type { ProgressFeeds } from "./progress-feeds.ts";
 import type { Snapshots } from "./snapshots.ts";
@@ -236,7 +236,7 @@ export class Dispatcher {
 
   async #command(operation: Operation): Promise<void> {
     const { running } = this.#lanes.of(operation.node_id);
-    const { kind, operation_id, timeout_seconds, allow_empty, deadline_at = 0 } = operation;
+    const { kind, operation_id, timeout_seconds, allow_empty, plan_digest, deadline_at = 0 } = operation;
     const command = {
       id: this.#context.ids.next(),
       operation_id,
@@ -246,10 +246,9 @@ export class Dispatcher {
       not_after: toTimestamp(deadline_at),
     };
     if (running?.operationId === operation_id) running.commandId = command.id;
-    await this.#send(
-      operation.node_id,
-      kind === "apply" ? { type: kind, ...command, allow_empty } : { type: kind, ...command },
-    );
+    const applies = { ...command, allow_empty, ...(plan_digest !== undefined && { plan_digest }) };
+    const message = kind === "apply" ? { type: kind, ...applies } : { type: kind, ...command };
+    await this.#send(operation.node_id, message);
     // Read again: a wish to cancel may have overtaken the command, or found the agent away.
     const now = await this.#store.read(operation_id);
     if (now.status === "running" && now.cancel_requested === true) await this.#sendCancel(now);

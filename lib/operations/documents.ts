@@ -1,3 +1,4 @@
+import type { Json } from "../internal/json.ts";
 import type { CollectionDefinition, LogDefinition } from "../storage/storage.ts";
 import type { Counts } from "../state/result.ts";
 import type { OperationKind, OperationStatus } from "./schemas.ts";
@@ -26,6 +27,11 @@ export interface OperationDocument {
   resource_count: number;
   timeout_seconds: number;
   allow_empty: boolean;
+  /** What the call added to what assignments bring; a plan keeps it, to be worked out again. */
+  extras?: { modules?: string[]; params?: { [key: string]: Json } };
+  /** The plan that an apply carries out, and the SHA-256 of what it says. */
+  plan_id?: string;
+  plan_digest?: string;
   /** Whether it waits for an agent that is not connected, and until when (milliseconds since 1970). */
   queue_until?: number;
   /** When its result is no longer awaited, milliseconds since 1970; set when it starts. */

@@ -6,7 +6,8 @@ import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
 import type { JsonObject } from "../internal/json.ts";
 import type { ListQuery } from "../storage/storage.ts";
 import type { OperationDocument } from "./documents.ts";
-import type { listOperationsInput } from "./schemas.ts";
+import { toOperation } from "./operation-view.ts";
+import type { listOperationsInput, Operation } from "./schemas.ts";
 
 type Query = z.output<typeof listOperationsInput>;
 type Filter = Omit<Query, "limit" | "cursor">;
@@ -14,11 +15,11 @@ type Document = Readonly<OperationDocument>;
 
 const pageSize = 200;
 
-export async function listOperations(context: Context, query: Query): Promise<Page<Document>> {
+export async function listOperations(context: Context, query: Query): Promise<Page<Operation>> {
   const { limit = 50, cursor, ...filter } = query;
   const bound = JSON.parse(JSON.stringify(filter)) as JsonObject;
   let before = cursor === undefined ? undefined : String(decodeCursor("operations", bound, cursor));
-  const items: Document[] = [];
+  const items: Operation[] = [];
   for (;;) {
     const page = await context.storage.list<OperationDocument>("operations", {
       ...narrowest(filter),
@@ -32,7 +33,7 @@ export async function listOperations(context: Context, query: Query): Promise<Pa
       if (items.length === limit) {
         return { items, next_cursor: encodeCursor("operations", bound, items.at(-1)!.operation_id) };
       }
-      items.push(value);
+      items.push(toOperation(value));
     }
     if (page.next === null) return { items, next_cursor: null };
     before = page.items.at(-1)!.key;

@@ -15,6 +15,10 @@ export interface OperationRequest {
   desired: { modules: OperationDocument["modules"]; resources: readonly ResolvedResource[] };
   timeoutSeconds?: number | undefined;
   allowEmpty?: boolean | undefined;
+  /** What the call added to what assignments bring. */
+  extras?: OperationDocument["extras"];
+  /** The plan that is to be carried out, and nothing else. */
+  plan?: { id: string; digest: string } | undefined;
   /** Waits this long for an agent that is not connected; absent = it fails. */
   queueSeconds?: number | undefined;
   assignment?: string;
@@ -47,6 +51,8 @@ export async function toDocument(
     resource_count: desired.resources.length,
     timeout_seconds: request.timeoutSeconds ?? context.options.operationTimeoutSeconds,
     allow_empty: request.allowEmpty ?? false,
+    ...(request.extras && { extras: request.extras }),
+    ...(request.plan && { plan_id: request.plan.id, plan_digest: request.plan.digest }),
     ...(queueSeconds !== undefined && { queue_until: now + queueSeconds * 1000 }),
   };
 }

@@ -17,7 +17,7 @@ import { Dispatcher } from "./dispatcher.ts";
 import type { AgentStateDocument, OperationDocument } from "./documents.ts";
 import { listOperations } from "./operation-list.ts";
 import { OperationRetention } from "./operation-retention.ts";
-import { requestedEvent, requireSomething, toDocument, type OperationRequest } from "./operation-request.ts";
+import { requestedEvent, toDocument, type OperationRequest } from "./operation-request.ts";
 import { loadReport } from "./operation-results.ts";
 import type { OperationParts } from "./operation-parts.ts";
 import { isOpen, operationSubject, OperationStore } from "./operation-store.ts";
@@ -39,11 +39,12 @@ import {
   watchOperationInput,
 } from "./schemas.ts";
 import { agentIdInput } from "../agents/schemas.ts";
+import { SingleRuns } from "./single-runs.ts";
 import { Snapshots } from "./snapshots.ts";
+import { requireTruth, StoredPlans } from "./stored-plans.ts";
 import { watchOperation } from "./watch.ts";
 
 const defaultWaitSeconds = 30;
-const defaultQueueSeconds = 3600;
 
 /** Plans and applies of single machines: what was asked, what happened, what is believed since. */
 export class Operations {
@@ -52,10 +53,10 @@ export class Operations {
   /** Removes old ones; features say what of theirs is needed. */
   readonly retention: OperationRetention;
   readonly #context: Context;
-  readonly #agents: Agents;
   readonly #desired: DesiredStates;
   readonly #store: OperationStore;
   readonly #snapshots: Snapshots;
+  readonly #runs: SingleRuns;
   readonly #outcomes: OutcomeRecorder;
   readonly #parts: OperationParts;
 
@@ -64,7 +65,6 @@ export class Operations {
     features: { agents: Agents; assignments: Assignments; modules: Modules; streams: Streams },
   ) {
     this.#context = context;
-    this.#agents = features.agents;
     this.#desired = new DesiredStates(features);
     this.#store = new OperationStore(context);
     this.#snapshots = new Snapshots(context);
@@ -72,6 +72,8 @@ export class Operations {
     this.#outcomes = new OutcomeRecorder(context, { store: this.#store, feeds });
     const [store, snapshots, outcomes] = [this.#store, this.#snapshots, this.#outcomes];
     this.#parts = { context, store, snapshots, outcomes, feeds, streams: features.streams };
+    const plans = new StoredPlans(context, { store, snapshots, desired: this.#desired });
+    this.#runs = new SingleRuns(context, { agents: features.agents, desired: this.#desired, plans });
     this.dispatcher = new Dispatcher(context, this.#parts);
     this.retention = new OperationRetention(context, features.agents);
     features.agents.watch({
@@ -89,13 +91,17 @@ export class Operations {
   /**
    * Makes a machine match what is desired of it: the modules of every assignment that matches, and those named.
    *
+   * With `plan_id` it does exactly what that plan said, or nothing. A plan may be applied for as long as it is true: once it
+   * was applied and changed something it says something else, and a second call with it is refused.
+   *
    * @returns The operation, ended, or still open after `wait_seconds`.
-   * @throws {OrchestratorError} `NOT_FOUND`; `AGENT_NOT_APPROVED`; `AGENT_OFFLINE`; `AGENT_UNSUPPORTED`;
-   * `RESOURCE_CONFLICT`; `EMPTY_DESIRED_STATE`.
+   * @throws {OrchestratorError} What {@link DesiredStates.of} throws; `AGENT_NOT_APPROVED`; `AGENT_OFFLINE`;
+   * `EMPTY_DESIRED_STATE`; `PLAN_STALE` where modules, params, what they use of the agent, or the machine are not as they were
+   * for the plan (nothing was changed); `INVALID_TRANSITION` for a plan that has not succeeded.
    */
   async apply(caller: Caller, input: z.input<typeof applyInput>): Promise<Operation> {
     await this.#context.authorize(caller, "state.applyNow");
-    return this.#run(caller, "apply", parseInput(applyInput, input));
+    return requireTruth(await this.#run(caller, "apply", parseInput(applyInput, input)));
   }
 
   /** Tells what {@link apply} with the same input would do. Changes nothing on the machine. */
@@ -258,21 +264,7 @@ export class Operations {
   }
 
   async #run(caller: Caller, kind: "apply" | "plan", input: z.output<typeof applyInput>): Promise<Operation> {
-    const agent = await this.#agents.requireApproved(input.node_id);
-    const queue = input.when_offline === "queue";
-    if (!queue && !this.#context.transport.isConnected(input.node_id))
-      throw new OrchestratorError("AGENT_OFFLINE");
-    const desired = await this.#desired.of(input.node_id, input.modules);
-    if (kind === "apply") requireSomething(input, desired, await this.stateOf(input.node_id));
-    const { operation_id } = await this.request(caller, {
-      kind,
-      nodeId: agent.node_id,
-      agentName: agent.name ?? agent.hostname,
-      desired,
-      timeoutSeconds: input.timeout_seconds,
-      allowEmpty: input.allow_empty,
-      queueSeconds: queue ? (input.expires_in_seconds ?? defaultQueueSeconds) : undefined,
-    });
+    const { operation_id } = await this.request(caller, await this.#runs.prepare(kind, input));
     return this.wait(operation_id, input.wait_seconds);
   }
 
@@ -282,8 +274,7 @@ export class Operations {
     query: z.output<typeof listOperationsInput>,
   ): Promise<Page<Operation>> {
     await this.#context.authorize(caller, permission);
-    const page = await listOperations(this.#context, query);
-    return { ...page, items: page.items.map(toOperation) };
+    return listOperations(this.#context, query);
   }
 
   async #readListed(operationId: string): Promise<Readonly<OperationDocument>> {

@@ -8,6 +8,7 @@ import {
   timestampSchema,
   waitInput,
 } from "../internal/common-schemas.ts";
+import { paramValuesSchema } from "../modules/schemas.ts";
 import { countsSchema, resourceResultSchema } from "../state/result.ts";
 
 /** What an operation does. */
@@ -36,6 +37,7 @@ export const operationSchema = z
     status: operationStatusSchema,
     rollout_id: z.string().optional(),
     assignment: z.string().optional(),
+    plan_id: z.string().optional().describe("The plan that this apply carries out."),
     modules: z.array(z.object({ name: z.string(), revision: z.number().int() })),
     counts: countsSchema,
     requested_by: z.string(),
@@ -76,6 +78,7 @@ export const listAgentOperationsInput = z.strictObject({ node_id: keyIdSchema, .
 const runInput = {
   node_id: keyIdSchema,
   modules: z.array(nameSchema).max(100).optional().describe("Modules beside those that assignments bring."),
+  params: paramValuesSchema.optional(),
   timeout_seconds: z
     .number()
     .int()
@@ -98,6 +101,11 @@ export const planInput = z.strictObject(runInput);
 /** Input of `operations.apply`. */
 export const applyInput = z.strictObject({
   ...runInput,
+  plan_id: idSchema
+    .optional()
+    .describe(
+      "A plan of this agent: exactly that is applied, or PLAN_STALE is answered. Not beside modules and params.",
+    ),
   allow_empty: z
     .boolean()
     .optional()

@@ -7,7 +7,12 @@ import type { ResolvedResource } from "../state/resource.ts";
 /** How many are kept in memory: agents with the same desired state share one. */
 const keptInMemory = 100;
 
-/** Sets of resolved resources, kept by content and never changed: what an operation was asked to make true. */
+/**
+ * Sets of resolved resources, kept by content and never changed: what an operation was asked to make true.
+ *
+ * The one way by which values that templates gave reach the orchestrator's disk, in the clear. Whatever must not lie there
+ * has to be taken out before {@link save} and put back after {@link load}.
+ */
 export class Snapshots {
   readonly #context: Context;
   readonly #known = new Map<string, readonly ResolvedResource[]>();

@@ -229,7 +229,7 @@ export class RolloutRun {
       kind,
       nodeId: node_id,
       agentName: name,
-      desired: await this.#desired.of(node_id, names),
+      desired: await this.#desired.of(node_id, { modules: names }),
       assignment,
       rolloutId: this.rolloutId,
       queueSeconds: strategy.when_offline === "queue" ? queueSeconds : undefined,

@@ -86,8 +86,11 @@ export function resolveResource(definition: JsonObject, options: ResolveOptions)
     issues.push({ path: ["id"], message: "Give it an id: its identity is no good as one." });
   for (const trigger of triggers) {
     const property = triggerProperties[trigger];
-    if ((rest[property] ?? []).length === 0 || type.triggers?.includes(trigger)) continue;
-    issues.push({ path: [property], message: `A ${typeName} can't be made to ${trigger} by a trigger.` });
+    if ((rest[property] ?? []).length === 0) continue;
+    const message = type.triggers?.includes(trigger)
+      ? type.triggerFault?.(spec.data)
+      : `A ${typeName} can't be made to ${trigger} by a trigger.`;
+    if (typeof message === "string") issues.push({ path: [property], message });
   }
   if (!watchesAny(rest) && type.triggeredOnly?.(spec.data)) {
     const message = `A ${typeName} needs check, creates or run_on, or it would run every time.`;

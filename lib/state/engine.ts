@@ -46,7 +46,7 @@ export interface StateRunResult {
  * Runs the engine once. Not to be called twice at a time for one machine.
  *
  * @throws OrchestratorError `RESOURCE_CONFLICT` where two desired resources contradict each other; `MODULE_INVALID` where
- * they wait for each other. Nothing has been changed then. A failure of a resource is a result.
+ * they wait for each other; what `confirm` throws. Nothing has been changed then. A failure of a resource is a result.
  */
 export async function runState(options: StateRunOptions): Promise<StateRunResult> {
   const types = options.types ?? resourceTypes;
@@ -59,13 +59,24 @@ export async function runState(options: StateRunOptions): Promise<StateRunResult
   const run: StateRun = { ...options, types, stop, deadline: limit.signal, changesBegun: 0 };
   try {
     await examineAll(items, run);
-    if (run.mode === "apply" && !stop.aborted) await captureAll(items, run);
+    if (run.mode === "apply" && !stop.aborted) {
+      await confirm(items, run);
+      await captureAll(items, run);
+    }
     const { results, applied } = await walk(items, run);
     const error = await settle(run);
     return { status: statusOf(results, run, error), results, applied, ...(error && { error }) };
   } finally {
     timer.cancel();
   }
+}
+
+/** Shows what would be done to whoever may refuse it. */
+async function confirm(items: readonly StateItem[], run: StateRun): Promise<void> {
+  if (!run.confirm) return;
+  const { onResult: _unheard, ...quiet } = run;
+  const { results } = await walk(items, { ...quiet, mode: "plan" });
+  run.confirm(results);
 }
 
 /** Removals, last applied first, then what is desired in its order. */

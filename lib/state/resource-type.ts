@@ -65,6 +65,8 @@ export interface ResourceType<Spec = unknown> {
   apply(spec: Spec, changes: readonly Change[], host: Host, signal: AbortSignal): void | Promise<void>;
   /** Triggers that it knows; another can't be asked for. Default: none. */
   readonly triggers?: readonly Trigger[];
+  /** Why a resource with this spec can't follow a trigger; null = it can. Default: it can. */
+  triggerFault?(spec: Spec): string | null;
   /**
    * Acts because something that it watches changed, and makes the changes that were found (none where it was in sync), so
    * that the next check is empty.

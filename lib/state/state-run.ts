@@ -40,6 +40,11 @@ export interface StateRunOptions {
   logger?: Logger;
   /** Called with each result as it is known, in the order of the results. */
   onResult?: (result: ResourceResult) => void;
+  /**
+   * Called in an apply with what it would do, as a plan tells it, before anything is changed. What it throws ends the run,
+   * and nothing has been changed then.
+   */
+  confirm?: (foreseen: readonly ResourceResult[]) => void;
   /** Called with what programs write while changes are made; never for a sensitive resource. */
   onOutput?: (output: ResourceOutput) => void;
   /**

@@ -43,7 +43,16 @@ const run = {
 
 export const orchestratorMessageSchema = z.discriminatedUnion("type", [
   /** Makes the machine match `resources`, and takes away what was applied before and is not among them. */
-  z.strictObject({ type: z.literal("apply"), ...run, allow_empty: z.boolean() }),
+  z.strictObject({
+    type: z.literal("apply"),
+    ...run,
+    allow_empty: z.boolean(),
+    /** SHA-256 of what a plan said, hex: the apply is refused with `PLAN_STALE` where a plan made now would say anything else. */
+    plan_digest: z
+      .string()
+      .regex(/^[0-9a-f]{64}$/)
+      .optional(),
+  }),
   /** Tells what an apply of the same would do. */
   z.strictObject({ type: z.literal("plan"), ...run }),
   /** Compares the machine with `resources`; nothing is removed or planned to be. */

@@ -41,7 +41,9 @@ describe("the documentation agrees with the code", () => {
       file.text.includes("defineResourceType<"),
     );
     expect(defined.map((file) => basename(file.path, ".ts")).toSorted()).toEqual(files);
-    expect(listFiles("docs/resources").toSorted()).toEqual(files.map((file) => `docs/resources/${file}.md`));
+    expect(listFiles("docs/resources").toSorted()).toEqual(
+      files.map((file) => `docs/resources/${file}.md`).toSorted(),
+    );
     expect(
       [...(readText("docs/resources.md") ?? "").matchAll(/\]\(resources\/(.+?)\.md\)/g)].map(
         ([, file]) => file,

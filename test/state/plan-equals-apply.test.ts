@@ -3,6 +3,8 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { JsonObject } from "../../lib/internal/json.ts";
 import type { StateRunResult } from "../../lib/state/engine.ts";
+import { planText } from "../../lib/state/plan-text.ts";
+import type { ResourceResult } from "../../lib/state/result.ts";
 import type { ResolvedResource } from "../../lib/state/resource.ts";
 import { declare, StateFixture } from "../support/state-fixture.ts";
 
@@ -94,7 +96,7 @@ const found = fc.array(
   { maxLength: 8 },
 );
 
-test("the outcomes of an apply right after a plan equal the plan's, removals included", async () => {
+test("an apply right after a plan is never stale and its outcomes equal the plan's, removals included", async () => {
   await fc.assert(
     fc.asyncProperty(found, desired, desired, async (things, first, second) => {
       const state = new StateFixture();
@@ -107,8 +109,11 @@ test("the outcomes of an apply right after a plan equal the plan's, removals inc
         } else state.host.files.makeSymlink(path, "elsewhere");
       }
       for (const set of [first, second, []]) {
-        const plan = foretold(await state.run("plan", set));
-        expect(told(await state.run("apply", set))).toEqual(plan);
+        const plan = await state.run("plan", set);
+        // What an apply of the plan is refused by, were it not true.
+        const confirm = (seen: readonly ResourceResult[]): void =>
+          expect(planText(seen)).toBe(planText(plan.results));
+        expect(told(await state.run("apply", set, { confirm }))).toEqual(foretold(plan));
       }
     }),
     { numRuns: 400 },

@@ -6,7 +6,12 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { fromHex, toHex } from "../../lib/crypto/encoding.ts";
 import { agentMessageSchema, orchestratorMessageSchema } from "../../lib/wire/messages.ts";
-import { agentExamples, orchestratorExamples, streamExample } from "./support/examples.ts";
+import {
+  agentExamples,
+  orchestratorExamples,
+  plannedApplyExample,
+  streamExample,
+} from "./support/examples.ts";
 import { establish } from "./support/peers.ts";
 
 interface Recorded {
@@ -43,6 +48,14 @@ describe("version 1", () => {
     const frames = orchestrator.encode(message);
     golden(`orchestrator-${message.type}`, { message, frames: frames.map(hexOf) });
     expect(frames.map((frame) => agent.decode(frame))).toEqual([{ kind: "message", message }]);
+  });
+  test("the command apply, of a plan", () => {
+    const { agent, orchestrator } = establish();
+    const frames = orchestrator.encode(plannedApplyExample);
+    golden("orchestrator-apply-of-a-plan", { message: plannedApplyExample, frames: frames.map(hexOf) });
+    expect(frames.map((frame) => agent.decode(frame))).toEqual([
+      { kind: "message", message: plannedApplyExample },
+    ]);
   });
   test.each(agentExamples)("the agent's message $type", (message) => {
     const { agent, orchestrator } = establish();

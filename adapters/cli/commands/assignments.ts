@@ -4,7 +4,8 @@ import type { NewAssignment } from "../../client/verbs.ts";
 import type { CommandCall, Run } from "../call.ts";
 import { exitCode } from "../context.ts";
 import type { ExitCode } from "../context.ts";
-import { gather, limitOption } from "../options.ts";
+import { gather, limitOption, paramOption } from "../options.ts";
+import type { ParamOptions } from "../options.ts";
 import { describeOperation } from "../show-results.ts";
 import { toFacts, toLine, toLines } from "../text.ts";
 import type { Column } from "../text.ts";
@@ -16,6 +17,7 @@ interface CreateOptions extends StrategyOptions {
   selector: string;
   module: string[];
   description?: string;
+  param?: ParamOptions;
   schedule?: string;
   timeZone?: string;
   enforce?: boolean;
@@ -49,6 +51,7 @@ export function addAssignmentsCommands(program: Command, run: Run): void {
             ["description", assignment.description],
             ["selector", assignment.selector],
             ["modules", assignment.modules.join(" ")],
+            ["params", assignment.params && JSON.stringify(assignment.params)],
             ["rollout", describeStrategy(assignment.rollout ?? {})],
             [
               "schedule",
@@ -81,6 +84,7 @@ function addCreateCommand(assignments: Command, run: Run): void {
     .requiredOption("--selector <selector>", "which agents; * is every agent")
     .requiredOption("--module <name>", "a module; may be given more than once", gather)
     .option("--description <text>", "what it is for")
+    .option(...paramOption)
     .option("--schedule <cron>", "when it is applied by itself: five fields, or e.g. @daily")
     .option("--time-zone <zone>", "time zone of the schedule; default UTC")
     .option("--enforce", "apply again what a drift check finds changed");
@@ -117,13 +121,15 @@ function addRunCommands(assignments: Command, run: Run): void {
 }
 
 function toAssignment(name: string, options: CreateOptions): NewAssignment {
-  const { module: modules, selector, description, schedule: cron, timeZone, enforce } = options;
+  const { module: modules, param: params, selector, description, timeZone, enforce } = options;
+  const { schedule: cron } = options;
   const rollout = toStrategy(options);
   return {
     name,
     modules,
     selector,
     ...(description !== undefined && { description }),
+    ...(params && { params }),
     ...(cron !== undefined && { schedule: { cron, ...(timeZone !== undefined && { time_zone: timeZone }) } }),
     ...(enforce !== undefined && { enforce }),
     ...(rollout && { rollout }),

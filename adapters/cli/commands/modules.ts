@@ -1,15 +1,18 @@
 import { readFileSync } from "node:fs";
-import type { Module } from "fleetwright";
+import { checkModule, moduleJsonSchema } from "fleetwright";
+import type { Module, ModuleCheck } from "fleetwright";
 import type { Command } from "commander";
 import type { CommandCall, Run } from "../call.ts";
+import { exitCode } from "../context.ts";
 import { UsageError } from "../failure.ts";
 import { integer, limitOption } from "../options.ts";
-import { toLines, toSafeText } from "../text.ts";
+import { toLine, toLines, toSafeText } from "../text.ts";
 import type { Column } from "../text.ts";
 
 /** `fleetwright modules ...` */
 export function addModulesCommands(program: Command, run: Run): void {
-  const modules = program.command("modules").description("declared state, in YAML");
+  const modules = program.command("modules").alias("module").description("declared state, in YAML");
+  addOfflineCommands(modules, run);
   modules
     .command("list")
     .description("list modules")
@@ -52,6 +55,29 @@ export function addModulesCommands(program: Command, run: Run): void {
     );
 }
 
+/** What needs no server. */
+function addOfflineCommands(modules: Command, run: Run): void {
+  modules
+    .command("check <file...>")
+    .description("find every fault, as an upload would, without a server; - is standard input")
+    .action(
+      run(async (call, files: string[]) => {
+        const checks: (ModuleCheck & { file: string })[] = [];
+        for (const file of files) checks.push({ file, ...checkModule(await read(call, file)) });
+        call.show(checks, () => checks.map(describeCheck).join(""));
+        return checks.every(({ faults }) => faults.length === 0) ? exitCode.ok : exitCode.failure;
+      }),
+    );
+  modules
+    .command("schema")
+    .description("print the format of modules as JSON Schema, for editors")
+    .action(
+      run(async (call) => {
+        call.context.stdout(`${JSON.stringify(moduleJsonSchema(), null, 2)}\n`);
+      }),
+    );
+}
+
 const columns: readonly Column<Module>[] = [
   ["MODULE", ({ name }) => name],
   ["REVISION", ({ revision }) => revision],
@@ -60,6 +86,14 @@ const columns: readonly Column<Module>[] = [
   ["UPLOADED", ({ uploaded_at }) => uploaded_at],
   ["BY", ({ uploaded_by }) => uploaded_by],
 ];
+
+/** As compilers write it, which editors turn into links. */
+function describeCheck({ file, name, resources, faults }: ModuleCheck & { file: string }): string {
+  if (faults.length === 0) return toLines([toLine(`${file}: ${name}, ${resources} resources, no fault`)]);
+  return toLines(
+    faults.map(({ line = 1, column = 1, message }) => toLine(`${file}:${line}:${column}: ${message}`)),
+  );
+}
 
 function describeUpload({ name, revision, created }: Module & { created: boolean }): string {
   return created

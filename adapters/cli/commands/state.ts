@@ -5,13 +5,17 @@ import type { CommandCall, Run } from "../call.ts";
 import { exitCode } from "../context.ts";
 import type { ExitCode } from "../context.ts";
 import { findAgent } from "../find-agent.ts";
+import { UsageError } from "../failure.ts";
 import { LiveProgress } from "../live-progress.ts";
-import { gather, integer } from "../options.ts";
+import { gather, integer, paramOption } from "../options.ts";
+import type { ParamOptions } from "../options.ts";
 import { describeDrift, describeOperation } from "../show-results.ts";
 import { awaitDrift, awaitOperation, exitCodeOf, firstWaitSeconds } from "../wait.ts";
 
 interface RunOptions {
   module?: string[];
+  param?: ParamOptions;
+  plan?: string;
   timeout?: number;
   queue?: boolean;
   allowEmpty?: boolean;
@@ -22,17 +26,23 @@ interface RunOptions {
 export function addStateCommands(program: Command, run: Run): void {
   for (const kind of ["plan", "apply"] as const) {
     const command = program
-      .command(`${kind} <agent>`)
+      .command(kind === "plan" ? "plan <agent>" : "apply [agent]")
       .description(
         kind === "plan" ? "tell what an apply would change" : "bring a machine to its desired state",
       )
       .option("--module <name>", "a module beside those of assignments; may be given more than once", gather)
+      .option(...paramOption)
       .option("--timeout <seconds>", "how long it may run", integer(1, 86_400))
       .option("--queue", "wait for an agent that is not connected")
       .option("--no-wait", "answer at once");
-    if (kind === "apply")
-      command.option("--allow-empty", "remove everything, where nothing is desired any more");
-    command.action(run((call, agent: string, options: RunOptions) => runOne(call, { kind, agent, options })));
+    if (kind === "apply") {
+      command
+        .option("--plan <id>", "exactly what this plan says, or nothing; the agent need not be named")
+        .option("--allow-empty", "remove everything, where nothing is desired any more");
+    }
+    command.action(
+      run((call, agent: string | undefined, options: RunOptions) => runOne(call, { kind, agent, options })),
+    );
   }
   program
     .command("drift <agent>")
@@ -51,16 +61,23 @@ export function addStateCommands(program: Command, run: Run): void {
 
 async function runOne(
   call: CommandCall,
-  { kind, agent, options }: { kind: "plan" | "apply"; agent: string; options: RunOptions },
+  { kind, agent, options }: { kind: "plan" | "apply"; agent: string | undefined; options: RunOptions },
 ): Promise<ExitCode> {
   const { client } = call;
-  const { node_id } = await findAgent(client, agent);
+  const node_id = await findMachine(call, agent, options.plan);
   const isLive = options.wait && call.options.json !== true;
   const { operation_id } = await client.agents[kind](node_id, toInput(options, isLive));
   if (isLive) return exitCodeOf([await showLive(call, operation_id)]);
   const operation = await awaitOperation(client, operation_id, options.wait);
   call.show(operation, () => describeOperation(operation));
   return exitCodeOf([operation]);
+}
+
+/** The machine that is named, or that of the plan. */
+async function findMachine({ client }: CommandCall, agent?: string, plan?: string): Promise<string> {
+  if (agent !== undefined) return (await findAgent(client, agent)).node_id;
+  if (plan === undefined) throw new UsageError("Name an agent, or a plan with --plan.");
+  return (await client.operations.get(plan)).node_id;
 }
 
 /** Shows each resource as it is done and what scripts print, until the operation has ended. */
@@ -73,13 +90,13 @@ async function showLive(call: CommandCall, operationId: string): Promise<Operati
   return call.client.operations.get(operationId);
 }
 
-function toInput(
-  { module: modules, timeout, queue, allowEmpty, wait }: RunOptions,
-  isLive: boolean,
-): RunInput {
+function toInput(options: RunOptions, isLive: boolean): RunInput {
+  const { module: modules, param: params, plan, timeout, queue, allowEmpty, wait } = options;
   return {
     wait_seconds: wait && !isLive ? firstWaitSeconds : 0,
     ...(modules && { modules }),
+    ...(params && { params }),
+    ...(plan !== undefined && { plan_id: plan }),
     ...(timeout !== undefined && { timeout_seconds: timeout }),
     ...(queue && { when_offline: "queue" }),
     ...(allowEmpty && { allow_empty: true }),

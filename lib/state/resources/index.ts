@@ -2,29 +2,43 @@
 import type { ResourceType, ResourceTypes } from "../resource-type.ts";
 import { authorizedKeyResourceType } from "./authorized-key.ts";
 import { blockResourceType } from "./block.ts";
+import { cronResourceType } from "./cron.ts";
 import { directoryResourceType } from "./directory.ts";
 import { fileResourceType } from "./file.ts";
 import { groupResourceType } from "./group.ts";
 import { hostEntryResourceType } from "./host-entry.ts";
+import { hostnameResourceType } from "./hostname.ts";
 import { lineResourceType } from "./line.ts";
 import { mountResourceType } from "./mount.ts";
+import { packageResourceType } from "./package.ts";
+import { packageRepositoryResourceType } from "./package-repository.ts";
 import { scriptResourceType } from "./script.ts";
+import { serviceResourceType } from "./service.ts";
 import { symlinkResourceType } from "./symlink.ts";
 import { sysctlResourceType } from "./sysctl.ts";
+import { systemdUnitResourceType } from "./systemd-unit.ts";
+import { timezoneResourceType } from "./timezone.ts";
 import { userResourceType } from "./user.ts";
 
 const types: ResourceType[] = [
   authorizedKeyResourceType,
   blockResourceType,
+  cronResourceType,
   directoryResourceType,
   fileResourceType,
   groupResourceType,
   hostEntryResourceType,
+  hostnameResourceType,
   lineResourceType,
   mountResourceType,
+  packageResourceType,
+  packageRepositoryResourceType,
   scriptResourceType,
+  serviceResourceType,
   symlinkResourceType,
   sysctlResourceType,
+  systemdUnitResourceType,
+  timezoneResourceType,
   userResourceType,
 ];
 

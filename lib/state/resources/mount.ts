@@ -25,7 +25,7 @@ import {
 } from "./mount-tables.ts";
 import { requireLinux } from "./platform.ts";
 import { pathSchema } from "./properties.ts";
-import { runSystemProgram } from "./system-program.ts";
+import { act } from "./command.ts";
 import { joinLines, writeText } from "./text-file.ts";
 
 /** What never begins with a dash is never an option of mount(8). */
@@ -138,7 +138,7 @@ async function apply(
   host: Host,
   signal: AbortSignal,
 ): Promise<void> {
-  const run = (argv: [string, ...string[]]): Promise<void> => runSystemProgram(argv, { host, signal });
+  const run = (argv: [string, ...string[]]): Promise<unknown> => act({ argv }, { host, signal });
   const changed = (...names: string[]): boolean => changes.some(({ property }) => names.includes(property));
   const { path, device, fstype } = spec;
   const live = findMounted(path, host) !== null;

@@ -17,7 +17,7 @@ import type { Change } from "../result.ts";
 import { describeChange } from "./describe.ts";
 import { requireLinux } from "./platform.ts";
 import { ensureSchema, pathSchema } from "./properties.ts";
-import { runSystemProgram } from "./system-program.ts";
+import { act } from "./command.ts";
 import { joinLines, readText, splitLines, writeText } from "./text-file.ts";
 
 const properties = z.strictObject({
@@ -94,7 +94,7 @@ async function apply(
   const wanted = wantedValue(spec);
   // The kernel judges the value: what it refuses must not be in the file.
   if (wanted !== undefined && changes.some((change) => change.property === "value")) {
-    await runSystemProgram(["sysctl", "-w", `${spec.key}=${wanted}`], { host, signal });
+    await act({ argv: ["sysctl", "-w", `${spec.key}=${wanted}`] }, { host, signal });
   }
   if (!changes.some((change) => change.property === "line")) return;
   signal.throwIfAborted();

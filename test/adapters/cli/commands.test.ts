@@ -52,6 +52,24 @@ describe("the life of a machine on the command line", () => {
     expect(await print("audit", "list", "--type", "agent.approved")).toContain("Agent web-1 was approved");
   });
 
+  it("applies exactly what a plan said, with params, and refuses it once it is not true any more", async () => {
+    const line = await startSignedIn();
+    const { agent } = await startSocketAgent(line);
+    await line.print("agents", "approve", agent.nodeId ?? "", "--name", "web-1");
+    const content =
+      "name: greet\nparams: { to: { type: string } }\nresources:\n  - { type: file, path: /greeting, content: 'hi {{ params.to }}' }\n";
+    await upload(line, content);
+    const planned = await line.run("plan", "web-1", "--module", "greet", "--param", "to=you all");
+    const [, id = ""] = /fleetwright apply --plan (\S+)\n/.exec(planned.stdout) ?? [];
+    const wrong = await line.run("plan", "web-1", "--module", "greet", "--param", "to=1");
+    expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining("must be a text") as string });
+    expect(await line.print("apply", "--plan", id)).toContain("+hi you all\n");
+    expect(await line.run("apply", "web-1", "--plan", id)).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining("PLAN_STALE") as string,
+    });
+  });
+
   it("ends with 1 when an apply fails", async () => {
     const line = await startSignedIn();
     const { agent } = await startSocketAgent(line);

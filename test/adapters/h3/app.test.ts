@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
+import { moduleJsonSchema } from "fleetwright";
 import { startToy } from "../rest/server.ts";
 
 let server: Awaited<ReturnType<typeof startToy>>;
@@ -120,6 +121,16 @@ describe("what stands beside", () => {
     expect(answer.json).toMatchObject({ openapi: "3.1.0" });
     const refused = await server.call({ method: "POST", path });
     expect([refused.status, refused.headers.allow]).toEqual([405, "GET, HEAD, OPTIONS"]);
+  });
+
+  test("the format of modules is open to every editor", async () => {
+    const answer = await server.call({ path: "/schemas/module.json" });
+    expect(answer.status).toBe(200);
+    expect(answer.headers).toMatchObject({
+      "content-type": "application/schema+json",
+      "access-control-allow-origin": "*",
+    });
+    expect(JSON.parse(answer.text)).toEqual(moduleJsonSchema());
   });
 
   test("a problem's type leads to a page, for people and programs", async () => {

@@ -83,6 +83,22 @@ describe("a purge", () => {
     expect(left).toEqual([["own", "sub", "theirs"], ["deep"], ["inner"]]);
   });
 
+  test("leaves files of resources that are not named after a path", async () => {
+    const units = "/etc/systemd/system";
+    const state = new StateFixture(memoryMachine());
+    for (const made of ["/etc/systemd", units]) state.host.files.makeDirectory(made, {});
+    const desired = declare([
+      { type: "directory", path: units, purge: true },
+      { type: "systemd_unit", name: "site.service", content: "[Service]\nExecStart=/bin/true\n" },
+    ]);
+    expect((await state.run("apply", desired)).status).toBe("succeeded");
+    expect(outcomes(await state.run("apply", desired)).map((line) => line.split(" ").at(-1))).toEqual([
+      "unchanged",
+      "unchanged",
+    ]);
+    expect(state.host.files.list(units)).toEqual(["site.service"]);
+  });
+
   test("does not list what a removal of the same run takes away", async () => {
     const state = new StateFixture(memoryMachine());
     state.host.files.makeDirectory(path, {});

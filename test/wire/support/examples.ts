@@ -45,6 +45,14 @@ const output = {
 };
 const run = { ...command, operation_id, resources: [resource], timeout_seconds: 600 };
 
+/** What came to the apply later: an orchestrator of then does not send it. */
+export const plannedApplyExample: OrchestratorMessage = {
+  type: "apply",
+  ...run,
+  allow_empty: false,
+  plan_digest: "0123456789abcdef".repeat(4),
+};
+
 export const orchestratorExamples: OrchestratorMessage[] = [
   { type: "apply", ...run, allow_empty: false },
   { type: "plan", ...run },

@@ -1,0 +1,23 @@
+import { isOrchestratorError, type Issue } from "../errors.ts";
+import { parseModule } from "./module-document.ts";
+
+/** What a look at the text of a module found. */
+export interface ModuleCheck {
+  /** Its name; null where it has faults. */
+  name: string | null;
+  /** How many resources it declares; 0 where it has faults. */
+  resources: number;
+  /** The first 500 faults, in the order of the text, each with its line and column. */
+  faults: Issue[];
+}
+
+/** Checks the text of a module as an upload does, without an orchestrator. Never throws for what is in it. */
+export function checkModule(text: string): ModuleCheck {
+  try {
+    const { name, resources } = parseModule(text);
+    return { name, resources: resources.length, faults: [] };
+  } catch (error) {
+    if (!isOrchestratorError(error, "MODULE_INVALID")) throw error;
+    return { name: null, resources: 0, faults: [...error.issues] };
+  }
+}

@@ -1,0 +1,177 @@
+/**
+ * Templates by liquidjs, shut in: no file, no code, no name beside those of the scope, a fixed list of tags and filters, and
+ * an allowance of work that is counted, so that the same template is refused on a slow machine and on a fast one.
+ */
+import { Context, Liquid, Output, toValueSync, type Emitter, type Template as Node } from "liquidjs";
+import type { Json, JsonObject } from "../internal/json.ts";
+import type { Template, TemplateEngine, TemplateFault, TemplateName, TemplateResult } from "./template.ts";
+import { json, shellQuote, toJson, toText } from "./template-filters.ts";
+
+const tagNames = new Set(["if", "unless", "case", "for", "break", "continue", "comment", "raw"]);
+
+/** Filters of the package that are kept; `default`, `json` and `shell_quote` are ours. */
+export const filterNames = new Set(
+  (
+    "default json shell_quote upcase downcase capitalize strip replace remove append prepend truncate split join " +
+    "first last size sort uniq reverse plus minus times divided_by modulo round ceil floor abs base64_encode url_encode"
+  ).split(" "),
+);
+
+/** What the templates of one module may cost together. */
+const allowance = {
+  /** Parts that are written and turns of loops. */
+  steps: 200_000,
+  /** Characters and list items that filters make. */
+  made: 8 * 1024 * 1024,
+  /** Characters that are written. */
+  written: 8 * 1024 * 1024,
+  /** For what the counts can't see, milliseconds. */
+  timeMs: 500,
+};
+
+const engine = new Liquid({
+  strictVariables: true,
+  strictFilters: true,
+  ownPropertyOnly: true,
+  lenientIf: true,
+  // Without it `include` and its like would read files.
+  templates: {},
+  memoryLimit: allowance.made,
+});
+for (const name of Object.keys(engine.tags)) if (!tagNames.has(name)) delete engine.tags[name];
+for (const name of Object.keys(engine.filters)) if (!filterNames.has(name)) delete engine.filters[name];
+engine.registerFilter("default", (value: unknown, fallback: unknown) => value ?? fallback);
+engine.registerFilter("json", json);
+engine.registerFilter("shell_quote", shellQuote);
+
+/** A template with what the package made of it. */
+interface LiquidTemplate extends Template {
+  nodes: Node[];
+}
+
+export const liquidTemplates: TemplateEngine = {
+  read(text) {
+    try {
+      const nodes = engine.parse(text);
+      const template: LiquidTemplate = { nodes, names: namesIn(nodes, text) };
+      return { ok: true, template };
+    } catch (error) {
+      return { ok: false, fault: faultOf(error) };
+    }
+  },
+  begin(scope) {
+    const context = new Context(
+      { params: scope.params, attributes: nest(scope.attributes), tags: nest(scope.tags) },
+      engine.options,
+      { sync: true },
+      { renderLimit: countSteps(), liquid: engine },
+    );
+    const left = { written: allowance.written };
+    return { evaluate: (template) => evaluate(template as LiquidTemplate, context, left) };
+  },
+};
+
+function evaluate({ nodes }: LiquidTemplate, context: Context, left: { written: number }): TemplateResult {
+  const [first] = nodes;
+  const isValue = nodes.length === 1 && first instanceof Output;
+  const output = new Written(isValue, left);
+  try {
+    toValueSync(engine.renderer.renderTemplates(nodes, context, output));
+    return { ok: true, value: output.value };
+  } catch (error) {
+    return { ok: false, fault: faultOf(error) };
+  }
+}
+
+/** What a template writes: text, or the one value that its only expression has. */
+class Written implements Emitter {
+  buffer = "";
+  value: Json = "";
+  readonly #isValue: boolean;
+  readonly #left: { written: number };
+
+  constructor(isValue: boolean, left: { written: number }) {
+    this.#isValue = isValue;
+    this.#left = left;
+  }
+
+  write(written: unknown): void {
+    const text = this.#isValue ? json(written) : toText(written);
+    this.#left.written -= text.length;
+    if (this.#left.written < 0) throw new Error("the templates of the module write too much");
+    this.value = this.#isValue ? toJson(written) : (this.buffer += text);
+  }
+}
+
+/** Counts in place of the package's clock, which would end the same work now and then. Looked at before each part. */
+function countSteps(): Context["renderLimit"] {
+  let steps = 0;
+  let endMs: number | null = null;
+  const limit = {
+    check(nowMs: number): void {
+      steps += 1;
+      endMs ??= nowMs + allowance.timeMs;
+      if (steps > allowance.steps || nowMs > endMs)
+        throw new Error("the templates of the module do too much");
+    },
+    use(): void {},
+  };
+  return limit as unknown as Context["renderLimit"];
+}
+
+/** Names by their dots, and each by its whole text too: `attributes.os.family` and `attributes["os.family"]`. */
+function nest(flat: JsonObject): JsonObject {
+  const nested = Object.create(null) as JsonObject;
+  for (const key of Object.keys(flat).sort()) {
+    const parts = key.split(".");
+    let holder = nested;
+    for (const part of parts.slice(0, -1)) {
+      const next = holder[part];
+      if (next === undefined) holder = holder[part] = Object.create(null) as JsonObject;
+      else if (typeof next === "object" && next !== null && !Array.isArray(next)) holder = next;
+      else break;
+    }
+    const last = parts.at(-1)!;
+    if (holder[last] === undefined) holder[last] = flat[key] ?? null;
+  }
+  return Object.assign(nested, flat);
+}
+
+function namesIn(nodes: Node[], text: string): TemplateName[] {
+  const { globals } = engine.analyzeSync(nodes, { partials: false });
+  const starts = lineStarts(text);
+  return Object.values(globals)
+    .flat()
+    .map(({ segments: [root, ...rest], location: { row, col } }) => ({
+      root: String(root),
+      name: rest.length > 0 && rest.every((part) => typeof part !== "object") ? rest.join(".") : null,
+      offset: (starts[row - 1] ?? 0) + col - 1,
+    }))
+    .sort((a, b) => a.offset - b.offset);
+}
+
+function lineStarts(text: string): number[] {
+  const starts = [0];
+  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) starts.push(at + 1);
+  return starts;
+}
+
+/** What the package says, in words that a reader of modules knows. */
+const sayings: readonly [RegExp, string][] = [
+  [/^undefined variable: (.*)$/, "$1 is not there"],
+  [/^undefined filter: (.*)$/, "there is no filter $1"],
+  [/^tag "(.*)" not found$/, "there is no tag $1"],
+  [/^memory alloc limit exceeded$/, "the templates of the module do too much"],
+  [/^Maximum call stack.*$/, "this is nested too deeply"],
+  [/^Invalid string length$/, "the templates of the module write too much"],
+];
+
+/** The package's errors carry the place in a token, and repeat it in their text. */
+function faultOf(error: unknown): TemplateFault {
+  const { token, originalError } = error as { token?: { begin?: number }; originalError?: unknown };
+  const source = originalError instanceof Error ? originalError : error;
+  const text = source instanceof Error ? source.message : String(source);
+  const bare = text.replace(/, line:\d+, col:\d+$/, "");
+  const known = sayings.find(([pattern]) => pattern.test(bare));
+  return { message: known ? bare.replace(...known) : bare, offset: token?.begin ?? 0 };
+}

@@ -1,0 +1,113 @@
+/** Plans that were made and may be applied: a plan is an operation of its kind, with its resources and its results. */
+import type { Context } from "../context.ts";
+import { toHex, toUtf8 } from "../crypto/encoding.ts";
+import { isOrchestratorError, OrchestratorError, type ErrorCode } from "../errors.ts";
+import type { Json } from "../internal/json.ts";
+import { planText } from "../state/plan-text.ts";
+import type { DesiredState, DesiredStates } from "./desired-state.ts";
+import type { OperationDocument } from "./documents.ts";
+import { loadReport } from "./operation-results.ts";
+import { isOpen, type OperationStore } from "./operation-store.ts";
+import type { Operation } from "./schemas.ts";
+import type { Snapshots } from "./snapshots.ts";
+
+/** A plan that can be carried out, as far as it can be known without a look at the machine. */
+export interface ConfirmedPlan {
+  id: string;
+  /** SHA-256 of what it says, hex. */
+  digest: string;
+  desired: DesiredState;
+}
+
+/** What makes a plan say something else when it is worked out again. */
+const staleCodes: readonly ErrorCode[] = [
+  "NOT_FOUND",
+  "AGENT_UNSUPPORTED",
+  "VALIDATION_FAILED",
+  "PARAMS_INVALID",
+  "TEMPLATE_FAILED",
+  "RESOURCE_CONFLICT",
+  "MODULE_INVALID",
+];
+
+export class StoredPlans {
+  readonly #context: Context;
+  readonly #store: OperationStore;
+  readonly #snapshots: Snapshots;
+  readonly #desired: DesiredStates;
+
+  constructor(
+    context: Context,
+    parts: { store: OperationStore; snapshots: Snapshots; desired: DesiredStates },
+  ) {
+    this.#context = context;
+    this.#store = parts.store;
+    this.#snapshots = parts.snapshots;
+    this.#desired = parts.desired;
+  }
+
+  /**
+   * Works a plan out again. What it would do to the machine is left to the agent, which has the machine.
+   *
+   * @throws {OrchestratorError} `VALIDATION_FAILED` where the call brings modules or params of its own; `NOT_FOUND` for a plan
+   * that is not there, or is another agent's; `INVALID_TRANSITION` where it has not succeeded; `PLAN_STALE`.
+   */
+  async confirm(planId: string, call: PlannedCall): Promise<ConfirmedPlan> {
+    const own = (["modules", "params"] as const).filter((field) => call[field] !== undefined);
+    if (own.length > 0) {
+      const issues = own.map((field) => ({ path: [field], message: "can't be given beside plan_id" }));
+      throw new OrchestratorError("VALIDATION_FAILED", { issues });
+    }
+    const plan = await this.#store.find(planId);
+    if (plan?.kind !== "plan" || plan.node_id !== call.node_id)
+      throw new OrchestratorError("NOT_FOUND", { message: `This agent has no plan ${planId}.` });
+    if (plan.status !== "succeeded") {
+      const message = `The plan ${isOpen(plan) ? "has not ended" : `ended ${plan.status}`}; make another.`;
+      throw new OrchestratorError("INVALID_TRANSITION", { message });
+    }
+    const desired = await this.#again(plan);
+    const { results } = await loadReport(this.#context, plan);
+    return { id: planId, digest: toHex(this.#context.crypto.sha256(toUtf8(planText(results)))), desired };
+  }
+
+  async #again(plan: Readonly<OperationDocument>): Promise<DesiredState> {
+    const desired = await this.#desired.of(plan.node_id, plan.extras).catch((error: unknown) => {
+      if (!isOrchestratorError(error) || !staleCodes.includes(error.code)) throw error;
+      throw stale(plan, `it can't be made any more (${error.message})`, error);
+    });
+    if (JSON.stringify(desired.modules) !== JSON.stringify(plan.modules))
+      throw stale(plan, "other modules, or other revisions of them, are desired now");
+    if ((await this.#snapshots.save(desired.resources)) !== plan.snapshot)
+      throw stale(plan, "params, tags or attributes that it uses have changed");
+    return desired;
+  }
+}
+
+/** Turns the end of an apply that its agent refused, because the plan was not true any more, into that refusal. */
+export function requireTruth(operation: Operation): Operation {
+  if (operation.error?.code !== "PLAN_STALE") return operation;
+  const { operation_id } = operation;
+  throw new OrchestratorError("PLAN_STALE", {
+    message: "The machine is not as it was for the plan; nothing was changed.",
+    details: { operation_id, reason: "machine" },
+  });
+}
+
+/** What a call that names a plan says beside it. */
+interface PlannedCall {
+  node_id: string;
+  modules?: readonly string[] | undefined;
+  params?: { readonly [key: string]: Json } | undefined;
+}
+
+function stale(
+  { operation_id }: Readonly<OperationDocument>,
+  why: string,
+  cause?: unknown,
+): OrchestratorError {
+  return new OrchestratorError("PLAN_STALE", {
+    message: `The plan is not true any more: ${why}.`,
+    details: { plan_id: operation_id, reason: "desired" },
+    cause,
+  });
+}

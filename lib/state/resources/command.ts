@@ -1,0 +1,77 @@
+/** Programs that a type runs: as argument arrays, their messages in English, with an error that says what the program said. */
+import { OrchestratorError } from "../../errors.ts";
+import type { Host, HostCommand, HostCommandResult } from "../../host/host.ts";
+
+/** Where commands run, and what ends them. */
+export interface Machine {
+  readonly host: Host;
+  readonly signal: AbortSignal;
+}
+
+/** Last lines of standard error that a failure quotes, and the longest part of each. */
+const quotedLines = 3;
+const quotedLineLength = 300;
+
+/**
+ * Runs a program that changes something. With `reads: "secret"` its messages are not told: they may quote what it read.
+ *
+ * @throws {OrchestratorError} `COMMAND_FAILED` where it ends otherwise than with 0; `HOST_ERROR` where it can't be started.
+ */
+export async function act(
+  command: HostCommand,
+  machine: Machine,
+  { reads = "nothing secret" }: { reads?: "secret" | "nothing secret" } = {},
+): Promise<HostCommandResult> {
+  const result = await start(command, machine);
+  const told = reads === "secret" ? { ...result, stderr: "" } : result;
+  if (result.exitCode !== 0) throw commandFailed(command, told);
+  return result;
+}
+
+/**
+ * Runs a program whose output is taken apart, so it must not be cut.
+ * `COMMAND_FAILED` where it ends with a code that is not among `codes`. Default: 0 alone.
+ */
+export async function ask(
+  command: HostCommand,
+  machine: Machine,
+  codes: readonly number[] = [0],
+): Promise<HostCommandResult> {
+  const result = await start(command, machine);
+  if (result.exitCode === null || !codes.includes(result.exitCode)) throw commandFailed(command, result);
+  if (!result.truncated.stdout) return result;
+  const message = `The output of ${command.argv[0]} is longer than can be read.`;
+  throw new OrchestratorError("HOST_ERROR", { message, details: { program: command.argv[0] } });
+}
+
+/** The error for a program that ended with an error; quotes what it wrote last, which the engine hides where it is secret. */
+export function commandFailed({ argv }: HostCommand, result: HostCommandResult): OrchestratorError {
+  const { exitCode, signal, stderr } = result;
+  const how = exitCode === null ? `was ended by ${signal}` : `exited with ${exitCode}`;
+  const quoted = lastLines(stderr);
+  return new OrchestratorError("COMMAND_FAILED", {
+    message: `${argv[0]} ${how}${quoted === "" ? "." : `: ${quoted}`}`,
+    details: { program: argv[0], exit_code: exitCode, signal },
+  });
+}
+
+async function start(command: HostCommand, { host, signal }: Machine): Promise<HostCommandResult> {
+  signal.throwIfAborted();
+  const environment = { ...command.environment, LC_ALL: "C" };
+  const result = await host.run({ ...command, environment }, signal);
+  // What an abort ended has no result worth reading.
+  signal.throwIfAborted();
+  return result;
+}
+
+function lastLines(text: string): string {
+  const lines = text
+    .replace(/[^\P{Cc}\n]/gu, " ")
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "");
+  return lines
+    .slice(-quotedLines)
+    .map((line) => line.slice(0, quotedLineLength))
+    .join(" | ");
+}

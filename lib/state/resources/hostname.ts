@@ -1,0 +1,95 @@
+/**
+ * The name of the machine: in `/etc/hostname`, which holds from the next start on, and in the kernel, which holds now.
+ *
+ * Never touches `/etc/hosts` (a `host_entry`) nor the name server.
+ *
+ * @example
+ * ```yaml
+ * - { type: hostname, name: web-1.example.org }
+ * ```
+ */
+import { z } from "zod";
+import type { Host } from "../../host/host.ts";
+import { defineResourceType, type Prior } from "../resource-type.ts";
+import type { Change } from "../result.ts";
+import { act, ask, type Machine } from "./command.ts";
+import { describeChange } from "./describe.ts";
+import { readText } from "./text-file.ts";
+
+const path = "/etc/hostname";
+
+const hostnamePattern =
+  /^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$/;
+
+const properties = z.strictObject({
+  /** One label, or a whole domain name; 64 characters at most, which is the kernel's limit. */
+  name: z.string().max(64).regex(hostnamePattern, "must be a host name"),
+});
+
+export const hostnameSchema = properties;
+
+const hostnamePriorSchema = properties.extend({
+  /** What stood in the file; null = there was none. */
+  file: z.string().nullable().optional(),
+});
+
+/** Properties of a `hostname`, and those of a captured one. */
+export type HostnameSpec = z.infer<typeof hostnamePriorSchema>;
+
+export const hostnameResourceType = defineResourceType<HostnameSpec>({
+  type: "hostname",
+  summary: "The name of the machine.",
+  schema: hostnameSchema,
+  priorSchema: hostnamePriorSchema,
+  checksWithPrograms: true,
+  identity: () => path,
+  paths: () => [path],
+  namespace: "path",
+  async check(spec, host, signal) {
+    const running = await kernelName({ host, signal });
+    const stored = readText(path, host);
+    const changes: Change[] = [];
+    if (stored !== fileOf(spec) && (spec.file !== undefined || nameIn(stored) !== spec.name))
+      changes.push({ property: "stored_name", before: nameIn(stored), after: nameIn(fileOf(spec)) });
+    if (running !== spec.name) changes.push({ property: "name", before: running, after: spec.name });
+    return changes;
+  },
+  apply,
+  async capture(_spec, host, signal): Promise<Prior | null> {
+    const name = await kernelName({ host, signal });
+    // A name that nobody could declare ("(none)", or with an underscore) can't be come back to.
+    if (!properties.safeParse({ name }).success) return null;
+    return { type: "hostname", spec: { name, file: readText(path, host) } };
+  },
+  describe: describeChange,
+});
+
+async function apply(
+  spec: HostnameSpec,
+  changes: readonly Change[],
+  host: Host,
+  signal: AbortSignal,
+): Promise<void> {
+  const content = fileOf(spec);
+  if (changes.some(({ property }) => property === "stored_name")) {
+    signal.throwIfAborted();
+    if (content === null) host.files.removeFile(path);
+    else host.files.writeFile(path, Buffer.from(content), { mode: 0o644 });
+  }
+  if (changes.some(({ property }) => property === "name"))
+    await act({ argv: ["hostname", spec.name] }, { host, signal });
+}
+
+function fileOf(spec: HostnameSpec): string | null {
+  return spec.file === undefined ? `${spec.name}\n` : spec.file;
+}
+
+/** The first line that is neither empty nor a comment. */
+function nameIn(file: string | null): string | null {
+  const lines = (file ?? "").split("\n").map((line) => line.trim());
+  return lines.find((line) => line !== "" && !line.startsWith("#")) ?? null;
+}
+
+async function kernelName(machine: Machine): Promise<string> {
+  return (await ask({ argv: ["uname", "-n"] }, machine)).stdout.trim();
+}

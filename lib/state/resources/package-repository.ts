@@ -1,0 +1,202 @@
+/**
+ * A source of packages for apt, dnf or apk, with the key that signs it.
+ *
+ * Owns the files named after it, and in `/etc/apk/repositories` the lines between its two marks; never another source.
+ * After a change the index of this source is fetched; where that fails the files are as before, because one broken
+ * source stops every installation.
+ *
+ * @example
+ * ```yaml
+ * - type: package_repository
+ *   name: nginx
+ *   uris: ["https://nginx.org/packages/debian"]
+ *   suites: [bookworm]
+ *   components: [nginx]
+ *   key: "{{ params.nginx_key }}"
+ * ```
+ */
+import { z } from "zod";
+import { OrchestratorError } from "../../errors.ts";
+import type { Host } from "../../host/host.ts";
+import { defineResourceType, type Prior } from "../resource-type.ts";
+import type { Change } from "../result.ts";
+import { diffText } from "../text-diff.ts";
+import { act, type Machine } from "./command.ts";
+import { describeChange } from "./describe.ts";
+import { readText } from "./text-file.ts";
+import { type RepositoryLayout, repositoryLayouts } from "./package/repository.ts";
+import { ensureSchema, pathSchema } from "./properties.ts";
+
+const uri = z
+  .string()
+  .max(1000)
+  // Every user of the machine may read it, so no password goes in it.
+  .regex(
+    /^[a-z][a-z0-9+.-]*:(?!\/\/[^/\s]*@)[^\s"\\,]+$/,
+    "must be a URI without spaces and without a password",
+  );
+
+const word = z.string().regex(/^[A-Za-z0-9./][A-Za-z0-9._~+/-]{0,199}$/, "must be one word");
+
+const properties = z.strictObject({
+  /** Names the files. With apk the key is looked for under this name, so it must be the one the archive signs with. */
+  name: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$/, "must be letters, digits, dots, dashes or underscores"),
+  ensure: ensureSchema.default("present"),
+  /** Default: the one that the machine has. */
+  provider: z.enum(["apt", "dnf", "apk"]).optional(),
+  /** Where the archive is; several are mirrors of one. */
+  uris: z.array(uri).min(1).max(20).optional(),
+  /** apt: names of releases; one that ends in "/" is a path, without components. */
+  suites: z.array(word).min(1).max(20).optional(),
+  /** apt and apk: parts of the archive. */
+  components: z.array(word).max(50).optional(),
+  /** apt: default: those of the machine. */
+  architectures: z.array(word).max(20).optional(),
+  /** The public key, armored as PGP or, for apk, as PEM. */
+  key: z
+    .string()
+    .max(262_144)
+    .regex(/^\s*-----BEGIN (?:PGP )?PUBLIC KEY/, "must be an armored public key")
+    .optional(),
+  /** The file of a public key that is there, or that another resource puts there. Not with apk. */
+  key_path: pathSchema.optional(),
+});
+
+export const packageRepositorySchema = properties
+  .refine((spec) => spec.ensure === "absent" || spec.uris !== undefined, {
+    path: ["uris"],
+    message: "is required",
+  })
+  .refine((spec) => spec.key === undefined || spec.key_path === undefined, {
+    path: ["key_path"],
+    message: "can't be given beside key",
+  });
+
+const packageRepositoryPriorSchema = properties.extend({
+  /** Texts of what stood before; null = nothing. */
+  before: z.strictObject({ key: z.string().nullable(), source: z.string().nullable() }).optional(),
+});
+
+/** Properties of a `package_repository`, and those of a captured one. */
+export type PackageRepositorySpec = z.infer<typeof packageRepositoryPriorSchema>;
+
+/** What of it stands, or is to stand. */
+type Texts = Record<"key" | "source", string | null>;
+
+export const packageRepositoryResourceType = defineResourceType<PackageRepositorySpec>({
+  type: "package_repository",
+  summary: "A source of packages with its key.",
+  schema: packageRepositorySchema,
+  priorSchema: packageRepositoryPriorSchema,
+  identity: (spec) => spec.name,
+  // Which of them it is, the machine says.
+  paths: ({ name }) =>
+    Object.values(repositoryLayouts).flatMap((layout) => Object.values(layout.paths(name))),
+  check,
+  apply,
+  capture(spec, host): Prior {
+    const { name, provider } = spec;
+    const before = read(spec, host);
+    const ensure = before.source === null ? "absent" : "present";
+    return { type: "package_repository", spec: { name, ensure, before, ...(provider && { provider }) } };
+  },
+  describe: describeChange,
+});
+
+function check(spec: PackageRepositorySpec, host: Host): Change[] {
+  const [before, after] = [read(spec, host), wanted(spec, host)];
+  const changes: Change[] = [];
+  const [stood, stands] = [before.source !== null, after.source !== null];
+  const left = !stands && before.key !== after.key;
+  if (stood !== stands || left)
+    changes.push({ property: "ensure", before: print(stood || left), after: print(stands) });
+  if (!stands) return changes;
+  for (const property of ["source", "key"] as const) {
+    if (before[property] === after[property]) continue;
+    const [old, next] = [before[property] ?? "", after[property] ?? ""];
+    const change: Change = { property, before: digest(old, host), after: digest(next, host) };
+    const diff = diffText(property, Buffer.from(old), Buffer.from(next));
+    changes.push(diff === null ? change : { ...change, diff });
+  }
+  return changes;
+}
+
+async function apply(
+  spec: PackageRepositorySpec,
+  _changes: readonly Change[],
+  host: Host,
+  signal: AbortSignal,
+): Promise<void> {
+  const layout = layoutOf(spec, host);
+  const [before, after] = [read(spec, host), wanted(spec, host)];
+  signal.throwIfAborted();
+  write(spec, after, { host, signal });
+  if (after.source === null) return;
+  signal.throwIfAborted();
+  try {
+    await act({ argv: layout.refresh(spec.name) }, { host, signal });
+  } catch (error) {
+    write(spec, before, { host, signal: new AbortController().signal });
+    throw error;
+  }
+}
+
+/** The key first, and gone last: no source stands without its key. */
+function write(spec: PackageRepositorySpec, texts: Texts, { host, signal }: Machine): void {
+  const layout = layoutOf(spec, host);
+  const { files } = host;
+  const order = texts.source === null ? (["source", "key"] as const) : (["key", "source"] as const);
+  for (const part of order) {
+    const path = layout.paths(spec.name)[part];
+    const old = readText(path, host);
+    const next = part === "source" ? layout.withSource(old, texts.source, spec.name) : texts.key;
+    if (next === old) continue;
+    signal.throwIfAborted();
+    if (next === null) files.removeFile(path);
+    else {
+      makeFolder(path, host);
+      signal.throwIfAborted();
+      files.writeFile(path, Buffer.from(next), { mode: 0o644 });
+    }
+  }
+}
+
+/** Older releases have no folder for keys. */
+function makeFolder(path: string, { files }: Host): void {
+  const folder = path.slice(0, path.lastIndexOf("/"));
+  if (!files.stat(folder)) files.makeDirectory(folder, { mode: 0o755 });
+}
+
+function read(spec: PackageRepositorySpec, host: Host): Texts {
+  const layout = layoutOf(spec, host);
+  const paths = layout.paths(spec.name);
+  const source = layout.sourceIn(readText(paths.source, host), spec.name);
+  return { key: readText(paths.key, host), source };
+}
+
+function wanted(spec: PackageRepositorySpec, host: Host): Texts {
+  if (spec.before) return spec.before;
+  if (spec.ensure === "absent" || spec.uris === undefined) return { key: null, source: null };
+  const key = spec.key === undefined ? null : `${spec.key.trim()}\n`;
+  const layout = layoutOf(spec, host);
+  const keyPath = spec.key_path ?? (key === null ? null : layout.paths(spec.name).key);
+  return { key, source: layout.print({ ...spec, uris: spec.uris, keyPath }) };
+}
+
+function layoutOf(spec: PackageRepositorySpec, host: Host): RepositoryLayout {
+  const all = spec.provider ? [spec.provider] : (["apt", "dnf", "apk"] as const);
+  const found = all
+    .map((name) => repositoryLayouts[name])
+    .find((layout) => host.files.stat(layout.folder) !== null);
+  if (found) return found;
+  const message = `${all.join(", ")} is not on this machine.`;
+  throw new OrchestratorError("HOST_ERROR", { message, details: { provider: spec.provider ?? null } });
+}
+
+function digest(content: string, host: Host): string | null {
+  return content === "" ? null : `sha256:${host.sha256(Buffer.from(content))}`;
+}
+
+const print = (stands: boolean): string => (stands ? "present" : "absent");

@@ -1,0 +1,50 @@
+/** Arch. Its archive has one version of each package, so there is none to choose. */
+import { act, ask } from "../command.ts";
+import { inOrder, installedState, notInstalled, type PackageProvider } from "./provider.ts";
+
+export const pacmanProvider: PackageProvider = {
+  programs: ["/usr/bin/pacman"],
+  choosesVersions: false,
+  indexFolder: "/var/lib/pacman/sync",
+  async query(names, machine) {
+    // Ends with 1 where one of them is not there.
+    const { stdout } = await ask({ argv: [machine.program, "-Q", "--", ...names] }, machine, [0, 1]);
+    const states = [...parsePacmanQuery(stdout)].map(
+      ([name, version]) => [name, installedState(version)] as const,
+    );
+    return inOrder(names, new Map(states), notInstalled);
+  },
+  async candidates(names, machine) {
+    const { stdout } = await ask({ argv: [machine.program, "-Si", "--", ...names] }, machine, [0, 1]);
+    return inOrder<string | null>(names, parsePacmanInfo(stdout), null);
+  },
+  async refresh(machine) {
+    await act({ argv: [machine.program, "-Sy", "--noconfirm"] }, machine);
+  },
+  async install(requests, machine) {
+    const names = requests.map(({ name }) => name);
+    await act({ argv: [machine.program, "-S", "--noconfirm", "--needed", "--", ...names] }, machine);
+  },
+  async remove(names, { purge }, machine) {
+    await act({ argv: [machine.program, purge ? "-Rn" : "-R", "--noconfirm", "--", ...names] }, machine);
+  },
+};
+
+/** Takes the lines of `pacman -Q` apart. */
+export function parsePacmanQuery(stdout: string): Map<string, string> {
+  return new Map(
+    [...stdout.matchAll(/^(\S+) (\S+)$/gm)].map(([, name = "", version = ""]) => [name, version]),
+  );
+}
+
+/** Takes the answer of `pacman -Si` apart: the first of several repositories is the one that is used. */
+export function parsePacmanInfo(stdout: string): Map<string, string> {
+  const found = new Map<string, string>();
+  let name = "";
+  for (const line of stdout.split("\n")) {
+    const [, field, value = ""] = /^(Name|Version)\s*: (\S+)$/.exec(line) ?? [];
+    if (field === "Name") name = value;
+    else if (field === "Version" && !found.has(name)) found.set(name, value);
+  }
+  return found;
+}

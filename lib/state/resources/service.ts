@@ -1,0 +1,147 @@
+/**
+ * A service of the machine's init system: systemd, sysvinit or OpenRC.
+ *
+ * Owns whether it runs, whether it starts with the machine and whether it is masked, as far as these are declared; never
+ * its files. With `reload_on` and `restart_on` it follows the changes of others; one that was started just now has read
+ * them already and is left alone.
+ *
+ * @example
+ * ```yaml
+ * - { id: conf, type: file, path: /etc/nginx/conf.d/site.conf, content: "server {}\n" }
+ * - { type: service, name: nginx, running: true, enabled: true, reload_on: [conf] }
+ * ```
+ */
+import { z } from "zod";
+import { OrchestratorError } from "../../errors.ts";
+import type { Host } from "../../host/host.ts";
+import type { JsonObject } from "../../internal/json.ts";
+import { defineResourceType, type FireCall, type Prior } from "../resource-type.ts";
+import type { Change } from "../result.ts";
+import type { Machine } from "./command.ts";
+import { describeChange } from "./describe.ts";
+import { openrcProvider } from "./service/openrc.ts";
+import type { ServiceProvider, ServiceState, ServiceVerb } from "./service/provider.ts";
+import { systemdProvider } from "./service/systemd.ts";
+import { sysvinitProvider } from "./service/sysvinit.ts";
+
+const names = ["systemd", "openrc", "sysvinit"] as const;
+const providers = { systemd: systemdProvider, openrc: openrcProvider, sysvinit: sysvinitProvider } as const;
+
+export const serviceSchema = z
+  .strictObject({
+    /** Without ".service"; other kinds of units are named in full: "backup.timer". */
+    name: z.string().regex(/^[A-Za-z0-9_@][A-Za-z0-9_.:@\\-]{0,200}$/, "must be the name of a service"),
+    /** Whether it runs. */
+    running: z.boolean().optional(),
+    /** Whether it starts with the machine. */
+    enabled: z.boolean().optional(),
+    /** Whether it can't be started by anybody (systemd). */
+    masked: z.boolean().optional(),
+    /** Default: the one that runs the machine. */
+    provider: z.enum(names).optional(),
+  })
+  .refine((spec) => spec.running !== undefined || spec.enabled !== undefined || spec.masked !== undefined, {
+    message: "needs running, enabled or masked",
+  })
+  .refine((spec) => spec.masked !== true || (spec.running !== true && spec.enabled !== true), {
+    path: ["masked"],
+    message: "can't be beside running or enabled",
+  });
+
+/** Properties of a `service`. */
+export type ServiceSpec = z.infer<typeof serviceSchema>;
+
+export const serviceResourceType = defineResourceType<ServiceSpec>({
+  type: "service",
+  summary: "A service that runs, or does not, and starts with the machine.",
+  schema: serviceSchema,
+  checksWithPrograms: true,
+  identity: (spec) => spec.name.replace(/\.service$/, ""),
+  triggers: ["reload", "restart"],
+  triggerFault: (spec) =>
+    spec.running === true ? null : "A service that follows a trigger must be running: true.",
+  async check(spec, host, signal) {
+    const provider = open(spec, { host, signal });
+    return compare(spec, await provider.query(spec.name, { host, signal }));
+  },
+  apply: (spec, changes, host, signal) => makeChanges(spec, changes, { host, signal }),
+  fire,
+  async capture(spec, host, signal): Promise<Prior> {
+    const provider = open(spec, { host, signal });
+    const state = await provider.query(spec.name, { host, signal });
+    const prior: JsonObject = { name: spec.name };
+    // What is masked can neither run again nor be enabled.
+    if (spec.masked !== undefined || state.masked) prior["masked"] = state.masked;
+    if (spec.running !== undefined || spec.masked === true) prior["running"] = state.running ?? false;
+    if (spec.enabled !== undefined && state.fixed === undefined) prior["enabled"] = state.enabled ?? false;
+    if (spec.provider) prior["provider"] = spec.provider;
+    return { type: "service", spec: prior };
+  },
+  describe: describeChange,
+  action: () => "update",
+});
+
+function compare(spec: ServiceSpec, state: ServiceState): Change[] {
+  const changes: Change[] = [];
+  if (spec.masked !== undefined && spec.masked !== state.masked)
+    changes.push({ property: "masked", before: state.masked, after: spec.masked });
+  for (const property of ["enabled", "running"] as const) {
+    const [before, after] = [state[property], spec[property]];
+    // What the machine does not know does not run either.
+    if (after === undefined || after === (before ?? false)) continue;
+    if (property === "enabled" && state.fixed !== undefined) throw fixed(spec.name, state.fixed);
+    changes.push({ property, before, after });
+  }
+  return changes;
+}
+
+const verbs = {
+  masked: { true: "mask", false: "unmask" },
+  enabled: { true: "enable", false: "disable" },
+  running: { true: "start", false: "stop" },
+} as const;
+
+async function makeChanges(spec: ServiceSpec, changes: readonly Change[], machine: Machine): Promise<void> {
+  const provider = open(spec, machine);
+  // It is stopped before it is masked, and unmasked before it is started.
+  const order =
+    spec.masked === true
+      ? (["running", "enabled", "masked"] as const)
+      : (["masked", "enabled", "running"] as const);
+  for (const property of order) {
+    const change = changes.find((each) => each.property === property);
+    if (!change) continue;
+    const verb: ServiceVerb = verbs[property][change.after === true ? "true" : "false"];
+    await provider.act(verb, spec.name, machine);
+  }
+}
+
+async function fire(
+  { trigger, spec, changes }: FireCall<ServiceSpec>,
+  host: Host,
+  signal: AbortSignal,
+): Promise<void> {
+  const machine = { host, signal };
+  await makeChanges(spec, changes, machine);
+  if (trigger === "run" || changes.some(({ property }) => property === "running")) return;
+  await open(spec, machine).act(trigger, spec.name, machine);
+}
+
+function open(spec: ServiceSpec, machine: Machine): ServiceProvider {
+  const name = spec.provider ?? names.find((each) => providers[each].isHere(machine));
+  if (name === undefined) {
+    const message = "This machine has no init system that is known here.";
+    throw new OrchestratorError("HOST_ERROR", { message });
+  }
+  const provider: ServiceProvider = providers[name];
+  if (spec.masked === undefined || provider.masks) return provider;
+  throw new OrchestratorError("HOST_ERROR", {
+    message: `${name} can't mask services.`,
+    details: { provider: name },
+  });
+}
+
+function fixed(name: string, why: string): OrchestratorError {
+  const message = `${name} can't be enabled by itself: ${why}.`;
+  return new OrchestratorError("HOST_ERROR", { message, details: { service: name } });
+}

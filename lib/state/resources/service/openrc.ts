@@ -1,0 +1,32 @@
+/** OpenRC, as on Alpine and Gentoo. */
+import type { Host } from "../../../host/host.ts";
+import { act, ask } from "../command.ts";
+import { type ServiceProvider, unknownService } from "./provider.ts";
+
+/** Exit codes of `status`: started, stopped, starting, inactive, crashed, and the plain failure of older releases. */
+const statusCodes = [0, 1, 3, 8, 16, 32];
+
+export const openrcProvider: ServiceProvider = {
+  masks: false,
+  isHere: ({ host }) => host.files.stat("/run/openrc") !== null,
+  async query(name, machine) {
+    if (!machine.host.files.stat(`/etc/init.d/${name}`)) return unknownService;
+    const { exitCode } = await ask({ argv: ["rc-service", "--", name, "status"] }, machine, statusCodes);
+    return { running: exitCode === 0, enabled: runlevelsOf(name, machine.host).length > 0, masked: false };
+  },
+  async act(verb, name, machine) {
+    if (verb === "enable") await act({ argv: ["rc-update", "add", name, "default"] }, machine);
+    else if (verb === "disable") {
+      await act({ argv: ["rc-update", "del", name, ...runlevelsOf(name, machine.host)] }, machine);
+    } else await act({ argv: ["rc-service", "--", name, verb] }, machine);
+  },
+};
+
+function runlevelsOf(name: string, { files }: Host): string[] {
+  const folder = "/etc/runlevels";
+  if (!files.stat(folder)) return [];
+  return files.list(folder).filter((level) => {
+    const path = `${folder}/${level}`;
+    return files.stat(path)?.kind === "directory" && files.stat(`${path}/${name}`) !== null;
+  });
+}

@@ -1,0 +1,28 @@
+/** What an init system does for the `service` type; each is one small file beside this one. */
+import type { Machine } from "../command.ts";
+
+/** A service as it stands. */
+export interface ServiceState {
+  /** Null where the machine does not know the service. */
+  running: boolean | null;
+  enabled: boolean | null;
+  masked: boolean;
+  /** Why it can't be enabled or disabled, where it can't. */
+  fixed?: string;
+}
+
+/** What can be done to a service. */
+export type ServiceVerb = "start" | "stop" | "reload" | "restart" | "enable" | "disable" | "mask" | "unmask";
+
+/** One init system. */
+export interface ServiceProvider {
+  readonly masks: boolean;
+  /** Whether it is the one that started the machine. */
+  isHere(machine: Machine): boolean;
+  /** What stands. Reads only. */
+  query(name: string, machine: Machine): Promise<ServiceState>;
+  act(verb: ServiceVerb, name: string, machine: Machine): Promise<void>;
+}
+
+/** A service that the machine does not know, perhaps not yet. */
+export const unknownService: ServiceState = { running: null, enabled: null, masked: false };

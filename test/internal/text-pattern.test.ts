@@ -1,0 +1,59 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { parseTextPattern } from "../../lib/internal/text-pattern.ts";
+
+describe("a pattern of texts", () => {
+  it.each([
+    ["abc", ["abc"], ["ab", "abcd", ""]],
+    ["^[a-z][a-z0-9-]{0,3}$", ["a", "a-1b"], ["1a", "abcde", ""]],
+    ["(?:a|bc)*d?", ["", "abcad", "d"], ["b", "dd"]],
+    ["\\d{2,}\\.\\w+", ["12.x", "123._"], ["1.x", "12x"]],
+    ["[^/\\s]+", ["a.b"], ["a/b", "a b", ""]],
+    ["a{2}|", ["aa", ""], ["a"]],
+    ["\\$x\\\\$", ["$x\\"], ["$x"]],
+    [".", ["é", "😀"], ["\n", ""]],
+  ])("%s matches whole texts only", (pattern, matching, others) => {
+    const matches = parseTextPattern(pattern);
+    expect(matching.filter((text) => !matches(text))).toEqual([]);
+    expect(others.filter((text) => matches(text))).toEqual([]);
+  });
+
+  it.each([
+    ["(a", /\( without a \)/],
+    ["a)", /\) without a \(/],
+    ["*a", /means nothing/],
+    ["(?=a)", /not known/],
+    ["\\1", /not known/],
+    ["a{3,2}", /before it begins/],
+    ["[z-a]", /before it begins/],
+    ["[a", /in the middle/],
+    ["a{x}", /no count/],
+    ["((a{999}){999}){9}", /too large/],
+    ["a".repeat(501), /longer than/],
+    [`${"(".repeat(30)}a${")".repeat(30)}`, /deeper than/],
+  ])("%s is refused", (pattern, reason) => {
+    expect(() => parseTextPattern(pattern)).toThrow(reason);
+  });
+
+  it("says what a regular expression says", () => {
+    const atom = fc.constantFrom("a", "b", "[ab]", "[^a]", ".", "\\d", "(a|b)", "(ab)");
+    const piece = fc
+      .tuple(atom, fc.constantFrom("", "*", "+", "?", "{2}", "{1,2}"))
+      .map((parts) => parts.join(""));
+    const pattern = fc.array(piece, { maxLength: 6 }).map((pieces) => pieces.join(""));
+    const text = fc.string({ unit: fc.constantFrom("a", "b", "1"), maxLength: 8 });
+    fc.assert(
+      fc.property(pattern, text, (source, value) => {
+        expect(parseTextPattern(source)(value)).toBe(new RegExp(`^(?:${source})$`, "u").test(value));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it("does not take longer for a pattern that makes others backtrack", () => {
+    const matches = parseTextPattern("(a+)+(b|a*)*c");
+    const before = process.cpuUsage();
+    expect(matches("a".repeat(4000))).toBe(false);
+    expect(process.cpuUsage(before).user / 1000).toBeLessThan(1000);
+  });
+});

@@ -1,0 +1,60 @@
+import { expect, test } from "vitest";
+import type { Host } from "../../../lib/host/host.ts";
+import { MemoryHost } from "../../../lib/host/memory-host.ts";
+import { resolveResource } from "../../../lib/state/definition.ts";
+import { lawFolder } from "../../../lib/testing/resource-laws.ts";
+import { describeLaws, text } from "../../support/laws.ts";
+import { declare, StateFixture } from "../../support/state-fixture.ts";
+
+/** A machine whose kernel has a name of its own. */
+function machine(): MemoryHost & { kernelName: string } {
+  const host = Object.assign(
+    new MemoryHost({
+      programs: {
+        uname: () => ({ stdout: `${host.kernelName}\n` }),
+        hostname: ({ argv }) => ((host.kernelName = argv[1] ?? ""), {}),
+      },
+    }),
+    { kernelName: "old" },
+  ) as MemoryHost & { kernelName: string };
+  host.files.makeDirectory(lawFolder, {});
+  host.files.makeDirectory("/etc", {});
+  return host;
+}
+
+let latest = machine();
+const createHost = (): Host => (latest = machine());
+const observe = ({ files }: Host): string[] => [
+  latest.kernelName,
+  files.stat("/etc/hostname") ? Buffer.from(files.readFile("/etc/hostname")).toString() : "none",
+];
+
+describeLaws(
+  {
+    "the first name of a machine": {
+      definition: { type: "hostname", name: "web-1" },
+      breakIt: () => void (latest.kernelName = "old"),
+      observe,
+    },
+    "another name": {
+      definition: { type: "hostname", name: "web-1.example.org" },
+      prepare: (host) => host.files.writeFile("/etc/hostname", text("old"), { mode: 0o644 }),
+      breakIt: (host) => host.files.writeFile("/etc/hostname", text("other\n"), {}),
+      observe,
+    },
+  },
+  { "in memory": createHost },
+);
+
+test("only what differs is changed, and a comment in the file is no name", async () => {
+  const host = machine();
+  const state = new StateFixture(host);
+  state.write("/etc/hostname", "# the name\nweb-1\n");
+  const { results } = await state.run("apply", declare([{ type: "hostname", name: "web-1" }]));
+  expect(results[0]?.changes).toEqual([{ property: "name", before: "old", after: "web-1" }]);
+  expect(state.read("/etc/hostname")).toBe("# the name\nweb-1\n");
+});
+
+test.each(["-a", "a_b", "a..b", "", "a b", "a".repeat(65)])("%j is no name", (name) => {
+  expect(resolveResource({ type: "hostname", name }, { module: "m" }).ok).toBe(false);
+});

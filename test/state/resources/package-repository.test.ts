@@ -1,0 +1,169 @@
+import { describe, expect, test } from "vitest";
+import type { Host } from "../../../lib/host/host.ts";
+import { MemoryHost } from "../../../lib/host/memory-host.ts";
+import type { JsonObject } from "../../../lib/internal/json.ts";
+import { resolveResource } from "../../../lib/state/definition.ts";
+import { lawFolder } from "../../../lib/testing/resource-laws.ts";
+import { describeLaws, text } from "../../support/laws.ts";
+import { declare, StateFixture } from "../../support/state-fixture.ts";
+
+const pgp = "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nmDMEZ\n-----END PGP PUBLIC KEY BLOCK-----";
+const pem = "-----BEGIN PUBLIC KEY-----\nMIIB\n-----END PUBLIC KEY-----";
+const alpine = "https://dl-cdn.alpinelinux.org/alpine/v3.20/main\n";
+
+/** A machine with these folders; `ran` gets the lines that were run. */
+function machineWith(folders: string[], ran: string[] = [], exitCode = 0): MemoryHost {
+  const program = ({ argv }: { argv: readonly string[] }) => {
+    ran.push(argv.join(" "));
+    return { exitCode, stderr: "E: The repository is not signed.\n" };
+  };
+  const host = new MemoryHost({ programs: { "/usr/bin/apt-get": program, dnf: program, apk: program } });
+  for (const path of [lawFolder, "/etc", ...folders]) host.files.makeDirectory(path, {});
+  if (folders.includes("/etc/apk"))
+    host.files.writeFile("/etc/apk/repositories", text(alpine), { mode: 0o644 });
+  return host;
+}
+
+const apt = ["/etc/apt", "/etc/apt/sources.list.d"];
+const dnf = ["/etc/yum.repos.d", "/etc/pki"];
+const apk = ["/etc/apk"];
+const uris = ["https://example.org/debian"];
+
+function contentOf(path: string, host: Pick<Host, "files">) {
+  return host.files.stat(path) ? Buffer.from(host.files.readFile(path)).toString() : null;
+}
+
+describeLaws(
+  {
+    "a source for apt": {
+      definition: {
+        type: "package_repository",
+        name: "site",
+        uris,
+        suites: ["stable"],
+        components: ["main"],
+        key: pgp,
+      },
+      breakIt: (host) => host.files.removeFile("/etc/apt/keyrings/site.asc"),
+      observe: (host) =>
+        ["/etc/apt/keyrings/site.asc", "/etc/apt/sources.list.d/site.sources"].map((path) =>
+          contentOf(path, host),
+        ),
+    },
+    "a source in the place of another": {
+      definition: {
+        type: "package_repository",
+        name: "site",
+        uris,
+        suites: ["stable"],
+        components: ["main"],
+      },
+      prepare: (host) =>
+        host.files.writeFile("/etc/apt/sources.list.d/site.sources", text("Types: deb\n"), { mode: 0o644 }),
+      breakIt: (host) => host.files.removeFile("/etc/apt/sources.list.d/site.sources"),
+      observe: (host) => contentOf("/etc/apt/sources.list.d/site.sources", host),
+    },
+    "a source that is not wanted": {
+      definition: { type: "package_repository", name: "site", ensure: "absent" },
+      prepare: (host) =>
+        host.files.writeFile("/etc/apt/sources.list.d/site.sources", text("Types: deb\n"), { mode: 0o644 }),
+      breakIt: (host) =>
+        host.files.writeFile("/etc/apt/sources.list.d/site.sources", text("#\n"), { mode: 0o644 }),
+      observe: (host) => contentOf("/etc/apt/sources.list.d/site.sources", host),
+    },
+  },
+  { "in memory": () => machineWith(apt) },
+);
+
+describeLaws(
+  {
+    "a source for apk": {
+      definition: {
+        type: "package_repository",
+        name: "site",
+        uris: ["https://example.org/v3"],
+        components: ["main"],
+        key: pem,
+      },
+      breakIt: (host) => host.files.writeFile("/etc/apk/repositories", text(alpine), {}),
+      observe: (host) => contentOf("/etc/apk/repositories", host),
+    },
+  },
+  { "in memory": () => machineWith(apk) },
+);
+
+const declared = (more: JsonObject = {}) =>
+  declare([{ id: "r", type: "package_repository", name: "site", uris, ...more }]);
+
+describe("what is written", () => {
+  test("for apt is one deb822 file, the key beside it, and the index of it alone is fetched", async () => {
+    const ran: string[] = [];
+    const state = new StateFixture(machineWith(apt, ran));
+    await state.run(
+      "apply",
+      declared({ suites: ["stable"], components: ["main", "extra"], architectures: ["amd64"], key: pgp }),
+    );
+    expect(state.read("/etc/apt/sources.list.d/site.sources")).toBe(
+      "Types: deb\nURIs: https://example.org/debian\nSuites: stable\nComponents: main extra\n" +
+        "Architectures: amd64\nSigned-By: /etc/apt/keyrings/site.asc\n",
+    );
+    expect(state.read("/etc/apt/keyrings/site.asc")).toBe(`${pgp}\n`);
+    expect(ran).toEqual([
+      "/usr/bin/apt-get -q -o Dir::Etc::sourcelist=/etc/apt/sources.list.d/site.sources -o Dir::Etc::sourceparts=- " +
+        "-o APT::Get::List-Cleanup=0 -o APT::Update::Error-Mode=any update",
+    ]);
+  });
+
+  test("for dnf is a .repo file whose key must sign", async () => {
+    const ran: string[] = [];
+    const state = new StateFixture(machineWith(dnf, ran));
+    await state.run("apply", declared({ key_path: "/etc/pki/site.asc" }));
+    expect(state.read("/etc/yum.repos.d/site.repo")).toBe(
+      "[site]\nname=site\nbaseurl=https://example.org/debian\nenabled=1\ngpgcheck=1\ngpgkey=file:///etc/pki/site.asc\n",
+    );
+    expect(ran).toEqual(["dnf -q -y --disablerepo=* --enablerepo=site makecache"]);
+  });
+
+  test("for apk are marked lines, and lines of others stay when they go", async () => {
+    const state = new StateFixture(machineWith(apk));
+    await state.run("apply", declared({ components: ["main", "community"] }));
+    expect(state.read("/etc/apk/repositories")).toBe(
+      `${alpine}# BEGIN fleetwright: site\nhttps://example.org/debian/main\nhttps://example.org/debian/community\n# END fleetwright: site\n`,
+    );
+    state.write(
+      "/etc/apk/repositories",
+      `${state.read("/etc/apk/repositories")}https://theirs.example.org\n`,
+    );
+    await state.run("apply", []);
+    expect(state.read("/etc/apk/repositories")).toBe(`${alpine}https://theirs.example.org\n`);
+  });
+});
+
+test("a source whose index can't be fetched leaves everything as it was", async () => {
+  const state = new StateFixture(machineWith(apt, [], 100));
+  const { results } = await state.run("apply", declared({ suites: ["stable"], key: pgp }));
+  expect(results[0]).toMatchObject({ outcome: "failed", code: "COMMAND_FAILED", exit_code: 100 });
+  expect(results[0]?.message).toBe("/usr/bin/apt-get exited with 100: E: The repository is not signed.");
+  expect(state.host.files.list("/etc/apt/sources.list.d")).toEqual([]);
+  expect(state.host.files.list("/etc/apt/keyrings")).toEqual([]);
+});
+
+test("a machine without such a package manager is an error", async () => {
+  const state = new StateFixture(machineWith([]));
+  expect((await state.run("plan", declared())).results[0]).toMatchObject({
+    message: "apt, dnf, apk is not on this machine.",
+  });
+});
+
+test.each<[string, JsonObject]>([
+  ["a name that leads elsewhere", { name: "../a", uris }],
+  ["a URI with a password", { name: "a", uris: ["https://me:secret@example.org/"] }],
+  ["a URI with a line break", { name: "a", uris: ["https://example.org/\nTrusted: yes"] }],
+  ["a suite with a line break", { name: "a", uris, suites: ["stable\nTrusted: yes"] }],
+  ["a component that would be an option", { name: "a", uris, components: ["-x"] }],
+  ["a key that is none", { name: "a", uris, key: "https://example.org/key" }],
+  ["a key and the path of one", { name: "a", uris, key: pgp, key_path: "/key" }],
+  ["nowhere to fetch from", { name: "a" }],
+])("%s is a fault", (_what, properties) => {
+  expect(resolveResource({ type: "package_repository", ...properties }, { module: "m" }).ok).toBe(false);
+});

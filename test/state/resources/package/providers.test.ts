@@ -1,0 +1,110 @@
+/** The command lines that each package manager gets; apt runs for real in package.real.test.ts. */
+import { describe, expect, test } from "vitest";
+import { type MemoryProgram, MemoryHost } from "../../../../lib/host/memory-host.ts";
+import { apkProvider } from "../../../../lib/state/resources/package/apk.ts";
+import { brewProvider } from "../../../../lib/state/resources/package/brew.ts";
+import { dnfProvider } from "../../../../lib/state/resources/package/dnf.ts";
+import { pacmanProvider } from "../../../../lib/state/resources/package/pacman.ts";
+import type { PackageMachine } from "../../../../lib/state/resources/package/provider.ts";
+
+/** A machine whose programs note their line, and answer with `stdout`. */
+function record(program: string, stdout = ""): { machine: PackageMachine; ran: string[] } {
+  const ran: string[] = [];
+  const note: MemoryProgram = ({ argv, user }) => {
+    ran.push([...(user === undefined ? [] : [`${user}:`]), ...argv].join(" "));
+    return { stdout };
+  };
+  const host = new MemoryHost({ users: { root: 0, me: 501 }, programs: { [program]: note, rpm: note } });
+  return { machine: { host, signal: new AbortController().signal, program }, ran };
+}
+
+const some = [
+  { name: "nginx", version: "1.24.0-1", installed: false },
+  { name: "curl", installed: true },
+];
+const [both, kept] = [
+  { purge: true, alone: false },
+  { purge: false, alone: true },
+];
+
+test("dnf", async () => {
+  const { machine, ran } = record("/usr/bin/dnf", "nginx\tx86_64\t1:1.24.0-1\n");
+  expect(await dnfProvider.query(["nginx", "curl"], machine)).toEqual([
+    { version: "1:1.24.0-1", held: false, leftovers: false },
+    { version: null, held: false, leftovers: false },
+  ]);
+  expect(await dnfProvider.candidates(["curl", "nginx"], machine)).toEqual([null, "1:1.24.0-1"]);
+  ran.length = 0;
+  await dnfProvider.install(some, machine);
+  await dnfProvider.remove(["nginx"], both, machine);
+  await dnfProvider.remove(["nginx"], kept, machine);
+  await dnfProvider.setHeld?.(["nginx"], true, machine);
+  await dnfProvider.refresh(machine);
+  expect(ran).toEqual([
+    "/usr/bin/dnf -y install -- nginx-1.24.0-1 curl",
+    "/usr/bin/dnf -y remove -- nginx",
+    "rpm -e -- nginx",
+    "/usr/bin/dnf -q -y versionlock add -- nginx",
+    "/usr/bin/dnf -q -y makecache --refresh",
+  ]);
+});
+
+test("dnf asks for locks only where there may be some", async () => {
+  const { machine, ran } = record("/usr/bin/dnf", "nginx\tx86_64\t0:1.24.0-1\n");
+  for (const path of ["/etc", "/etc/dnf"]) machine.host.files.makeDirectory(path, {});
+  machine.host.files.writeFile("/etc/dnf/versionlock.toml", new Uint8Array(), {});
+  await dnfProvider.query(["nginx"], machine);
+  expect(ran.at(-1)).toBe("/usr/bin/dnf -q versionlock list");
+});
+
+test("apk", async () => {
+  const { machine, ran } = record("/sbin/apk", "nginx-1.24.0-r15\n");
+  expect(await apkProvider.query(["curl", "nginx"], machine)).toMatchObject([
+    { version: null },
+    { version: "1.24.0-r15" },
+  ]);
+  expect(await apkProvider.candidates(["nginx"], machine)).toEqual(["1.24.0-r15"]);
+  ran.length = 0;
+  await apkProvider.install([{ name: "nginx", version: "1.24.*", installed: false }, ...some], machine);
+  await apkProvider.remove(["nginx"], both, machine);
+  await apkProvider.refresh(machine);
+  expect(ran).toEqual([
+    "/sbin/apk --wait 300 add -- nginx~1.24 nginx=1.24.0-1 curl",
+    "/sbin/apk --wait 300 del --purge -- nginx",
+    "/sbin/apk --wait 300 update",
+  ]);
+});
+
+test("pacman", async () => {
+  const { machine, ran } = record("/usr/bin/pacman", "nginx 1.26.0-1\n");
+  expect(await pacmanProvider.query(["nginx"], machine)).toMatchObject([{ version: "1.26.0-1" }]);
+  ran.length = 0;
+  await pacmanProvider.install(some, machine);
+  await pacmanProvider.remove(["nginx"], both, machine);
+  await pacmanProvider.refresh(machine);
+  expect(ran).toEqual([
+    "/usr/bin/pacman -S --noconfirm --needed -- nginx curl",
+    "/usr/bin/pacman -Rn --noconfirm -- nginx",
+    "/usr/bin/pacman -Sy --noconfirm",
+  ]);
+});
+
+describe("brew", () => {
+  test("installs what is not there and upgrades what is", async () => {
+    const { machine, ran } = record("/usr/local/bin/brew");
+    await brewProvider.install(some, machine);
+    await brewProvider.setHeld?.(["curl"], false, machine);
+    expect(ran).toEqual([
+      "/usr/local/bin/brew install -- nginx",
+      "/usr/local/bin/brew upgrade -- curl",
+      "/usr/local/bin/brew unpin -- curl",
+    ]);
+  });
+
+  test("runs as the user that it belongs to", async () => {
+    const { machine, ran } = record("/brew");
+    machine.host.files.writeFile("/brew", new Uint8Array(), { uid: 501 });
+    await brewProvider.refresh(machine);
+    expect(ran).toEqual(["me: /brew update --quiet"]);
+  });
+});

@@ -1,0 +1,190 @@
+import { describe, expect, test } from "vitest";
+import type { JsonObject } from "../../../lib/internal/json.ts";
+import { resolveResource } from "../../../lib/state/definition.ts";
+import { parseSystemctlShow, toServiceState, toUnit } from "../../../lib/state/resources/service/systemd.ts";
+import { describeLaws } from "../../support/laws.ts";
+import { ServiceMachine } from "../../support/machine/services.ts";
+import { declare, StateFixture } from "../../support/state-fixture.ts";
+
+const inits = ["systemd", "sysvinit", "openrc"] as const;
+
+for (const init of inits) {
+  let machine: ServiceMachine;
+  const createHost = (): ServiceMachine["host"] => {
+    machine = new ServiceMachine(init);
+    machine.add("nginx");
+    machine.add("telnetd", { running: true });
+    return machine.host;
+  };
+  const observe = (): JsonObject =>
+    Object.fromEntries([...machine.services].map(([name, state]) => [name, { ...state }]));
+  const set = (name: string, more: object): void =>
+    void Object.assign(machine.services.get(name) ?? {}, more);
+  describeLaws(
+    {
+      "a service that runs": {
+        definition: { type: "service", name: "nginx", running: true, enabled: true },
+        breakIt: () => set("nginx", { running: false }),
+        observe,
+      },
+      "a service that does not run": {
+        definition: { type: "service", name: "telnetd", running: false },
+        breakIt: () => set("telnetd", { running: true }),
+        observe,
+      },
+      ...(init === "systemd" && {
+        "a service that nobody can start": {
+          definition: { type: "service", name: "telnetd", masked: true, running: false },
+          breakIt: () => set("telnetd", { masked: false }),
+          observe,
+        },
+      }),
+    },
+    { [`with ${init}`]: createHost },
+  );
+}
+
+const conf = (content: string): JsonObject => ({ id: "conf", type: "file", path: "/work/conf", content });
+
+describe.each(inits)("a service on a machine with %s", (init) => {
+  test("follows the changes of others: reload, restart, and restart where both would", async () => {
+    const machine = new ServiceMachine(init);
+    machine.add("nginx", { running: true });
+    const state = new StateFixture(machine.host);
+    const nginx = { id: "s", type: "service", name: "nginx", running: true };
+    const apply = async (...definitions: JsonObject[]) =>
+      (await state.run("apply", declare(definitions))).results.at(-1);
+    expect(await apply(conf("1"), { ...nginx, reload_on: ["conf"] })).toMatchObject({ action: "reload" });
+    expect(await apply(conf("1"), { ...nginx, reload_on: ["conf"] })).toMatchObject({ outcome: "unchanged" });
+    expect(await apply(conf("2"), { ...nginx, restart_on: ["conf"] })).toMatchObject({ action: "restart" });
+    expect(await apply(conf("3"), { ...nginx, reload_on: ["conf"], restart_on: ["conf"] })).toMatchObject({
+      action: "restart",
+    });
+    expect(machine.commands).toEqual(["reload nginx", "restart nginx", "restart nginx"]);
+  });
+
+  test("is started and not restarted where it did not run", async () => {
+    const machine = new ServiceMachine(init);
+    machine.add("nginx");
+    const state = new StateFixture(machine.host);
+    const nginx = { id: "s", type: "service", name: "nginx", running: true, restart_on: ["conf"] };
+    const { status } = await state.run("apply", declare([conf("1"), nginx]));
+    expect([status, machine.commands]).toEqual(["succeeded", ["start nginx"]]);
+  });
+
+  test("that is not known yet is a difference to plan and an error to apply", async () => {
+    const machine = new ServiceMachine(init);
+    const state = new StateFixture(machine.host);
+    const wanted = declare([{ id: "s", type: "service", name: "nginx", running: true }]);
+    expect((await state.run("plan", wanted)).results[0]).toMatchObject({
+      outcome: "would_change",
+      changes: [{ property: "running", before: null, after: true }],
+    });
+    const { results } = await state.run("apply", wanted);
+    expect(results[0]).toMatchObject({ code: "COMMAND_FAILED", exit_code: 5 });
+    expect(results[0]?.message).toContain("Unit nginx.service not found.");
+  });
+
+  test("that is not known does not run, so nothing is to do to stop it", async () => {
+    const state = new StateFixture(new ServiceMachine(init).host);
+    const wanted = declare([{ id: "s", type: "service", name: "telnetd", running: false, enabled: false }]);
+    expect((await state.run("apply", wanted)).results[0]?.outcome).toBe("unchanged");
+  });
+});
+
+test("systemd reads its files again before a service is acted on, where it says so", async () => {
+  const machine = new ServiceMachine("systemd");
+  machine.add("nginx", { stale: true });
+  const state = new StateFixture(machine.host);
+  await state.run("apply", declare([{ type: "service", name: "nginx", running: true, enabled: true }]));
+  expect(machine.commands).toEqual(["daemon-reload", "enable nginx", "start nginx"]);
+});
+
+test("a masked service is unmasked before it is started", async () => {
+  const machine = new ServiceMachine("systemd");
+  machine.add("nginx", { masked: true });
+  const state = new StateFixture(machine.host);
+  const { status } = await state.run(
+    "apply",
+    declare([{ type: "service", name: "nginx", masked: false, running: true }]),
+  );
+  expect([status, machine.commands]).toEqual(["succeeded", ["unmask nginx", "start nginx"]]);
+});
+
+test("what can't be enabled is an error and not a guess", async () => {
+  const machine = new ServiceMachine("systemd");
+  machine.add("dbus", { fixed: true, running: true });
+  const state = new StateFixture(machine.host);
+  const plan = await state.run("plan", declare([{ type: "service", name: "dbus", enabled: true }]));
+  expect(plan.results[0]).toMatchObject({
+    code: "HOST_ERROR",
+    message: "dbus can't be enabled by itself: systemd calls it static.",
+  });
+});
+
+test("masking is an error where the init system knows no such thing, and a machine without one is told", async () => {
+  const plan = async (machine: ServiceMachine, more: JsonObject) =>
+    (await new StateFixture(machine.host).run("plan", declare([{ type: "service", name: "a", ...more }])))
+      .results[0];
+  expect(await plan(new ServiceMachine("sysvinit"), { masked: true })).toMatchObject({
+    message: "sysvinit can't mask services.",
+  });
+  const bare = new StateFixture();
+  const { results } = await bare.run("plan", declare([{ type: "service", name: "a", running: true }]));
+  expect(results[0]).toMatchObject({ message: "This machine has no init system that is known here." });
+});
+
+test.each<[string, string, object]>([
+  [
+    "running",
+    "LoadState=loaded\nActiveState=active\nUnitFileState=enabled\nNeedDaemonReload=no\n",
+    { running: true, enabled: true, masked: false },
+  ],
+  [
+    "failed",
+    "LoadState=loaded\nActiveState=failed\nUnitFileState=disabled\nNeedDaemonReload=yes\n",
+    { running: false, enabled: false, masked: false },
+  ],
+  [
+    "on its way down again",
+    "LoadState=loaded\nActiveState=activating\nUnitFileState=enabled\nNeedDaemonReload=no\n",
+    { running: false, enabled: true, masked: false },
+  ],
+  [
+    "masked",
+    "LoadState=masked\nActiveState=inactive\nUnitFileState=masked\nNeedDaemonReload=no\n",
+    { running: false, enabled: false, masked: true },
+  ],
+  [
+    "not known",
+    "LoadState=not-found\nActiveState=inactive\nUnitFileState=\nNeedDaemonReload=no\n",
+    { running: null, enabled: null, masked: false },
+  ],
+  [
+    "static",
+    "LoadState=loaded\nActiveState=active\nUnitFileState=static\nNeedDaemonReload=no\n",
+    { running: true, enabled: false, masked: false, fixed: "systemd calls it static" },
+  ],
+])("systemctl show of a unit that is %s", (_what, stdout, expected) => {
+  expect(toServiceState(parseSystemctlShow(stdout))).toEqual(expected);
+});
+
+test("a name without a kind is a service", () => {
+  expect(["nginx", "getty@tty1", "backup.timer", "php8.2-fpm"].map(toUnit)).toEqual([
+    "nginx.service",
+    "getty@tty1.service",
+    "backup.timer",
+    "php8.2-fpm.service",
+  ]);
+});
+
+test.each<[string, JsonObject]>([
+  ["a name that would be an option", { name: "--now", running: true }],
+  ["a path", { name: "../../bin/sh", running: true }],
+  ["nothing to do", { name: "a" }],
+  ["masked and running", { name: "a", masked: true, running: true }],
+  ["a trigger without running", { name: "a", enabled: true, reload_on: ["conf"] }],
+  ["a trigger to stop", { name: "a", running: false, restart_on: ["conf"] }],
+])("%s is a fault", (_what, properties) => {
+  expect(resolveResource({ type: "service", ...properties }, { module: "m" }).ok).toBe(false);
+});

@@ -1,0 +1,121 @@
+import { expect, test } from "vitest";
+import type { Host } from "../../../lib/host/host.ts";
+import { MemoryHost } from "../../../lib/host/memory-host.ts";
+import type { Json, JsonObject } from "../../../lib/internal/json.ts";
+import { resolveResource } from "../../../lib/state/definition.ts";
+import { lawFolder } from "../../../lib/testing/resource-laws.ts";
+import { describeLaws, localHost, text } from "../../support/laws.ts";
+import { declare, StateFixture } from "../../support/state-fixture.ts";
+
+const folder = "/etc/systemd/system";
+const content = "[Service]\nExecStart=/bin/true # hunter2\n";
+
+function makeFolders(host: Host): void {
+  for (const path of ["/etc", "/etc/systemd", folder]) host.files.makeDirectory(path, { mode: 0o755 });
+}
+
+/** A machine that systemd runs; `ran` gets each line that was run. */
+function machine(ran: string[] = []): MemoryHost {
+  const host = new MemoryHost({ programs: { systemctl: ({ argv }) => (ran.push(argv.join(" ")), {}) } });
+  for (const path of [lawFolder, "/run", "/run/systemd", "/run/systemd/system"])
+    host.files.makeDirectory(path, {});
+  return host;
+}
+
+/** The files below the folder of units. */
+function observe({ files }: Host, path = folder): Json[] {
+  return files.list(path).flatMap((name): Json[] => {
+    const inside = `${path}/${name}`;
+    if (files.stat(inside)?.kind === "directory") return [inside, ...observe({ files } as Host, inside)];
+    return [[inside, Buffer.from(files.readFile(inside)).toString()]];
+  });
+}
+
+const unit = `${folder}/site.service`;
+const dropIn = `${folder}/site.service.d/limits.conf`;
+
+describeLaws(
+  {
+    "a unit": {
+      definition: { type: "systemd_unit", name: "site.service", content },
+      prepare: makeFolders,
+      breakIt: (host) => host.files.writeFile(unit, text("[Service]\n"), {}),
+      observe: (host) => observe(host),
+      secret: "hunter2",
+    },
+    "a drop-in": {
+      definition: { type: "systemd_unit", name: "site.service", drop_in: "limits.conf", content },
+      prepare: makeFolders,
+      breakIt: (host) => host.files.removeFile(dropIn),
+      observe: (host) => observe(host),
+    },
+    "a unit in the place of another": {
+      definition: { type: "systemd_unit", name: "site.service", content },
+      prepare(host) {
+        makeFolders(host);
+        host.files.writeFile(unit, text("[Unit]\n"), { mode: 0o644 });
+      },
+      breakIt: (host) => host.files.removeFile(unit),
+      observe: (host) => observe(host),
+    },
+    "a unit that is not wanted": {
+      definition: { type: "systemd_unit", name: "site.service", ensure: "absent" },
+      prepare(host) {
+        makeFolders(host);
+        host.files.writeFile(unit, text("[Unit]\n"), { mode: 0o644 });
+      },
+      breakIt: (host) => host.files.writeFile(unit, text("[Unit]\n"), { mode: 0o644 }),
+      observe: (host) => observe(host),
+    },
+  },
+  { "in memory, with systemd": () => machine(), "on this machine, as an image": localHost },
+);
+
+const wanted = (more: JsonObject = {}) =>
+  declare([{ id: "u", type: "systemd_unit", name: "site.service", content, ...more }]);
+
+test("systemd reads its files after each change and after the removal, and not without one", async () => {
+  const ran: string[] = [];
+  const state = new StateFixture(machine(ran));
+  makeFolders(state.host);
+  await state.run("apply", wanted());
+  await state.run("apply", wanted());
+  expect(ran).toEqual(["systemctl daemon-reload"]);
+  await state.run("apply", []);
+  expect(ran).toEqual(["systemctl daemon-reload", "systemctl daemon-reload"]);
+});
+
+test("a drop-in of somebody else keeps its folder when ours goes", async () => {
+  const state = new StateFixture(machine());
+  makeFolders(state.host);
+  await state.run("apply", wanted({ drop_in: "limits.conf" }));
+  state.write(`${folder}/site.service.d/theirs.conf`, "[Service]\n");
+  await state.run("apply", []);
+  expect(state.host.files.list(`${folder}/site.service.d`)).toEqual(["theirs.conf"]);
+});
+
+test("the link of a masked unit is left alone", async () => {
+  const state = new StateFixture(machine());
+  makeFolders(state.host);
+  state.host.files.makeSymlink(unit, "/dev/null");
+  const { results } = await state.run("apply", wanted());
+  expect(results[0]).toMatchObject({ outcome: "failed", code: "HOST_ERROR" });
+  expect(state.host.files.readLink(unit)).toBe("/dev/null");
+});
+
+test("a file declared at the same path is the same thing", () => {
+  const resolution = resolveResource(
+    { type: "systemd_unit", name: "a.timer", drop_in: "b.conf", content },
+    { module: "m" },
+  );
+  expect(resolution.ok && resolution.resource.identity).toBe(`${folder}/a.timer.d/b.conf`);
+});
+
+test.each<[string, JsonObject]>([
+  ["a name without a kind", { name: "site", content }],
+  ["a path", { name: "../site.service", content }],
+  ["a drop-in that is a path", { name: "site.service", drop_in: "../a.conf", content }],
+  ["no content", { name: "site.service" }],
+])("%s is a fault", (_what, properties) => {
+  expect(resolveResource({ type: "systemd_unit", ...properties }, { module: "m" }).ok).toBe(false);
+});
