@@ -56,6 +56,18 @@ export class RolloutStore {
     });
   }
 
+  /** Whether there is such a rollout and it has not ended. */
+  async isOpen(rolloutId: string): Promise<boolean> {
+    const stored = await this.#context.storage.get<RolloutDocument>("rollouts", rolloutId);
+    return stored !== null && !hasEnded(stored.value.status);
+  }
+
+  /** Whether a rollout has this list of agents. */
+  async isReferred(targets: string): Promise<boolean> {
+    const query = { index: "by_targets", equals: [targets], limit: 1 };
+    return (await this.#context.storage.list("rollouts", query)).items.length > 0;
+  }
+
   /** Every rollout that has not ended. */
   async *open(): AsyncGenerator<Readonly<RolloutDocument>> {
     for (const status of rolloutStatusSchema.options.filter((each) => !hasEnded(each))) {

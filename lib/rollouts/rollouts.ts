@@ -15,6 +15,7 @@ import type { Write } from "../storage/storage.ts";
 import type { RolloutDocument } from "./documents.ts";
 import { hasEnded, noCounts } from "./progress.ts";
 import { listRollouts } from "./rollout-list.ts";
+import { RolloutRetention } from "./rollout-retention.ts";
 import { RolloutRun } from "./rollout-run.ts";
 import { rolloutEvent, RolloutStore } from "./rollout-store.ts";
 import { ScheduledRollouts } from "./scheduled-rollouts.ts";
@@ -28,7 +29,8 @@ import {
   type Rollout,
   type RolloutDetail,
 } from "./schemas.ts";
-import { hashWith, loadTargets, planTargets, saveTargets, type Candidate, type Targets } from "./targets.ts";
+import { hashWith, loadTargets, planTargets, saveTargets, targetsKind } from "./targets.ts";
+import type { Candidate, Targets } from "./targets.ts";
 
 /** Agents that are looked up at once. */
 const readAtOnce = 500;
@@ -44,6 +46,8 @@ interface Beginning {
 
 /** Assignments carried out on every agent that they match at the time of the call. */
 export class Rollouts {
+  /** Removes rollouts that ended long ago. @internal */
+  readonly retention: RolloutRetention;
   readonly #context: Context;
   readonly #agents: Agents;
   readonly #assignments: Assignments;
@@ -62,6 +66,7 @@ export class Rollouts {
     this.#assignments = features.assignments;
     this.#operations = features.operations;
     this.#store = new RolloutStore(context);
+    this.retention = new RolloutRetention(context);
     this.#work = new BackgroundWork(context);
     this.#scheduled = new ScheduledRollouts(context, {
       assignments: features.assignments,
@@ -71,6 +76,8 @@ export class Rollouts {
       isRunning: (name) =>
         [...this.#runs.values()].some(({ assignment, kind }) => assignment === name && kind === "apply"),
     });
+    context.contents.onReference(targetsKind, (hash) => this.#store.isReferred(hash));
+    features.operations.retention.onRollout((rolloutId) => this.#store.isOpen(rolloutId));
     features.operations.store.watch((after, before) => this.#note(after, before));
   }
 
