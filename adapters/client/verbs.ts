@@ -19,6 +19,7 @@ import type {
   Role,
   Rollout,
   RolloutDetail,
+  RolloutMember,
   RolloutStrategy,
   Schedule,
   Status,
@@ -137,6 +138,8 @@ export function createVerbs(call: Call, watch: Watch) {
     rollouts: {
       list: (query?: Query) => call<Page<Rollout>>("GET", "/rollouts", { query }),
       get: (rolloutId: string) => call<RolloutDetail>("GET", at`/rollouts/${rolloutId}`),
+      agents: (rolloutId: string, query?: Query) =>
+        call<Page<RolloutMember>>("GET", at`/rollouts/${rolloutId}/agents`, { query }),
       pause: (rolloutId: string) => call<RolloutDetail>("POST", at`/rollouts/${rolloutId}/pause`),
       resume: (rolloutId: string) => call<RolloutDetail>("POST", at`/rollouts/${rolloutId}/resume`),
       cancel: (rolloutId: string) => call<RolloutDetail>("POST", at`/rollouts/${rolloutId}/cancel`),

@@ -11,12 +11,12 @@ import { systemCaller } from "../access/caller.ts";
 import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { isOrchestratorError } from "../errors.ts";
+import { leastIdAt } from "../ids.ts";
 import type { JsonObject } from "../internal/json.ts";
 import { keepRounds } from "../rounds.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { DocumentPage, StoredDocument, Write } from "../storage/storage.ts";
 import { resultsLog, type AgentStateDocument, type OperationDocument } from "./documents.ts";
-import { leastIdAt } from "./operation-list.ts";
 import { loadReport, saveReport } from "./operation-results.ts";
 import { isOpen } from "./operation-store.ts";
 

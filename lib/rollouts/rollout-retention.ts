@@ -10,7 +10,7 @@ import { systemCaller } from "../access/caller.ts";
 import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { isOrchestratorError } from "../errors.ts";
-import { leastIdAt } from "../operations/operation-list.ts";
+import { leastIdAt } from "../ids.ts";
 import { keepRounds } from "../rounds.ts";
 import type { DocumentPage, StoredDocument, Write } from "../storage/storage.ts";
 import type { RolloutDocument } from "./documents.ts";
