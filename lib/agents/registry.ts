@@ -17,6 +17,7 @@ export class AgentRegistry {
   readonly selectors: SelectorCache = new SelectorCache();
   readonly #context: Context;
   readonly #approved = new Set<string>();
+  readonly #pending = new Set<string>();
   readonly #indexing = new Map<string, Promise<void>>();
 
   constructor(context: Context) {
@@ -99,6 +100,11 @@ export class AgentRegistry {
     return this.index.match(selector).filter((nodeId) => this.#approved.has(nodeId));
   }
 
+  /** How many agents wait to be approved. */
+  get pending(): number {
+    return this.#pending.size;
+  }
+
   /** Brings the index up to what is stored, one after another for each agent, so that an older state never follows a newer. */
   #reindex(nodeId: string): Promise<void> {
     const turn = (this.#indexing.get(nodeId) ?? Promise.resolve()).then(() => this.#indexStored(nodeId));
@@ -113,6 +119,7 @@ export class AgentRegistry {
     if (agent) this.#setIndex(agent.value, attributes);
     else {
       this.#approved.delete(nodeId);
+      this.#pending.delete(nodeId);
       this.index.delete(nodeId);
     }
   }
@@ -121,6 +128,8 @@ export class AgentRegistry {
     this.index.set(toTarget(agent, attributes?.attributes ?? {}));
     if (agent.status === "approved") this.#approved.add(agent.node_id);
     else this.#approved.delete(agent.node_id);
+    if (agent.status === "pending") this.#pending.add(agent.node_id);
+    else this.#pending.delete(agent.node_id);
   }
 }
 
