@@ -19,11 +19,11 @@ import {
   findGroup,
   membershipSchema,
   wantedMembers,
-} from "./accounts.ts";
-import { describeChange } from "./describe.ts";
-import { requireLinux } from "./platform.ts";
-import { ensureSchema } from "./properties.ts";
-import { act } from "./command.ts";
+} from "./shared/accounts.ts";
+import { describeChange } from "./shared/describe.ts";
+import { requireLinux } from "./shared/platform.ts";
+import { ensureSchema } from "./shared/properties.ts";
+import { act } from "./shared/command.ts";
 
 export const groupSchema = z.strictObject({
   name: accountNameSchema,

@@ -13,7 +13,7 @@ import { z } from "zod";
 import type { Host } from "../../host/host.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
-import { describeChange } from "./describe.ts";
+import { describeChange } from "./shared/describe.ts";
 import {
   findMounted,
   fstabPath,
@@ -22,11 +22,11 @@ import {
   type MountedEntry,
   printFstab,
   readFstab,
-} from "./mount-tables.ts";
-import { requireLinux } from "./platform.ts";
-import { pathSchema } from "./properties.ts";
-import { act } from "./command.ts";
-import { joinLines, writeText } from "./text-file.ts";
+} from "./mount/tables.ts";
+import { requireLinux } from "./shared/platform.ts";
+import { pathSchema } from "./shared/properties.ts";
+import { act } from "./shared/command.ts";
+import { joinLines, writeText } from "./shared/text-file.ts";
 
 /** What never begins with a dash is never an option of mount(8). */
 const wordSchema = z

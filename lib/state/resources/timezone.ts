@@ -13,9 +13,9 @@ import { OrchestratorError } from "../../errors.ts";
 import type { Host } from "../../host/host.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
-import { describeChange } from "./describe.ts";
-import { readText } from "./text-file.ts";
-import { obstacle } from "./obstacle.ts";
+import { describeChange } from "./shared/describe.ts";
+import { readText } from "./shared/text-file.ts";
+import { obstacle } from "./shared/obstacle.ts";
 
 const linkPath = "/etc/localtime";
 const namePath = "/etc/timezone";

@@ -1,6 +1,6 @@
 /** Programs that a type runs: as argument arrays, their messages in English, with an error that says what the program said. */
-import { OrchestratorError } from "../../errors.ts";
-import type { Host, HostCommand, HostCommandResult } from "../../host/host.ts";
+import { OrchestratorError } from "../../../errors.ts";
+import type { Host, HostCommand, HostCommandResult } from "../../../host/host.ts";
 
 /** Where commands run, and what ends them. */
 export interface Machine {

@@ -1,12 +1,12 @@
 /** Making, changing and removing users with the programs of shadow-utils. */
-import { OrchestratorError } from "../../errors.ts";
-import type { Host } from "../../host/host.ts";
-import type { Change } from "../result.ts";
-import { findGroup, findShadow, findUser } from "./accounts.ts";
-import { act } from "./command.ts";
-import { isSystemFolder } from "./system-folders.ts";
-import { wantedPassword } from "./user-password.ts";
-import { createsHome, toExpiresDay, type UserSpec } from "./user-properties.ts";
+import { OrchestratorError } from "../../../errors.ts";
+import type { Host } from "../../../host/host.ts";
+import type { Change } from "../../result.ts";
+import { findGroup, findShadow, findUser } from "../shared/accounts.ts";
+import { act } from "../shared/command.ts";
+import { isSystemFolder } from "../shared/system-folders.ts";
+import { wantedPassword } from "./password.ts";
+import { createsHome, toExpiresDay, type UserSpec } from "./properties.ts";
 
 type Run = (argv: [string, ...string[]]) => Promise<unknown>;
 
