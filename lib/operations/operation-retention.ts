@@ -58,8 +58,8 @@ export class OperationRetention {
   }
 
   /** Has a feature tell whether a rollout has not ended. */
-  onRollout(isOpen: (rolloutId: string) => Promise<boolean>): void {
-    this.#isRolloutOpen = isOpen;
+  onRollout(isRolloutOpen: (rolloutId: string) => Promise<boolean>): void {
+    this.#isRolloutOpen = isRolloutOpen;
   }
 
   /** Removes, now and every hour, what is older than `operationRetentionDays`. The function returned ends it. */

@@ -82,6 +82,28 @@ async function scene(changes: Partial<AgentLinkOptions> = {}) {
   return { clock, heard, seen, transport, orchestrator, start, link, pin };
 }
 
+/** Serves, for so long each time, an agent that draws the longest wait; tells how long it waited before each dial. */
+async function waitsBetween(connections: number, lastMs: number): Promise<number[]> {
+  const { clock, heard, transport, start, link } = await scene({ random: () => 1 });
+  const waits: number[] = [];
+  link.start();
+  await heard.next("accepted");
+  for (let count = 0; count < connections; count += 1) {
+    await clock.advance(lastMs);
+    await transport.stop();
+    await heard.next("down");
+    await start();
+    const dials = heard.of("dial").length;
+    let waited = 0;
+    for (; heard.of("dial").length === dials; waited += 500) await clock.advance(500);
+    waits.push(waited);
+    await heard.next("accepted");
+  }
+  await link.stop();
+  await transport.stop();
+  return waits;
+}
+
 describe("a link", () => {
   test("connects, pins the orchestrator it saw first, and speaks both ways", async () => {
     const { heard, seen, transport, link, pin } = await scene();
@@ -245,28 +267,6 @@ describe("after a connection has ended", () => {
     await link.stop();
     await transport.stop();
   });
-
-  /** Serves, for so long each time, an agent that draws the longest wait; tells how long it waited before each dial. */
-  async function waitsBetween(connections: number, lastMs: number): Promise<number[]> {
-    const { clock, heard, transport, start, link } = await scene({ random: () => 1 });
-    const waits: number[] = [];
-    link.start();
-    await heard.next("accepted");
-    for (let count = 0; count < connections; count += 1) {
-      await clock.advance(lastMs);
-      await transport.stop();
-      await heard.next("down");
-      await start();
-      const dials = heard.of("dial").length;
-      let waited = 0;
-      for (; heard.of("dial").length === dials; waited += 500) await clock.advance(500);
-      waits.push(waited);
-      await heard.next("accepted");
-    }
-    await link.stop();
-    await transport.stop();
-    return waits;
-  }
 
   test("is back within seconds, however often a server is restarted that serves for a while", async () => {
     expect(await waitsBetween(6, 30_000)).toEqual([2000, 4000, 8000, 8000, 8000, 8000]);
