@@ -22,6 +22,7 @@ import type {
   Role,
   Rollout,
   RolloutDetail,
+  RolloutMember,
   RolloutStrategy,
   Schedule,
   Status,
@@ -195,6 +196,8 @@ export function createVerbs(call: Call, watch: Watch) {
       list: (query?: Query, options?: CallOptions) => get<Page<Rollout>>("/rollouts", options, query),
       get: (rolloutId: string, options?: CallOptions) =>
         get<RolloutDetail>(at`/rollouts/${rolloutId}`, options),
+      agents: (rolloutId: string, query?: Query, options?: CallOptions) =>
+        get<Page<RolloutMember>>(at`/rollouts/${rolloutId}/agents`, options, query),
       pause: (rolloutId: string, options?: CallOptions) =>
         post<RolloutDetail>(at`/rollouts/${rolloutId}/pause`, undefined, options),
       resume: (rolloutId: string, options?: CallOptions) =>

@@ -69,6 +69,25 @@ export function createConnections(listener: RequestListener): Connections {
   };
 }
 
+/** How long a connection without a request is kept for the next one: longer than proxies keep it. */
+const keepAliveMs = 65_000;
+
+/** Reading a request must not take for ever; writing an answer may (a stream, an apply that is waited for). */
+export function limitReading(
+  server: Server,
+  { headersMs, requestMs }: { headersMs: number; requestMs: number },
+): void {
+  const connectionsCheckingInterval = Math.ceil(Math.min(headersMs, requestMs) / 4);
+  Object.assign(server, {
+    headersTimeout: headersMs,
+    requestTimeout: requestMs,
+    keepAliveTimeout: keepAliveMs,
+    connectionsCheckingInterval,
+  });
+  // Node looks for late requests from when it listens, every 30 seconds, and only then reads how often it is to look.
+  for (const listener of server.listeners("listening")) listener.call(server);
+}
+
 /**
  * Cuts connections whose client does not read its answer: one that took nothing for so long. An answer that waits for its own
  * source is left alone.

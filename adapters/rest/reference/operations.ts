@@ -117,7 +117,14 @@ export const operationReference = {
   "rollouts.list": {
     description: "Assignments carried out, or being carried out, on the agents they matched.",
   },
-  "rollouts.get": { description: "With each of its agents in the order in which they are begun." },
+  "rollouts.get": {
+    description:
+      "With its first 1,000 agents in the order in which they are begun; `truncated` says whether there are more.",
+  },
+  "rollouts.agents": {
+    description:
+      "Its agents in the order in which they are begun, with what came of each. A filtered page may be short.",
+  },
   "rollouts.pause": {
     description: "What runs on a machine goes on there; no further agent is begun before it is resumed.",
     problems: ["INVALID_TRANSITION"],

@@ -177,6 +177,37 @@ describe("closing", () => {
   });
 });
 
+describe("a client that never comes to the end of its request", () => {
+  const post = (...headers: string[]): string =>
+    head("POST /api/v1/machines", "Host: a", "Content-Type: application/json", ...headers);
+
+  test.each([
+    ["sends no byte", ""],
+    ["never ends its headers", "GET /api/v1/me HTTP/1.1\r\nHost: a\r\nX-Slow: "],
+    ["never ends its body", `${post("Content-Length: 1000")}{"name": "`],
+    ["never ends its body of pieces", `${post("Transfer-Encoding: chunked")}1\r\n{\r\n`],
+  ])("is cut when it %s, however busy it is, and others are served", async (_name, beginning) => {
+    await using listening = await listenToy({ headersMs: 300, requestMs: 300 });
+    const raw = await sendRaw(listening.port, beginning);
+    const drip = beginning === "" ? null : setInterval(() => raw.socket.write("1"), 20);
+    const answer = get(`${listening.server.url}/api/v1/me`, { headers: { authorization: "Bearer fw_good" } });
+    const [response] = (await once(answer, "response")) as [{ statusCode: number; resume(): void }];
+    response.resume();
+    expect(response.statusCode).toBe(200);
+    expect(await raw.closed).not.toMatch(/ 200 OK/);
+    if (drip !== null) clearInterval(drip);
+    expect(listening.toy.machines.size).toBe(1);
+  });
+
+  test("is cut so on a connection that was used before, too", async () => {
+    await using listening = await listenToy({ headersMs: 300, requestMs: 300 });
+    const raw = await sendRaw(listening.port, head("GET /api/v1/me", "Host: a"));
+    await raw.until(/200 OK[^]*"ada"/);
+    raw.socket.write("GET /api/v1/me HTTP/1.1\r\nX-Slow: ");
+    expect(await raw.closed).toMatch(/408 Request Timeout/);
+  });
+});
+
 describe("a client that does not read", () => {
   test("is cut after a while, and the stream is told", async () => {
     const listening = await listenToy({ stallMs: 200 });
