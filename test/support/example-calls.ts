@@ -106,6 +106,7 @@ async function playOpenWork(session: ExampleSession, node_id: string): Promise<v
   await session.call("rollouts.resume", { rollout_id });
   await session.call("rollouts.list", { assignment: "web" });
   await session.call("rollouts.get", { rollout_id });
+  await session.call("rollouts.agents", { rollout_id });
   await session.call("rollouts.cancel", { rollout_id });
   const run = { node_id, wait_seconds: 0 };
   const { operation_id } = await orchestrator.operations.apply(systemCaller, run);
