@@ -8,8 +8,7 @@ const minuteMs = 60_000;
 /** What happens, and how often: the number is a weight among the others. */
 const actions: readonly [weight: number, action: Action][] = [
   // What people ask for
-  [26, (simulation) => someRequest(simulation, "apply")],
-  [7, (simulation) => someRequest(simulation, "plan")],
+  [28, someRequests],
   [5, (simulation) => simulation.cancelSome()],
   [3, (simulation) => simulation.check(someAgent(simulation))],
 
@@ -61,10 +60,11 @@ function someAgent({ world, agents }: Simulation): SimulatedAgent {
   return world.pick(agents)!;
 }
 
-function someRequest(simulation: Simulation, kind: "apply" | "plan"): void {
+function someRequests(simulation: Simulation): void {
   const { world } = simulation;
-  const mayWait = world.random() < 0.6;
-  simulation.request(someAgent(simulation), kind, {
+  const mayWait = world.random() < 0.7;
+  const kinds = Array.from({ length: world.between(1, 3) }, () => (world.random() < 0.8 ? "apply" : "plan"));
+  simulation.request(someAgent(simulation), kinds, {
     ...(mayWait && { when_offline: "queue", expires_in_seconds: world.between(1, 400) }),
     ...(world.random() < 0.5 && { timeout_seconds: world.between(1, 60) }),
   });

@@ -16,8 +16,9 @@ interface Told {
 /** What an agent itself must have told, for work that began. */
 const toldByAgents = ["succeeded", "failed", "partial", "cancelled", "timed_out", "interrupted"];
 
-/** Looks for everything that is wrong once all is healed; true of every moment is checked in the run. */
-export async function findFaults(simulation: Simulation, orchestrator: Orchestrator): Promise<string[]> {
+/** Looks for everything that is wrong once all is healed. `watch.ts` looks for the rest, after each step. */
+export async function findFaults(simulation: Simulation): Promise<string[]> {
+  const orchestrator = simulation.orchestrator.current!;
   const operations = await readAll(simulation, orchestrator);
   const faults = operations.flatMap((told) => faultsOf(told).map((fault) => `${nameOf(told)} ${fault}`));
   for await (const { kind, operation_id, status } of orchestrator.operations.store.open())
@@ -33,14 +34,6 @@ export async function findFaults(simulation: Simulation, orchestrator: Orchestra
   if (!valid) faults.push("the audit chain does not verify");
   faults.push(...(await doubleEnds(orchestrator, operations)));
   return faults;
-}
-
-/** Whatever the moment: nothing ran twice, or before what was asked for earlier. */
-export function findDisorder({ agents }: Simulation): string[] {
-  return agents.flatMap((agent) => {
-    const disorder = agent.machine.disorder();
-    return disorder === null ? [] : [`on ${agent.name} work ${disorder}`];
-  });
 }
 
 async function readAll(simulation: Simulation, orchestrator: Orchestrator): Promise<Told[]> {

@@ -18,7 +18,7 @@ import type { Life } from "./life.ts";
 
 /**
  * A storage whose process may die before a write is applied, or after it was applied and before anybody hears of it. Writes
- * take their time, one after another; what was written stays for the next process.
+ * take their time, one after another, and so does what a disk must be asked for; what was written stays for the next process.
  */
 export class MortalStorage implements Storage {
   readonly capabilities;
@@ -60,11 +60,13 @@ export class MortalStorage implements Storage {
     return this.#inner.list<T>(collection, query);
   }
 
-  readLog<T = JsonObject>(log: string, query?: LogQuery): Promise<LogPage<T>> {
+  async readLog<T = JsonObject>(log: string, query?: LogQuery): Promise<LogPage<T>> {
+    await this.#life.outlive(this.#delay());
     return this.#inner.readLog<T>(log, query);
   }
 
-  readBlob(id: string, range?: { from?: number; to?: number }): Promise<Uint8Array | null> {
+  async readBlob(id: string, range?: { from?: number; to?: number }): Promise<Uint8Array | null> {
+    await this.#life.outlive(this.#delay());
     return this.#inner.readBlob(id, range);
   }
 

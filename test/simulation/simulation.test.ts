@@ -8,8 +8,9 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { seedsFor } from "../support/soak.ts";
 import { act } from "./actions.ts";
-import { findDisorder, findFaults } from "./invariants.ts";
+import { findFaults } from "./invariants.ts";
 import { Simulation } from "./simulation.ts";
+import { Watch } from "./watch.ts";
 
 const stepsPerSeed = 100;
 
@@ -18,20 +19,25 @@ test.each(seedsFor({ usual: 20, soak: 2000 }))(
   async (seed) => {
     const simulation = new Simulation(seed, folderInMemory());
     const { world } = simulation;
+    const watch = new Watch(simulation);
     await simulation.begin();
     for (let step = 0; step < stepsPerSeed && world.faults.length === 0; step += 1) {
       await act(simulation);
       await world.clock.advance(0);
-      world.faults.push(...findDisorder(simulation));
+      world.faults.push(...(await watch.faults()));
     }
     if (world.faults.length === 0) {
-      const orchestrator = await simulation.heal();
-      world.faults.push(...findDisorder(simulation), ...(await findFaults(simulation, orchestrator)));
+      await simulation.heal();
+      world.faults.push(...((await world.drive("looking for faults", lookAtAll(watch, simulation))) ?? []));
     }
     await simulation.end();
     expect(world.faults, `seed ${seed}\n${world.trace.join("\n")}`).toEqual([]);
   },
 );
+
+async function lookAtAll(watch: Watch, simulation: Simulation): Promise<string[]> {
+  return [...(await watch.faults()), ...(await findFaults(simulation))];
+}
 
 /** The syncs of agents are real: on a disk they would be most of the run, and what they are for is tested elsewhere. */
 function folderInMemory(): string {

@@ -4,12 +4,14 @@
  */
 import { isOrchestratorError } from "../../lib/errors.ts";
 import { systemCaller } from "../../lib/access/caller.ts";
-import type { Orchestrator } from "../../lib/orchestrator.ts";
 import { SimulatedAgent } from "./simulated-agent.ts";
 import { SimulatedOrchestrator } from "./simulated-orchestrator.ts";
 import { World } from "./world.ts";
 
-const agentCount = 3;
+const agentCount = 2;
+
+/** How long it may take at most until a silent connection is noticed and the next one is made. */
+const returnMs = 150_000;
 
 /** Refusals that tell of the state of things; a call may meet any of them. */
 const foreseen = [
@@ -52,21 +54,23 @@ export class Simulation {
     }
   }
 
-  /** Asks for an apply or a plan of new work on an agent. */
-  request(agent: SimulatedAgent, kind: "apply" | "plan", options: RequestOptions = {}): void {
+  /** Asks for applies or plans of new work on an agent, one after another. */
+  request(agent: SimulatedAgent, kinds: readonly ("apply" | "plan")[], options: RequestOptions = {}): void {
     const { current } = this.orchestrator;
     if (!current || this.#asking.has(agent)) return;
-    this.#numbers += 1;
-    const number = this.#numbers;
-    this.world.note(`${kind} ${number} on ${agent.name} ${JSON.stringify(options)}`);
     this.#asking.add(agent);
+    const input = { node_id: agent.nodeId, modules: [agent.name], wait_seconds: 0, ...options };
     const asked = async (): Promise<void> => {
-      await current.modules.upload(systemCaller, { content: moduleOf(agent.name, number) });
-      const input = { node_id: agent.nodeId, modules: [agent.name], wait_seconds: 0, ...options };
-      const { operation_id } = await current.operations[kind](systemCaller, input);
-      this.answered.set(operation_id, number);
+      for (const kind of kinds) {
+        this.#numbers += 1;
+        const number = this.#numbers;
+        this.world.note(`${kind} ${number} on ${agent.name} ${JSON.stringify(options)}`);
+        await current.modules.upload(systemCaller, { content: moduleOf(agent.name, number) });
+        const { operation_id } = await current.operations[kind](systemCaller, input);
+        this.answered.set(operation_id, number);
+      }
     };
-    this.#call(`${kind} ${number}`, asked, () => this.#asking.delete(agent));
+    this.#call(kinds.join(", "), asked, () => this.#asking.delete(agent));
   }
 
   /** Cancels an operation that is open, if there is one. */
@@ -104,7 +108,7 @@ export class Simulation {
   }
 
   /** Takes every hindrance away, has each agent apply once more, and waits for all that is open. */
-  async heal(): Promise<Orchestrator> {
+  async heal(): Promise<void> {
     const { world, orchestrator } = this;
     world.note("everything is healed");
     orchestrator.data.freeBytes = Infinity;
@@ -117,10 +121,27 @@ export class Simulation {
       agent.kill(Infinity);
     }
     world.network.heal();
+    const hopeful = await this.#thoseWithTime();
     await world.clock.advance(15 * 60_000);
-    for (const agent of this.agents) this.request(agent, "apply", { when_offline: "queue" });
+    for (const operationId of hopeful) {
+      const operation = await orchestrator.current?.operations.store.find(operationId);
+      if (operation?.status === "unknown")
+        world.faults.push(`${operation.kind} ${operationId} had time enough and is unknown`);
+    }
+    for (const agent of this.agents) this.request(agent, ["apply"], { when_offline: "queue" });
     await world.clock.advance(5 * 60_000);
-    return orchestrator.current!;
+  }
+
+  /** Operations that run, and whose agents come back long before their deadline. */
+  async #thoseWithTime(): Promise<string[]> {
+    const found: string[] = [];
+    for await (const {
+      status,
+      operation_id,
+      deadline_at = 0,
+    } of this.orchestrator.current!.operations.store.open())
+      if (status === "running" && deadline_at > this.world.clock.now() + returnMs) found.push(operation_id);
+    return found;
   }
 
   /** Ends every process in order, and what is left of those that were killed. */
@@ -128,11 +149,6 @@ export class Simulation {
     for (const agent of this.agents) await agent.stop();
     await this.orchestrator.stop();
     await this.world.drive("what killed processes left", Promise.allSettled(this.world.remains));
-  }
-
-  /** The number of the newest work that was asked for. */
-  get newest(): number {
-    return this.#numbers;
   }
 }
 
