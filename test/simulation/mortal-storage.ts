@@ -109,8 +109,8 @@ export class MortalStorage implements Storage {
   /** Most disks are quick, most of the time. */
   async #delay(): Promise<void> {
     const chance = this.#random();
-    if (chance < 0.8) return;
-    const ms = chance < 0.99 ? this.#random() * 30 : this.#random() * 3000;
+    if (chance < 0.75) return;
+    const ms = chance < 0.95 ? this.#random() * 30 : this.#random() * 2000;
     await new Promise<void>((resolve) => void this.#life.clock.setTimer(ms, resolve));
   }
 }
