@@ -71,6 +71,7 @@ export const errorTable = {
     message: "The path leaves the folder that the agent is confined to.",
     retryable: false,
   },
+  DOWNLOAD_FAILED: { message: "What was to be downloaded could not be had.", retryable: true },
   COMMAND_FAILED: { message: "The command ended with an error.", retryable: false },
   RESOURCE_TIMEOUT: { message: "The resource took longer than it may.", retryable: false },
   UNKNOWN_RESOURCE_TYPE: { message: "The agent does not know this type of resource.", retryable: false },

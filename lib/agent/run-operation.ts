@@ -13,7 +13,7 @@ import { OrchestratorError, isOrchestratorError } from "../errors.ts";
 import { toUtf8 } from "../crypto/encoding.ts";
 import { type StateRunResult, runState } from "../state/engine.ts";
 import { planText } from "../state/plan-text.ts";
-import { backupsOf } from "../state/resources/file-prior.ts";
+import { backupsOf } from "../state/resources/file/prior.ts";
 import { OperationProgress } from "./operation-progress.ts";
 import { toPeerError } from "./peer-error.ts";
 import { fitResult, soundResult } from "./result-size.ts";

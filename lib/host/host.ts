@@ -20,6 +20,8 @@
  * 11. Confined to a root folder, no path leads out of it, neither by `..` nor by a link above it: `PATH_OUTSIDE_ROOT`.
  *     (Capability "root".)
  * 12. `below` refuses whatever leads through a link below its folder, and what is not below it.
+ * 13. `download` puts a file in its place only when its SHA-256 is right, and leaves nothing else behind; `DOWNLOAD_FAILED`
+ *     names no user, password or query of the address. Addresses are http or https, and no redirect leads back to http.
  */
 
 /** What stands at a path; links are not followed. */
@@ -65,11 +67,13 @@ export interface HostCommand {
   stdin?: string;
   /** Ends the program after this time. Absent = it may run until the signal ends it. */
   timeoutMs?: number;
+  /** Output that is kept of each stream, bytes. Default 256 KiB. */
+  maxOutputBytes?: number;
   /** Called with each piece of output as it comes, also with what the result has no room for. */
   onOutput?: (stream: "stdout" | "stderr", bytes: Uint8Array) => void;
 }
 
-/** How a program ended. Output beyond 256 KiB a stream is dropped and marked. */
+/** How a program ended. Output beyond {@link HostCommand.maxOutputBytes} a stream is dropped and marked. */
 export interface HostCommandResult {
   /** Null where a signal ended it. */
   exitCode: number | null;
@@ -78,6 +82,22 @@ export interface HostCommandResult {
   stdout: string;
   stderr: string;
   truncated: { stdout: boolean; stderr: boolean };
+}
+
+/** A file to fetch. */
+export interface HostDownload {
+  /** http or https. A user and password in it are sent to its own server only. */
+  url: string;
+  /** Where the file goes. What stands there stays until the new content is known to be right. */
+  path: string;
+  /** What the content must be, hex. */
+  sha256: string;
+  /** As for {@link HostFiles.writeFile}. */
+  attributes: FileAttributes;
+  /** A longer content is refused as soon as that shows. Default 4 GiB. */
+  maxBytes?: number;
+  /** Sent to the address itself, not to a server that it redirects to. May be secret. */
+  headers?: Readonly<Record<string, string>>;
 }
 
 /** Files and folders of a machine. */
@@ -139,6 +159,13 @@ export interface Host {
   sha256(content: Uint8Array): string;
   /** Runs a program to its end; aborting the signal ends it and everything it started. Rejects only where it could not be started (`HOST_ERROR`). */
   run(command: HostCommand, signal: AbortSignal): Promise<HostCommandResult>;
+  /**
+   * Fetches a file; aborting the signal ends it. At most five redirects are followed.
+   *
+   * @throws {OrchestratorError} `DOWNLOAD_FAILED` where the file can't be had or is not the one that was asked for;
+   *   `HOST_ERROR` where the machine refuses to keep it.
+   */
+  download(request: HostDownload, signal: AbortSignal): Promise<FileDigest>;
   /** Resolves when every change made so far survives a power loss: one barrier for a whole run. */
   barrier(): Promise<void>;
 }

@@ -248,7 +248,8 @@ function holds(fd: number, content: Uint8Array): boolean {
   return true;
 }
 
-function toStat(stats: Stats): FileStat {
+/** What stands at a path, in the words of the port. */
+export function toStat(stats: Stats): FileStat {
   const format = stats.mode & S_IFMT;
   const kind =
     format === S_IFREG ? "file" : format === S_IFDIR ? "directory" : format === S_IFLNK ? "symlink" : "other";
@@ -256,7 +257,7 @@ function toStat(stats: Stats): FileStat {
 }
 
 /** Owner before mode: a change of owner takes away the set-user-id bit. */
-function setAttributes(fd: number, { mode, uid = -1, gid = -1 }: FileAttributes): void {
+export function setAttributes(fd: number, { mode, uid = -1, gid = -1 }: FileAttributes): void {
   const now = fstatSync(fd);
   const moves = (uid !== -1 && uid !== now.uid) || (gid !== -1 && gid !== now.gid);
   if (moves) fchownSync(fd, uid, gid);

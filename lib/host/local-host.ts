@@ -3,9 +3,19 @@ import { createHash } from "node:crypto";
 import { userInfo } from "node:os";
 import { join } from "node:path";
 import { type Clock, systemClock } from "../clock.ts";
-import type { Host, HostBackups, HostCommand, HostCommandResult, HostFiles, HostUsers } from "./host.ts";
+import type {
+  FileDigest,
+  Host,
+  HostBackups,
+  HostCommand,
+  HostCommandResult,
+  HostDownload,
+  HostFiles,
+  HostUsers,
+} from "./host.ts";
 import { hostError } from "./host-error.ts";
 import { LocalBackups } from "./local-backups.ts";
+import { downloadFile } from "./local-download.ts";
 import { LocalFiles } from "./local-files.ts";
 import { LocalPaths } from "./local-paths.ts";
 import { runProgram, type RunSetting } from "./local-run.ts";
@@ -28,8 +38,8 @@ export interface LocalHostOptions {
 }
 
 /**
- * Gives the state engine this machine. File calls block the process for as long as the disk takes; {@link LocalHost.run}
- * and {@link LocalHost.barrier} never do.
+ * Gives the state engine this machine. File calls block the process for as long as the disk takes; {@link LocalHost.run},
+ * {@link LocalHost.download} and {@link LocalHost.barrier} never do.
  */
 export class LocalHost implements Host {
   readonly platform: string = process.platform;
@@ -64,6 +74,10 @@ export class LocalHost implements Host {
     } finally {
       this.#users.forget();
     }
+  }
+
+  download(request: HostDownload, signal: AbortSignal): Promise<FileDigest> {
+    return downloadFile(request, { paths: this.#paths, pending: this.#pending }, signal);
   }
 
   barrier(): Promise<void> {

@@ -13,8 +13,8 @@ import type { Clock, Timer } from "../clock.ts";
 import type { HostCommand, HostCommandResult } from "./host.ts";
 import { errnoOf, hostError } from "./host-error.ts";
 
-/** Output kept of each stream, bytes. */
-export const maxOutputBytes = 262_144;
+/** Output kept of each stream unless a command says otherwise, bytes. */
+const defaultMaxOutputBytes = 262_144;
 
 /** How long a program may take to end when asked, milliseconds. */
 const termGraceMs = 5000;
@@ -37,8 +37,8 @@ export function runProgram(
   return new Promise((resolve, reject) => {
     const [program, ...args] = command.argv;
     const child = start(program, args, options);
-    const stdout = collect(child, "stdout", command.onOutput);
-    const stderr = collect(child, "stderr", command.onOutput);
+    const stdout = collect(child, "stdout", command);
+    const stderr = collect(child, "stderr", command);
     const timers: Timer[] = [];
     let timedOut = false;
     let ended = false;
@@ -104,10 +104,10 @@ interface Collected {
 function collect(
   child: ChildProcess,
   stream: "stdout" | "stderr",
-  onOutput: HostCommand["onOutput"],
+  { onOutput, maxOutputBytes }: HostCommand,
 ): Collected {
   const pieces: Buffer[] = [];
-  let room = maxOutputBytes;
+  let room = maxOutputBytes ?? defaultMaxOutputBytes;
   const collected: Collected = { truncated: false, text: () => Buffer.concat(pieces).toString("utf8") };
   child[stream]?.on("data", (piece: Buffer) => {
     onOutput?.(stream, piece);

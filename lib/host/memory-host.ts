@@ -1,6 +1,15 @@
 /** A machine in memory: files, users and programs that exist only as long as the object. */
 import { createHash } from "node:crypto";
-import type { Host, HostBackups, HostCommand, HostCommandResult, HostUsers } from "./host.ts";
+import { downloadFailed, parseDownloadUrl } from "./download-url.ts";
+import type {
+  FileDigest,
+  Host,
+  HostBackups,
+  HostCommand,
+  HostCommandResult,
+  HostDownload,
+  HostUsers,
+} from "./host.ts";
 import { hostError } from "./host-error.ts";
 import { MemoryFiles } from "./memory-files.ts";
 
@@ -9,6 +18,10 @@ export type MemoryProgram = (
   command: HostCommand,
   signal: AbortSignal,
 ) => Partial<HostCommandResult> | Promise<Partial<HostCommandResult>>;
+
+/** What a server gives: the content, or what finds it. */
+export type MemoryDownload =
+  Uint8Array | ((request: HostDownload, signal: AbortSignal) => Uint8Array | Promise<Uint8Array>);
 
 /** How a machine in memory begins. */
 export interface MemoryHostOptions {
@@ -20,6 +33,8 @@ export interface MemoryHostOptions {
   groups?: Readonly<Record<string, number>>;
   /** Programs by the first argument of their command. What is not here does not exist. */
   programs?: Readonly<Record<string, MemoryProgram>>;
+  /** What can be downloaded, by address. What is not here answers 404. */
+  downloads?: Readonly<Record<string, MemoryDownload>>;
 }
 
 /** One call that changed something or ran a program. */
@@ -51,6 +66,7 @@ export class MemoryHost implements Host {
   /** How often {@link MemoryHost.barrier} was reached. */
   barriers = 0;
   readonly #programs: Readonly<Record<string, MemoryProgram>>;
+  readonly #downloads: Readonly<Record<string, MemoryDownload>>;
   readonly #kept = new Map<string, Uint8Array>();
 
   constructor(options: MemoryHostOptions = {}) {
@@ -59,6 +75,7 @@ export class MemoryHost implements Host {
     this.users = memoryUsers(this.files, options);
     this.backups = this.#createBackups();
     this.#programs = options.programs ?? {};
+    this.#downloads = options.downloads ?? {};
   }
 
   sha256(content: Uint8Array): string {
@@ -84,6 +101,22 @@ export class MemoryHost implements Host {
       if (result[stream] !== "") command.onOutput?.(stream, Buffer.from(result[stream]));
     }
     return result;
+  }
+
+  async download(request: HostDownload, signal: AbortSignal): Promise<FileDigest> {
+    signal.throwIfAborted();
+    const { path, sha256, attributes, maxBytes = Infinity } = request;
+    const url = parseDownloadUrl(request.url);
+    const answer = this.#downloads[request.url];
+    if (answer === undefined) throw downloadFailed(url, "the server answered 404", { status: 404 });
+    if (this.files.stat(path)?.kind === "directory") throw hostError(path, "EISDIR");
+    const content = typeof answer === "function" ? await answer(request, signal) : answer;
+    signal.throwIfAborted();
+    if (content.length > maxBytes) throw downloadFailed(url, `it is longer than ${maxBytes} bytes`);
+    const found = this.sha256(content);
+    if (found !== sha256) throw downloadFailed(url, `its SHA-256 is ${found}, not ${sha256}`);
+    this.files.writeFile(path, content, attributes);
+    return { sha256, sizeBytes: content.length };
   }
 
   async barrier(): Promise<void> {

@@ -158,13 +158,18 @@ function observe(item: StateItem, run: StateRun): { host: Host; lastExitCode: ()
     users: host.users,
     backups: host.backups,
     sha256: (content) => host.sha256(content),
+    download: (request, signal) => host.download(request, signal),
     barrier: () => host.barrier(),
     async run(command, signal) {
       const result = await host.run(
         {
           ...command,
+          // A type that reads the output itself knows that nobody else would care to.
           ...(onOutput &&
-            !sensitive && { onOutput: (stream, bytes) => onOutput({ module, resource_id, stream, bytes }) }),
+            !sensitive &&
+            command.onOutput === undefined && {
+              onOutput: (stream, bytes) => onOutput({ module, resource_id, stream, bytes }),
+            }),
         },
         signal,
       );

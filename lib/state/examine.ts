@@ -104,6 +104,7 @@ function hidePaths(host: Host, paths: ReadonlySet<string>): Host {
     backups: host.backups,
     sha256: (content) => host.sha256(content),
     run: (command, signal) => host.run(command, signal),
+    download: (request, signal) => host.download(request, signal),
     barrier: () => host.barrier(),
     files: hide(host.files),
   };

@@ -3,6 +3,7 @@ import type { HostFiles } from "../host/host.ts";
 import type { ConformanceCase } from "./conformance.ts";
 import { assertEqual, assertThat, assertThrows } from "./expect.ts";
 import { belowCases } from "./host-below-cases.ts";
+import { downloadCases } from "./host-download-cases.ts";
 import type { HostCase, HostUnderTest } from "./host-subject.ts";
 
 /** The cases; each gets a host of its own from `create`. */
@@ -263,4 +264,5 @@ const cases: HostCase[] = [
     },
   },
   ...belowCases,
+  ...downloadCases,
 ];

@@ -9,6 +9,11 @@ export interface HostUnderTest {
    * Programs: one that prints its standard input and ends well, one that exits with 3, one that waits for minutes.
    */
   programs: { echo: Argv; fail: Argv; wait: Argv };
+  /**
+   * Addresses: one that gives the text "hello" after a redirect, one where nothing is, one whose answer never ends, however
+   * long one waits.
+   */
+  urls: { hello: string; none: string; endless: string };
   /** With the capability "root": a path of the machine outside the root, and what the host calls a link to it. */
   outside?: { target: string };
 }

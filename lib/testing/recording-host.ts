@@ -49,6 +49,10 @@ export function recordCalls(host: Host, record: (call: RecordedCall) => void): H
       record({ call: "run", path: command.argv[0] });
       return host.run(command, signal);
     },
+    download(request, signal) {
+      record({ call: "download", path: request.path });
+      return host.download(request, signal);
+    },
     barrier: () => host.barrier(),
   };
 }

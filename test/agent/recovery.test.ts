@@ -154,6 +154,7 @@ function observed(host: LocalHost, atChange: () => void): Host {
     backups: watch(host.backups, new Set(["restore"])),
     sha256: (content) => host.sha256(content),
     run: (command, signal) => host.run(command, signal),
+    download: (request, signal) => host.download(request, signal),
     barrier: () => host.barrier(),
   };
 }

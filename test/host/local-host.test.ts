@@ -10,12 +10,21 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { systemClock } from "../../lib/clock.ts";
 import { LocalHost } from "../../lib/host/local-host.ts";
 import { hostConformance } from "../../lib/testing/host-conformance.ts";
+import { type FileServer, serveFiles } from "../support/file-server.ts";
 
 let base: string;
+let server: FileServer;
+beforeAll(async () => void (server = await serveFiles()));
+afterAll(() => server.stop());
+const urls = () => ({
+  hello: `${server.url}/redirect`,
+  none: `${server.url}/none`,
+  endless: `${server.url}/endless`,
+});
 const never = new AbortController().signal;
 
 beforeEach(() => {
@@ -52,6 +61,7 @@ describe("the whole machine", () => {
     host: new LocalHost({ stateFolder: join(base, "state") }),
     folder: join(base, "work"),
     programs,
+    urls: urls(),
   });
   for (const { name, needs, run } of hostConformance(create)) {
     test.skipIf(needs === "root")(name, run);
@@ -65,6 +75,7 @@ describe("confined to a folder", () => {
       host: new LocalHost({ stateFolder: join(base, "state"), root: join(base, "root") }),
       folder: "/work",
       programs,
+      urls: urls(),
       outside: { target: join(base, "outside") },
     };
   };
@@ -111,6 +122,13 @@ describe("programs", () => {
       stderr: "end\n",
       truncated: { stdout: true, stderr: false },
     });
+  });
+
+  test("are kept longer output of where the command says so", async () => {
+    const argv = ["/bin/sh", "-c", "head -c 1000000 /dev/zero"] as const;
+    const result = await host().run({ argv, maxOutputBytes: 900_000 }, never);
+    expect(result.stdout.length).toBe(900_000);
+    expect(result.truncated).toEqual({ stdout: true, stderr: false });
   });
 
   test("may leave a daemon behind that holds their output", async () => {

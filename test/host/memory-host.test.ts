@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { MemoryHost, type MemoryProgram } from "../../lib/host/memory-host.ts";
+import { type MemoryDownload, MemoryHost, type MemoryProgram } from "../../lib/host/memory-host.ts";
 import { hostConformance } from "../../lib/testing/host-conformance.ts";
 
 const wait: MemoryProgram = (_command, signal) =>
@@ -10,9 +10,22 @@ const wait: MemoryProgram = (_command, signal) =>
 describe("conformance", () => {
   const create = () => {
     const echo: MemoryProgram = ({ stdin }) => ({ stdout: stdin ?? "" });
-    const host = new MemoryHost({ programs: { echo, fail: () => ({ exitCode: 3 }), wait } });
+    const urls = {
+      hello: "http://a.test/hello",
+      none: "http://a.test/none",
+      endless: "http://a.test/endless",
+    };
+    const endless: MemoryDownload = (_request, signal) =>
+      new Promise((_resolve, reject) =>
+        signal.addEventListener("abort", () => reject(signal.reason as Error)),
+      );
+    const host = new MemoryHost({
+      programs: { echo, fail: () => ({ exitCode: 3 }), wait },
+      downloads: { [urls.hello]: Buffer.from("hello"), [urls.endless]: endless },
+    });
     host.files.makeDirectory("/work", {});
-    return { host, folder: "/work", programs: { echo: ["echo"], fail: ["fail"], wait: ["wait"] } as const };
+    const programs = { echo: ["echo"], fail: ["fail"], wait: ["wait"] } as const;
+    return { host, folder: "/work", programs, urls };
   };
   for (const { name, needs, run } of hostConformance(create)) {
     test.skipIf(needs === "root")(name, run);

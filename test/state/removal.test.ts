@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { backupsOf } from "../../lib/state/resources/file-prior.ts";
+import { backupsOf } from "../../lib/state/resources/file/prior.ts";
 import { createMachine, declare, outcomes, StateFixture } from "../support/state-fixture.ts";
 
 const folder = { id: "folder", type: "directory", path: "/srv" };

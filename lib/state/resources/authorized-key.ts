@@ -15,12 +15,12 @@ import { hostError } from "../../host/host-error.ts";
 import type { FileStat, Host } from "../../host/host.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
-import { accountNameSchema, findUser, type UserEntry } from "./accounts.ts";
-import { printMode } from "./attributes.ts";
-import { describeChange } from "./describe.ts";
-import { obstacle } from "./obstacle.ts";
-import { ensureSchema } from "./properties.ts";
-import { joinLines, readText, splitLines } from "./text-file.ts";
+import { accountNameSchema, findUser, type UserEntry } from "./shared/accounts.ts";
+import { printMode } from "./shared/attributes.ts";
+import { describeChange } from "./shared/describe.ts";
+import { obstacle } from "./shared/obstacle.ts";
+import { ensureSchema } from "./shared/properties.ts";
+import { joinLines, readText, splitLines } from "./shared/text-file.ts";
 
 /** Type, key in base64, and what people call it. */
 const keyPattern =

@@ -20,10 +20,10 @@ import type { Host } from "../../host/host.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { diffText } from "../text-diff.ts";
-import { describeChange } from "./describe.ts";
-import { matchesPattern } from "./line-pattern.ts";
-import { ensureSchema, pathSchema } from "./properties.ts";
-import { joinLines, readText, splitLines } from "./text-file.ts";
+import { describeChange } from "./shared/describe.ts";
+import { matchesPattern } from "./line/pattern.ts";
+import { ensureSchema, pathSchema } from "./shared/properties.ts";
+import { joinLines, readText, splitLines } from "./shared/text-file.ts";
 
 // eslint-disable-next-line no-control-regex -- a line break would be a second line, NUL makes it no text
 const oneLine = /^[^\n\r\u0000]+$/;

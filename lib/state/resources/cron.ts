@@ -15,10 +15,10 @@ import type { Host, HostCommand } from "../../host/host.ts";
 import type { JsonObject } from "../../internal/json.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
-import { act, ask, commandFailed, type Machine } from "./command.ts";
-import { describeChange } from "./describe.ts";
-import { readMarked, writeMarked } from "./marked-lines.ts";
-import { accountSchema, ensureSchema } from "./properties.ts";
+import { act, ask, commandFailed, type Machine } from "./shared/command.ts";
+import { describeChange } from "./shared/describe.ts";
+import { readMarked, writeMarked } from "./shared/marked-lines.ts";
+import { accountSchema, ensureSchema } from "./shared/properties.ts";
 
 /** A field of the schedule, as cron writes it; a number may be given as one. */
 const fieldOf = (smallest: number, largest: number): z.ZodUnion<[z.ZodNumber, z.ZodString]> =>

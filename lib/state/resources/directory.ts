@@ -21,13 +21,19 @@ import {
   compareAttributes,
   newAttributes,
   toFileAttributes,
-} from "./attributes.ts";
-import { describeChange } from "./describe.ts";
-import { attributesFor, type Found, keepContent, keptEntrySchema, surveyContent } from "./folder-content.ts";
-import { isAsKept, restoreEntry } from "./folder-restore.ts";
-import { obstacle } from "./obstacle.ts";
-import { ensureSchema, modeSchema, pathSchema } from "./properties.ts";
-import { isSystemFolder } from "./system-folders.ts";
+} from "./shared/attributes.ts";
+import { describeChange } from "./shared/describe.ts";
+import {
+  attributesFor,
+  type Found,
+  keepContent,
+  keptEntrySchema,
+  surveyContent,
+} from "./directory/content.ts";
+import { isAsKept, restoreEntry } from "./directory/restore.ts";
+import { obstacle } from "./shared/obstacle.ts";
+import { ensureSchema, modeSchema, pathSchema } from "./shared/properties.ts";
+import { isSystemFolder } from "./shared/system-folders.ts";
 
 const properties = z.strictObject({
   path: pathSchema,

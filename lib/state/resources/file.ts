@@ -14,16 +14,16 @@
  * ```
  */
 import { z } from "zod";
-import { OrchestratorError } from "../../errors.ts";
 import type { FileComparison, Host } from "../../host/host.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
-import { attributeShape, compareAttributes, newAttributes, toFileAttributes } from "./attributes.ts";
-import { describeChange } from "./describe.ts";
-import { contentToCompare, describeContent, desiredContent } from "./file-content.ts";
-import { captureFile } from "./file-prior.ts";
-import { obstacle } from "./obstacle.ts";
-import { argvSchema, ensureSchema, pathSchema, sha256Schema } from "./properties.ts";
+import { attributeShape, compareAttributes, newAttributes, toFileAttributes } from "./shared/attributes.ts";
+import { describeChange } from "./shared/describe.ts";
+import { contentToCompare, describeContent } from "./file/content.ts";
+import { captureFile } from "./file/prior.ts";
+import { writeContent } from "./file/write.ts";
+import { obstacle } from "./shared/obstacle.ts";
+import { argvSchema, ensureSchema, pathSchema, sha256Schema, urlSchema } from "./shared/properties.ts";
 
 const properties = z.strictObject({
   path: pathSchema,
@@ -32,6 +32,10 @@ const properties = z.strictObject({
   content: z.string().max(1_048_576).optional(),
   /** The whole content, for what is not text. */
   content_base64: z.base64().max(1_398_104).optional(),
+  /** Where the content is downloaded from; needs `sha256`. */
+  source: urlSchema.optional(),
+  /** What the content of `source` must be. */
+  sha256: sha256Schema.optional(),
   /** `mode`: default for a new file "0644". */
   ...attributeShape,
   /** Keeps a copy of what stood before, so that it comes back on removal. Without it a removal leaves the file as it is. */
@@ -42,18 +46,34 @@ const properties = z.strictObject({
   force: z.boolean().default(false),
 });
 
-export const fileSchema = properties.refine(
-  (spec) => spec.content === undefined || spec.content_base64 === undefined,
-  { path: ["content_base64"], message: "can't be given beside content" },
-);
+export const fileSchema = properties
+  .refine((spec) => spec.content === undefined || spec.content_base64 === undefined, {
+    path: ["content_base64"],
+    message: "can't be given beside content",
+  })
+  .refine(
+    ({ source, content, content_base64 }) =>
+      source === undefined || (content ?? content_base64) === undefined,
+    {
+      path: ["source"],
+      message: "can't be given beside content",
+    },
+  )
+  .refine((spec) => (spec.source === undefined) === (spec.sha256 === undefined), {
+    path: ["sha256"],
+    message: "goes together with source",
+  });
 
 const filePriorSchema = properties.extend({
   /** The content is the copy that was kept with this SHA-256. */
   content_backup: sha256Schema.optional(),
 });
 
-/** Properties of a `file`, and those of a captured one. */
-export type FileSpec = z.infer<typeof filePriorSchema>;
+/** Properties of a `file`, those of a captured one, and what a `download` adds to its source. */
+export type FileSpec = z.infer<typeof filePriorSchema> & {
+  headers?: Readonly<Record<string, string>> | undefined;
+  max_size_bytes?: number | undefined;
+};
 
 export const fileResourceType = defineResourceType<FileSpec>({
   type: "file",
@@ -90,14 +110,16 @@ function look(spec: FileSpec, host: Host): FileComparison {
   const content = contentToCompare(spec);
   if (content) return host.files.compareFile(spec.path, content);
   const stat = host.files.stat(spec.path);
-  if (spec.content_backup === undefined || stat?.kind !== "file") return { stat, same: true };
+  if (stat?.kind !== "file") return { stat, same: true };
+  if (spec.sha256 !== undefined) return { stat, same: host.files.hashFile(spec.path).sha256 === spec.sha256 };
+  if (spec.content_backup === undefined) return { stat, same: true };
   const sizeBytes = host.backups.sizeBytes(spec.content_backup);
   const same = stat.sizeBytes === sizeBytes && host.files.hashFile(spec.path).sha256 === spec.content_backup;
   return { stat, same };
 }
 
 function hasContent(spec: FileSpec): boolean {
-  return spec.content !== undefined || spec.content_base64 !== undefined || spec.content_backup !== undefined;
+  return (spec.content ?? spec.content_base64 ?? spec.content_backup ?? spec.sha256) !== undefined;
 }
 
 async function apply(
@@ -116,33 +138,7 @@ async function apply(
   if (creates) attributes.mode ??= 0o644;
   if (spec.content_backup !== undefined)
     return host.backups.restore(spec.content_backup, spec.path, attributes);
-  const content = desiredContent(spec) ?? new Uint8Array();
-  if (spec.validate) await validate({ ...spec, validate: spec.validate }, content, { host, signal });
-  signal.throwIfAborted();
-  host.files.writeFile(spec.path, content, attributes);
-}
-
-/** Lets a program judge a copy beside the file, so that relative includes work as they will. */
-async function validate(
-  spec: FileSpec & { validate: NonNullable<FileSpec["validate"]> },
-  content: Uint8Array,
-  { host, signal }: { host: Host; signal: AbortSignal },
-): Promise<void> {
-  const slash = spec.path.lastIndexOf("/");
-  const copy = `${spec.path.slice(0, slash)}/.${spec.path.slice(slash + 1)}.validate`;
-  host.files.writeFile(copy, content, { ...toFileAttributes(spec, host), mode: 0o600 });
-  try {
-    const [program, ...args] = spec.validate;
-    const argv = [program, ...args.map((argument) => (argument === "%" ? copy : argument))] as const;
-    const { exitCode } = await host.run({ argv: [...argv] }, signal);
-    if (exitCode === 0) return;
-    throw new OrchestratorError("COMMAND_FAILED", {
-      message: `${program} does not accept the content of ${spec.path}.`,
-      details: { path: spec.path, exit_code: exitCode },
-    });
-  } finally {
-    host.files.removeFile(copy);
-  }
+  await writeContent(spec, attributes, { host, signal });
 }
 
 function capture(spec: FileSpec, host: Host): Prior | null {

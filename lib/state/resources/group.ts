@@ -19,11 +19,11 @@ import {
   findGroup,
   membershipSchema,
   wantedMembers,
-} from "./accounts.ts";
-import { describeChange } from "./describe.ts";
-import { requireLinux } from "./platform.ts";
-import { ensureSchema } from "./properties.ts";
-import { runSystemProgram } from "./system-program.ts";
+} from "./shared/accounts.ts";
+import { describeChange } from "./shared/describe.ts";
+import { requireLinux } from "./shared/platform.ts";
+import { ensureSchema } from "./shared/properties.ts";
+import { act } from "./shared/command.ts";
 
 export const groupSchema = z.strictObject({
   name: accountNameSchema,
@@ -77,9 +77,9 @@ async function apply(
   host: Host,
   signal: AbortSignal,
 ): Promise<void> {
-  const run = (argv: [string, ...string[]]): Promise<void> => runSystemProgram(argv, { host, signal });
+  const run = (argv: [string, ...string[]]): Promise<unknown> => act({ argv }, { host, signal });
   const { name } = spec;
-  if (spec.ensure === "absent") return run(["groupdel", name]);
+  if (spec.ensure === "absent") return void (await run(["groupdel", name]));
   const changed = (property: string): Change | undefined =>
     changes.find((change) => change.property === property);
   const gid = spec.gid === undefined ? [] : ["-g", String(spec.gid)];

@@ -14,9 +14,9 @@ import { OrchestratorError } from "../../errors.ts";
 import type { Host } from "../../host/host.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
-import { describeChange } from "./describe.ts";
-import { ensureSchema } from "./properties.ts";
-import { joinLines, readText, splitLines, writeText } from "./text-file.ts";
+import { describeChange } from "./shared/describe.ts";
+import { ensureSchema } from "./shared/properties.ts";
+import { joinLines, readText, splitLines, writeText } from "./shared/text-file.ts";
 
 const hostNameSchema = z
   .string()

@@ -12,9 +12,9 @@ import { z } from "zod";
 import type { Host } from "../../host/host.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
-import { act, ask, type Machine } from "./command.ts";
-import { describeChange } from "./describe.ts";
-import { readText } from "./text-file.ts";
+import { act, ask, type Machine } from "./shared/command.ts";
+import { describeChange } from "./shared/describe.ts";
+import { readText } from "./shared/text-file.ts";
 
 const path = "/etc/hostname";
 
@@ -43,6 +43,7 @@ export const hostnameResourceType = defineResourceType<HostnameSpec>({
   priorSchema: hostnamePriorSchema,
   checksWithPrograms: true,
   identity: () => path,
+  paths: () => [path],
   namespace: "path",
   async check(spec, host, signal) {
     const running = await kernelName({ host, signal });

@@ -1,10 +1,13 @@
 /** Every type that ships with the package. Adding one: its file, one line here, its test, its page. */
 import type { ResourceType, ResourceTypes } from "../resource-type.ts";
+import { archiveResourceType } from "./archive.ts";
 import { authorizedKeyResourceType } from "./authorized-key.ts";
 import { blockResourceType } from "./block.ts";
 import { cronResourceType } from "./cron.ts";
 import { directoryResourceType } from "./directory.ts";
+import { downloadResourceType } from "./download.ts";
 import { fileResourceType } from "./file.ts";
+import { gitResourceType } from "./git.ts";
 import { groupResourceType } from "./group.ts";
 import { hostEntryResourceType } from "./host-entry.ts";
 import { hostnameResourceType } from "./hostname.ts";
@@ -21,11 +24,14 @@ import { timezoneResourceType } from "./timezone.ts";
 import { userResourceType } from "./user.ts";
 
 const types: ResourceType[] = [
+  archiveResourceType,
   authorizedKeyResourceType,
   blockResourceType,
   cronResourceType,
   directoryResourceType,
+  downloadResourceType,
   fileResourceType,
+  gitResourceType,
   groupResourceType,
   hostEntryResourceType,
   hostnameResourceType,

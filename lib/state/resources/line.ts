@@ -17,10 +17,10 @@ import type { Host } from "../../host/host.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { diffText } from "../text-diff.ts";
-import { describeChange } from "./describe.ts";
-import { escapePattern, matchesPattern } from "./line-pattern.ts";
-import { ensureSchema, pathSchema } from "./properties.ts";
-import { readText } from "./text-file.ts";
+import { describeChange } from "./shared/describe.ts";
+import { escapePattern, matchesPattern } from "./line/pattern.ts";
+import { ensureSchema, pathSchema } from "./shared/properties.ts";
+import { readText } from "./shared/text-file.ts";
 
 const oneLine = z
   .string()

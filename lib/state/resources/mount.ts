@@ -13,7 +13,7 @@ import { z } from "zod";
 import type { Host } from "../../host/host.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
-import { describeChange } from "./describe.ts";
+import { describeChange } from "./shared/describe.ts";
 import {
   findMounted,
   fstabPath,
@@ -22,11 +22,11 @@ import {
   type MountedEntry,
   printFstab,
   readFstab,
-} from "./mount-tables.ts";
-import { requireLinux } from "./platform.ts";
-import { pathSchema } from "./properties.ts";
-import { runSystemProgram } from "./system-program.ts";
-import { joinLines, writeText } from "./text-file.ts";
+} from "./mount/tables.ts";
+import { requireLinux } from "./shared/platform.ts";
+import { pathSchema } from "./shared/properties.ts";
+import { act } from "./shared/command.ts";
+import { joinLines, writeText } from "./shared/text-file.ts";
 
 /** What never begins with a dash is never an option of mount(8). */
 const wordSchema = z
@@ -138,7 +138,7 @@ async function apply(
   host: Host,
   signal: AbortSignal,
 ): Promise<void> {
-  const run = (argv: [string, ...string[]]): Promise<void> => runSystemProgram(argv, { host, signal });
+  const run = (argv: [string, ...string[]]): Promise<unknown> => act({ argv }, { host, signal });
   const changed = (...names: string[]): boolean => changes.some(({ property }) => names.includes(property));
   const { path, device, fstype } = spec;
   const live = findMounted(path, host) !== null;

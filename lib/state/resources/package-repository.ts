@@ -21,11 +21,11 @@ import type { Host } from "../../host/host.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { diffText } from "../text-diff.ts";
-import { act, type Machine } from "./command.ts";
-import { describeChange } from "./describe.ts";
-import { readText } from "./text-file.ts";
+import { act, type Machine } from "./shared/command.ts";
+import { describeChange } from "./shared/describe.ts";
+import { readText } from "./shared/text-file.ts";
 import { type RepositoryLayout, repositoryLayouts } from "./package/repository.ts";
-import { ensureSchema, pathSchema } from "./properties.ts";
+import { ensureSchema, pathSchema } from "./shared/properties.ts";
 
 const uri = z
   .string()
@@ -91,6 +91,9 @@ export const packageRepositoryResourceType = defineResourceType<PackageRepositor
   schema: packageRepositorySchema,
   priorSchema: packageRepositoryPriorSchema,
   identity: (spec) => spec.name,
+  // Which of them it is, the machine says.
+  paths: ({ name }) =>
+    Object.values(repositoryLayouts).flatMap((layout) => Object.values(layout.paths(name))),
   check,
   apply,
   capture(spec, host): Prior {

@@ -15,7 +15,7 @@ import type { Host, HostCommand, HostCommandResult } from "../../host/host.ts";
 import type { JsonObject } from "../../internal/json.ts";
 import { defineResourceType } from "../resource-type.ts";
 import type { Change } from "../result.ts";
-import { accountSchema, argvSchema, pathSchema } from "./properties.ts";
+import { accountSchema, argvSchema, pathSchema } from "./shared/properties.ts";
 
 const text = z.string().min(1).max(262_144);
 const program = z.union([text, argvSchema]);

@@ -12,10 +12,10 @@ import { z } from "zod";
 import type { Host } from "../../host/host.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
-import { describeChange } from "./describe.ts";
-import { captureFile } from "./file-prior.ts";
-import { obstacle } from "./obstacle.ts";
-import { ensureSchema, pathSchema } from "./properties.ts";
+import { describeChange } from "./shared/describe.ts";
+import { captureFile } from "./file/prior.ts";
+import { obstacle } from "./shared/obstacle.ts";
+import { ensureSchema, pathSchema } from "./shared/properties.ts";
 
 export const symlinkSchema = z
   .strictObject({

@@ -14,11 +14,11 @@ import { OrchestratorError } from "../../errors.ts";
 import type { Host } from "../../host/host.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
-import { describeChange } from "./describe.ts";
-import { requireLinux } from "./platform.ts";
-import { ensureSchema, pathSchema } from "./properties.ts";
-import { runSystemProgram } from "./system-program.ts";
-import { joinLines, readText, splitLines, writeText } from "./text-file.ts";
+import { describeChange } from "./shared/describe.ts";
+import { requireLinux } from "./shared/platform.ts";
+import { ensureSchema, pathSchema } from "./shared/properties.ts";
+import { act } from "./shared/command.ts";
+import { joinLines, readText, splitLines, writeText } from "./shared/text-file.ts";
 
 const properties = z.strictObject({
   /** As sysctl(8) takes it: "net.ipv4.ip_forward"; with slashes where a part holds a dot: "net/ipv4/conf/eth0.1/forwarding". */
@@ -94,7 +94,7 @@ async function apply(
   const wanted = wantedValue(spec);
   // The kernel judges the value: what it refuses must not be in the file.
   if (wanted !== undefined && changes.some((change) => change.property === "value")) {
-    await runSystemProgram(["sysctl", "-w", `${spec.key}=${wanted}`], { host, signal });
+    await act({ argv: ["sysctl", "-w", `${spec.key}=${wanted}`] }, { host, signal });
   }
   if (!changes.some((change) => change.property === "line")) return;
   signal.throwIfAborted();

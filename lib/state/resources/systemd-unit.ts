@@ -21,11 +21,11 @@ import { z } from "zod";
 import type { Host } from "../../host/host.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
-import { act } from "./command.ts";
-import { describeChange } from "./describe.ts";
-import { describeContent } from "./file-content.ts";
-import { readText } from "./text-file.ts";
-import { ensureSchema } from "./properties.ts";
+import { act } from "./shared/command.ts";
+import { describeChange } from "./shared/describe.ts";
+import { describeContent } from "./file/content.ts";
+import { readText } from "./shared/text-file.ts";
+import { ensureSchema } from "./shared/properties.ts";
 
 const folder = "/etc/systemd/system";
 
@@ -67,6 +67,7 @@ export const systemdUnitResourceType = defineResourceType<SystemdUnitSpec>({
   priorSchema: systemdUnitPriorSchema,
   namespace: "path",
   identity: pathOf,
+  paths: (spec) => [pathOf(spec)],
   check(spec, host) {
     const path = pathOf(spec);
     const stands = readText(path, host);

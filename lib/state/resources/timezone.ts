@@ -13,9 +13,9 @@ import { OrchestratorError } from "../../errors.ts";
 import type { Host } from "../../host/host.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
-import { describeChange } from "./describe.ts";
-import { readText } from "./text-file.ts";
-import { obstacle } from "./obstacle.ts";
+import { describeChange } from "./shared/describe.ts";
+import { readText } from "./shared/text-file.ts";
+import { obstacle } from "./shared/obstacle.ts";
 
 const linkPath = "/etc/localtime";
 const namePath = "/etc/timezone";
@@ -39,6 +39,7 @@ export const timezoneResourceType = defineResourceType<TimezoneSpec>({
   // There is one; a link or file declared at its path is about the same.
   namespace: "path",
   identity: () => linkPath,
+  paths: () => [linkPath, namePath],
   check(spec, host) {
     const before = currentZone(host);
     const changes: Change[] = before === spec.name ? [] : [{ property: "name", before, after: spec.name }];

@@ -13,12 +13,19 @@ import type { Host } from "../../host/host.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { hidden } from "../state-result.ts";
-import { findShadow, findUser, groupsOf, listGroups, type UserEntry, wantedMembers } from "./accounts.ts";
-import { describeChange } from "./describe.ts";
-import { requireLinux } from "./platform.ts";
-import { applyUser } from "./user-programs.ts";
-import { readText } from "./text-file.ts";
-import { bareHash, isLocked, wantedPassword } from "./user-password.ts";
+import {
+  findShadow,
+  findUser,
+  groupsOf,
+  listGroups,
+  type UserEntry,
+  wantedMembers,
+} from "./shared/accounts.ts";
+import { describeChange } from "./shared/describe.ts";
+import { requireLinux } from "./shared/platform.ts";
+import { applyUser } from "./user/programs.ts";
+import { readText } from "./shared/text-file.ts";
+import { bareHash, isLocked, wantedPassword } from "./user/password.ts";
 import {
   createsHome,
   fromExpiresDay,
@@ -26,7 +33,7 @@ import {
   userPriorSchema,
   userSchema,
   type UserSpec,
-} from "./user-properties.ts";
+} from "./user/properties.ts";
 
 export const userResourceType = defineResourceType<UserSpec>({
   type: "user",

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { MemoryHost } from "../../../lib/host/memory-host.ts";
 import type { JsonObject } from "../../../lib/internal/json.ts";
 import { resolveResource } from "../../../lib/state/definition.ts";
-import { readMarked, writeMarked } from "../../../lib/state/resources/marked-lines.ts";
+import { readMarked, writeMarked } from "../../../lib/state/resources/shared/marked-lines.ts";
 import { lawFolder } from "../../../lib/testing/resource-laws.ts";
 import { describeLaws } from "../../support/laws.ts";
 import { createCrontab } from "../../support/machine/crontab.ts";

@@ -3,7 +3,7 @@ import type { Host } from "../../../lib/host/host.ts";
 import { describeLaws, text } from "../../support/laws.ts";
 import { memoryMachine } from "../../support/machine/memory-machine.ts";
 import { declare, outcomes, StateFixture } from "../../support/state-fixture.ts";
-import { backupsOf } from "../../../lib/state/resources/file-prior.ts";
+import { backupsOf } from "../../../lib/state/resources/file/prior.ts";
 
 /** A folder with a file, a link, and a folder with a file. */
 function fill(host: Host): void {
@@ -81,6 +81,22 @@ describe("a purge", () => {
     await state.run("apply", desired);
     const left = ["", "/sub", "/own"].map((name) => state.host.files.list(path + name));
     expect(left).toEqual([["own", "sub", "theirs"], ["deep"], ["inner"]]);
+  });
+
+  test("leaves files of resources that are not named after a path", async () => {
+    const units = "/etc/systemd/system";
+    const state = new StateFixture(memoryMachine());
+    for (const made of ["/etc/systemd", units]) state.host.files.makeDirectory(made, {});
+    const desired = declare([
+      { type: "directory", path: units, purge: true },
+      { type: "systemd_unit", name: "site.service", content: "[Service]\nExecStart=/bin/true\n" },
+    ]);
+    expect((await state.run("apply", desired)).status).toBe("succeeded");
+    expect(outcomes(await state.run("apply", desired)).map((line) => line.split(" ").at(-1))).toEqual([
+      "unchanged",
+      "unchanged",
+    ]);
+    expect(state.host.files.list(units)).toEqual(["site.service"]);
   });
 
   test("does not list what a removal of the same run takes away", async () => {

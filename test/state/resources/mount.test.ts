@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Host } from "../../../lib/host/host.ts";
 import { MemoryHost } from "../../../lib/host/memory-host.ts";
-import { escapeField, parseFstab, unescapeField } from "../../../lib/state/resources/mount-tables.ts";
+import { escapeField, parseFstab, unescapeField } from "../../../lib/state/resources/mount/tables.ts";
 import { describeLaws, text } from "../../support/laws.ts";
 import { memoryMachine, observeFiles } from "../../support/machine/memory-machine.ts";
 import { declare, outcomes, StateFixture } from "../../support/state-fixture.ts";

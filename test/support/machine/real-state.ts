@@ -70,6 +70,7 @@ function entering(host: Host, enter: readonly [string, ...string[]]): Host {
     backups,
     sha256: (content) => host.sha256(content),
     run: (command, signal) => host.run({ ...command, argv: [...enter, ...command.argv] }, signal),
+    download: (request, signal) => host.download(request, signal),
     barrier: () => host.barrier(),
   };
 }

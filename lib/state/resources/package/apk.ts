@@ -1,5 +1,5 @@
 /** Alpine. */
-import { act, ask } from "../command.ts";
+import { act, ask } from "../shared/command.ts";
 import {
   inOrder,
   installedState,

@@ -1,6 +1,6 @@
 /** Debian and its kin: dpkg knows what is there, apt fetches. */
 import { OrchestratorError } from "../../../errors.ts";
-import { act, ask } from "../command.ts";
+import { act, ask } from "../shared/command.ts";
 import {
   inOrder,
   notInstalled,

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { OrchestratorError } from "../../../errors.ts";
 import type { HostCommand } from "../../../host/host.ts";
-import { act, ask } from "../command.ts";
+import { act, ask } from "../shared/command.ts";
 import {
   inOrder,
   installedState,

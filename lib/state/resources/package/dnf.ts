@@ -1,5 +1,5 @@
 /** Fedora and its kin: rpm knows what is there, dnf fetches and keeps its index fresh by itself. */
-import { act, ask } from "../command.ts";
+import { act, ask } from "../shared/command.ts";
 import {
   inOrder,
   installedState,

@@ -1,5 +1,5 @@
 /** Arch. Its archive has one version of each package, so there is none to choose. */
-import { act, ask } from "../command.ts";
+import { act, ask } from "../shared/command.ts";
 import { inOrder, installedState, notInstalled, type PackageProvider } from "./provider.ts";
 
 export const pacmanProvider: PackageProvider = {

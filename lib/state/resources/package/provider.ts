@@ -1,5 +1,5 @@
 /** What a package manager does for the `package` type; each is one small file beside this one. */
-import type { Machine } from "../command.ts";
+import type { Machine } from "../shared/command.ts";
 
 /** One package as it stands on the machine. */
 export interface PackageState {

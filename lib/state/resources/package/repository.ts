@@ -1,5 +1,5 @@
 /** How each package manager writes a source of packages: where, in which form, and how its index is fetched. */
-import { readMarked, writeMarked } from "../marked-lines.ts";
+import { readMarked, writeMarked } from "../shared/marked-lines.ts";
 
 /** A source as it is to be written. */
 export interface RepositorySource {

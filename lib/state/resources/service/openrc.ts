@@ -1,6 +1,6 @@
 /** OpenRC, as on Alpine and Gentoo. */
 import type { Host } from "../../../host/host.ts";
-import { act, ask } from "../command.ts";
+import { act, ask } from "../shared/command.ts";
 import { type ServiceProvider, unknownService } from "./provider.ts";
 
 /** Exit codes of `status`: started, stopped, starting, inactive, crashed, and the plain failure of older releases. */

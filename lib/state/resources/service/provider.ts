@@ -1,5 +1,5 @@
 /** What an init system does for the `service` type; each is one small file beside this one. */
-import type { Machine } from "../command.ts";
+import type { Machine } from "../shared/command.ts";
 
 /** A service as it stands. */
 export interface ServiceState {

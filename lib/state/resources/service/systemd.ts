@@ -1,5 +1,5 @@
 /** systemd. */
-import { act, ask, type Machine } from "../command.ts";
+import { act, ask, type Machine } from "../shared/command.ts";
 import { type ServiceProvider, type ServiceState, unknownService } from "./provider.ts";
 
 const properties = ["LoadState", "ActiveState", "UnitFileState", "NeedDaemonReload"];

@@ -1,6 +1,6 @@
 /** Scripts below /etc/init.d, with links below /etc/rc?.d, as Debian does without systemd. */
 import type { Host } from "../../../host/host.ts";
-import { act, ask } from "../command.ts";
+import { act, ask } from "../shared/command.ts";
 import { type ServiceProvider, unknownService } from "./provider.ts";
 
 /** The runlevels in which a machine does its work. */

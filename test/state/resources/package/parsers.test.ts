@@ -1,4 +1,4 @@
-/** What the package managers print: apt and dpkg as recorded on Debian 12, the others in the forms that they document. */
+/** What the package managers print: apt and dpkg as recorded on Debian 12, the others as their manuals describe it: they were not run. */
 import { describe, expect, test } from "vitest";
 import { parseApkList } from "../../../../lib/state/resources/package/apk.ts";
 import {

@@ -1,7 +1,7 @@
 /** Mode, owner and group: the same for files and folders. */
-import { OrchestratorError } from "../../errors.ts";
-import type { FileAttributes, FileStat, Host } from "../../host/host.ts";
-import type { Change } from "../result.ts";
+import { OrchestratorError } from "../../../errors.ts";
+import type { FileAttributes, FileStat, Host } from "../../../host/host.ts";
+import type { Change } from "../../result.ts";
 import { accountSchema, modeSchema } from "./properties.ts";
 
 /** The properties in a schema. */

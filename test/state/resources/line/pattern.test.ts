@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { escapePattern, matchesPattern } from "../../../lib/state/resources/line-pattern.ts";
+import { escapePattern, matchesPattern } from "../../../../lib/state/resources/line/pattern.ts";
 
 test.each([
   ["a", "a", true],

@@ -1,5 +1,5 @@
 /** The password field of an account: a hash, with "!" before it while it is locked; "!" or "*" alone where there is none. */
-import type { UserSpec } from "./user-properties.ts";
+import type { UserSpec } from "./properties.ts";
 
 /** The field without what locks it. */
 export function bareHash(field: string): string {

@@ -1,14 +1,15 @@
 /** The content of a file resource: as bytes, and as a change to show. */
-import type { FileStat, Host } from "../../host/host.ts";
-import type { Change } from "../result.ts";
-import { diffText } from "../text-diff.ts";
+import type { FileStat, Host } from "../../../host/host.ts";
+import type { Change } from "../../result.ts";
+import { diffText } from "../../text-diff.ts";
 
-/** The three ways to say a content. */
+/** The ways to say a content. */
 export interface ContentProperties {
   path: string;
   content?: string | undefined;
   content_base64?: string | undefined;
   content_backup?: string | undefined;
+  sha256?: string | undefined;
 }
 
 /** Larger files are named by their hash alone. */
@@ -39,13 +40,17 @@ export function describeContent(spec: ContentProperties, stat: FileStat | null, 
   const change: Change = {
     property: "content",
     before: before && printDigest(before.sha256, before.sizeBytes),
-    after: content
-      ? printDigest(host.sha256(content), content.length)
-      : printDigest(spec.content_backup ?? "", host.backups.sizeBytes(spec.content_backup ?? "") ?? 0),
+    after: content ? printDigest(host.sha256(content), content.length) : printKnown(spec, host),
   };
   if (!content || content.length > diffLimitBytes || (stat && stat.sizeBytes > diffLimitBytes)) return change;
   const diff = diffText(spec.path, stat ? host.files.readFile(spec.path) : new Uint8Array(), content);
   return diff === null ? change : { ...change, diff };
+}
+
+/** A content that is known by its hash alone; the size of one to download is not known before. */
+function printKnown({ content_backup = "", sha256 }: ContentProperties, host: Host): string {
+  if (sha256 !== undefined) return `sha256:${sha256}`;
+  return printDigest(content_backup, host.backups.sizeBytes(content_backup) ?? 0);
 }
 
 function printDigest(sha256: string, sizeBytes: number): string {

@@ -1,5 +1,5 @@
-import { OrchestratorError } from "../../errors.ts";
-import type { Host } from "../../host/host.ts";
+import { OrchestratorError } from "../../../errors.ts";
+import type { Host } from "../../../host/host.ts";
 
 /** `HOST_ERROR` where the machine is no Linux; `what` is the type that works there alone. */
 export function requireLinux(host: Host, what: string): void {

@@ -1,6 +1,6 @@
-/** Programs that a type runs: as argument arrays, with an error that says what the program said. */
-import { OrchestratorError } from "../../errors.ts";
-import type { Host, HostCommand, HostCommandResult } from "../../host/host.ts";
+/** Programs that a type runs: as argument arrays, their messages in English, with an error that says what the program said. */
+import { OrchestratorError } from "../../../errors.ts";
+import type { Host, HostCommand, HostCommandResult } from "../../../host/host.ts";
 
 /** Where commands run, and what ends them. */
 export interface Machine {
@@ -12,15 +12,24 @@ export interface Machine {
 const quotedLines = 3;
 const quotedLineLength = 300;
 
-/** Runs a program that changes something. `COMMAND_FAILED` where it ends otherwise than with 0. */
-export async function act(command: HostCommand, machine: Machine): Promise<HostCommandResult> {
+/**
+ * Runs a program that changes something. With `reads: "secret"` its messages are not told: they may quote what it read.
+ *
+ * @throws {OrchestratorError} `COMMAND_FAILED` where it ends otherwise than with 0; `HOST_ERROR` where it can't be started.
+ */
+export async function act(
+  command: HostCommand,
+  machine: Machine,
+  { reads = "nothing secret" }: { reads?: "secret" | "nothing secret" } = {},
+): Promise<HostCommandResult> {
   const result = await start(command, machine);
-  if (result.exitCode !== 0) throw commandFailed(command, result);
+  const told = reads === "secret" ? { ...result, stderr: "" } : result;
+  if (result.exitCode !== 0) throw commandFailed(command, told);
   return result;
 }
 
 /**
- * Runs a program whose output is taken apart, so in the C locale and never cut.
+ * Runs a program whose output is taken apart, so it must not be cut.
  * `COMMAND_FAILED` where it ends with a code that is not among `codes`. Default: 0 alone.
  */
 export async function ask(
@@ -28,8 +37,7 @@ export async function ask(
   machine: Machine,
   codes: readonly number[] = [0],
 ): Promise<HostCommandResult> {
-  const environment = { ...command.environment, LC_ALL: "C" };
-  const result = await start({ ...command, environment }, machine);
+  const result = await start(command, machine);
   if (result.exitCode === null || !codes.includes(result.exitCode)) throw commandFailed(command, result);
   if (!result.truncated.stdout) return result;
   const message = `The output of ${command.argv[0]} is longer than can be read.`;
@@ -43,13 +51,14 @@ export function commandFailed({ argv }: HostCommand, result: HostCommandResult):
   const quoted = lastLines(stderr);
   return new OrchestratorError("COMMAND_FAILED", {
     message: `${argv[0]} ${how}${quoted === "" ? "." : `: ${quoted}`}`,
-    details: { exit_code: exitCode, signal },
+    details: { program: argv[0], exit_code: exitCode, signal },
   });
 }
 
 async function start(command: HostCommand, { host, signal }: Machine): Promise<HostCommandResult> {
   signal.throwIfAborted();
-  const result = await host.run(command, signal);
+  const environment = { ...command.environment, LC_ALL: "C" };
+  const result = await host.run({ ...command, environment }, signal);
   // What an abort ended has no result worth reading.
   signal.throwIfAborted();
   return result;

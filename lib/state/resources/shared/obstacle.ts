@@ -1,5 +1,5 @@
-import { OrchestratorError } from "../../errors.ts";
-import type { FileStat } from "../../host/host.ts";
+import { OrchestratorError } from "../../../errors.ts";
+import type { FileStat } from "../../../host/host.ts";
 
 const names = {
   file: "a file",

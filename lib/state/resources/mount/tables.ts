@@ -1,7 +1,7 @@
 /** What is to be mounted (/etc/fstab) and what is (/proc/self/mountinfo). */
-import { OrchestratorError } from "../../errors.ts";
-import type { Host } from "../../host/host.ts";
-import { readText, splitLines } from "./text-file.ts";
+import { OrchestratorError } from "../../../errors.ts";
+import type { Host } from "../../../host/host.ts";
+import { readText, splitLines } from "../shared/text-file.ts";
 
 export const fstabPath = "/etc/fstab";
 export const mountinfoPath = "/proc/self/mountinfo";

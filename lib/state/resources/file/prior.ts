@@ -1,6 +1,6 @@
-import type { FileStat, Host } from "../../host/host.ts";
-import type { Prior } from "../resource-type.ts";
-import { captureAttributes } from "./attributes.ts";
+import type { FileStat, Host } from "../../../host/host.ts";
+import type { Prior } from "../../resource-type.ts";
+import { captureAttributes } from "../shared/attributes.ts";
 
 /** Keeps a copy of a file and says how to bring it back: content, mode and owner. */
 export function captureFile(path: string, stat: FileStat, host: Host): Prior {

@@ -1,7 +1,7 @@
 /** Properties of a `user`, and those of a captured one. */
 import { z } from "zod";
-import { accountIdSchema, accountNameSchema, membershipSchema } from "./accounts.ts";
-import { accountSchema, ensureSchema, pathSchema } from "./properties.ts";
+import { accountIdSchema, accountNameSchema, membershipSchema } from "../shared/accounts.ts";
+import { accountSchema, ensureSchema, pathSchema } from "../shared/properties.ts";
 
 /** What a field of an account file may hold: a colon or a line break would be another field or account. */
 const fieldSchema = z

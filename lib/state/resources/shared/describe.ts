@@ -1,4 +1,4 @@
-import type { Change } from "../result.ts";
+import type { Change } from "../../result.ts";
 
 /** Says a change in one line; the words of a type that has none of its own. */
 export function describeChange(change: Change): string {

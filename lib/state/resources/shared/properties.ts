@@ -28,3 +28,19 @@ export const sha256Schema = z.string().regex(/^[0-9a-f]{64}$/);
 export const argvSchema = z
   .tuple([z.string().min(1).max(4096)], z.string().max(65_536))
   .check(z.maxLength(1000));
+
+/** An http or https address. */
+export const urlSchema = z
+  .string()
+  .max(8192)
+  .refine((url) => /^https?:\/\//.test(url) && URL.canParse(url), "must be an http or https address");
+
+/** Headers of a request. */
+export const headersSchema = z.record(
+  z.string().regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/, "must be the name of a header"),
+  // eslint-disable-next-line no-control-regex -- a line break would begin another header
+  z
+    .string()
+    .max(8192)
+    .regex(/^[^\u0000-\u001f\u007f]*$/, "must not hold control characters"),
+);

@@ -1,7 +1,7 @@
 /** Text files of which a resource owns a part. */
-import { OrchestratorError } from "../../errors.ts";
-import type { Host, HostFiles } from "../../host/host.ts";
-import { decodeText } from "../text-diff.ts";
+import { OrchestratorError } from "../../../errors.ts";
+import type { Host, HostFiles } from "../../../host/host.ts";
+import { decodeText } from "../../text-diff.ts";
 import { obstacle } from "./obstacle.ts";
 
 /** Larger files are not taken apart. */

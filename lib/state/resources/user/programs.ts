@@ -1,14 +1,14 @@
 /** Making, changing and removing users with the programs of shadow-utils. */
-import { OrchestratorError } from "../../errors.ts";
-import type { Host } from "../../host/host.ts";
-import type { Change } from "../result.ts";
-import { findGroup, findShadow, findUser } from "./accounts.ts";
-import { isSystemFolder } from "./system-folders.ts";
-import { runSystemProgram } from "./system-program.ts";
-import { wantedPassword } from "./user-password.ts";
-import { createsHome, toExpiresDay, type UserSpec } from "./user-properties.ts";
+import { OrchestratorError } from "../../../errors.ts";
+import type { Host } from "../../../host/host.ts";
+import type { Change } from "../../result.ts";
+import { findGroup, findShadow, findUser } from "../shared/accounts.ts";
+import { act } from "../shared/command.ts";
+import { isSystemFolder } from "../shared/system-folders.ts";
+import { wantedPassword } from "./password.ts";
+import { createsHome, toExpiresDay, type UserSpec } from "./properties.ts";
 
-type Run = (argv: [string, ...string[]], stdin?: string) => Promise<void>;
+type Run = (argv: [string, ...string[]]) => Promise<unknown>;
 
 /** Makes the changes of a `user`. */
 export async function applyUser(
@@ -17,8 +17,7 @@ export async function applyUser(
   host: Host,
   signal: AbortSignal,
 ): Promise<void> {
-  const run: Run = (argv, stdin) =>
-    runSystemProgram(argv, { host, signal, ...(stdin !== undefined && { stdin }) });
+  const run: Run = (argv) => act({ argv }, { host, signal });
   const ensure = changes.find((change) => change.property === "ensure");
   if (spec.ensure === "absent") return removeUser(spec, host, run);
   if (ensure) await makeUser(spec, host, run);
@@ -29,7 +28,9 @@ export async function applyUser(
   if (!touchesPassword) return;
   const before = findShadow(host, spec.name)?.password ?? "";
   const after = wantedPassword(spec, before);
-  if (after !== before) await run(["chpasswd", "-e"], `${spec.name}:${after}\n`);
+  if (after === before) return;
+  const stdin = `${spec.name}:${after}\n`;
+  await act({ argv: ["chpasswd", "-e"], stdin }, { host, signal }, { reads: "secret" });
 }
 
 async function makeUser(spec: UserSpec, host: Host, run: Run): Promise<void> {

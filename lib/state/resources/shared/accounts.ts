@@ -1,6 +1,6 @@
 /** Users and groups as the account files of the machine name them. */
 import { z } from "zod";
-import type { Host } from "../../host/host.ts";
+import type { Host } from "../../../host/host.ts";
 import { readText } from "./text-file.ts";
 
 /** A name that every program of the machine takes for a name: never an option, a number or two fields of a table. */

@@ -1,0 +1,170 @@
+/**
+ * Downloading a file:
+ *
+ * ```
+ * temporary file opened ──request, at most 5 redirects──> streaming, hashed on the way ──right──> renamed to its place
+ *          └──────── any failure, abort: temporary file removed ────────┘
+ * ```
+ * The temporary file is named after its target: what a kill left of one is removed by the next download to the same place.
+ */
+import { createHash } from "node:crypto";
+import { constants, lstatSync, renameSync, type Stats, unlinkSync } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
+import { type IncomingMessage, request as requestHttp } from "node:http";
+import { request as requestHttps } from "node:https";
+import { dirname } from "node:path";
+import { isOrchestratorError } from "../errors.ts";
+import { downloadFailed, parseDownloadUrl, redirectTarget } from "./download-url.ts";
+import type { FileDigest, HostDownload } from "./host.ts";
+import { errnoOf, hostError } from "./host-error.ts";
+import { setAttributes, toStat, withFile } from "./local-files.ts";
+import type { LocalPaths } from "./local-paths.ts";
+import type { PendingWrites } from "./local-sync.ts";
+
+const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
+
+const maxRedirects = 5;
+const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+const defaultMaxBytes = 4 * 1024 ** 3;
+
+/** What a download needs of the host it belongs to. */
+export interface LocalDownloadParts {
+  paths: LocalPaths;
+  pending: PendingWrites;
+}
+
+/** Fetches a file, as {@link HostDownload} says. */
+export async function downloadFile(
+  request: HostDownload,
+  { paths, pending }: LocalDownloadParts,
+  signal: AbortSignal,
+): Promise<FileDigest> {
+  signal.throwIfAborted();
+  const { path } = request;
+  const url = parseDownloadUrl(request.url);
+  try {
+    const real = paths.resolve(path);
+    refuseFolder(real, path);
+    const temporary = partOf(real);
+    removeIfThere(temporary);
+    const handle = await open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
+    try {
+      const digest = await receive({ ...request, handle, url }, signal);
+      signal.throwIfAborted();
+      place(temporary, real, request);
+      pending.addFile(real);
+      return digest;
+    } finally {
+      await handle.close();
+      removeIfThere(temporary);
+    }
+  } catch (error) {
+    signal.throwIfAborted();
+    throw isOrchestratorError(error) ? error : hostError(path, errnoOf(error), error);
+  }
+}
+
+interface Receiving extends Omit<HostDownload, "url"> {
+  url: URL;
+  handle: FileHandle;
+}
+
+/** Streams the content into the open file. `DOWNLOAD_FAILED` unless it is the one that was asked for. */
+async function receive(request: Receiving, signal: AbortSignal): Promise<FileDigest> {
+  const { url, handle, maxBytes = defaultMaxBytes } = request;
+  const response = await follow(request, signal);
+  const hash = createHash("sha256");
+  let sizeBytes = 0;
+  const tooLong = (): Error => downloadFailed(url, `it is longer than ${maxBytes} bytes`);
+  try {
+    if (Number(response.headers["content-length"] ?? 0) > maxBytes) throw tooLong();
+    for await (const piece of response.iterator({ destroyOnReturn: true }) as AsyncIterable<Buffer>) {
+      sizeBytes += piece.length;
+      if (sizeBytes > maxBytes) throw tooLong();
+      hash.update(piece);
+      await writeAll(handle, piece, request.path);
+    }
+  } catch (error) {
+    throw isOrchestratorError(error) ? error : brokenOff(url, error);
+  } finally {
+    response.destroy();
+  }
+  const sha256 = hash.digest("hex");
+  if (sha256 === request.sha256) return { sha256, sizeBytes };
+  throw downloadFailed(url, `its SHA-256 is ${sha256}, not ${request.sha256}`);
+}
+
+/** Asks, and asks again where the answer points to. */
+async function follow({ url: first, headers }: Receiving, signal: AbortSignal): Promise<IncomingMessage> {
+  let url = first;
+  for (let hops = 0; ; hops += 1) {
+    // What is meant for one server is no other server's business.
+    const response = await get(url, url.origin === first.origin ? headers : undefined, signal);
+    const { statusCode: status = 0, headers: answer } = response;
+    if (status === 200) return response;
+    response.destroy();
+    if (!redirects.has(status) || answer.location === undefined)
+      throw downloadFailed(url, `the server answered ${status}`, { status });
+    if (hops === maxRedirects) throw downloadFailed(first, `it redirects more than ${maxRedirects} times`);
+    url = redirectTarget(url, answer.location);
+  }
+}
+
+function get(url: URL, headers: HostDownload["headers"], signal: AbortSignal): Promise<IncomingMessage> {
+  const start = url.protocol === "https:" ? requestHttps : requestHttp;
+  return new Promise((resolve, reject) => {
+    const fail = (error: unknown): void => reject(brokenOff(url, error));
+    try {
+      // Compressed on the way, the bytes would not be those that were hashed.
+      const all = { ...headers, "accept-encoding": "identity" };
+      const call = start(url, { agent: false, headers: all, signal });
+      call.on("error", fail);
+      call.once("response", resolve);
+      call.end();
+    } catch (error) {
+      fail(error);
+    }
+  });
+}
+
+/** The text of a network error may quote the address: its name alone is told. */
+function brokenOff(url: URL, cause: unknown): Error {
+  return downloadFailed(url, `the connection failed (${errnoOf(cause)})`, { cause });
+}
+
+/** A full disk is the machine's fault, not the server's. */
+async function writeAll(handle: FileHandle, piece: Uint8Array, path: string): Promise<void> {
+  try {
+    for (let at = 0; at < piece.length;) at += (await handle.write(piece, at)).bytesWritten;
+  } catch (error) {
+    throw hostError(path, errnoOf(error), error);
+  }
+}
+
+/** Renames the finished file to its place, with the attributes that it is to have there. */
+function place(temporary: string, real: string, { path, attributes }: HostDownload): void {
+  const there = refuseFolder(real, path);
+  const kept = there?.isFile() ? toStat(there) : { mode: 0o600 };
+  withFile(temporary, (fd) => setAttributes(fd, { ...kept, ...attributes }));
+  renameSync(temporary, real);
+}
+
+/** What stands at the place of the file, where that is no folder. */
+function refuseFolder(real: string, path: string): Stats | undefined {
+  const there = lstatSync(real, { throwIfNoEntry: false });
+  if (there?.isDirectory()) throw hostError(path, "EISDIR");
+  return there;
+}
+
+function partOf(real: string): string {
+  const name = createHash("sha256").update(real).digest("hex").slice(0, 16);
+  return `${dirname(real)}/.fleetwright-${name}.part`;
+}
+
+function removeIfThere(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch (error) {
+    if (errnoOf(error) !== "ENOENT") throw error;
+  }
+}

@@ -1,0 +1,165 @@
+/**
+ * What an archive holds, extracted into a folder. Owns the files that it extracted, never what else is in the folder.
+ *
+ * What was extracted is written down in the folder (`.fleetwright-archive`): a check compares each file with it, and a
+ * removal takes away what is named there and nothing else. An archive with absolute names, names or links that lead out of the
+ * folder, or something special in it is refused before anything is extracted, and so is one that would replace what
+ * somebody else put there. Needs GNU tar, or unzip.
+ *
+ * @example
+ * ```yaml
+ * - { type: archive, path: /opt/tool, source: /opt/tool-1.2.tar.gz, strip_components: 1 }
+ * ```
+ */
+import { z } from "zod";
+import { OrchestratorError } from "../../errors.ts";
+import type { Host } from "../../host/host.ts";
+import { defineResourceType, type Prior } from "../resource-type.ts";
+import type { Change } from "../result.ts";
+import { extractInto, removeExtracted } from "./archive/extract.ts";
+import { formatOf } from "./archive/program.ts";
+import { contentOf, eachEntry, readStamp, type Stamp } from "./archive/stamp.ts";
+import { toFileAttributes } from "./shared/attributes.ts";
+import type { Machine } from "./shared/command.ts";
+import { describeChange } from "./shared/describe.ts";
+import { obstacle } from "./shared/obstacle.ts";
+import { accountSchema, ensureSchema, pathSchema, sha256Schema, urlSchema } from "./shared/properties.ts";
+
+const properties = z.strictObject({
+  /** The folder to extract into; made with mode "0755" where there is none. One archive a folder. */
+  path: pathSchema,
+  ensure: ensureSchema.default("present"),
+  /** A path of the machine, or an http or https address, which needs `sha256`. */
+  source: z.union([pathSchema, urlSchema]).optional(),
+  /** What the archive must be. */
+  sha256: sha256Schema.optional(),
+  /** Default: what the name of `source` says. */
+  format: z.enum(["tar", "tar.gz", "tar.xz", "zip"]).optional(),
+  /** Leading parts of each name to leave out; not for zip. */
+  strip_components: z.int().min(0).max(64).default(0),
+  owner: accountSchema.optional(),
+  group: accountSchema.optional(),
+});
+
+export const archiveSchema = properties
+  .refine((spec) => spec.ensure === "absent" || spec.source !== undefined, {
+    path: ["source"],
+    message: "is required",
+  })
+  .refine((spec) => spec.source?.startsWith("/") !== false || spec.sha256 !== undefined, {
+    path: ["sha256"],
+    message: "is required for an address",
+  })
+  .refine(({ source, format }) => source === undefined || (format ?? formatOf(source)) !== null, {
+    path: ["format"],
+    message: "is required where the name of the source does not tell it",
+  })
+  .refine((spec) => spec.strip_components === 0 || (spec.format ?? formatOf(spec.source ?? "")) !== "zip", {
+    path: ["strip_components"],
+    message: "is not for zip",
+  });
+
+const archivePriorSchema = properties.extend({
+  /** The folder was there before the archive. */
+  keep_folder: z.boolean().optional(),
+});
+
+/** Properties of an `archive`, and those of a captured one. */
+export type ArchiveSpec = z.infer<typeof archivePriorSchema>;
+
+export const archiveResourceType = defineResourceType<ArchiveSpec>({
+  type: "archive",
+  summary: "The content of an archive, extracted into a folder.",
+  schema: archiveSchema,
+  priorSchema: archivePriorSchema,
+  checksWithPrograms: true,
+  identity: (spec) => spec.path,
+  check,
+  async apply(spec, _changes, host, signal) {
+    signal.throwIfAborted();
+    if (spec.ensure === "absent") await removeExtracted(spec, { host, signal });
+    else await extractInto(spec, { host, signal });
+  },
+  capture,
+  describe: describeChange,
+  action(changes) {
+    const archive = changes.find((change) => change.property === "archive");
+    if (archive?.after === null) return "remove";
+    return archive?.before === null ? "create" : "update";
+  },
+});
+
+async function check(spec: ArchiveSpec, host: Host, signal: AbortSignal): Promise<Change[]> {
+  const stat = host.files.stat(spec.path);
+  if (stat && stat.kind !== "directory") throw obstacle(spec.path, stat);
+  const stamp = stat ? readStamp(host.files, spec.path) : null;
+  const before = stamp && `sha256:${stamp.sha256}`;
+  if (spec.ensure === "absent") {
+    const isLeft = stat !== null && spec.keep_folder !== true && host.files.list(spec.path).length === 0;
+    return stamp || isLeft ? [{ property: "archive", before, after: null }] : [];
+  }
+  const wanted = wantedSha256(spec, stamp, host);
+  if (!stamp || stamp.sha256 !== wanted) {
+    return [{ property: "archive", before, after: wanted === null ? "not there yet" : `sha256:${wanted}` }];
+  }
+  if (stamp.strip_components !== spec.strip_components) {
+    const [from, to] = [stamp.strip_components, spec.strip_components];
+    return [{ property: "strip_components", before: from, after: to }];
+  }
+  if (!stamp.complete)
+    return [{ property: "entries", before: "not all extracted", after: "as in the archive" }];
+  return compareEntries(spec, stamp, { host, signal });
+}
+
+/** The archive that is wanted. One that is not on the machine any more is the one that was extracted. */
+function wantedSha256(spec: ArchiveSpec, stamp: Stamp | null, host: Host): string | null {
+  const { source = "", sha256 } = spec;
+  if (sha256 !== undefined) return sha256;
+  if (host.files.stat(source)) return host.files.hashFile(source).sha256;
+  return stamp?.sha256 ?? null;
+}
+
+async function compareEntries(spec: ArchiveSpec, stamp: Stamp, machine: Machine): Promise<Change[]> {
+  const files = machine.host.files.below(spec.path);
+  const differing = { entries: 0, owner: 0, group: 0 };
+  const ids = accountIds(spec, machine.host);
+  await eachEntry(stamp.entries, machine, ({ name, kind, content }) => {
+    const path = `${spec.path}/${name}`;
+    if (contentOf(files, path, kind) !== content) {
+      differing.entries += 1;
+      return;
+    }
+    const stat = files.stat(path);
+    if (kind === "link" || !stat) return;
+    if (spec.owner !== undefined && stat.uid !== ids.uid) differing.owner += 1;
+    if (spec.group !== undefined && stat.gid !== ids.gid) differing.group += 1;
+  });
+  const changes: Change[] = [];
+  for (const [property, after] of [
+    ["entries", "as in the archive"],
+    ["owner", spec.owner],
+    ["group", spec.group],
+  ] as const) {
+    const count = differing[property];
+    if (count > 0) changes.push({ property, before: `${count} differ`, after: after ?? null });
+  }
+  return changes;
+}
+
+/** An account that is made later in the run differs from every one that is there. */
+function accountIds(spec: ArchiveSpec, host: Host): { uid?: number; gid?: number } {
+  try {
+    return toFileAttributes({ owner: spec.owner, group: spec.group }, host);
+  } catch (error) {
+    if (error instanceof OrchestratorError) return {};
+    throw error;
+  }
+}
+
+function capture(spec: ArchiveSpec, host: Host): Prior | null {
+  const { path } = spec;
+  const stat = host.files.stat(path);
+  // What an archive put there before is overwritten, and the archive itself may be gone.
+  if (stat && readStamp(host.files, path)) return null;
+  return { type: "archive", spec: { path, ensure: "absent", ...(stat && { keep_folder: true }) } };
+}

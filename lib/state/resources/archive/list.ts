@@ -1,0 +1,127 @@
+/** What an archive would put into a folder, read from the list that its program gives, and refused where it is not safe. */
+import { OrchestratorError } from "../../../errors.ts";
+
+/** One thing in an archive, named from the folder it is extracted into. */
+export interface ListedEntry {
+  name: string;
+  kind: "file" | "folder" | "link";
+}
+
+/** More are refused: each is looked at in every check. */
+const maxEntries = 100_000;
+
+interface RawEntry {
+  type: string;
+  name: string;
+  /** Where a link points, as it is stored. */
+  target: string | null;
+}
+
+const tarLine = /^(.)\S+ \S+ +\d+(?:,\d+)? \d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? (.*)$/;
+
+/** Reads what `tar --list --verbose --full-time --quoting-style=escape` writes. `HOST_ERROR` for what is not safe. */
+export function readTarList(list: string, strip: number): ListedEntry[] {
+  const raw = linesOf(list).map((line): RawEntry => {
+    const [, type = "", rest = ""] = tarLine.exec(line) ?? [];
+    const separator = type === "l" ? " -> " : type === "h" ? " link to " : null;
+    const [name = "", target = null, more] = separator === null ? [rest] : rest.split(separator);
+    if (more !== undefined || (separator !== null && target === null))
+      throw unsafe(rest, "is a link that can't be told from its target");
+    return { type, name: unescape(name), target: target === null ? null : unescape(target) };
+  });
+  return toEntries(raw, strip);
+}
+
+const zipLine = /^(\S+) +\d+\.\d+ +\S+ +\d+ \S+ +\S+ +\S+ +\S+ (.*)$/;
+
+/** Reads what `unzip -Z -s` writes. `HOST_ERROR` for what is not safe. */
+export function readZipList(list: string): ListedEntry[] {
+  const raw = linesOf(list).map((line): RawEntry => {
+    const [, mode = "", name = ""] = zipLine.exec(line) ?? [];
+    if (mode.startsWith("l")) throw unsafe(name, "is a link, which a zip archive may not hold");
+    return { type: name.endsWith("/") ? "d" : (mode[0] ?? ""), name, target: null };
+  });
+  return toEntries(raw, 0);
+}
+
+function linesOf(list: string): string[] {
+  const lines = list.split("\n").filter((line) => line !== "");
+  if (lines.length <= maxEntries) return lines;
+  throw unsafe("It", `holds more than ${maxEntries} entries`);
+}
+
+const kinds: Readonly<Record<string, ListedEntry["kind"]>> = {
+  "-": "file",
+  "?": "file",
+  h: "file",
+  d: "folder",
+  l: "link",
+};
+
+function toEntries(raw: readonly RawEntry[], strip: number): ListedEntry[] {
+  const entries = new Map<string, ListedEntry>();
+  for (const { type, name, target } of raw) {
+    const kind = kinds[type];
+    if (kind === undefined) throw unsafe(name, "is neither file, folder nor link");
+    const parts = partsOf(name, strip);
+    const place = parts.join("/");
+    if (kind === "link") refuseOutside(name, parts.length - 1, target ?? "");
+    if (type === "h" && entries.get(partsOf(target ?? "", strip).join("/"))?.kind !== "file")
+      throw unsafe(name, "is a hard link to something that is not in the archive");
+    if (place !== "") entries.set(place, { name: place, kind });
+  }
+  for (const { name } of entries.values()) {
+    const above = entries.get(name.slice(0, Math.max(0, name.lastIndexOf("/"))));
+    if (above && above.kind !== "folder") throw unsafe(name, "is below something that is no folder");
+  }
+  return [...entries.values()];
+}
+
+/** The parts of a name that are left after stripping. */
+function partsOf(name: string, strip: number): string[] {
+  const parts = name.split(/\/+/);
+  if (parts.at(-1) === "") parts.pop();
+  if (name.startsWith("/")) throw unsafe(name, "is an absolute path");
+  if (parts.includes("..")) throw unsafe(name, "leads out of the folder");
+  return parts.slice(strip).filter((part) => part !== ".");
+}
+
+/** A link may go up at its beginning only: after another link, up may be anywhere. */
+function refuseOutside(name: string, depth: number, target: string): void {
+  if (target.startsWith("/")) throw unsafe(name, "is a link to an absolute path");
+  const parts = target.split("/").filter((part) => part !== "" && part !== ".");
+  const ups = parts.findIndex((part) => part !== "..");
+  const leading = ups === -1 ? parts.length : ups;
+  if (leading > depth || parts.slice(leading).includes(".."))
+    throw unsafe(name, "is a link out of the folder");
+}
+
+/** Takes back what GNU tar's style "escape" did, byte by byte. */
+function unescape(text: string): string {
+  const bytes = Buffer.from(
+    text.replace(/\\([0-7]{3}|.)/g, (_all, code: string) =>
+      code.length === 3 ? String.fromCharCode(Number.parseInt(code, 8)) : (controls[code] ?? code),
+    ),
+    "latin1",
+  );
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw unsafe(text, "is no UTF-8");
+  }
+}
+
+const controls: Readonly<Record<string, string>> = {
+  a: "\u0007",
+  b: "\b",
+  f: "\f",
+  n: "\n",
+  r: "\r",
+  t: "\t",
+  v: "\v",
+};
+
+function unsafe(name: string, why: string): OrchestratorError {
+  const message = `The archive is refused: ${JSON.stringify(name.slice(0, 200)).slice(1, -1)} ${why}.`;
+  return new OrchestratorError("HOST_ERROR", { message, details: { entry: name.slice(0, 200) } });
+}

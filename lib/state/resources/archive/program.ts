@@ -1,0 +1,74 @@
+/** The programs that list and extract archives: tar and unzip, without a shell and without what an archive says of owners. */
+import { OrchestratorError } from "../../../errors.ts";
+import type { HostCommand } from "../../../host/host.ts";
+import { type ListedEntry, readTarList, readZipList } from "./list.ts";
+import { act, type Machine } from "../shared/command.ts";
+import { relativeToRoot } from "../git/program.ts";
+
+/** An archive and how it is to be read. */
+export interface ArchiveFile {
+  path: string;
+  format: ArchiveFormat;
+  strip: number;
+}
+
+export type ArchiveFormat = "tar" | "tar.gz" | "tar.xz" | "zip";
+
+const maxListBytes = 32 * 1024 * 1024;
+
+/** The format that a name tells; null where it tells none. */
+export function formatOf(name: string): ArchiveFormat | null {
+  const path = name.replace(/[?#].*$/, "").toLowerCase();
+  if (/\.(?:tar\.gz|tgz)$/.test(path)) return "tar.gz";
+  if (/\.(?:tar\.xz|txz)$/.test(path)) return "tar.xz";
+  if (path.endsWith(".tar")) return "tar";
+  return path.endsWith(".zip") ? "zip" : null;
+}
+
+/** What an archive holds. `HOST_ERROR` where it is not safe to extract, `COMMAND_FAILED` where it can't be read. */
+export async function listArchive(file: ArchiveFile, machine: Machine): Promise<ListedEntry[]> {
+  const list = ["--list", "--verbose", "--full-time", "--numeric-owner", "--quoting-style=escape"];
+  const argv: HostCommand["argv"] =
+    file.format === "zip"
+      ? ["unzip", "-Z", "-s", relativeToRoot(file.path), "*"]
+      : ["tar", ...list, ...tarOptions(file)];
+  // The list is read here and is too long for anybody else.
+  const command = { ...inLocale(argv, file.format), maxOutputBytes: maxListBytes, onOutput: () => {} };
+  const { stdout, truncated } = await act(command, machine);
+  if (truncated.stdout)
+    throw new OrchestratorError("HOST_ERROR", {
+      message: "The list of the archive is longer than can be read.",
+    });
+  return file.format === "zip" ? readZipList(stdout) : readTarList(stdout, file.strip);
+}
+
+/** Extracts everything into a folder, over what stands there. */
+export async function extractArchive(file: ArchiveFile, folder: string, machine: Machine): Promise<void> {
+  const into = relativeToRoot(folder);
+  const extract = [
+    "--extract",
+    "--no-same-owner",
+    "--no-same-permissions",
+    // A folder that stands already is somebody else's: its mode stays.
+    "--no-overwrite-dir",
+    `--strip-components=${file.strip}`,
+  ];
+  const argv: HostCommand["argv"] =
+    file.format === "zip"
+      ? ["unzip", "-q", "-o", relativeToRoot(file.path), "-d", into]
+      : ["tar", ...extract, ...tarOptions(file), `--directory=${into}`];
+  await act({ ...inLocale(argv, file.format), onOutput: () => {} }, machine);
+}
+
+const decompress = { tar: [], "tar.gz": ["--gzip"], "tar.xz": ["--xz"] } as const;
+
+/** A colon in a name is no machine to fetch the archive from. */
+function tarOptions({ path, format }: ArchiveFile): string[] {
+  const options = format === "zip" ? [] : decompress[format];
+  return ["--force-local", ...options, `--file=${relativeToRoot(path)}`];
+}
+
+/** Tar escapes what is not ASCII, unzip would lose it. */
+function inLocale(argv: HostCommand["argv"], format: ArchiveFormat): HostCommand {
+  return { argv, environment: { LC_ALL: format === "zip" ? "C.UTF-8" : "C" } };
+}

@@ -1,0 +1,183 @@
+/**
+ * A clone of a git repository at a branch, tag or commit. HEAD is detached at the commit, so no branch is ever moved.
+ *
+ * A branch or tag is asked for at the repository (`git ls-remote`), in checks too; a whole hash needs no network. Files
+ * that somebody changed are not overwritten without `force`, and a clone that holds such files or new ones is not removed.
+ * No hook is run, no question asked, and a password in the address is neither on disk nor on a command line.
+ *
+ * @example
+ * ```yaml
+ * - { type: git, path: /srv/site, repository: https://example.com/site.git, revision: v1.2, user: www-data, depth: 1 }
+ * ```
+ */
+import { z } from "zod";
+import type { Host } from "../../host/host.ts";
+import type { JsonObject } from "../../internal/json.ts";
+import { toPublicUrl } from "../../internal/url-text.ts";
+import { defineResourceType, type Prior } from "../resource-type.ts";
+import type { Change } from "../result.ts";
+import { toFileAttributes } from "./shared/attributes.ts";
+import type { Machine } from "./shared/command.ts";
+import { describeChange } from "./shared/describe.ts";
+import {
+  bringTo,
+  differingSubmodules,
+  emptyClone,
+  findClone,
+  type FoundClone,
+  isBeingRemoved,
+  localChanges,
+  refuse,
+  type WantedClone,
+  wantedCommit,
+} from "./git/clone.ts";
+import { relativeToRoot, storedAddress } from "./git/program.ts";
+import { accountSchema, ensureSchema, pathSchema } from "./shared/properties.ts";
+
+const properties = z.strictObject({
+  path: pathSchema,
+  ensure: ensureSchema.default("present"),
+  /** As git takes it: https, ssh, or a path of the machine. Not a transport that runs a program, like `ext::`. */
+  repository: z
+    .string()
+    .min(1)
+    .max(4096)
+    .regex(
+      // eslint-disable-next-line no-control-regex -- an address is one word of one line
+      /^(?!-)(?![A-Za-z0-9+.-]*::)[^\u0000-\u0020\u007f]+$/,
+      "must be an address, without a transport that runs programs",
+    )
+    .optional(),
+  /** A branch, a tag or a whole hash. Default: the branch that the repository proposes. */
+  revision: z
+    .string()
+    .regex(/^(?!.*\.\.)[A-Za-z0-9_][A-Za-z0-9._/+@=#-]{0,249}$/, "must be a branch, a tag or a whole hash")
+    .default("HEAD"),
+  remote: z
+    .string()
+    .regex(/^[A-Za-z0-9_][A-Za-z0-9_-]{0,99}$/)
+    .default("origin"),
+  /** Commits of history to fetch. Default: all. */
+  depth: z.int().min(1).optional(),
+  submodules: z.boolean().default(false),
+  /** Whose clone it is: git runs as this user. Default: the agent's. */
+  user: accountSchema.optional(),
+  /** Overwrites, and on removal deletes, what somebody changed in the clone. */
+  force: z.boolean().default(false),
+});
+
+export const gitSchema = properties.refine(
+  (spec) => spec.ensure === "absent" || spec.repository !== undefined,
+  { path: ["repository"], message: "is required" },
+);
+
+const gitPriorSchema = properties.extend({
+  /** Whatever a clone that stood before us had. */
+  repository: z.string().optional(),
+  /** The folder was there before the clone. */
+  keep_folder: z.boolean().optional(),
+});
+
+/** Properties of a `git`, and those of a captured one. */
+export type GitSpec = z.infer<typeof gitPriorSchema>;
+
+export const gitResourceType = defineResourceType<GitSpec>({
+  type: "git",
+  summary: "A clone of a git repository at a branch, tag or commit.",
+  schema: gitSchema,
+  priorSchema: gitPriorSchema,
+  namespace: "path",
+  checksWithPrograms: true,
+  identity: (spec) => spec.path,
+  async check(spec, host, signal) {
+    const machine = { host, signal };
+    const found = await findClone(spec, machine);
+    const wanted = toWanted(spec);
+    return wanted ? compare(wanted, found, machine) : findRemains(spec, found, machine);
+  },
+  apply,
+  capture,
+  describe: describeChange,
+});
+
+function toWanted(spec: GitSpec): WantedClone | null {
+  const { ensure, repository } = spec;
+  return ensure === "absent" || repository === undefined ? null : { ...spec, repository };
+}
+
+async function compare(spec: WantedClone, found: FoundClone, machine: Machine): Promise<Change[]> {
+  const { path, repository, revision, force } = spec;
+  if (found.kind === "folder") throw refuse(path, "is a folder with something else in it");
+  if (found.kind !== "clone") {
+    return [
+      { property: "ensure", before: "absent", after: "present" },
+      { property: "repository", before: null, after: toPublicUrl(repository) },
+      { property: "revision", before: null, after: revision },
+    ];
+  }
+  const changes: Change[] = [];
+  if (found.repository === null || storedAddress(found.repository) !== storedAddress(repository)) {
+    const before = found.repository === null ? null : toPublicUrl(found.repository);
+    changes.push({ property: "repository", before, after: toPublicUrl(repository) });
+  }
+  const { commit } = await wantedCommit(spec, machine);
+  if (found.head !== commit) changes.push({ property: "revision", before: found.head, after: commit });
+  if (found.head !== null && (force || found.head !== commit)) {
+    const changed = await localChanges(spec, "no", machine);
+    if (changed > 0 && !force) throw refuse(path, "holds changed files, which only force overwrites");
+    if (changed > 0) changes.push({ property: "changed_files", before: changed, after: 0 });
+  }
+  if (!spec.submodules || found.head !== commit) return changes;
+  const differing = await differingSubmodules(spec, machine);
+  if (differing > 0)
+    changes.push({ property: "submodules", before: `${differing} differ`, after: "as recorded" });
+  return changes;
+}
+
+/** What is left of a clone that is not wanted. */
+async function findRemains(spec: GitSpec, found: FoundClone, machine: Machine): Promise<Change[]> {
+  if (found.kind === "none" || found.kind === "folder") return [];
+  if (found.kind === "begun" && found.empty && spec.keep_folder === true) return [];
+  if (found.kind === "clone" && !spec.force && !(await isBeingRemoved(spec, machine))) {
+    const changed = await localChanges(spec, "normal", machine);
+    if (changed > 0) throw refuse(spec.path, "holds new or changed files, which only force deletes");
+  }
+  return [{ property: "ensure", before: "present", after: "absent" }];
+}
+
+async function apply(
+  spec: GitSpec,
+  _changes: readonly Change[],
+  host: Host,
+  signal: AbortSignal,
+): Promise<void> {
+  const { path, user } = spec;
+  const wanted = toWanted(spec);
+  signal.throwIfAborted();
+  if (!wanted) {
+    await emptyClone(spec, { host, signal });
+    if (spec.keep_folder !== true) host.files.removeDirectory(path);
+    return;
+  }
+  if (!host.files.stat(path)) {
+    host.files.makeDirectory(path, { mode: 0o755, ...toFileAttributes({ owner: user }, host) });
+  }
+  await bringTo(wanted, { host, signal });
+  signal.throwIfAborted();
+  // Git makes its objects durable, not the files that it checks out. A system that can't sync one disk need not.
+  await host.run({ argv: ["sync", "-f", relativeToRoot(path)] }, signal);
+}
+
+async function capture(spec: GitSpec, host: Host, signal: AbortSignal): Promise<Prior | null> {
+  const { path, remote, force, user } = spec;
+  const own: JsonObject = { path, remote, force, ...(user !== undefined && { user }) };
+  const found = await findClone(spec, { host, signal });
+  if (found.kind === "folder") return null;
+  if (found.kind !== "clone") {
+    const empty = found.kind === "begun" && found.empty;
+    return { type: "git", spec: { ...own, ensure: "absent", ...(empty && { keep_folder: true }) } };
+  }
+  const { head, repository } = found;
+  if (head === null || repository === null) return null;
+  return { type: "git", spec: { ...own, ensure: "present", repository, revision: head } };
+}

@@ -1,0 +1,179 @@
+/** A clone on the machine: what stands there, which commit is wanted, how to get it. */
+import { OrchestratorError } from "../../../errors.ts";
+import { toPublicUrl } from "../../../internal/url-text.ts";
+import type { Machine } from "../shared/command.ts";
+import { type GitPlace, relativeToRoot, runInClone, runOutside, storedAddress } from "./program.ts";
+import { obstacle } from "../shared/obstacle.ts";
+
+/** What is wanted of a clone. */
+export interface WantedClone extends GitPlace {
+  repository: string;
+  revision: string;
+  remote: string;
+  depth?: number | undefined;
+  force: boolean;
+  submodules: boolean;
+}
+
+/** What stands at the path. "begun": an empty folder, or a clone whose making or removal was interrupted. */
+export type FoundClone =
+  | { kind: "none" }
+  | { kind: "begun"; empty: boolean }
+  | { kind: "folder" }
+  | { kind: "clone"; head: string | null; repository: string | null };
+
+/** Looks. `HOST_ERROR` where something stands there that is neither folder nor clone. */
+export async function findClone(place: GitPlace & { remote: string }, machine: Machine): Promise<FoundClone> {
+  const { files } = machine.host;
+  const stat = files.stat(place.path);
+  if (!stat) return { kind: "none" };
+  if (stat.kind !== "directory") throw obstacle(place.path, stat);
+  const names = files.list(place.path);
+  if (names.length === 0) return { kind: "begun", empty: true };
+  if (files.stat(`${place.path}/.git`)?.kind !== "directory") return { kind: "folder" };
+  if (!files.stat(`${place.path}/.git/HEAD`))
+    return names.length === 1 ? { kind: "begun", empty: false } : { kind: "folder" };
+  const own = (await runInClone(place, ["rev-parse", "--git-dir"], machine)).stdout.trim();
+  // Git looks in the folders above too, where the one at the path is no good.
+  if (own !== ".git") throw refuse(place.path, "holds a clone that git can't read");
+  const ask = (args: readonly string[]): Promise<string | null> => askOrNull(place, args, machine);
+  return {
+    kind: "clone",
+    head: await ask(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]),
+    repository: await ask(["config", "--get", `remote.${place.remote}.url`]),
+  };
+}
+
+async function askOrNull(place: GitPlace, args: readonly string[], machine: Machine): Promise<string | null> {
+  const { exitCode, stdout } = await runInClone(place, args, { ...machine, codes: [0, 1] });
+  return exitCode === 0 ? stdout.trim() : null;
+}
+
+const wholeHash = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/;
+
+/** The commit that a revision names: itself, or what the repository says of the branch or tag. */
+export async function wantedCommit(
+  spec: WantedClone,
+  machine: Machine,
+): Promise<{ commit: string; ref: string | null }> {
+  const { repository, revision } = spec;
+  if (wholeHash.test(revision)) return { commit: revision, ref: null };
+  const refs = /^(?:HEAD$|refs\/)/.test(revision)
+    ? [revision]
+    : [`refs/heads/${revision}`, `refs/tags/${revision}`];
+  const names = refs.flatMap((ref) => [ref, `${ref}^{}`]);
+  const { stdout } = await runOutside(
+    spec,
+    ["ls-remote", "--", storedAddress(repository), ...names],
+    machine,
+  );
+  const found = new Map<string, string>();
+  for (const line of stdout.split("\n")) {
+    const [hash = "", name = ""] = line.split("\t");
+    found.set(name, hash);
+  }
+  for (const ref of refs) {
+    // What an annotated tag points to comes before the tag itself.
+    const commit = found.get(`${ref}^{}`) ?? found.get(ref);
+    if (commit !== undefined) return { commit, ref };
+  }
+  throw refuse(
+    toPublicUrl(repository),
+    `has no branch or tag "${revision}"; a commit is named by its whole hash`,
+  );
+}
+
+/** How many files differ from the commit, those that git does not know included where asked. */
+export async function localChanges(
+  place: GitPlace,
+  untracked: "normal" | "no",
+  machine: Machine,
+): Promise<number> {
+  const args = ["status", "--porcelain", `--untracked-files=${untracked}`, "--ignore-submodules=none"];
+  const { stdout } = await runInClone(place, args, machine);
+  return stdout.split("\n").filter((line) => line !== "").length;
+}
+
+/** How many submodules are not at the commit that is recorded for them. */
+export async function differingSubmodules(place: GitPlace, machine: Machine): Promise<number> {
+  const { stdout } = await runInClone(place, ["submodule", "status", "--recursive"], machine);
+  return stdout.split("\n").filter((line) => /^[-+U]/.test(line)).length;
+}
+
+/** Makes the clone as it is wanted, from whatever an interrupted try left. */
+export async function bringTo(spec: WantedClone, machine: Machine): Promise<void> {
+  const { remote, repository, force } = spec;
+  const git = (...args: string[]): Promise<unknown> => runInClone(spec, args, machine);
+  // Without a template there are no hooks; over a clone that stands it does nothing.
+  await git("init", "--quiet", "--template=");
+  await git("config", `remote.${remote}.url`, storedAddress(repository));
+  await git("config", `remote.${remote}.fetch`, `+refs/heads/*:refs/remotes/${remote}/*`);
+  const { commit, ref } = await wantedCommit(spec, machine);
+  await fetchCommit(spec, { commit, ref }, machine);
+  // No branch is moved, so that no commit of anybody's is lost.
+  await git("checkout", "--quiet", "--detach", ...(force ? ["--force"] : []), commit);
+  if (!spec.submodules) return;
+  await git("submodule", "--quiet", "sync", "--recursive");
+  const options = [...(force ? ["--force"] : []), ...depthOption(spec)];
+  await git("submodule", "--quiet", "update", "--init", "--recursive", ...options);
+}
+
+async function fetchCommit(
+  spec: WantedClone,
+  { commit, ref }: { commit: string; ref: string | null },
+  machine: Machine,
+): Promise<void> {
+  const { remote, depth } = spec;
+  const has = async (): Promise<boolean> => {
+    const args = ["cat-file", "-e", `${commit}^{commit}`];
+    return (await runInClone(spec, args, { ...machine, codes: [0, 1, 128] })).exitCode === 0;
+  };
+  const fetch = (...refs: string[]): Promise<unknown> =>
+    runInClone(
+      spec,
+      ["fetch", "--quiet", "--no-recurse-submodules", ...depthOption(spec), remote, ...refs],
+      machine,
+    );
+  if (await has()) return;
+  if (depth !== undefined) await fetch(ref ?? commit);
+  else await fetch(`+refs/heads/*:refs/remotes/${remote}/*`, "+refs/tags/*:refs/tags/*");
+  if (!(await has())) await fetch(commit);
+}
+
+function depthOption({ depth }: WantedClone): string[] {
+  return depth === undefined ? [] : [`--depth=${depth}`];
+}
+
+const removing = "fleetwright.removing";
+
+/** Whether a removal was begun: what it took away is no change of anybody's. */
+export async function isBeingRemoved(place: GitPlace, machine: Machine): Promise<boolean> {
+  return (await askOrNull(place, ["config", "--get", removing], machine)) !== null;
+}
+
+/** Empties the folder of a clone, as the user whose it is. The clone itself goes last: until then it tells what is left. */
+export async function emptyClone(place: GitPlace, machine: Machine): Promise<void> {
+  const { path, user } = place;
+  const names = machine.host.files.list(path);
+  const remove = async (some: readonly string[]): Promise<void> => {
+    const paths = some.map((name) => relativeToRoot(`${path}/${name}`));
+    machine.signal.throwIfAborted();
+    const argv = ["rm", "-rf", "--", ...paths] as const;
+    const { exitCode } = await machine.host.run(
+      { argv, ...(user !== undefined && { user }) },
+      machine.signal,
+    );
+    machine.signal.throwIfAborted();
+    if (exitCode !== 0) throw refuse(path, "can't be emptied");
+  };
+  if (machine.host.files.stat(`${path}/.git/HEAD`))
+    await runInClone(place, ["config", removing, "true"], machine);
+  const others = names.filter((name) => name !== ".git");
+  for (let at = 0; at < others.length; at += 500) await remove(others.slice(at, at + 500));
+  if (names.includes(".git")) await remove([".git"]);
+}
+
+/** The error for what is left alone. */
+export function refuse(what: string, why: string): OrchestratorError {
+  return new OrchestratorError("HOST_ERROR", { message: `${what} ${why}.`, details: { path: what } });
+}

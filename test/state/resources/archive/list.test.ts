@@ -1,0 +1,60 @@
+import { describe, expect, test } from "vitest";
+import { readTarList, readZipList } from "../../../../lib/state/resources/archive/list.ts";
+
+const line = (type: string, name: string): string =>
+  `${type}rw-r--r-- 0/0      2 2026-11-21 15:54:00 ${name}\n`;
+
+test("files, folders and links are read, with the escapes of their names taken back", () => {
+  const list = [
+    line("d", "./"),
+    line("d", "./a/"),
+    line("-", "./a/na me\\n\\303\\251\\\\"),
+    line("l", "./a/l -> ../b"),
+    line("h", "./b link to ./a/na me\\n\\303\\251\\\\"),
+  ].join("");
+  expect(readTarList(list, 0)).toEqual([
+    { name: "a", kind: "folder" },
+    { name: "a/na me\né\\", kind: "file" },
+    { name: "a/l", kind: "link" },
+    { name: "b", kind: "file" },
+  ]);
+});
+
+test("leading parts are left out, and what has no more parts than that", () => {
+  expect(readTarList(line("d", "x-1.2/") + line("-", "x-1.2/bin/x"), 1)).toEqual([
+    { name: "bin/x", kind: "file" },
+  ]);
+});
+
+describe("an archive is refused for", () => {
+  test.each([
+    ["an absolute name", line("-", "/etc/passwd"), "is an absolute path"],
+    ["a name that leads out", line("-", "a/../../x"), "leads out of the folder"],
+    ["an escaped name that leads out", line("-", "a/\\056\\056/x"), "leads out of the folder"],
+    ["a link to an absolute path", line("l", "a -> /etc"), "is a link to an absolute path"],
+    ["a link out of the folder", line("l", "a/b -> ../../x"), "is a link out of the folder"],
+    ["a link that goes up after another link", line("l", "a -> b/../.."), "is a link out of the folder"],
+    ["a link that can't be told from its target", line("l", "a -> b -> c"), "can't be told"],
+    ["a hard link to what is not in it", line("h", "a link to etc/passwd"), "is a hard link"],
+    ["a hard link to a link", line("l", "l -> x") + line("h", "a link to l"), "is a hard link"],
+    ["a file below a link", line("l", "a -> b") + line("-", "a/x"), "is below something that is no folder"],
+    ["a device", "crw-r--r-- 0/0 1,3 2026-11-21 15:54:00 null\n", "is neither file"],
+    ["a name that is no text", line("-", "\\377"), "is no UTF-8"],
+    ["a line that can't be read", "what is this?\n", "is neither file"],
+  ])("%s", (_what, list, why) => {
+    expect(() => readTarList(list, 0)).toThrow(
+      expect.objectContaining({ code: "HOST_ERROR", message: expect.stringContaining(why) }),
+    );
+  });
+
+  test("links and names that lead out, in a zip too", () => {
+    const zip = (mode: string, name: string): string =>
+      `${mode}  3.0 unx        2 tx stor 26-Nov-21 15:54 ${name}\n`;
+    expect(readZipList(zip("drwxr-xr-x", "a/") + zip("-rw-r--r--", "a/b c"))).toEqual([
+      { name: "a", kind: "folder" },
+      { name: "a/b c", kind: "file" },
+    ]);
+    expect(() => readZipList(zip("lrwxrwxrwx", "a"))).toThrow(/is a link/);
+    expect(() => readZipList(zip("-rw-r--r--", "../a"))).toThrow(/leads out/);
+  });
+});

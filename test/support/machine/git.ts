@@ -1,0 +1,155 @@
+import type { HostCommand, HostCommandResult, HostFiles } from "../../../lib/host/host.ts";
+import type { MemoryProgram } from "../../../lib/host/memory-host.ts";
+
+/** A repository somewhere else: commits by their hash, each with the content of its files, and what branches and tags name. */
+export interface ModelRepository {
+  refs: Record<string, string>;
+  commits: Record<string, Record<string, string>>;
+}
+
+type Answer = Partial<HostCommandResult>;
+
+const text = (files: HostFiles, path: string): string => Buffer.from(files.readFile(path)).toString();
+
+/** `git`, as far as the resource type asks for it, for repositories by their address; and `rm -rf` and `sync`. */
+export function gitPrograms(
+  files: () => HostFiles,
+  repositories: Readonly<Record<string, ModelRepository>>,
+): Record<string, MemoryProgram> {
+  return {
+    git: (command) => new ModelGit(files(), repositories).run(command),
+    rm({ argv }) {
+      for (const path of argv.slice(3)) removeAll(files(), path.replace(/^\./, ""));
+      return {};
+    },
+    sync: () => ({}),
+  };
+}
+
+function removeAll(files: HostFiles, path: string): void {
+  const stat = files.stat(path);
+  if (stat?.kind !== "directory") return files.removeFile(path);
+  for (const name of files.list(path)) removeAll(files, `${path}/${name}`);
+  files.removeDirectory(path);
+}
+
+class ModelGit {
+  readonly #files: HostFiles;
+  readonly #repositories: Readonly<Record<string, ModelRepository>>;
+  #path = "";
+
+  constructor(files: HostFiles, repositories: Readonly<Record<string, ModelRepository>>) {
+    this.#files = files;
+    this.#repositories = repositories;
+  }
+
+  run({ argv }: HostCommand): Answer {
+    const args = argv.slice(1);
+    while (args[0] === "-c") args.splice(0, 2);
+    if (args[0] === "-C") this.#path = (args.splice(0, 2)[1] ?? "").replace(/^\./, "");
+    const [verb, ...rest] = args;
+    switch (verb) {
+      case "ls-remote":
+        return this.#listRemote(rest[1] ?? "", rest.slice(2));
+      case "init":
+        return this.#init();
+      case "config":
+        return this.#config(rest);
+      case "rev-parse":
+        return this.#parse(rest);
+      case "cat-file":
+        return { exitCode: (rest[1] ?? "").replace("^{commit}", "") in this.#objects() ? 0 : 128 };
+      case "fetch":
+        return this.#fetch();
+      case "checkout":
+        return this.#checkout(rest.at(-1) ?? "");
+      case "status":
+        return this.#status(rest.includes("--untracked-files=normal"));
+      default:
+        return { exitCode: 1, stderr: `git: '${verb}' is not a git command\n` };
+    }
+  }
+
+  #listRemote(url: string, names: readonly string[]): Answer {
+    const repository = this.#repositories[url];
+    if (!repository) return { exitCode: 128, stderr: `fatal: repository '${url}' not found\n` };
+    const lines = Object.entries(repository.refs).filter(([ref]) => names.includes(ref));
+    return { stdout: lines.map(([ref, hash]) => `${hash}\t${ref}\n`).join("") };
+  }
+
+  #init(): Answer {
+    if (this.#files.stat(this.#at(".git"))) return {};
+    this.#files.makeDirectory(this.#at(".git"), { mode: 0o755 });
+    this.#write(".git/HEAD", "ref: refs/heads/main\n");
+    this.#write(".git/config", "{}");
+    this.#write(".git/objects", "{}");
+    return {};
+  }
+
+  #config(rest: readonly string[]): Answer {
+    const config = this.#json<string>(".git/config");
+    if (rest[0] === "--get") {
+      const value = config[rest[1] ?? ""];
+      return value === undefined ? { exitCode: 1 } : { stdout: `${value}\n` };
+    }
+    this.#write(".git/config", JSON.stringify({ ...config, [rest[0] ?? ""]: rest[1] }));
+    return {};
+  }
+
+  #parse(rest: readonly string[]): Answer {
+    if (rest[0] === "--git-dir") return { stdout: ".git\n" };
+    const head = this.#head();
+    return head === null ? { exitCode: 1 } : { stdout: `${head}\n` };
+  }
+
+  #fetch(): Answer {
+    const repository = this.#repositories[this.#json<string>(".git/config")["remote.origin.url"] ?? ""];
+    if (!repository) return { exitCode: 128, stderr: "fatal: repository not found\n" };
+    this.#write(".git/objects", JSON.stringify({ ...this.#objects(), ...repository.commits }));
+    return {};
+  }
+
+  #checkout(commit: string): Answer {
+    const objects = this.#objects();
+    for (const name of Object.keys(objects[this.#head() ?? ""] ?? {})) {
+      if (this.#files.stat(this.#at(name))) this.#files.removeFile(this.#at(name));
+    }
+    for (const [name, content] of Object.entries(objects[commit] ?? {})) this.#write(name, content);
+    this.#write(".git/HEAD", `${commit}\n`);
+    return {};
+  }
+
+  #status(untracked: boolean): Answer {
+    const tracked = this.#objects()[this.#head() ?? ""] ?? {};
+    const lines = Object.entries(tracked)
+      .filter(([name, content]) => {
+        const path = this.#at(name);
+        return !this.#files.stat(path) || text(this.#files, path) !== content;
+      })
+      .map(([name]) => ` M ${name}\n`);
+    const strange = this.#files.list(this.#path).filter((name) => name !== ".git" && !(name in tracked));
+    if (untracked) lines.push(...strange.map((name) => `?? ${name}\n`));
+    return { stdout: lines.join("") };
+  }
+
+  #head(): string | null {
+    const head = text(this.#files, this.#at(".git/HEAD")).trim();
+    return head.startsWith("ref:") ? null : head;
+  }
+
+  #objects(): Record<string, Record<string, string>> {
+    return this.#json<Record<string, string>>(".git/objects");
+  }
+
+  #json<T>(name: string): Record<string, T> {
+    return JSON.parse(text(this.#files, this.#at(name))) as Record<string, T>;
+  }
+
+  #write(name: string, content: string): void {
+    this.#files.writeFile(this.#at(name), Buffer.from(content), { mode: 0o644 });
+  }
+
+  #at(name: string): string {
+    return `${this.#path}/${name}`;
+  }
+}
