@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../lib/internal/json.ts";
-import { MemoryStorage } from "../../lib/storage/memory-storage.ts";
+import type { MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import type {
   CommitOptions,
   CommitResult,

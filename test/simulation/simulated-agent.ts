@@ -112,7 +112,9 @@ export class SimulatedAgent {
       const isKept = (path: string): boolean => !basename(path).startsWith("agent.lock");
       cpSync(stateDir, this.stateDir, { recursive: true, filter: isKept });
     }
-    if (this.#agent?.nodeId != null) this.#world.remains.push(this.#agent.stop());
+    // One that dies while it starts is stopped where it was started.
+    const agent = this.#agent;
+    if (agent && agent.nodeId !== null) this.#world.remains.push(agent.stop());
   }
 
   #dial(life: Life): FrameSocket {
