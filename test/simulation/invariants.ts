@@ -96,8 +96,6 @@ async function faultsOfAgent(
   operations: readonly Told[],
 ): Promise<string[]> {
   const faults: string[] = [];
-  const undelivered = agent.undelivered();
-  if (undelivered.length > 0) faults.push(`${agent.name} still holds ${undelivered.join(", ")}`);
   const applies = operations
     .filter((told) => told.agent === agent && told.operation.kind === "apply")
     .toSorted((a, b) => b.number - a.number);

@@ -130,6 +130,17 @@ export class Simulation {
     }
     for (const agent of this.agents) this.request(agent, ["apply"], { when_offline: "queue" });
     await world.clock.advance(5 * 60_000);
+    await this.#findHeld();
+  }
+
+  /** A result that is still there after a minute; that of a scheduled check may be on its way at any moment. */
+  async #findHeld(): Promise<void> {
+    const held = this.agents.map((agent) => ({ agent, operations: agent.undelivered() }));
+    await this.world.clock.advance(60_000);
+    for (const { agent, operations } of held) {
+      const left = operations.filter((operation) => agent.undelivered().includes(operation));
+      if (left.length > 0) this.world.faults.push(`${agent.name} still holds ${left.join(", ")}`);
+    }
   }
 
   /** Operations that run, and whose agents come back long before their deadline. */
