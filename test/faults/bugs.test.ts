@@ -54,7 +54,11 @@ describe.runIf(isSoak)("a test fails when", () => {
     symlinkSync(join(repository, "node_modules"), join(copy, "node_modules"));
     writeFileSync(join(copy, bug.file), withBug(read(bug.file), bug));
     const vitest = join(repository, "node_modules/vitest/vitest.mjs");
-    const env = { PATH: process.env["PATH"], HOME: copy };
+    const env = {
+      PATH: process.env["PATH"],
+      HOME: copy,
+      ...(bug.seeds !== undefined && { FLEETWRIGHT_SEEDS: bug.seeds }),
+    };
     const run = spawnSync(process.execPath, [vitest, "run", "--bail", "1", ...bug.tests], {
       cwd: copy,
       env,

@@ -37,7 +37,7 @@ const actions: readonly [weight: number, action: Action][] = [
   [1, ({ orchestrator }) => orchestrator.stop()],
 
   // Disks
-  [1, ({ orchestrator, world }) => void (orchestrator.data.freeBytes = world.between(0, 2000))],
+  [3, ({ orchestrator, world }) => void (orchestrator.data.freeBytes = world.between(0, 2000))],
   [5, ({ orchestrator }) => void (orchestrator.data.freeBytes = Infinity)],
   [1, (simulation) => someAgent(simulation).setDiskFull(true)],
   [5, ({ agents }) => agents.forEach((agent) => agent.setDiskFull(false))],
