@@ -52,8 +52,8 @@ export class Agent {
   readonly #logger: Logger;
   #running: RunningAgent | null = null;
   #nodeId: string | null = null;
-  /** How far the orchestrator's clock is ahead of ours, milliseconds; as of the last connection. */
-  #clockOffsetMs = 0;
+  /** The orchestrator's clock as of the last connection, less our count of milliseconds, which nobody can set. */
+  #orchestratorStartMs: number;
   #isStarted = false;
   #resolveDone: () => void = () => {};
   /** Resolves when the agent has stopped. */
@@ -63,6 +63,7 @@ export class Agent {
   constructor(options: AgentOptions) {
     this.#options = { ...options, dial: dialOf(options) };
     this.#clock = options.clock ?? createSystemClock({ keepsAlive: true });
+    this.#orchestratorStartMs = this.#clock.now() - this.#clock.monotonic();
     this.#logger = options.logger ?? silentLogger;
   }
 
@@ -135,7 +136,7 @@ export class Agent {
       this.#options.host ??
       new LocalHost({ stateFolder: stateDir, clock, ...(root !== undefined && { root }) });
     const send = (message: AgentMessage): boolean => this.#send(link, message);
-    const orchestratorNow = (): number => clock.now() + this.#clockOffsetMs;
+    const orchestratorNow = (): number => this.#orchestratorStartMs + clock.monotonic();
     const sendAttributes = (): void => this.#sendAttributes(link);
     const delivery = new ResultDelivery({ journal, applied, clock, logger, send });
     const runner = new OperationRunner({
@@ -171,7 +172,7 @@ export class Agent {
   #handlers(): AgentLinkHandlers {
     return {
       accepted: (status, orchestratorTime) => {
-        this.#clockOffsetMs = Date.parse(orchestratorTime) - this.#clock.now();
+        this.#orchestratorStartMs = Date.parse(orchestratorTime) - this.#clock.monotonic();
         this.#changeStatus(status);
       },
       statusChanged: (status) => this.#changeStatus(status),

@@ -184,28 +184,23 @@ export class Dispatcher {
     const operation = await this.#store.find(operationId);
     if (operation?.status !== "queued") this.#leaveQueue(nodeId, operationId);
     else if (operation.cancel_requested === true) await this.#end(operationId, cancelled);
-    else if (this.#context.transport.isConnected(nodeId)) await this.#begin(operation);
-    else if (operation.queue_until === undefined && !this.#returning) await this.#end(operationId, offline);
+    else if (this.#context.transport.isConnected(nodeId)) {
+      const lane = this.#lanes.of(nodeId);
+      if (lane.queue[0] === operationId) await this.#begin(operation);
+      // The agent came while the line was gone through: its head is first all the same.
+      else lane.asked = true;
+    } else if (operation.queue_until === undefined && !this.#returning) await this.#end(operationId, offline);
   }
 
   /** Marks an operation as running on disk, then sends it. */
   async #begin(operation: Operation): Promise<void> {
     const now = this.#context.clock.now();
     const deadlineAt = now + this.#longestMs(operation);
+    const started = { status: "running", started_at: toTimestamp(now), deadline_at: deadlineAt } as const;
     const { operation: begun, changed } = await this.#store.update(
       systemCaller,
       operation.operation_id,
-      (before) =>
-        before.status === "queued"
-          ? {
-              operation: {
-                ...before,
-                status: "running",
-                started_at: toTimestamp(now),
-                deadline_at: deadlineAt,
-              },
-            }
-          : null,
+      (before) => (before.status === "queued" ? { operation: { ...before, ...started } } : null),
     );
     this.#leaveQueue(operation.node_id, operation.operation_id);
     if (!changed) return;

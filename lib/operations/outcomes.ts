@@ -114,8 +114,10 @@ export class OutcomeRecorder {
   #ended(before: Readonly<OperationDocument>, outcome: Outcome): OperationDocument {
     const now = this.#context.clock.now();
     const startedMs = before.started_at === undefined ? now : Date.parse(before.started_at);
+    // Of one that was `unknown`, it is known now.
+    const { error: _, ...rest } = before;
     return {
-      ...before,
+      ...rest,
       status: outcome.status,
       counts: countOutcomes(outcome.results ?? []),
       finished_at: toTimestamp(now),

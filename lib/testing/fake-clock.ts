@@ -22,8 +22,9 @@ export class FakeClock implements Clock {
     this.#wallMs = startMs;
   }
 
+  /** Whole milliseconds, as of a real wall clock, also where a timer fell due between two. */
   now(): number {
-    return this.#wallMs;
+    return Math.floor(this.#wallMs);
   }
 
   monotonic(): number {

@@ -155,6 +155,19 @@ describe("Agent", () => {
     expect(text(host, "/motd")).toBe("hello");
   });
 
+  // It once reckoned from its own wall clock: set ahead, it took every command for late until the next connection.
+  it.each([90, -90])("does not mind a clock that is set by %i days while it is connected", async (days) => {
+    const { orchestrator, agent, clock, host, setClock } = await begin();
+    setClock(days * 86_400_000);
+    await orchestrator.send(agent.nodeId, apply(1, [motd]));
+    await orchestrator.take("result");
+    expect(text(host, "/motd")).toBe("hello");
+    const late = { ...apply(2, []), not_after: new Date(clock.now() - 1).toISOString() };
+    const id = await orchestrator.send(agent.nodeId, late);
+    const { error } = await orchestrator.take("reply", (reply) => reply.id === id);
+    expect(error).toMatchObject({ code: "COMMAND_EXPIRED" });
+  });
+
   it("says nothing while it is pending, and sends what it has when it is approved", async () => {
     const { orchestrator, agent } = await begin({ admission: "pending" });
     await orchestrator.happened("connected");
@@ -262,6 +275,8 @@ interface Setup {
   stateDir: string;
   /** Ends the connection and waits for the next one. */
   reconnect: () => Promise<void>;
+  /** Sets the wall clock of the machine, so far ahead of the orchestrator's. */
+  setClock: (aheadMs: number) => void;
 }
 
 async function begin(
@@ -281,7 +296,7 @@ async function begin(
   });
   const stateDir = temporaryFolder();
   const logger = new RecordingLogger();
-  const ahead = options.agentClockAheadMs ?? 0;
+  let ahead = options.agentClockAheadMs ?? 0;
   const agentClock = {
     now: () => clock.now() + ahead,
     monotonic: () => clock.monotonic(),
@@ -303,7 +318,8 @@ async function begin(
     connections += 1;
     await orchestrator.happened("connected", connections);
   };
-  return { orchestrator, agent, host, clock, logger, stateDir, reconnect };
+  const setClock = (aheadMs: number): void => void (ahead = aheadMs);
+  return { orchestrator, agent, host, clock, logger, stateDir, reconnect, setClock };
 }
 
 function start(options: AgentOptions): Agent {

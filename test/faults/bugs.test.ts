@@ -1,5 +1,5 @@
 /**
- * Puts every bug of `bugs.ts` and `lost-syncs.ts` into a copy of the sources, one at a time, and demands that a test fails. That takes minutes:
+ * Puts every bug of `bugs.ts`, `delivery-bugs.ts` and `lost-syncs.ts` into a copy of the sources, one at a time, and demands that a test fails. That takes minutes:
  * `npm run soak` does it; the usual run only sees to it that the table fits the sources.
  */
 import { spawnSync } from "node:child_process";
@@ -10,10 +10,11 @@ import { describe, expect, test } from "vitest";
 import { isSoak } from "../support/soak.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { plainBugs, type Bug } from "./bugs.ts";
+import { deliveryBugs } from "./delivery-bugs.ts";
 import { lostSyncs } from "./lost-syncs.ts";
 
 const repository = fileURLToPath(new URL("../../", import.meta.url));
-const bugs = [...lostSyncs, ...plainBugs];
+const bugs = [...lostSyncs, ...plainBugs, ...deliveryBugs];
 const named = bugs.map((bug) => [bug.name, bug] as const);
 const syncCall = /\bsync\(\)|\bsyncFolder\(|[fd]syncSync\(|datasync\(\)|O_DSYNC\b|"durable"\)/g;
 
@@ -53,7 +54,11 @@ describe.runIf(isSoak)("a test fails when", () => {
     symlinkSync(join(repository, "node_modules"), join(copy, "node_modules"));
     writeFileSync(join(copy, bug.file), withBug(read(bug.file), bug));
     const vitest = join(repository, "node_modules/vitest/vitest.mjs");
-    const env = { PATH: process.env["PATH"], HOME: copy };
+    const env = {
+      PATH: process.env["PATH"],
+      HOME: copy,
+      ...(bug.seeds !== undefined && { FLEETWRIGHT_SEEDS: bug.seeds }),
+    };
     const run = spawnSync(process.execPath, [vitest, "run", "--bail", "1", ...bug.tests], {
       cwd: copy,
       env,

@@ -9,6 +9,8 @@ export interface Bug {
   to?: string;
   /** Test files of which at least one must fail. */
   tests: readonly string[];
+  /** Seeds that these tests take, as "0-199". Default: those of the usual run. */
+  seeds?: string;
 }
 
 export const powerLoss = ["test/faults/power-loss.test.ts"];

@@ -120,6 +120,22 @@ describe("an agent that is away", () => {
     expect(await statusOf(test, waiting.operation_id)).toBe("queued");
   });
 
+  it("gets the oldest first, also where it comes while the line is gone through", async () => {
+    const { test, agent, node_id } = await setUp();
+    await using _test = test;
+    await agent.link.stop();
+    await settle();
+    const input = { node_id, modules: ["motd"], wait_seconds: 0, when_offline: "queue" as const };
+    const first = await test.orchestrator.operations.apply(systemCaller, input);
+    await test.orchestrator.operations.apply(systemCaller, input);
+    // It is there when the second is looked at, and was not when the first was.
+    const isConnected = test.transport.isConnected.bind(test.transport);
+    const answers = [false];
+    test.transport.isConnected = (nodeId) => answers.shift() ?? isConnected(nodeId);
+    await using again = await connectScriptedAgent(test, agent.keys);
+    expect(await again.next("apply")).toMatchObject({ operation_id: first.operation_id });
+  });
+
   it("has what waits for 30 days kept for 30 days, longer than one timer holds", async () => {
     const { clock, test, agent, node_id } = await setUp();
     await using _test = test;

@@ -35,7 +35,10 @@ describe("an operation", () => {
     await using again = await connectScriptedAgent(test, agent.keys);
     again.link.send(emptyResult(operation_id));
     expect(await again.next("ack")).toMatchObject({ operation_id });
-    expect(await test.orchestrator.operations.wait(operation_id, 0)).toMatchObject({ status: "succeeded" });
+    const corrected = await test.orchestrator.operations.wait(operation_id, 0);
+    expect(corrected).toMatchObject({ status: "succeeded" });
+    // It once succeeded and told of AGENT_TIMEOUT: the error of `unknown` stayed.
+    expect(corrected.error).toBeUndefined();
   });
 
   it("is kept once, however often its result comes, and each time is acknowledged", async () => {
