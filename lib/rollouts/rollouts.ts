@@ -71,6 +71,7 @@ export class Rollouts {
       isRunning: (name) =>
         [...this.#runs.values()].some(({ assignment, kind }) => assignment === name && kind === "apply"),
     });
+    context.references.register("module", (names) => this.#store.usersOf(new Set(names)));
     features.operations.store.watch((after, before) => this.#note(after, before));
   }
 
