@@ -27,7 +27,7 @@ interface Sight {
   atMs: number;
 }
 
-/** How long a content stays loose before it is removed. */
+/** How long a content stays loose at least before it is removed, since it was claimed. */
 const looseMs = 3_600_000;
 /** One that was claimed is not claimed again for so long. */
 const claimMs = 600_000;
@@ -100,7 +100,8 @@ export class Contents {
         const now = this.#parts.clock.monotonic();
         const known = this.#seen.get(key);
         const sight = known?.revision === revision ? known : { revision, atMs: now };
-        if (now - sight.atMs < looseMs) seen.set(key, sight);
+        // One that was claimed shortly before this one was not written again.
+        if (now - sight.atMs < looseMs + claimMs) seen.set(key, sight);
         else await this.#enqueue(key, (id) => this.#settle(id, revision));
       }
       after = page.next;
@@ -129,10 +130,11 @@ export class Contents {
 
   async #claim(id: string): Promise<void> {
     const { storage, clock } = this.#parts;
+    const now = clock.monotonic();
     const claimedAt = this.#claimedAt.get(id) ?? -Infinity;
-    if (clock.monotonic() - claimedAt < claimMs && (await this.#loose(id)) !== null) return;
+    if (now - claimedAt < claimMs && (await this.#loose(id)) !== null) return;
     await storage.commit([{ kind: "put", collection: "loose_contents", key: id, value: {} }]);
-    this.#claimedAt.set(id, clock.monotonic());
+    this.#claimedAt.set(id, now);
   }
 
   #loose(id: string): Promise<StoredDocument | null> {

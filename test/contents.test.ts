@@ -55,10 +55,26 @@ it("a content stays while something refers to it, and an hour at least before an
   // Whoever wants it again has an hour more.
   expect(await contents.claim("snapshot", hash)).toBe(true);
   expect(await after(hourMs - 1)).toBe(true);
-  expect(await after(hourMs)).toBe(false);
+  expect(await after(hourMs + 600_000)).toBe(false);
   expect(await contents.claim("snapshot", hash)).toBe(false);
   expect(await contents.save("snapshot", toUtf8("content"))).toBe(hash);
   expect(data.blobs.size).toBe(1);
+});
+
+it("a content that is claimed again while the claim before is fresh stays for an hour from then on", async () => {
+  const data = new MemoryData();
+  const clock = new FakeClock();
+  const { contents, sweep } = await opened(new MemoryStorage({ clock, data }), clock);
+  const hash = await contents.save("snapshot", toUtf8("content"));
+  await sweep();
+  await clock.advance(600_000 - 1);
+  expect(await contents.claim("snapshot", hash)).toBe(true);
+  await clock.advance(hourMs);
+  await sweep();
+  expect(data.blobs.size).toBe(1);
+  await clock.advance(1);
+  await sweep();
+  expect(data.blobs.size).toBe(0);
 });
 
 it("many that save what they share while it is new cost two small commits, not one each", async () => {

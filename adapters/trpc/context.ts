@@ -55,7 +55,7 @@ export interface AuthenticatesCallers<Caller> {
     /** Runs a call, or answers as the first one with this key did. */
     once<Output>(
       caller: Caller,
-      call: { key: string; permission: string; input: unknown },
+      call: { key: string; permission: string; input: unknown; ifMatch: string | null },
       run: () => Promise<Output>,
     ): Promise<Output>;
   };
@@ -93,10 +93,11 @@ class CallContext<Caller, Orchestrator extends AuthenticatesCallers<Caller>> imp
   }
 
   async once<Output>(call: { name: string; input: unknown }, run: () => Promise<Output>): Promise<Output> {
-    const { idempotency_key: key = null } = this.request;
+    const { idempotency_key: key = null, if_match: ifMatch } = this.request;
     if (key === null) return run();
     const caller = await this.caller();
-    return this.orchestrator.idempotency.once(caller, { key, permission: call.name, input: call.input }, run);
+    const keyed = { key, permission: call.name, input: call.input, ifMatch };
+    return this.orchestrator.idempotency.once(caller, keyed, run);
   }
 
   change(): ChangeOptions {

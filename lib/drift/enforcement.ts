@@ -1,6 +1,7 @@
 /**
  * Puts back what drifted, for agents of assignments with `enforce`. What is applied is the baseline, exactly as it was
- * applied before: a newer revision of a module never gets on a machine this way.
+ * applied before: a newer revision of a module never gets on a machine this way, and none is taken off it. So nothing is put
+ * back while another apply is open, and what waits to do so is cancelled where one came before it.
  *
  * Each time counts until a check finds the machine in sync. The second time waits five minutes after the first, then it is
  * longer from time to time; after the last, nothing is applied any more and an event says so. The count is on disk in the
@@ -14,6 +15,7 @@ import type { JsonObject } from "../internal/json.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { AgentStateDocument, OperationDocument } from "../operations/documents.ts";
 import type { Operations } from "../operations/operations.ts";
+import { findRepeatable } from "../operations/repeated-baseline.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import type { DriftDocument, DriftStateDocument, Enforcement } from "./documents.ts";
 
@@ -21,13 +23,20 @@ import type { DriftDocument, DriftStateDocument, Enforcement } from "./documents
 const waitsMs = [0, 300_000, 900_000, 3_600_000, 14_400_000] as const;
 
 type State = StoredDocument<DriftStateDocument> | null;
-type Baseline = NonNullable<AgentStateDocument["baseline"]>;
+type Known = StoredDocument<AgentStateDocument>;
 
 /** What is to be put back. */
 interface Cause {
   check: Readonly<OperationDocument>;
-  baseline: Baseline;
+  /** The apply that made the baseline which the check compared with. */
+  baselineId: string;
   assignment: string;
+}
+
+/** The write that counts an apply, and how many it makes. */
+interface Counted {
+  write: Write;
+  times: number;
 }
 
 export class DriftEnforcement {
@@ -52,13 +61,10 @@ export class DriftEnforcement {
     const record = await this.#context.storage.get<DriftDocument>("drift_records", operation_id);
     if (record?.value.status !== "drifted") return;
     if (!this.#context.transport.isConnected(node_id) || (await this.#context.isFrozen(node_id))) return;
-    const known = await this.#operations.stateOf(node_id);
-    // After an apply that failed the machine is between two states; which one is right, only people know.
-    if (!known?.baseline || known.last_apply.snapshot !== known.baseline.snapshot) return;
     const assignment = await this.#enforcing(check);
     if (assignment === null) return;
-    const cause = { check, baseline: known.baseline, assignment };
-    await retryOnConflict(async () => this.#enforce(cause, await this.#readState(node_id)));
+    const cause = { check, baselineId: record.value.baseline_operation_id, assignment };
+    await retryOnConflict(() => this.#enforce(cause));
   }
 
   /** The first assignment that enforces something of what has drifted. */
@@ -74,9 +80,14 @@ export class DriftEnforcement {
     return enforcing?.name ?? null;
   }
 
-  async #enforce(cause: Cause, state: State): Promise<void> {
-    const now = this.#context.clock.now();
-    const { snapshot } = cause.baseline;
+  async #enforce(cause: Cause): Promise<void> {
+    const { storage, clock } = this.#context;
+    const now = clock.now();
+    const { node_id } = cause.check;
+    const known = await findRepeatable(storage, { nodeId: node_id, operationId: cause.baselineId });
+    if (known === null) return;
+    const state = await storage.get<DriftStateDocument>("drift_states", node_id);
+    const { snapshot } = known.value.baseline!;
     const before = state?.value.enforcement;
     const { times = 0, last_at = 0, stopped = false } = before?.snapshot === snapshot ? before : {};
     const waitMs = waitsMs[times];
@@ -86,12 +97,16 @@ export class DriftEnforcement {
     }
     // A clock that was set back must not put it off for ever.
     if (now >= last_at && now - last_at < waitMs) return;
-    await this.#apply(cause, state, { snapshot, times: times + 1, last_at: now });
+    const enforcement = { snapshot, times: times + 1, last_at: now };
+    await this.#apply(cause, known, {
+      write: this.#toPut(cause.check, state, enforcement),
+      times: times + 1,
+    });
   }
 
-  async #apply({ check, baseline, assignment }: Cause, state: State, next: Enforcement): Promise<void> {
+  async #apply({ check, baselineId, assignment }: Cause, known: Known, counted: Counted): Promise<void> {
     const { node_id, agent_name } = check;
-    const applied = await this.#operations.store.find(baseline.operation_id);
+    const applied = await this.#operations.store.find(baselineId);
     await this.#operations.request(systemCaller, {
       kind: "apply",
       nodeId: node_id,
@@ -99,14 +114,16 @@ export class DriftEnforcement {
       assignment,
       desired: {
         modules: applied ? [...applied.modules] : [],
-        resources: await this.#operations.snapshot(baseline.snapshot),
+        resources: await this.#operations.snapshot(known.value.baseline!.snapshot),
       },
+      repeats: baselineId,
       change: ([operationId = ""]) => ({
-        writes: [this.#toPut(check, state, next)],
+        // The other write fails where an apply ends meanwhile.
+        writes: [counted.write, toSame(known)],
         events: [
           this.#event("drift.enforced", check, {
             summary: `What drifted on ${agent_name} is applied again, for ${assignment}`,
-            metadata: { operation_id: operationId, assignment, times: next.times },
+            metadata: { operation_id: operationId, assignment, times: counted.times },
           }),
         ],
       }),
@@ -134,10 +151,6 @@ export class DriftEnforcement {
     };
   }
 
-  #readState(nodeId: string): Promise<State> {
-    return this.#context.storage.get<DriftStateDocument>("drift_states", nodeId);
-  }
-
   #toPut({ node_id }: Readonly<OperationDocument>, state: State, enforcement: Enforcement): Write {
     const document: DriftStateDocument = { drifted: true, ...state?.value, enforcement };
     const value = { ...document } as unknown as JsonObject;
@@ -149,4 +162,9 @@ export class DriftEnforcement {
       expected: state?.revision ?? 0,
     };
   }
+}
+
+function toSame({ key, value, revision }: Known): Write {
+  const same = { ...value } as unknown as JsonObject;
+  return { kind: "put", collection: "agent_states", key, value: same, expected: revision };
 }

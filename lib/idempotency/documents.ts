@@ -5,6 +5,7 @@ export interface CallDocument {
   operator_id: string;
   /** MAC of the input, so that another input is noticed and a secret in it can't be guessed from here. */
   fingerprint: string;
+  /** By the retention clock, milliseconds since 1970. */
   expires_at: number;
   /** `begun` is also what a process that ended in the middle leaves behind. */
   status: "begun" | "succeeded" | "refused" | "unknown";
@@ -14,5 +15,5 @@ export interface CallDocument {
 
 /** What the idempotency feature keeps. */
 export const idempotencyCollections = {
-  idempotent_calls: { indexes: { by_expiry: ["expires_at"] } },
+  idempotent_calls: { indexes: { by_expiry: ["expires_at"], by_operator: ["operator_id", "expires_at"] } },
 } as const satisfies Record<string, CollectionDefinition>;

@@ -16,6 +16,7 @@ import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import type { ErrorCode } from "../errors.ts";
 import { eachDocument } from "../internal/each-document.ts";
 import type { JsonObject } from "../internal/json.ts";
+import { keepRounds } from "../rounds.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import type { CallDocument } from "./documents.ts";
 
@@ -25,13 +26,23 @@ const forgetEveryMs = 600_000;
 const forgetAtOnce = 100;
 /** How many calls of one operator are kept at a time. */
 const mostCalls = 10_000;
-/** The longest answer that is kept, in characters of JSON. */
+/** The longest answer that is kept, in bytes of JSON. */
 const longestAnswer = 65_536;
+/** How many bytes of answers of one operator are kept at a time; of what goes beyond, only that the call was made. */
+const mostBytes = 8 * 1024 * 1024;
+/** Between two commits that forget. */
+const pauseMs = 100;
+const nothingKept = { calls: 0, bytes: 0 };
 
 const collection = "idempotent_calls";
 
 /** After these nothing has happened, and the same or a mended call may follow with the same key. */
-const forgotten: ReadonlySet<ErrorCode> = new Set(["VALIDATION_FAILED", "UNAUTHENTICATED", "FORBIDDEN"]);
+const forgotten: ReadonlySet<ErrorCode> = new Set([
+  "VALIDATION_FAILED",
+  "UNAUTHENTICATED",
+  "FORBIDDEN",
+  "PRECONDITION_FAILED",
+]);
 
 /** A call that carries a key. */
 export interface KeyedCall {
@@ -41,6 +52,8 @@ export interface KeyedCall {
   permission: Permission;
   /** What it is called with; JSON. */
   input: unknown;
+  /** The version that the caller demands, as it was sent; absent or null = none. With another it is another call. */
+  ifMatch?: string | null;
 }
 
 interface Running {
@@ -59,8 +72,8 @@ interface Claim {
 export class Idempotency {
   readonly #context: Context;
   readonly #running = new Map<string, Running>();
-  /** How many calls of each operator are kept. */
-  readonly #counts = new Map<string, number>();
+  /** How many calls of each operator are kept, and the bytes of their answers. */
+  readonly #kept = new Map<string, { calls: number; bytes: number }>();
   #secret: Uint8Array | null = null;
 
   constructor(context: Context) {
@@ -69,10 +82,16 @@ export class Idempotency {
 
   /** Makes ready, and forgets from now on what has expired. `secret` is the orchestrator's own. The function returned ends it. */
   async start(secret: Uint8Array): Promise<() => Promise<void>> {
-    const { crypto, storage } = this.#context;
+    const { crypto, storage, clock, logger } = this.#context;
     this.#secret = crypto.deriveKey(secret, new Uint8Array(0), "fleetwright/1 idempotency", 32);
     for await (const { value } of eachDocument<CallDocument>(storage, collection)) this.#count(value, 1);
-    return this.#keepForgetting();
+    return keepRounds({
+      clock,
+      everyMs: forgetEveryMs,
+      pauseMs,
+      round: () => this.#forgetExpired(),
+      failed: (error) => logger.warn("Old idempotency keys were not removed.", { error }),
+    });
   }
 
   /**
@@ -93,7 +112,7 @@ export class Idempotency {
     await this.#context.authorize(caller, call.permission);
     const { crypto } = this.#context;
     const id = toHex(crypto.sha256(toUtf8(`${caller.operator_id}\n${call.permission}\n${call.key}`)));
-    const fingerprint = this.#fingerprint(call.input);
+    const fingerprint = this.#fingerprint(call);
     const running = this.#running.get(id);
     if (running !== undefined) {
       requireSame(running.fingerprint, fingerprint);
@@ -114,7 +133,7 @@ export class Idempotency {
     run: () => Promise<Output>,
   ): Promise<Output> {
     const before = await this.#context.storage.get<CallDocument>(collection, id);
-    if (before !== null && before.value.expires_at > this.#context.clock.now()) {
+    if (before !== null && before.value.expires_at > (await this.#context.retentionClock.now())) {
       requireSame(before.value.fingerprint, fingerprint);
       return replay(before.value) as Output;
     }
@@ -138,19 +157,17 @@ export class Idempotency {
       before,
     }: { id: string; fingerprint: string; before: StoredDocument<CallDocument> | null },
   ): Promise<Claim> {
-    if (before === null && (this.#counts.get(operator_id) ?? 0) >= mostCalls) {
-      throw new OrchestratorError("RATE_LIMITED", {
-        message: `No more than ${mostCalls} idempotency keys may be used in 24 hours.`,
-        details: { retry_after_seconds: forgetEveryMs / 1000 },
-      });
-    }
-    const expires_at = this.#context.clock.now() + keptMs;
+    const now = await this.#context.retentionClock.now();
+    if (before === null && (this.#kept.get(operator_id)?.calls ?? 0) >= mostCalls)
+      throw await this.#tooMany(operator_id, now);
+    const expires_at = now + keptMs;
     const call: CallDocument = { operator_id, fingerprint, expires_at, status: "begun" };
     try {
       const { revisions } = await this.#context.storage.commit([
         { kind: "put", collection, key: id, value: { ...call }, expected: before?.revision ?? 0 },
       ]);
-      if (before === null) this.#count(call, 1);
+      if (before !== null) this.#count(before.value, -1);
+      this.#count(call, 1);
       return { id, revision: revisions[0] ?? 0, call };
     } catch (error) {
       // Another process took the key in this moment.
@@ -185,55 +202,65 @@ export class Idempotency {
 
   async #keep({ id, revision, call }: Claim, status: CallDocument["status"], answer: unknown): Promise<void> {
     const text = JSON.stringify(answer) as string | undefined;
-    const isTooLong = text !== undefined && text.length > longestAnswer;
-    const value: JsonObject = {
+    const size = text === undefined ? 0 : toUtf8(text).length;
+    const left = mostBytes - (this.#kept.get(call.operator_id)?.bytes ?? 0);
+    const isTooLong = size > Math.min(longestAnswer, left);
+    const ended: CallDocument = {
       ...call,
       status: isTooLong ? "unknown" : status,
       ...(text !== undefined && !isTooLong && { answer: text }),
     };
-    await this.#context.storage.commit([{ kind: "put", collection, key: id, value, expected: revision }]);
+    // Counted before it is written: of many at once none may take what another was given.
+    this.#count(call, -1);
+    this.#count(ended, 1);
+    try {
+      const value: JsonObject = { ...ended };
+      await this.#context.storage.commit([{ kind: "put", collection, key: id, value, expected: revision }]);
+    } catch (error) {
+      this.#count(ended, -1);
+      this.#count(call, 1);
+      throw error;
+    }
   }
 
-  #fingerprint(input: unknown): string {
+  /** Tells when the oldest key of an operator will be forgotten. */
+  async #tooMany(operatorId: string, now: number): Promise<OrchestratorError> {
+    const query = { index: "by_operator", equals: [operatorId], limit: 1 };
+    const { items } = await this.#context.storage.list<CallDocument>(collection, query);
+    const waitMs = Math.max(0, (items[0]?.value.expires_at ?? now) - now) + forgetEveryMs;
+    return new OrchestratorError("RATE_LIMITED", {
+      message: `No more than ${mostCalls} idempotency keys may be used in 24 hours.`,
+      details: { retry_after_seconds: Math.ceil(waitMs / 1000) },
+    });
+  }
+
+  #fingerprint({ input, ifMatch }: KeyedCall): string {
     if (this.#secret === null) throw new OrchestratorError("UNAVAILABLE");
-    return toHex(this.#context.crypto.hmac(this.#secret, toUtf8(JSON.stringify(input ?? null))));
+    // JSON has no line end of its own.
+    const text = JSON.stringify(input ?? null) + (typeof ifMatch === "string" ? `\n${ifMatch}` : "");
+    return toHex(this.#context.crypto.hmac(this.#secret, toUtf8(text)));
   }
 
-  #count({ operator_id }: Readonly<CallDocument>, change: 1 | -1): void {
-    const count = (this.#counts.get(operator_id) ?? 0) + change;
-    if (count > 0) this.#counts.set(operator_id, count);
-    else this.#counts.delete(operator_id);
-  }
-
-  #keepForgetting(): () => Promise<void> {
-    const { clock, logger } = this.#context;
-    let hasEnded = false;
-    let running: Promise<void> = Promise.resolve();
-    const tick = (): void => {
-      running = this.#forgetExpired(() => hasEnded).catch((error: unknown) =>
-        logger.warn("Old idempotency keys were not removed.", { error }),
-      );
-      timer = clock.setTimer(forgetEveryMs, tick);
-    };
-    let timer = clock.setTimer(forgetEveryMs, tick);
-    return () => {
-      hasEnded = true;
-      timer.cancel();
-      return running;
-    };
+  #count({ operator_id, answer = "" }: Readonly<CallDocument>, change: 1 | -1): void {
+    const { calls, bytes } = this.#kept.get(operator_id) ?? nothingKept;
+    const after = { calls: calls + change, bytes: bytes + change * toUtf8(answer).length };
+    if (after.calls > 0) this.#kept.set(operator_id, after);
+    else this.#kept.delete(operator_id);
   }
 
   /** In small commits, so that nobody waits long behind one. */
-  async #forgetExpired(isOver: () => boolean): Promise<void> {
-    const { storage, clock } = this.#context;
-    while (!isOver()) {
-      const query = { index: "by_expiry", to: clock.now(), limit: forgetAtOnce };
+  async *#forgetExpired(): AsyncGenerator<void> {
+    const { storage, retentionClock } = this.#context;
+    for (;;) {
+      const query = { index: "by_expiry", to: await retentionClock.now(), limit: forgetAtOnce };
       const { items } = await storage.list<CallDocument>(collection, query);
       if (items.length === 0) return;
       await storage.commit(
         items.map(({ key, revision }): Write => ({ kind: "delete", collection, key, expected: revision })),
+        { reserve: true },
       );
       for (const { value } of items) this.#count(value, -1);
+      yield;
     }
   }
 }

@@ -13,7 +13,11 @@ export const moduleSchema = z
     resource_count: z.number().int(),
     uploaded_at: z.string(),
     uploaded_by: z.string(),
-    used_by: z.array(z.string()).describe("Names of the assignments that use it."),
+    used_by: z
+      .array(z.string())
+      .describe(
+        'Names of the assignments that use it, and "rollout <id>" for each rollout that has not ended.',
+      ),
   })
   .meta({ id: "Module" });
 

@@ -6,6 +6,11 @@ import type { Outcome } from "./outcomes.ts";
 export const offline = failure("AGENT_OFFLINE", "The agent was not connected in time.");
 /** Somebody cancelled it before it began. */
 export const cancelled: Outcome = { status: "cancelled", onlyQueued: true };
+/** It would have put back what something else was asked for in the meantime. */
+export const overtaken: Outcome = {
+  ...failure("REVISION_CONFLICT", "Another apply was asked for in the meantime."),
+  status: "cancelled",
+};
 /** Its agent may not be given work any more. */
 export const rejected: Outcome = {
   ...failure("AGENT_NOT_APPROVED", "The agent was rejected."),

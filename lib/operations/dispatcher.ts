@@ -23,9 +23,10 @@ import type { ResolvedResource } from "../state/resource.ts";
 import type { OperationDocument } from "./documents.ts";
 import { Lanes, noticeMs, returnMs } from "./lanes.ts";
 import { isOpen, type OperationStore } from "./operation-store.ts";
-import { cancelled, offline, rejected, unheard } from "./conclusions.ts";
+import { cancelled, offline, overtaken, rejected, unheard } from "./conclusions.ts";
 import type { Outcome, OutcomeRecorder } from "./outcomes.ts";
 import type { ProgressFeeds } from "./progress-feeds.ts";
+import { mayBegin } from "./repeated-baseline.ts";
 import type { Snapshots } from "./snapshots.ts";
 
 type Operation = Readonly<OperationDocument>;
@@ -184,6 +185,7 @@ export class Dispatcher {
     const operation = await this.#store.find(operationId);
     if (operation?.status !== "queued") this.#leaveQueue(nodeId, operationId);
     else if (operation.cancel_requested === true) await this.#end(operationId, cancelled);
+    else if (!(await mayBegin(this.#context.storage, operation))) await this.#end(operationId, overtaken);
     else if (this.#context.transport.isConnected(nodeId)) {
       const lane = this.#lanes.of(nodeId);
       if (lane.queue[0] === operationId) await this.#begin(operation);

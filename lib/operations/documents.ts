@@ -32,6 +32,8 @@ export interface OperationDocument {
   /** The plan that an apply carries out, and the SHA-256 of what it says. */
   plan_id?: string;
   plan_digest?: string;
+  /** The apply whose baseline this one puts back; it does not begin where something else was asked of the machine since. */
+  repeats?: string;
   /** Whether it waits for an agent that is not connected, and until when (milliseconds since 1970). */
   queue_until?: number;
   /** When its result is no longer awaited, milliseconds since 1970; set when it starts. */

@@ -19,6 +19,8 @@ export interface OperationRequest {
   extras?: OperationDocument["extras"];
   /** The plan that is to be carried out, and nothing else. */
   plan?: { id: string; digest: string } | undefined;
+  /** The apply whose baseline is put back, as long as nothing else was asked of the machine. */
+  repeats?: string | undefined;
   /** Waits this long for an agent that is not connected; absent = it fails. */
   queueSeconds?: number | undefined;
   assignment?: string;
@@ -34,7 +36,7 @@ export async function toDocument(
   request: OperationRequest,
 ): Promise<OperationDocument> {
   const now = context.clock.now();
-  const { desired, queueSeconds, assignment, rolloutId } = request;
+  const { desired, queueSeconds, assignment, rolloutId, repeats } = request;
   return {
     operation_id: context.ids.next(),
     kind: request.kind,
@@ -53,6 +55,7 @@ export async function toDocument(
     allow_empty: request.allowEmpty ?? false,
     ...(request.extras && { extras: request.extras }),
     ...(request.plan && { plan_id: request.plan.id, plan_digest: request.plan.digest }),
+    ...(repeats !== undefined && { repeats }),
     ...(queueSeconds !== undefined && { queue_until: now + queueSeconds * 1000 }),
   };
 }

@@ -77,6 +77,17 @@ export class RolloutStore {
     }
   }
 
+  /** The rollouts that have not ended of each module: agents that are not begun yet get it. */
+  async usersOf(modules: ReadonlySet<string>): Promise<Map<string, string[]>> {
+    const users = new Map<string, string[]>();
+    for await (const rollout of this.open()) {
+      for (const { name } of rollout.modules) {
+        if (modules.has(name)) users.set(name, [...(users.get(name) ?? []), `rollout ${rollout.rollout_id}`]);
+      }
+    }
+    return users;
+  }
+
   /** How many agents of a rollout got no operation. */
   async countRefusals(rolloutId: string): Promise<number> {
     const query = { index: "by_rollout", equals: [rolloutId] };

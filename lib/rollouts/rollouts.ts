@@ -83,6 +83,7 @@ export class Rollouts {
     });
     context.contents.onReference(targetsKind, (hash) => this.#store.isReferred(hash));
     features.operations.retention.onRollout((rolloutId) => this.#store.isOpen(rolloutId));
+    context.references.register("module", (names) => this.#store.usersOf(new Set(names)));
     features.operations.store.watch((after, before) => this.#note(after, before));
   }
 

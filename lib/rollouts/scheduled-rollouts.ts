@@ -19,6 +19,10 @@ const graceMs = 3_600_000;
 /** How often the clock is looked at while there are schedules, so that one that was set is noticed. */
 const longestWaitMs = 30_000;
 
+/** How long to wait after a failure, growing from the first to the longest. */
+const firstRetryMs = 1_000;
+const longestRetryMs = 60_000;
+
 /** What the wall clock may gain or lose against the count of the process before it was set. */
 const driftMs = 5_000;
 
@@ -36,6 +40,9 @@ export class ScheduledRollouts {
   readonly #parts: Parts;
   #timer: Timer | null = null;
   #offset: number;
+  #isTicking = false;
+  #isAsked = false;
+  #retryMs = firstRetryMs;
 
   constructor(context: Context, parts: Parts) {
     this.#context = context;
@@ -50,25 +57,59 @@ export class ScheduledRollouts {
     this.#parts.work.do(() => this.#tick());
   }
 
+  /** One at a time: who asks meanwhile has it go round once more. */
   async #tick(): Promise<void> {
+    this.#isAsked = true;
+    if (this.#isTicking) return;
+    this.#isTicking = true;
     this.#timer?.cancel();
+    let waitMs: number | null = firstRetryMs;
+    while (this.#isAsked) {
+      this.#isAsked = false;
+      waitMs = await this.#round();
+    }
+    this.#isTicking = false;
+    if (waitMs !== null) this.#timer = this.#parts.work.after(waitMs, () => this.#tick());
+  }
+
+  /** Carries out what is due. Returns how long to wait for the next round, null where nothing has a schedule. Never rejects. */
+  async #round(): Promise<number | null> {
+    const { due } = this.#parts.assignments;
     try {
       if (Math.abs(this.#clockOffset() - this.#offset) > driftMs) {
-        this.#offset = this.#clockOffset();
         await this.#realign();
+        this.#offset = this.#clockOffset();
       }
-      for (const due of await this.#parts.assignments.due.due()) await this.#carryOut(due);
-    } finally {
-      await this.#setTimer();
+      let hasFailed = false;
+      for (const each of await due.due()) if (!(await this.#try(each))) hasFailed = true;
+      if (hasFailed) return this.#nextRetry();
+      this.#retryMs = firstRetryMs;
+      const earliest = await due.earliest();
+      if (earliest === null) return null;
+      return Math.min(Math.max(earliest - this.#context.clock.now(), 0), longestWaitMs);
+    } catch (error) {
+      this.#context.logger.error("The schedules of assignments could not be kept.", { error });
+      return this.#nextRetry();
     }
   }
 
-  async #setTimer(): Promise<void> {
-    const earliest = await this.#parts.assignments.due.earliest();
-    this.#timer?.cancel();
-    if (earliest === null) return;
-    const waitMs = Math.min(Math.max(earliest - this.#context.clock.now(), 0), longestWaitMs);
-    this.#timer = this.#parts.work.after(waitMs, () => this.#tick());
+  /** What failed is still due: without a wait it would be tried again without end. */
+  #nextRetry(): number {
+    const waitMs = this.#retryMs;
+    this.#retryMs = Math.min(waitMs * 2, longestRetryMs);
+    return waitMs;
+  }
+
+  /** False where one could be neither carried out nor passed over; the others must not wait for it. */
+  async #try(due: StoredDocument<DueDocument>): Promise<boolean> {
+    try {
+      await this.#carryOut(due);
+      return true;
+    } catch (error) {
+      const fields = { assignment: due.value.name, error };
+      this.#context.logger.error("A scheduled rollout could not begin; it is tried again.", fields);
+      return false;
+    }
   }
 
   async #carryOut(due: StoredDocument<DueDocument>): Promise<void> {

@@ -79,6 +79,52 @@ describe("an assignment that is enforced", () => {
     expect(readFileSync(file, "utf8")).toBe("ours\n");
   });
 
+  it("never takes a newer revision off a machine that is applied beside the check, whichever comes first", async () => {
+    const { test, agent, file } = await createMachine(true);
+    const { modules, operations, drift } = test.orchestrator;
+    const { nodeId: node_id } = agent;
+    for (let turns = 0; turns < 24; turns += 2) {
+      await modules.upload(systemCaller, { content: module.replace("ours", `newer ${turns}`) });
+      test.clock.jump(5 * 3_600_000);
+      writeFileSync(file, "theirs\n");
+      const checked = drift.check(systemCaller, { node_id });
+      for (let turn = 0; turn < turns; turn += 1) await settle();
+      const { status } = await operations.apply(systemCaller, { node_id });
+      expect(status).toBe("succeeded");
+      await checked;
+      for (let turn = 0; turn < 20; turn += 1) await settle();
+      const { items } = await operations.list(systemCaller, { node_id });
+      await Promise.all(items.map(({ operation_id }) => operations.wait(operation_id, 30)));
+      expect(readFileSync(file, "utf8")).toBe(`newer ${turns}\n`);
+      const state = await operations.stateOf(node_id);
+      const baseline = items.find(({ operation_id }) => operation_id === state?.baseline?.operation_id);
+      expect(baseline?.modules).toEqual([{ name: "motd", revision: turns / 2 + 2 }]);
+    }
+  });
+
+  it("does not begin to put back what a newer apply before it in line has replaced", async () => {
+    const { test, agent, file } = await createMachine(true);
+    const { modules, operations } = test.orchestrator;
+    const { nodeId } = agent;
+    const { baseline } = (await operations.stateOf(nodeId))!;
+    await modules.upload(systemCaller, { content: module.replace("ours", "newer") });
+    const newer = await operations.desiredReader().of(nodeId);
+    const apply = { kind: "apply", nodeId, agentName: "machine" } as const;
+    const [, behind] = await operations.requestAll(systemCaller, [
+      { ...apply, desired: newer },
+      {
+        ...apply,
+        desired: { modules: [], resources: await operations.snapshot(baseline!.snapshot) },
+        repeats: baseline!.operation_id,
+      },
+    ]);
+    expect(await operations.wait(behind!.operation_id, 30)).toMatchObject({
+      status: "cancelled",
+      error: { code: "REVISION_CONFLICT" },
+    });
+    expect(readFileSync(file, "utf8")).toBe("newer\n");
+  });
+
   it("waits longer from time to time, gives up after the fifth, and says so once", async () => {
     const { test, file, drift, check, events } = await createMachine(true);
     await drift();

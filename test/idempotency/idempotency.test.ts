@@ -177,3 +177,64 @@ it("gives the first caller the answer even where it can't be kept", async () => 
   });
   expect(answer).toBe("made");
 });
+
+it("takes a mended If-Match for another call, and keeps no answer where the version was not the demanded one", async () => {
+  await using test = await createTestOrchestrator();
+  const { caller } = await test.signIn("Operator");
+  const { idempotency } = test.orchestrator;
+  const stale = counted(() => Promise.reject(new OrchestratorError("PRECONDITION_FAILED")));
+  const first = { ...call("k1"), ifMatch: '"1"' };
+  await expect(idempotency.once(caller, first, stale.run)).rejects.toMatchObject({
+    code: "PRECONDITION_FAILED",
+  });
+  const mended = { ...first, ifMatch: '"2"' };
+  expect(await idempotency.once(caller, mended, async () => "changed")).toBe("changed");
+  await expect(idempotency.once(caller, first, async () => "again")).rejects.toMatchObject({
+    code: "IDEMPOTENCY_KEY_REUSED",
+  });
+  expect(await idempotency.once(caller, mended, async () => "again")).toBe("changed");
+});
+
+it("keeps 8 MiB of answers of an operator, and beyond that only that a call was made", async () => {
+  await using test = await createTestOrchestrator();
+  const { caller } = await test.signIn("Operator", "one");
+  const other = await test.signIn("Operator", "two");
+  const { idempotency } = test.orchestrator;
+  // With its quotes, 64 KiB of JSON in two bytes a character.
+  const answer = "\u00e4".repeat(32_767);
+  for (let n = 0; n < 129; n += 1) await idempotency.once(caller, call(`k${n}`), async () => answer);
+  expect(await idempotency.once(caller, call("k127"), async () => "again")).toBe(answer);
+  await expect(idempotency.once(caller, call("k128"), async () => "again")).rejects.toMatchObject({
+    code: "IDEMPOTENCY_ANSWER_UNKNOWN",
+  });
+  await idempotency.once(other.caller, call("k1"), async () => answer);
+  expect(await idempotency.once(other.caller, call("k1"), async () => "again")).toBe(answer);
+  await test.clock.advance(25 * 3_600_000);
+  await idempotency.once(caller, call("k128"), async () => answer);
+  expect(await idempotency.once(caller, call("k128"), async () => "again")).toBe(answer);
+});
+
+it("does not make a call again because the clock jumped ahead by a month", async () => {
+  await using test = await createTestOrchestrator();
+  const { caller } = await test.signIn("Operator");
+  const counter = counted((made) => made);
+  const { idempotency } = test.orchestrator;
+  await idempotency.once(caller, call("k1"), counter.run);
+  test.clock.jump(30 * 86_400_000);
+  await test.clock.advance(1_200_000);
+  expect(await idempotency.once(caller, call("k1"), counter.run)).toBe(1);
+  expect(await stored(test)).toHaveLength(1);
+});
+
+it("says when the oldest of too many keys is forgotten", async () => {
+  await using test = await createTestOrchestrator();
+  const { caller } = await test.signIn("Operator");
+  const { idempotency } = test.orchestrator;
+  await idempotency.once(caller, call("oldest"), async () => 1);
+  await test.clock.advance(4 * 3_600_000);
+  for (let n = 1; n < 10_000; n += 1) await idempotency.once(caller, call(`k${n}`), async () => n);
+  await expect(idempotency.once(caller, call("more"), async () => 1)).rejects.toMatchObject({
+    code: "RATE_LIMITED",
+    details: { retry_after_seconds: 20 * 3_600 + 600 },
+  });
+});

@@ -309,3 +309,20 @@ describe("rollouts", () => {
 function idOf({ rollout_id }: { rollout_id: string }): { rollout_id: string } {
   return { rollout_id };
 }
+
+it("keeps its modules from being removed until it has ended, also where its assignment is gone", async () => {
+  await using scene = await createScene(2);
+  const { rollouts, assignments, modules } = scene.test.orchestrator;
+  const rollout = { batch: 1 };
+  const { rollout_id } = await rollouts.apply(systemCaller, { name: "all", rollout, wait_seconds: 0 });
+  await rollouts.pause(systemCaller, { rollout_id });
+  await assignments.remove(systemCaller, { name: "all" });
+  await expect(modules.remove(systemCaller, { name: "motd" })).rejects.toMatchObject({
+    code: "IN_USE",
+    details: { used_by: [`rollout ${rollout_id}`] },
+  });
+  await rollouts.cancel(systemCaller, { rollout_id });
+  await scene.finish(scene.agents[0]);
+  await modules.remove(systemCaller, { name: "motd" });
+  expect((await modules.list(systemCaller)).items).toEqual([]);
+});

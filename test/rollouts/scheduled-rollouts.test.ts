@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { systemCaller } from "fleetwright";
+import { OrchestratorError, systemCaller } from "fleetwright";
 import type { Rollout } from "fleetwright";
-import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
+import { createTestOrchestrator, FakeClock, type TestOrchestrator } from "fleetwright/testing";
 import { MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import { settle } from "../support/deferred.ts";
 import { createScene, type Scene } from "../support/rollout-scene.ts";
@@ -147,3 +147,55 @@ async function restartAfter(scene: Scene, ms: number): Promise<TestOrchestrator>
   for (let turn = 0; turn < 10; turn += 1) await settle();
   return second;
 }
+
+/** A storage of which what is due can't be carried out while `fails` says so; counts how often that was tried. */
+class FailingStorage extends MemoryStorage {
+  fails: (name: string) => Error | null = () => null;
+  tries: string[] = [];
+
+  override async commit(...args: Parameters<MemoryStorage["commit"]>): ReturnType<MemoryStorage["commit"]> {
+    for (const write of args[0]) {
+      if (write.kind !== "put" || write.collection !== "assignment_schedules") continue;
+      this.tries.push(write.key);
+      const error = this.fails(write.key);
+      if (error) throw error;
+    }
+    return super.commit(...args);
+  }
+}
+
+describe.each([
+  ["a full disk", new OrchestratorError("STORAGE_FULL")],
+  ["a fault", new TypeError("a bug")],
+])("a scheduled rollout that fails for %s", (_, error) => {
+  it("is tried again after a second, then less often, and the others are carried out", async () => {
+    const clock = new FakeClock();
+    const storage = new FailingStorage({ clock });
+    await using scene = await createScene(1, () => ({}), { clock, storage, driftIntervalSeconds: 0 });
+    const { assignments } = scene.test.orchestrator;
+    await assignments.update(systemCaller, { name: "all", schedule });
+    await assignments.create(systemCaller, { name: "other", selector: "*", modules: ["motd"], schedule });
+    storage.fails = (name) => (name === "all" ? error : null);
+    const dueMs = hourMs - (clock.now() % hourMs);
+    for (let left = dueMs; left > 0; left -= 10_000) await clock.advance(Math.min(left, 10_000));
+    storage.tries = [];
+    for (let second = 0; second < 240; second += 1) {
+      await clock.advance(1_000);
+      for (let turn = 0; turn < 4; turn += 1) await settle();
+      // Whatever else wakes the schedules must not add a row of tries of its own.
+      if (second === 100)
+        await assignments.update(systemCaller, { name: "other", schedule: { cron: "30 * * * *" } });
+    }
+    const tries = storage.tries.filter((name) => name === "all").length;
+    expect(tries).toBeGreaterThanOrEqual(5);
+    expect(tries).toBeLessThanOrEqual(12);
+    expect((await rolloutsOf(scene.test)).map(({ assignment }) => assignment)).toEqual(["other"]);
+    storage.fails = () => null;
+    for (let second = 0; second < 61; second += 1) {
+      await clock.advance(1_000);
+      await settle();
+    }
+    const begun = (await rolloutsOf(scene.test)).map(({ assignment }) => assignment);
+    expect(begun.sort()).toEqual(["all", "other"]);
+  });
+});
