@@ -152,6 +152,11 @@ export interface HostBackups {
 export interface Host {
   /** As Node names it: "linux", "darwin", ... */
   readonly platform: string;
+  /**
+   * Whether a root folder stands for `/`. It confines files alone: a program that acts on the machine itself, such as
+   * useradd(8), would act outside of it.
+   */
+  readonly isConfined: boolean;
   readonly files: HostFiles;
   readonly users: HostUsers;
   readonly backups: HostBackups;

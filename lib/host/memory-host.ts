@@ -27,6 +27,8 @@ export type MemoryDownload =
 export interface MemoryHostOptions {
   /** Default: "linux". */
   platform?: string;
+  /** Whether it passes for a machine whose files are below a root folder. Default: false. */
+  isConfined?: boolean;
   /** Users and their numbers, until there is an /etc/passwd that says more. Default: root is 0. */
   users?: Readonly<Record<string, number>>;
   /** Groups and their numbers, until there is an /etc/group. Default: root is 0. */
@@ -58,6 +60,7 @@ export interface HostWrite {
  */
 export class MemoryHost implements Host {
   readonly platform: string;
+  readonly isConfined: boolean;
   readonly files: MemoryFiles;
   readonly users: HostUsers;
   readonly backups: HostBackups;
@@ -71,6 +74,7 @@ export class MemoryHost implements Host {
 
   constructor(options: MemoryHostOptions = {}) {
     this.platform = options.platform ?? "linux";
+    this.isConfined = options.isConfined ?? false;
     this.files = new MemoryFiles(this.writes);
     this.users = memoryUsers(this.files, options);
     this.backups = this.#createBackups();

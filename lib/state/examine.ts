@@ -100,6 +100,7 @@ function hidePaths(host: Host, paths: ReadonlySet<string>): Host {
   });
   return {
     platform: host.platform,
+    isConfined: host.isConfined,
     users: host.users,
     backups: host.backups,
     sha256: (content) => host.sha256(content),

@@ -33,6 +33,7 @@ export function recordCalls(host: Host, record: (call: RecordedCall) => void): H
   });
   return {
     platform: host.platform,
+    isConfined: host.isConfined,
     users: host.users,
     files: recordFiles(host.files),
     backups: {

@@ -21,7 +21,7 @@ import {
   wantedMembers,
 } from "./shared/accounts.ts";
 import { describeChange } from "./shared/describe.ts";
-import { requireLinux } from "./shared/platform.ts";
+import { refuseConfined, requireLinux } from "./shared/platform.ts";
 import { ensureSchema } from "./shared/properties.ts";
 import { act } from "./shared/command.ts";
 
@@ -54,6 +54,7 @@ export const groupResourceType = defineResourceType<GroupSpec>({
 });
 
 function check(spec: GroupSpec, host: Host): Change[] {
+  refuseConfined(host, "group");
   requireLinux(host, "group");
   const group = findGroup(host, spec.name);
   if (spec.ensure === "absent")

@@ -24,7 +24,7 @@ import {
   printFstab,
   readFstab,
 } from "./mount/tables.ts";
-import { requireLinux } from "./shared/platform.ts";
+import { refuseConfined, requireLinux } from "./shared/platform.ts";
 import { pathSchema } from "./shared/properties.ts";
 import { act } from "./shared/command.ts";
 import { realPath } from "./shared/real-path.ts";
@@ -96,6 +96,7 @@ export const mountResourceType = defineResourceType<MountSpec>({
 });
 
 function check(spec: MountSpec, host: Host): Change[] {
+  refuseConfined(host, "mount");
   requireLinux(host, "mount");
   const changes: Change[] = [];
   const { lines, at } = readFstab(spec.path, host);

@@ -15,7 +15,7 @@ import type { Host } from "../../host/host.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { describeChange } from "./shared/describe.ts";
-import { requireLinux } from "./shared/platform.ts";
+import { refuseConfined, requireLinux } from "./shared/platform.ts";
 import { ensureSchema, pathSchema } from "./shared/properties.ts";
 import { act } from "./shared/command.ts";
 import { joinLines, readText, splitLines, writeText } from "./shared/text-file.ts";
@@ -67,6 +67,7 @@ export const sysctlResourceType = defineResourceType<SysctlSpec>({
 });
 
 function check(spec: SysctlSpec, host: Host): Change[] {
+  refuseConfined(host, "sysctl");
   requireLinux(host, "sysctl");
   const changes: Change[] = [];
   const wanted = wantedValue(spec);
