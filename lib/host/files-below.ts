@@ -33,7 +33,7 @@ export function guardFiles(files: HostFiles, folder: string): HostFiles {
     // A folder below is guarded from here on already.
     below: () => guarded,
     stat: (path) => files.stat(guard(path)),
-    readFile: (path) => files.readFile(guard(path)),
+    readFile: (path, expected) => files.readFile(guard(path), expected),
     hashFile: (path) => files.hashFile(guard(path)),
     compareFile: (path, content) => files.compareFile(guard(path), content),
     readLink: (path) => files.readLink(guard(path)),

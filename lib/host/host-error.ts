@@ -1,9 +1,19 @@
 import { OrchestratorError } from "../errors.ts";
+import type { FileStat } from "./host.ts";
 
 /** Names the refusal of a machine: `HOST_ERROR` with the path and the name of the system's error. */
 export function hostError(path: string, errno: string, cause?: unknown): OrchestratorError {
   const message = `${meanings[errno] ?? "The machine refused"}: ${path} (${errno}).`;
   return new OrchestratorError("HOST_ERROR", { message, details: { path, errno }, cause });
+}
+
+/** `HOST_ERROR` with errno ESTALE where a file is not the one that was looked at before. */
+export function requireSame(path: string, found: FileStat, expected: FileStat | undefined): void {
+  if (!expected) return;
+  const same = (["kind", "mode", "uid", "gid", "sizeBytes"] as const).every(
+    (property) => found[property] === expected[property],
+  );
+  if (!same) throw hostError(path, "ESTALE");
 }
 
 /** The name of a system error, e.g. "ENOENT"; "UNKNOWN" for anything else. */
@@ -25,5 +35,6 @@ const meanings: Readonly<Record<string, string>> = {
   EDQUOT: "The disk quota is used up",
   EROFS: "The file system is read-only",
   ELOOP: "There is a link at this path",
+  ESTALE: "Something else was put at this path",
   ETXTBSY: "The program is running",
 };

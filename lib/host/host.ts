@@ -109,7 +109,8 @@ export interface HostFiles {
   below(folder: string): HostFiles;
   /** Null where nothing stands. */
   stat(path: string): FileStat | null;
-  readFile(path: string): Uint8Array;
+  /** With `expected`, `HOST_ERROR` with errno ESTALE unless the file that was opened is as `stat` told. */
+  readFile(path: string, expected?: FileStat): Uint8Array;
   /** SHA-256 of a file's content, hex, and its size, in one pass. */
   hashFile(path: string): FileDigest;
   /** What stands at a path, and whether it is a file with exactly this content: one open, and no read where the size tells. */
@@ -138,8 +139,10 @@ export interface HostUsers {
 
 /** Copies of files that stood before us, kept by content until nothing refers to them. They are secret: nobody else may read them. */
 export interface HostBackups {
-  /** Keeps a copy of a file, of any size. */
-  save(path: string): FileDigest;
+  /** The same copies for paths below a folder that somebody else may write to, as {@link HostFiles.below}. */
+  below(folder: string): HostBackups;
+  /** Keeps a copy of a file, of any size. `expected` as for {@link HostFiles.readFile}. */
+  save(path: string, expected?: FileStat): FileDigest;
   /** Null where it is not kept. */
   sizeBytes(sha256: string): number | null;
   /** Writes a kept copy to a path, as {@link HostFiles.writeFile} does. `HOST_ERROR` where it is not kept. */
@@ -152,6 +155,11 @@ export interface HostBackups {
 export interface Host {
   /** As Node names it: "linux", "darwin", ... */
   readonly platform: string;
+  /**
+   * Whether a root folder stands for `/`. It confines files alone: a program that acts on the machine itself, such as
+   * useradd(8), would act outside of it.
+   */
+  readonly isConfined: boolean;
   readonly files: HostFiles;
   readonly users: HostUsers;
   readonly backups: HostBackups;

@@ -1,11 +1,20 @@
 import { createHash, randomBytes } from "node:crypto";
-import { closeSync, mkdirSync, openSync, readdirSync, renameSync, statSync, unlinkSync } from "node:fs";
+import {
+  closeSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  statSync,
+  unlinkSync,
+} from "node:fs";
 import { join } from "node:path";
 import { isOrchestratorError } from "../errors.ts";
-import type { FileAttributes, FileDigest, HostBackups } from "./host.ts";
-import { errnoOf, hostError } from "./host-error.ts";
-import { eachPiece, type LocalFiles, withFile, writeAll } from "./local-files.ts";
-import type { LocalPaths } from "./local-paths.ts";
+import type { FileAttributes, FileDigest, FileStat, HostBackups } from "./host.ts";
+import { errnoOf, hostError, requireSame } from "./host-error.ts";
+import { eachPiece, type LocalFiles, toStat, withFile, writeAll } from "./local-files.ts";
+import { type LocalPaths, PathsBelow } from "./local-paths.ts";
 import type { PendingWrites } from "./local-sync.ts";
 
 /** What the backups need of the host they belong to. */
@@ -26,11 +35,34 @@ export class LocalBackups implements HostBackups {
     this.#parts = parts;
   }
 
-  save(path: string): FileDigest {
+  below(folder: string): HostBackups {
+    const { files, paths, pending } = this.#parts;
+    const inside = files.localBelow(folder);
+    if (inside) {
+      const pathsBelow = paths instanceof PathsBelow ? paths : new PathsBelow(paths, folder);
+      return new LocalBackups(this.#folder, { files: inside, paths: pathsBelow, pending });
+    }
+    const guarded = files.below(folder);
+    return {
+      below: () => this.below(folder),
+      // Looking refuses a link among the folders on the way.
+      save: (path, expected) => (guarded.stat(path), this.save(path, expected)),
+      sizeBytes: (sha256) => this.sizeBytes(sha256),
+      restore: (sha256, path, attributes) => (guarded.stat(path), this.restore(sha256, path, attributes)),
+      prune: (keep) => this.prune(keep),
+    };
+  }
+
+  save(path: string, expected?: FileStat): FileDigest {
     const temporary = join(this.#folder, `.${randomBytes(8).toString("hex")}`);
     try {
       mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
-      const digest = withFile(this.#parts.paths.resolve(path), (source) => copyTo(source, temporary));
+      const digest = this.#parts.paths.use(path, (real) =>
+        withFile(real, (source) => {
+          if (expected) requireSame(path, toStat(fstatSync(source)), expected);
+          return copyTo(source, temporary);
+        }),
+      );
       const kept = this.#pathOf(digest.sha256);
       renameSync(temporary, kept);
       this.#parts.pending.addFile(kept);

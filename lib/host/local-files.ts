@@ -23,7 +23,7 @@ import { dirname } from "node:path";
 import { isOrchestratorError } from "../errors.ts";
 import type { FileAttributes, FileComparison, FileDigest, FileStat, HostFiles } from "./host.ts";
 import { guardFiles } from "./files-below.ts";
-import { errnoOf, hostError } from "./host-error.ts";
+import { errnoOf, hostError, requireSame } from "./host-error.ts";
 import { type LocalPaths, PathsBelow, type PathUse } from "./local-paths.ts";
 import type { PendingWrites } from "./local-sync.ts";
 
@@ -48,8 +48,13 @@ export class LocalFiles implements HostFiles {
   }
 
   below(folder: string): HostFiles {
+    return this.localBelow(folder) ?? guardFiles(this, folder);
+  }
+
+  /** {@link LocalFiles.below} where the system can promise it; else null. */
+  localBelow(folder: string): LocalFiles | null {
     // Only Linux names an open folder, so that what is done in it can't be led elsewhere.
-    if (process.platform !== "linux") return guardFiles(this, folder);
+    if (process.platform !== "linux") return null;
     // A folder below one that is guarded is guarded from there on already.
     if (this.#paths instanceof PathsBelow) return this;
     return new LocalFiles(new PathsBelow(this.#paths, folder), this.#pending);
@@ -61,8 +66,12 @@ export class LocalFiles implements HostFiles {
     return stats ? toStat(stats) : null;
   }
 
-  readFile(path: string): Uint8Array {
-    return attempt(path, (real) => withFile(real, (fd) => readFileSync(fd)), this.#paths);
+  readFile(path: string, expected?: FileStat): Uint8Array {
+    const read = (fd: number): Uint8Array => {
+      if (expected) requireSame(path, toStat(fstatSync(fd)), expected);
+      return readFileSync(fd);
+    };
+    return attempt(path, (real) => withFile(real, read), this.#paths);
   }
 
   hashFile(path: string): FileDigest {

@@ -30,7 +30,8 @@ export interface LocalHostOptions {
   stateFolder: string;
   /**
    * Folder that stands for `/`: no file outside is read or written. Default: the whole machine. It confines files alone;
-   * a program begins in it and may do whatever its user may.
+   * a program begins in it and may do whatever its user may. Types of resources that act on the machine through programs
+   * are refused with `HOST_ERROR`.
    */
   root?: string;
   /** Default: the process's clock. */
@@ -43,6 +44,7 @@ export interface LocalHostOptions {
  */
 export class LocalHost implements Host {
   readonly platform: string = process.platform;
+  readonly isConfined: boolean;
   readonly files: HostFiles;
   readonly users: HostUsers;
   readonly backups: HostBackups;
@@ -54,6 +56,7 @@ export class LocalHost implements Host {
   /** @throws {OrchestratorError} `CONFIGURATION_INVALID` where `root` is no folder that can be entered. */
   constructor(options: LocalHostOptions) {
     this.#paths = new LocalPaths(options.root);
+    this.isConfined = this.#paths.root !== null;
     this.#clock = options.clock ?? systemClock;
     const files = new LocalFiles(this.#paths, this.#pending);
     this.files = files;

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { FileAttributes, FileComparison, FileDigest, FileStat, HostFiles } from "./host.ts";
 import { guardFiles } from "./files-below.ts";
-import { hostError } from "./host-error.ts";
+import { hostError, requireSame } from "./host-error.ts";
 
 interface MemoryNode {
   kind: "file" | "directory" | "symlink";
@@ -38,7 +38,9 @@ export class MemoryFiles implements HostFiles {
     return { kind, mode, uid, gid, sizeBytes: node.content.length };
   }
 
-  readFile(path: string): Uint8Array {
+  readFile(path: string, expected?: FileStat): Uint8Array {
+    const found = this.stat(path);
+    if (found) requireSame(path, found, expected);
     return Uint8Array.from(this.#file(path).content);
   }
 

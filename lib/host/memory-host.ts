@@ -8,6 +8,7 @@ import type {
   HostCommand,
   HostCommandResult,
   HostDownload,
+  HostFiles,
   HostUsers,
 } from "./host.ts";
 import { hostError } from "./host-error.ts";
@@ -27,6 +28,8 @@ export type MemoryDownload =
 export interface MemoryHostOptions {
   /** Default: "linux". */
   platform?: string;
+  /** Whether it passes for a machine whose files are below a root folder. Default: false. */
+  isConfined?: boolean;
   /** Users and their numbers, until there is an /etc/passwd that says more. Default: root is 0. */
   users?: Readonly<Record<string, number>>;
   /** Groups and their numbers, until there is an /etc/group. Default: root is 0. */
@@ -58,6 +61,7 @@ export interface HostWrite {
  */
 export class MemoryHost implements Host {
   readonly platform: string;
+  readonly isConfined: boolean;
   readonly files: MemoryFiles;
   readonly users: HostUsers;
   readonly backups: HostBackups;
@@ -71,9 +75,10 @@ export class MemoryHost implements Host {
 
   constructor(options: MemoryHostOptions = {}) {
     this.platform = options.platform ?? "linux";
+    this.isConfined = options.isConfined ?? false;
     this.files = new MemoryFiles(this.writes);
     this.users = memoryUsers(this.files, options);
-    this.backups = this.#createBackups();
+    this.backups = this.#createBackups(this.files);
     this.#programs = options.programs ?? {};
     this.#downloads = options.downloads ?? {};
   }
@@ -123,10 +128,11 @@ export class MemoryHost implements Host {
     this.barriers += 1;
   }
 
-  #createBackups(): HostBackups {
+  #createBackups(files: HostFiles): HostBackups {
     return {
-      save: (path) => {
-        const content = this.files.readFile(path);
+      below: (folder) => this.#createBackups(files.below(folder)),
+      save: (path, expected) => {
+        const content = files.readFile(path, expected);
         const sha256 = this.sha256(content);
         this.#kept.set(sha256, content);
         return { sha256, sizeBytes: content.length };
@@ -135,7 +141,7 @@ export class MemoryHost implements Host {
       restore: (sha256, path, attributes) => {
         const content = this.#kept.get(sha256);
         if (!content) throw hostError(`backup ${sha256}`, "ENOENT");
-        this.files.writeFile(path, content, attributes);
+        files.writeFile(path, content, attributes);
       },
       prune: (keep) => {
         for (const sha256 of this.#kept.keys()) if (!keep.has(sha256)) this.#kept.delete(sha256);

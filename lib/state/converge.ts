@@ -159,6 +159,7 @@ function observe(item: StateItem, run: StateRun): { host: Host; lastExitCode: ()
   let exitCode: number | null = null;
   const observed: Host = {
     platform: host.platform,
+    isConfined: host.isConfined,
     files: host.files,
     users: host.users,
     backups: host.backups,

@@ -84,7 +84,7 @@ function hidePaths(host: Host, paths: ReadonlySet<string>): Host {
     below: (folder) => hide(files.below(folder)),
     list: (path) => files.list(path).filter((name) => !paths.has(`${path}/${name}`)),
     stat: (path) => (paths.has(path) ? null : files.stat(path)),
-    readFile: (path) => files.readFile(path),
+    readFile: (path, expected) => files.readFile(path, expected),
     hashFile: (path) => files.hashFile(path),
     compareFile: (path, content) =>
       paths.has(path) ? { stat: null, same: false } : files.compareFile(path, content),
@@ -98,6 +98,7 @@ function hidePaths(host: Host, paths: ReadonlySet<string>): Host {
   });
   return {
     platform: host.platform,
+    isConfined: host.isConfined,
     users: host.users,
     backups: host.backups,
     sha256: (content) => host.sha256(content),

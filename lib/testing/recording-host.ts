@@ -1,4 +1,4 @@
-import type { Host, HostCommand, HostFiles } from "../host/host.ts";
+import type { Host, HostBackups, HostCommand, HostFiles } from "../host/host.ts";
 
 /** A call that changed something, or ran a program. */
 export interface RecordedCall {
@@ -9,7 +9,6 @@ export interface RecordedCall {
 
 /** Gives every call that changes something to `record` before it is made; `record` may throw in its place. */
 export function recordCalls(host: Host, record: (call: RecordedCall) => void): Host {
-  const { backups } = host;
   const noted = <A extends [string, ...unknown[]], R>(call: string, act: (...args: A) => R) => {
     return (...args: A): R => {
       record({ call, path: args[0] });
@@ -19,7 +18,7 @@ export function recordCalls(host: Host, record: (call: RecordedCall) => void): H
   const recordFiles = (files: HostFiles): HostFiles => ({
     below: (folder) => recordFiles(files.below(folder)),
     stat: (path) => files.stat(path),
-    readFile: (path) => files.readFile(path),
+    readFile: (path, expected) => files.readFile(path, expected),
     hashFile: (path) => files.hashFile(path),
     compareFile: (path, content) => files.compareFile(path, content),
     readLink: (path) => files.readLink(path),
@@ -31,19 +30,22 @@ export function recordCalls(host: Host, record: (call: RecordedCall) => void): H
     removeFile: noted("removeFile", (path) => files.removeFile(path)),
     removeDirectory: noted("removeDirectory", (path) => files.removeDirectory(path)),
   });
+  const recordBackups = (backups: HostBackups): HostBackups => ({
+    below: (folder) => recordBackups(backups.below(folder)),
+    save: noted("save", (path, expected) => backups.save(path, expected)),
+    sizeBytes: (sha256) => backups.sizeBytes(sha256),
+    restore(sha256, path, attributes) {
+      record({ call: "restore", path });
+      backups.restore(sha256, path, attributes);
+    },
+    prune: (keep) => backups.prune(keep),
+  });
   return {
     platform: host.platform,
+    isConfined: host.isConfined,
     users: host.users,
     files: recordFiles(host.files),
-    backups: {
-      save: noted("save", (path) => backups.save(path)),
-      sizeBytes: (sha256) => backups.sizeBytes(sha256),
-      restore(sha256, path, attributes) {
-        record({ call: "restore", path });
-        backups.restore(sha256, path, attributes);
-      },
-      prune: (keep) => backups.prune(keep),
-    },
+    backups: recordBackups(host.backups),
     sha256: (content) => host.sha256(content),
     run(command: HostCommand, signal) {
       record({ call: "run", path: command.argv[0] });

@@ -149,6 +149,7 @@ function observed(host: LocalHost, atChange: () => void): Host {
     });
   return {
     platform: host.platform,
+    isConfined: host.isConfined,
     files: watch(host.files, changing),
     users: host.users,
     backups: watch(host.backups, new Set(["restore"])),

@@ -60,3 +60,37 @@ test("a pipe that takes the place of a file that was written does not hold up th
   await host.barrier();
   expect(host.files.stat(path)?.kind).toBe("other");
 });
+
+test("a copy is neither taken nor put back through a link that was put in the way", () => {
+  const base = temporaryFolder();
+  const home = join(base, "home");
+  mkdirSync(join(home, "sub"), { recursive: true });
+  mkdirSync(join(base, "secret"));
+  writeFileSync(join(home, "sub/key"), "mine");
+  writeFileSync(join(base, "secret/key"), "root");
+  const host = new LocalHost({ stateFolder: join(base, "state") });
+  const backups = host.backups.below(home);
+  const { sha256 } = backups.save(join(home, "sub/key"));
+  rmSync(join(home, "sub"), { recursive: true });
+  symlinkSync(join(base, "secret"), join(home, "sub"));
+  const refusal = expect.objectContaining({ details: expect.objectContaining({ errno: "ELOOP" }) });
+  expect(() => backups.save(join(home, "sub/key"))).toThrow(refusal);
+  expect(() => backups.restore(sha256, join(home, "sub/key"), {})).toThrow(refusal);
+  expect(readFileSync(join(base, "secret/key"), "utf8")).toBe("root");
+});
+
+test("a file that took the place of the one that was looked at is neither read nor kept", () => {
+  const base = temporaryFolder();
+  const path = join(base, "file");
+  writeFileSync(path, "mine", { mode: 0o644 });
+  const host = new LocalHost({ stateFolder: join(base, "state") });
+  const stat = host.files.stat(path);
+  if (!stat) throw new Error("no file");
+  expect(Buffer.from(host.files.readFile(path, stat)).toString()).toBe("mine");
+  rmSync(path);
+  writeFileSync(path, "root", { mode: 0o600 });
+  const refusal = expect.objectContaining({ details: expect.objectContaining({ errno: "ESTALE" }) });
+  expect(() => host.files.readFile(path, stat)).toThrow(refusal);
+  expect(() => host.backups.save(path, stat)).toThrow(refusal);
+  expect(readdirSync(join(base, "state/backups"))).toEqual([]);
+});

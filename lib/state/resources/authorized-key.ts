@@ -139,7 +139,13 @@ function findPlace({ user: name }: AuthorizedKeySpec, host: Host): Place | null 
   const folderStat = requireOwn(files.stat(folder), { path: folder, kind: "directory", user });
   if (!folderStat) return { ...none, files };
   const fileStat = requireOwn(files.stat(path), { path, kind: "file", user });
-  return { ...none, files, folderStat, fileStat, lines: splitLines(readText(path, { files })) };
+  return {
+    ...none,
+    files,
+    folderStat,
+    fileStat,
+    lines: splitLines(readText(path, { files, expected: fileStat })),
+  };
 }
 
 /** A second name of another's file can't be told from the file: what the user does not own is not read or given away. */

@@ -104,7 +104,7 @@ function check(spec: DirectorySpec, host: Host, signal: AbortSignal): Change[] |
   }
   if (!stat) return [{ property: "ensure", before: "absent", after: "present" }, ...newAttributes(spec)];
   const changes = compareAttributes(spec, stat, host);
-  const missing = (spec.inside ?? []).filter((entry) => !isAsKept(entry, host));
+  const missing = (spec.inside ?? []).filter((entry) => !isAsKept(entry, spec.path, host));
   if (missing.length > 0) {
     changes.push({ property: "inside", before: null, after: print(missing, spec.path) });
   }
@@ -139,7 +139,7 @@ async function apply(
   if (ensure) return host.files.makeDirectory(spec.path, { mode: 0o755, ...toFileAttributes(spec, host) });
   if (changed("mode", "owner", "group")) host.files.setAttributes(spec.path, toFileAttributes(spec, host));
   for (const entry of spec.inside ?? []) {
-    if (isAsKept(entry, host)) continue;
+    if (isAsKept(entry, spec.path, host)) continue;
     signal.throwIfAborted();
     restoreEntry(entry, spec.path, host);
   }
@@ -184,7 +184,7 @@ function extendPrior(
   if (prior.type !== "directory" || ensure !== "present" || inside !== undefined) return prior;
   if (!spec.recurse && !spec.purge) return prior;
   return surveyContent(spec, host, signal).then((survey) => {
-    const kept = keepContent(spec.backup ? survey : { ...survey, strangers: [] }, host);
+    const kept = keepContent(spec.backup ? survey : { ...survey, strangers: [] }, spec.path, host);
     return { ...prior, spec: { ...prior.spec, inside: kept as JsonObject[] } };
   });
 }

@@ -21,9 +21,12 @@ import {
   wantedMembers,
 } from "./shared/accounts.ts";
 import { describeChange } from "./shared/describe.ts";
-import { requireLinux } from "./shared/platform.ts";
+import { refuseConfined, requireLinux } from "./shared/platform.ts";
 import { ensureSchema } from "./shared/properties.ts";
 import { act } from "./shared/command.ts";
+
+/** Linux takes 128 KiB for one argument of a program, its end included. */
+const maxMembersLength = 131_071;
 
 export const groupSchema = z.strictObject({
   name: accountNameSchema,
@@ -32,7 +35,11 @@ export const groupSchema = z.strictObject({
   /** Default: the next free one. A change leaves files with the old number. */
   gid: accountIdSchema.optional(),
   /** Users whose supplementary group it is. Default: left as they are. */
-  members: z.array(accountNameSchema).max(10_000).optional(),
+  members: z
+    .array(accountNameSchema)
+    .max(10_000)
+    .refine((names) => names.join().length <= maxMembersLength, "are too long together for one argument")
+    .optional(),
   /** "minimum": the members are among those of the group. "inclusive": nobody else is. */
   membership: membershipSchema.default("minimum"),
   /** Takes the number of a new group from those for the system. */
@@ -54,6 +61,7 @@ export const groupResourceType = defineResourceType<GroupSpec>({
 });
 
 function check(spec: GroupSpec, host: Host): Change[] {
+  refuseConfined(host, "group");
   requireLinux(host, "group");
   const group = findGroup(host, spec.name);
   if (spec.ensure === "absent")

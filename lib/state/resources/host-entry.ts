@@ -59,7 +59,8 @@ export const hostEntryResourceType = defineResourceType<HostEntrySpec>({
   apply(spec, _changes, host, signal) {
     const lines = splitLines(readText(path, host));
     const at = findLine(spec, lines);
-    if (spec.ensure === "absent") lines.splice(at, 1);
+    // -1 would be the last line, which is somebody else's.
+    if (spec.ensure === "absent") lines.splice(at, at === -1 ? 0 : 1);
     else lines.splice(at === -1 ? lines.length : at, 1, wantedLine(spec, lines[at]));
     signal.throwIfAborted();
     if (spec.remove_empty === true && lines.length === 0) host.files.removeFile(path);

@@ -10,22 +10,24 @@
  * ```
  */
 import { z } from "zod";
+import { OrchestratorError } from "../../errors.ts";
 import type { Host } from "../../host/host.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
+import { compareLive } from "./mount/compare.ts";
 import { describeChange } from "./shared/describe.ts";
 import {
   findMounted,
   fstabPath,
   parseFstab,
   type FstabEntry,
-  type MountedEntry,
   printFstab,
   readFstab,
 } from "./mount/tables.ts";
-import { requireLinux } from "./shared/platform.ts";
+import { refuseConfined, requireLinux } from "./shared/platform.ts";
 import { pathSchema } from "./shared/properties.ts";
 import { act } from "./shared/command.ts";
+import { realPath } from "./shared/real-path.ts";
 import { joinLines, writeText } from "./shared/text-file.ts";
 
 /** What never begins with a dash is never an option of mount(8). */
@@ -94,42 +96,32 @@ export const mountResourceType = defineResourceType<MountSpec>({
 });
 
 function check(spec: MountSpec, host: Host): Change[] {
+  refuseConfined(host, "mount");
   requireLinux(host, "mount");
   const changes: Change[] = [];
   const { lines, at } = readFstab(spec.path, host);
   const line = lines[at] ?? null;
   const wanted = wantedLine(spec);
   if (!sayTheSame(line, wanted, spec)) changes.push({ property: "fstab", before: line, after: wanted });
-  const live = findMounted(spec.path, host);
+  const live = findMounted(realMountPoint(spec, host), host);
   const mounted = wantsMounted(spec);
   if (mounted !== null && mounted !== (live !== null)) {
     changes.push({ property: "mounted", before: live !== null, after: mounted });
-  } else if (mounted === true && live) changes.push(...compareLive(spec, live));
+  } else if (mounted === true && live) changes.push(...compareLive(spec, live, host));
   return changes;
 }
 
-/** What is mounted beside what is declared. Options that only the file system knows can't be read back. */
-function compareLive(spec: MountSpec, live: MountedEntry): Change[] {
-  const changes: Change[] = [];
-  // A name for a device, such as a label or a link, is not how the kernel shows it.
-  const { device, fstype } = spec;
-  const known = device !== undefined && (device === fstype || /^\/dev\/(?!disk\/|mapper\/)/.test(device));
-  if (known && live.device !== device) {
-    changes.push({ property: "device", before: live.device, after: device });
-  }
-  if (fstype !== undefined && fstype !== "auto" && !isBind(spec) && live.fstype !== fstype) {
-    changes.push({ property: "fstype", before: live.fstype, after: fstype });
-  }
-  const missing = spec.options.filter((option) => visible.has(option) && !live.options.includes(option));
-  if (missing.length > 0) changes.push({ property: "options", before: live.options, after: spec.options });
-  return changes;
-}
-
-/** Options that the kernel shows with every mount. */
-const visible = new Set(["ro", "rw", "nosuid", "nodev", "noexec", "noatime", "nodiratime", "relatime"]);
-
-function isBind({ options }: MountSpec): boolean {
-  return options.some((option) => option === "bind" || option === "rbind");
+/**
+ * The path as the kernel shows it. What is to be mounted must be declared by it: systemd mounts nothing on a path through a
+ * link at the start, and one folder would have two names. What goes may have any name.
+ */
+function realMountPoint(spec: MountSpec, host: Host): string {
+  const real = realPath(spec.path, host);
+  if (real === spec.path || spec.ensure === "absent" || spec.line !== undefined) return real;
+  throw new OrchestratorError("HOST_ERROR", {
+    message: `There is a link on the way to ${spec.path}: declare the mount with the path ${real}.`,
+    details: { path: spec.path, real_path: real },
+  });
 }
 
 async function apply(
@@ -141,7 +133,7 @@ async function apply(
   const run = (argv: [string, ...string[]]): Promise<unknown> => act({ argv }, { host, signal });
   const changed = (...names: string[]): boolean => changes.some(({ property }) => names.includes(property));
   const { path, device, fstype } = spec;
-  const live = findMounted(path, host) !== null;
+  const live = findMounted(realMountPoint(spec, host), host) !== null;
   const mounted = wantsMounted(spec);
   const replaces = changed("device", "fstype");
   if (live && (mounted === false || replaces)) await run(["umount", path]);
@@ -189,7 +181,7 @@ function capture(spec: MountSpec, host: Host): Prior {
   const { path } = spec;
   const { lines, at, isFile } = readFstab(path, host);
   const line = lines[at] ?? null;
-  const live = findMounted(path, host);
+  const live = findMounted(realMountPoint(spec, host), host);
   const said: FstabEntry | null = line === null ? null : parseFstab(line);
   // What is mounted without a line comes back as the kernel shows it.
   const source = said ?? (live && { ...live, options: live.options.join(","), dump: 0, pass: 0 });

@@ -22,6 +22,7 @@ import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { diffText } from "../text-diff.ts";
 import { act, type Machine } from "./shared/command.ts";
+import { refuseConfined } from "./shared/platform.ts";
 import { describeChange } from "./shared/describe.ts";
 import { readText } from "./shared/text-file.ts";
 import { type RepositoryLayout, repositoryLayouts } from "./package/repository.ts";
@@ -106,6 +107,7 @@ export const packageRepositoryResourceType = defineResourceType<PackageRepositor
 });
 
 function check(spec: PackageRepositorySpec, host: Host): Change[] {
+  refuseConfined(host, "package_repository");
   const [before, after] = [read(spec, host), wanted(spec, host)];
   const changes: Change[] = [];
   const [stood, stands] = [before.source !== null, after.source !== null];

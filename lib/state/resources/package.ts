@@ -17,6 +17,7 @@ import type { Host } from "../../host/host.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { ask } from "./shared/command.ts";
+import { refuseConfined } from "./shared/platform.ts";
 import { describeChange } from "./shared/describe.ts";
 import { apkProvider } from "./package/apk.ts";
 import { aptProvider } from "./package/apt.ts";
@@ -247,6 +248,7 @@ function open(
   spec: PackageSpec,
   { host, signal }: { host: Host; signal: AbortSignal },
 ): [PackageProvider, PackageMachine] {
+  refuseConfined(host, "package");
   for (const name of spec.provider ? [spec.provider] : names) {
     const provider: PackageProvider = providers[name];
     const program = provider.programs.find((path) => host.files.stat(path) !== null);

@@ -18,6 +18,7 @@ import type { JsonObject } from "../../internal/json.ts";
 import { defineResourceType, type FireCall, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import type { Machine } from "./shared/command.ts";
+import { refuseConfined } from "./shared/platform.ts";
 import { describeChange } from "./shared/describe.ts";
 import { openrcProvider } from "./service/openrc.ts";
 import type { ServiceProvider, ServiceState, ServiceVerb } from "./service/provider.ts";
@@ -128,6 +129,7 @@ async function fire(
 }
 
 function open(spec: ServiceSpec, machine: Machine): ServiceProvider {
+  refuseConfined(machine.host, "service");
   const name = spec.provider ?? names.find((each) => providers[each].isHere(machine));
   if (name === undefined) {
     const message = "This machine has no init system that is known here.";

@@ -15,17 +15,24 @@ import type { Host } from "../../host/host.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { describeChange } from "./shared/describe.ts";
-import { requireLinux } from "./shared/platform.ts";
+import { refuseConfined, requireLinux } from "./shared/platform.ts";
 import { ensureSchema, pathSchema } from "./shared/properties.ts";
 import { act } from "./shared/command.ts";
 import { joinLines, readText, splitLines, writeText } from "./shared/text-file.ts";
+
+/** Of a value that is declared, or kept to come back to. */
+const maxValueLength = 4096;
 
 const properties = z.strictObject({
   /** As sysctl(8) takes it: "net.ipv4.ip_forward"; with slashes where a part holds a dot: "net/ipv4/conf/eth0.1/forwarding". */
   key: z
     .string()
     .max(200)
-    .regex(/^[a-z0-9_]+(?:\.[A-Za-z0-9_:@/-]+)+$|^[a-z0-9_]+(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9_.:@-]+)+$/),
+    .regex(/^[a-z0-9_]+(?:\.[A-Za-z0-9_:@/-]+)+$|^[a-z0-9_]+(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9_.:@-]+)+$/)
+    .refine(
+      (key) => !livePath(key).slice(1).split("/").some(isNoName),
+      "must not have an empty part, . or ..",
+    ),
   ensure: ensureSchema.default("present"),
   /** The value; several numbers are parted by blanks. */
   value: z
@@ -67,6 +74,7 @@ export const sysctlResourceType = defineResourceType<SysctlSpec>({
 });
 
 function check(spec: SysctlSpec, host: Host): Change[] {
+  refuseConfined(host, "sysctl");
   requireLinux(host, "sysctl");
   const changes: Change[] = [];
   const wanted = wantedValue(spec);
@@ -132,6 +140,11 @@ function ownLines({ key }: SysctlSpec, lines: readonly string[]): string[] {
   });
 }
 
+/** What would lead to another folder when the separators are swapped. */
+function isNoName(part: string): boolean {
+  return part === "" || part === "." || part === "..";
+}
+
 /** The first separator says which of the two the key is written with; the other is part of a name. */
 function livePath(key: string): string {
   const swap = (text: string): string => text.replace(/[./]/g, (mark) => (mark === "." ? "/" : "."));
@@ -140,8 +153,15 @@ function livePath(key: string): string {
 
 function readLive(key: string, host: Host): string {
   const path = livePath(key);
-  if (host.files.stat(path)?.kind === "file")
-    return normalize(new TextDecoder().decode(host.files.readFile(path)));
+  const files = host.files.below("/proc/sys");
+  if (files.stat(path)?.kind === "file") {
+    const value = normalize(new TextDecoder().decode(files.readFile(path)));
+    if (value.length <= maxValueLength) return value;
+    throw new OrchestratorError("HOST_ERROR", {
+      message: `The value of ${key} is too long.`,
+      details: { path },
+    });
+  }
   throw new OrchestratorError("HOST_ERROR", {
     message: `This kernel knows no setting ${key}.`,
     details: { path },

@@ -115,7 +115,7 @@ async function apply(
     files.writeFile(path, Buffer.from(spec.content), { mode: 0o644 });
   }
   // An image that is built without systemd running reads its files when it starts.
-  if (files.stat("/run/systemd/system"))
+  if (!host.isConfined && files.stat("/run/systemd/system"))
     await act({ argv: ["systemctl", "daemon-reload"] }, { host, signal });
 }
 

@@ -22,7 +22,7 @@ import {
   wantedMembers,
 } from "./shared/accounts.ts";
 import { describeChange } from "./shared/describe.ts";
-import { requireLinux } from "./shared/platform.ts";
+import { refuseConfined, requireLinux } from "./shared/platform.ts";
 import { applyUser } from "./user/programs.ts";
 import { readText } from "./shared/text-file.ts";
 import { bareHash, isLocked, wantedPassword } from "./user/password.ts";
@@ -48,6 +48,7 @@ export const userResourceType = defineResourceType<UserSpec>({
 });
 
 function check(spec: UserSpec, host: Host): Change[] {
+  refuseConfined(host, "user");
   requireLinux(host, "user");
   const user = findUser(host, spec.name);
   if (spec.ensure === "absent")

@@ -83,3 +83,9 @@ test.each(["-g", "", "a:b", "a\nb", "12", "a,b"])("%j is no name", (name) => {
   expect(() => declare([{ type: "group", name }])).toThrow();
   expect(() => declare([{ type: "group", name: "g", members: [name] }])).toThrow();
 });
+
+test("members that are too long together for one argument are a fault", () => {
+  const members = Array.from({ length: 10_000 }, (_, index) => `member-${String(index).padStart(8, "0")}`);
+  expect(() => declare([{ type: "group", name: "g", members }])).toThrow("too long together");
+  expect(() => declare([{ type: "group", name: "g", members: members.slice(0, 8000) }])).not.toThrow();
+});

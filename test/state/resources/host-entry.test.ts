@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Host } from "../../../lib/host/host.ts";
 import { describeLaws, localHost, text } from "../../support/laws.ts";
 import { memoryMachine, observeFiles } from "../../support/machine/memory-machine.ts";
+import { hostEntryResourceType } from "../../../lib/state/resources/host-entry.ts";
 import { declare, StateFixture } from "../../support/state-fixture.ts";
 
 const path = "/etc/hosts";
@@ -90,4 +91,13 @@ test.each([
   { name: "a#b" },
 ])("%j is a fault", (more) => {
   expect(() => declare([{ type: "host_entry", name: "db", ip: "10.0.0.5", ...more }])).toThrow();
+});
+
+test("taking away an entry that has gone meanwhile leaves the last line", () => {
+  const state = new StateFixture();
+  state.host.files.makeDirectory("/etc", {});
+  state.write("/etc/hosts", "10.0.0.1 theirs\n");
+  const spec = { name: "db", ip: "10.0.0.5", aliases: [], ensure: "absent" as const };
+  void hostEntryResourceType.apply(spec, [], state.host, new AbortController().signal);
+  expect(state.read("/etc/hosts")).toBe("10.0.0.1 theirs\n");
 });

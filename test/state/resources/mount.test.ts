@@ -100,10 +100,59 @@ test("another file system in its place is unmounted first", async () => {
   const run = await state.run("apply", wanted());
   expect(run.results[0]?.changes).toMatchObject([
     { property: "fstab" },
-    { property: "device", before: "/dev/sdb1", after: "tmpfs" },
     { property: "fstype", before: "ext4", after: "tmpfs" },
   ]);
   expect(state.read(table).match(/work\/cache/g)).toHaveLength(1);
+});
+
+/** A machine with a disk mounted, and links to it. */
+async function withDisk(device: string): Promise<StateFixture> {
+  const state = fixture();
+  const { files } = state.host;
+  for (const path of ["/dev", "/dev/vg", "/dev/mapper", "/dev/md"]) {
+    if (!files.stat(path)) files.makeDirectory(path, {});
+  }
+  for (const name of ["dm-0", "md127", "sdb1"]) files.writeFile(`/dev/${name}`, text(""), {});
+  for (const link of ["/dev/vg/lv", "/dev/mapper/vg-lv"]) files.makeSymlink(link, "../dm-0");
+  files.makeSymlink("/dev/md/data", "/dev/md127");
+  await state.host.run({ argv: ["mount", "-t", "ext4", "-o", "rw", device, "/work/cache"] }, signal);
+  return state;
+}
+
+test.each([
+  ["/dev/vg/lv", "/dev/mapper/vg-lv"],
+  ["/dev/md/data", "/dev/md127"],
+  ["/dev/sda1", "/dev/root"],
+  ["LABEL=data", "/dev/sdb1"],
+])("%s is not mounted anew because the kernel calls it %s", async (device, shown) => {
+  const state = await withDisk(shown);
+  const desired = wanted({ device, fstype: "ext4" });
+  await state.run("apply", desired);
+  expect(state.read(table)).toContain(shown);
+  expect(outcomes(await state.run("apply", desired))).toEqual(["m unchanged"]);
+});
+
+test("another disk in its place is unmounted first", async () => {
+  const state = await withDisk("/dev/sdb1");
+  const run = await state.run("apply", wanted({ device: "/dev/vg/lv", fstype: "ext4" }));
+  expect(run.results[0]?.changes).toMatchObject([
+    { property: "fstab" },
+    { property: "device", before: "/dev/sdb1", after: "/dev/vg/lv" },
+  ]);
+  expect(state.read(table).match(/work\/cache/g)).toHaveLength(1);
+});
+
+test("a path with a link on the way is refused with the path to declare, and can be taken away", async () => {
+  const state = fixture();
+  state.host.files.makeSymlink("/link", "/work");
+  const before = state.read(table);
+  const run = await state.run("apply", wanted({ path: "/link/cache" }));
+  expect(run.results[0]).toMatchObject({ code: "HOST_ERROR" });
+  expect(run.results[0]?.message).toContain("/work/cache");
+  expect(state.read(table)).toBe(before);
+  await state.host.run({ argv: ["mount", "-t", "tmpfs", "-o", "rw", "tmpfs", "/work/cache"] }, signal);
+  const gone = declare([{ id: "m", type: "mount", path: "/link/cache", ensure: "absent" }]);
+  expect((await state.run("plan", gone)).results[0]?.changes).toMatchObject([{ property: "mounted" }]);
 });
 
 test("two lines about one path are a failure", async () => {
@@ -117,8 +166,18 @@ test("another system than Linux is refused", async () => {
 });
 
 describe("the fields of a table", () => {
-  test.each(["a b", "tab\tbed", "back\\slash", "#hash", "a\\040b", "plain"])("carry %j", (field) => {
-    expect(escapeField(field)).not.toMatch(/[\s#]/);
+  test.each([
+    "a b",
+    "tab\tbed",
+    "back\\slash",
+    "#hash",
+    "a\\040b",
+    "plain",
+    "wide\u3000blank",
+    "no\u00a0break",
+  ])("carry %j", (field) => {
+    expect(escapeField(field)).not.toMatch(/[ \t\n#]/);
+    expect(parseFstab(`dev ${escapeField(field)} ext4`)?.path).toBe(field);
     expect(unescapeField(escapeField(field))).toBe(field);
   });
 

@@ -99,3 +99,10 @@ test.each([
 ])("%j is a fault", (more) => {
   expect(() => forward(more)).toThrow();
 });
+
+test.each(["kernel.//.//.//.tmp.rv.secret", "kernel.//.a", "kernel./.a"])(
+  "%j, which would lead out of the settings, is a fault",
+  (key) => {
+    expect(() => declare([{ type: "sysctl", key, value: "1" }])).toThrow("must not have an empty part");
+  },
+);

@@ -65,6 +65,8 @@ function entering(host: Host, enter: readonly [string, ...string[]]): Host {
   const { platform, files, users, backups } = host;
   return {
     platform,
+    // The programs are contained as well, by what they are run with.
+    isConfined: false,
     files,
     users,
     backups,

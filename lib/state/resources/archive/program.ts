@@ -34,7 +34,7 @@ export async function listArchive(file: ArchiveFile, machine: Machine): Promise<
       : ["tar", ...list, ...tarOptions(file)];
   // The list is read here and is too long for anybody else.
   const command = { ...inLocale(argv, file.format), maxOutputBytes: maxListBytes, onOutput: () => {} };
-  const { stdout, truncated } = await act(command, machine);
+  const { stdout, truncated } = await act(command, { ...machine, staysInRoot: true });
   if (truncated.stdout)
     throw new OrchestratorError("HOST_ERROR", {
       message: "The list of the archive is longer than can be read.",
@@ -57,7 +57,7 @@ export async function extractArchive(file: ArchiveFile, folder: string, machine:
     file.format === "zip"
       ? ["unzip", "-q", "-o", relativeToRoot(file.path), "-d", into]
       : ["tar", ...extract, ...tarOptions(file), `--directory=${into}`];
-  await act({ ...inLocale(argv, file.format), onOutput: () => {} }, machine);
+  await act({ ...inLocale(argv, file.format), onOutput: () => {} }, { ...machine, staysInRoot: true });
 }
 
 const decompress = { tar: [], "tar.gz": ["--gzip"], "tar.xz": ["--xz"] } as const;

@@ -67,7 +67,6 @@ export async function surveyContent(spec: ContentSpec, host: Host, signal: Abort
     looked: 0,
   };
   await lookInto(spec.path, search);
-  refuseTooMany(spec.path, search.found);
   return search.found;
 }
 
@@ -97,8 +96,10 @@ async function lookInto(folder: string, search: Search): Promise<void> {
     }
     const isFolder = stat.kind === "directory";
     if (spec.recurse && (isFolder || stat.kind === "file")) {
-      if (compareAttributes(attributesFor(spec, stat), stat, host).length > 0)
+      if (compareAttributes(attributesFor(spec, stat), stat, host).length > 0) {
         found.differing.push({ path, stat });
+        refuseTooMany(spec.path, found);
+      }
     }
     if (isFolder) await lookInto(path, search);
   }
@@ -115,8 +116,10 @@ async function collectStranger({ path, stat }: Found, search: Search): Promise<b
       if (inner && !(await collectStranger({ path: `${path}/${name}`, stat: inner }, search))) goes = false;
     }
   }
-  if (goes) search.found.strangers.push({ path, stat });
-  return goes;
+  if (!goes) return false;
+  search.found.strangers.push({ path, stat });
+  refuseTooMany(search.spec.path, search.found);
+  return true;
 }
 
 async function look(path: string, search: Search): Promise<FileStat | null> {
@@ -137,7 +140,10 @@ export function attributesFor(
 }
 
 /** What must be noted to bring this back; copies of the files that go are kept. */
-export function keepContent({ differing, strangers }: Survey, host: Host): KeptEntry[] {
+export function keepContent({ differing, strangers }: Survey, folder: string, host: Host): KeptEntry[] {
+  // Whose the folder is may have put links and other files into it since it was looked at.
+  const files = host.files.below(folder);
+  const backups = host.backups.below(folder);
   const keep = ({ path, stat }: Found, goes: boolean): KeptEntry[] => {
     const { kind } = stat;
     if (kind === "other") return [];
@@ -146,8 +152,8 @@ export function keepContent({ differing, strangers }: Survey, host: Host): KeptE
         path,
         kind,
         ...captureAttributes(stat, host),
-        ...(goes && kind === "file" && { content_backup: host.backups.save(path).sha256 }),
-        ...(kind === "symlink" && { target: host.files.readLink(path) }),
+        ...(goes && kind === "file" && { content_backup: backups.save(path, stat).sha256 }),
+        ...(kind === "symlink" && { target: files.readLink(path) }),
       },
     ];
   };
@@ -164,14 +170,15 @@ function foldersAbove(path: string, top: string): string[] {
   return folders;
 }
 
+/** As soon as there are too many: what is below might be without end. */
 function refuseTooMany(path: string, { differing, strangers }: Survey): void {
   if (strangers.length <= maxStrangers && differing.length <= maxDiffering) return;
-  const [count, limit, what] =
+  const [limit, what] =
     strangers.length > maxStrangers
-      ? [strangers.length, maxStrangers, "to be purged"]
-      : [differing.length, maxDiffering, "to be given another owner or mode"];
+      ? [maxStrangers, "purged"]
+      : [maxDiffering, "given another owner or mode"];
   throw new OrchestratorError("HOST_ERROR", {
-    message: `${count} paths in ${path} would have ${what}; at most ${limit} are, in one run.`,
-    details: { path, count, limit },
+    message: `More than ${limit} paths in ${path} would have to be ${what}; no more are, in one run.`,
+    details: { path, limit },
   });
 }

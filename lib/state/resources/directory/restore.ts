@@ -4,8 +4,8 @@ import { compareAttributes, toFileAttributes } from "../shared/attributes.ts";
 import type { KeptEntry } from "./content.ts";
 
 /** Whether there is nothing to bring back: it stands as it did, or something else has taken its place. */
-export function isAsKept(entry: KeptEntry, host: Host): boolean {
-  const stat = host.files.stat(entry.path);
+export function isAsKept(entry: KeptEntry, folder: string, host: Host): boolean {
+  const stat = host.files.below(folder).stat(entry.path);
   if (!stat) return entry.kind === "file" && entry.content_backup === undefined;
   if (stat.kind !== entry.kind || entry.kind === "symlink") return true;
   return compareAttributes(entry, stat, host).length === 0;
@@ -16,9 +16,8 @@ export function restoreEntry(entry: KeptEntry, folder: string, host: Host): void
   const { path, kind, content_backup, target } = entry;
   const files = host.files.below(folder);
   const attributes = toFileAttributes(entry, host);
-  // Looking refuses a link among the folders on the way, for the copy that is put back below too.
   if (files.stat(path)) files.setAttributes(path, attributes);
   else if (kind === "directory") files.makeDirectory(path, attributes);
   else if (kind === "symlink") files.makeSymlink(path, target ?? "");
-  else if (content_backup !== undefined) host.backups.restore(content_backup, path, attributes);
+  else if (content_backup !== undefined) host.backups.below(folder).restore(content_backup, path, attributes);
 }

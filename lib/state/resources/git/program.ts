@@ -67,7 +67,7 @@ async function run(
     ...readOnly,
   };
   try {
-    return await ask(command, machine, codes);
+    return await ask(command, { ...machine, staysInRoot: true }, codes);
   } catch (error) {
     if (!isOrchestratorError(error, "COMMAND_FAILED")) throw error;
     const { details, cause } = error;

@@ -25,17 +25,18 @@ export interface MountedEntry {
   options: string[];
 }
 
-/** What stands in a table for blanks and the like, which part its fields. */
-const escapes = /[\s\\#]/g;
+/** What parts the fields of a table; other blanks, such as U+3000, are letters to the kernel and to mount(8). */
+const escapes = /[ \t\n\\#]/g;
 
 export function escapeField(text: string): string {
   return text.replace(escapes, (mark) => `\\${mark.charCodeAt(0).toString(8).padStart(3, "0")}`);
 }
 
 export function unescapeField(field: string): string {
-  return field.replace(/\\([0-7]{3})/g, (_all, octal: string) =>
-    String.fromCharCode(Number.parseInt(octal, 8)),
-  );
+  return field.replace(/(?:\\[0-7]{3})+/g, (bytes) => {
+    const numbers = bytes.slice(1).split("\\");
+    return new TextDecoder().decode(Uint8Array.from(numbers, (octal) => Number.parseInt(octal, 8)));
+  });
 }
 
 /** An entry as a line. */
@@ -45,10 +46,10 @@ export function printFstab({ device, path, fstype, options, dump, pass }: FstabE
 
 /** A line as an entry; null for a comment or an empty one. */
 export function parseFstab(line: string): FstabEntry | null {
-  if (/^\s*(?:#|$)/.test(line)) return null;
+  if (/^[ \t]*(?:#|$)/.test(line)) return null;
   const [device = "", path = "", fstype = "", options = "defaults", dump, pass] = line
-    .trim()
-    .split(/\s+/)
+    .split(/[ \t]+/)
+    .filter((field) => field !== "")
     .map(unescapeField);
   return { device, path, fstype, options, dump: Number(dump ?? 0), pass: Number(pass ?? 0) };
 }

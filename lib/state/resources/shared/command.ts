@@ -1,11 +1,14 @@
 /** Programs that a type runs: as argument arrays, their messages in English, with an error that says what the program said. */
 import { OrchestratorError } from "../../../errors.ts";
+import { refuseConfined } from "./platform.ts";
 import type { Host, HostCommand, HostCommandResult } from "../../../host/host.ts";
 
 /** Where commands run, and what ends them. */
 export interface Machine {
   readonly host: Host;
   readonly signal: AbortSignal;
+  /** The program gets paths relative to the root folder of the host and acts there alone, so a confined host may run it. */
+  readonly staysInRoot?: boolean;
 }
 
 /** Last lines of standard error that a failure quotes, and the longest part of each. */
@@ -15,7 +18,8 @@ const quotedLineLength = 300;
 /**
  * Runs a program that changes something. With `reads: "secret"` its messages are not told: they may quote what it read.
  *
- * @throws {OrchestratorError} `COMMAND_FAILED` where it ends otherwise than with 0; `HOST_ERROR` where it can't be started.
+ * @throws {OrchestratorError} `COMMAND_FAILED` where it ends otherwise than with 0; `HOST_ERROR` where it can't be started or
+ * would act outside of the root folder of a confined host.
  */
 export async function act(
   command: HostCommand,
@@ -55,7 +59,11 @@ export function commandFailed({ argv }: HostCommand, result: HostCommandResult):
   });
 }
 
-async function start(command: HostCommand, { host, signal }: Machine): Promise<HostCommandResult> {
+async function start(
+  command: HostCommand,
+  { host, signal, staysInRoot = false }: Machine,
+): Promise<HostCommandResult> {
+  if (!staysInRoot) refuseConfined(host, command.argv[0]);
   signal.throwIfAborted();
   const environment = { ...command.environment, LC_ALL: "C" };
   const result = await host.run({ ...command, environment }, signal);

@@ -1,21 +1,24 @@
 /** Text files of which a resource owns a part. */
 import { OrchestratorError } from "../../../errors.ts";
-import type { Host, HostFiles } from "../../../host/host.ts";
+import type { FileStat, Host, HostFiles } from "../../../host/host.ts";
 import { decodeText } from "../../text-diff.ts";
 import { obstacle } from "./obstacle.ts";
 
 /** Larger files are not taken apart. */
 const maxFileBytes = 16 * 1024 * 1024;
 
-/** The file as text; null where there is none, perhaps not yet. `HOST_ERROR` where it is no text file of up to 16 MiB. */
-export function readText(path: string, { files }: { files: HostFiles }): string | null {
-  const stat = files.stat(path);
+/** The file as text; null where there is none, perhaps not yet. `HOST_ERROR` where it is no text file of up to 16 MiB, or not as `expected`. */
+export function readText(
+  path: string,
+  { files, expected }: { files: HostFiles; expected?: FileStat | null },
+): string | null {
+  const stat = expected ?? files.stat(path);
   const refuse = (why: string): OrchestratorError =>
     new OrchestratorError("HOST_ERROR", { message: `${path} ${why}.`, details: { path } });
   if (!stat) return null;
   if (stat.kind !== "file") throw obstacle(path, stat);
   if (stat.sizeBytes > maxFileBytes) throw refuse("is larger than 16 MiB");
-  const text = decodeText(files.readFile(path));
+  const text = decodeText(files.readFile(path, expected ?? undefined));
   if (text === null) throw refuse("is not UTF-8 text");
   return text;
 }
