@@ -56,6 +56,10 @@ export class MortalStorage implements Storage {
     return this.#inner.get<T>(collection, key);
   }
 
+  getMany<T = JsonObject>(collection: string, keys: readonly string[]): Promise<(StoredDocument<T> | null)[]> {
+    return this.#inner.getMany<T>(collection, keys);
+  }
+
   list<T = JsonObject>(collection: string, query?: ListQuery): Promise<DocumentPage<T>> {
     return this.#inner.list<T>(collection, query);
   }
