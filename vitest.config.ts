@@ -14,6 +14,7 @@ export default defineConfig({
       { find: /^fleetwright\/rest$/, replacement: source("adapters/rest/index.ts") },
       { find: /^fleetwright\/h3$/, replacement: source("adapters/h3/index.ts") },
       { find: /^fleetwright\/client$/, replacement: source("adapters/client/index.ts") },
+      { find: /^fleetwright\/client\/browser$/, replacement: source("adapters/client/browser-signer.ts") },
       { find: /^fleetwright\/client\/node$/, replacement: source("adapters/client/node-signer.ts") },
       { find: /^fleetwright\/cli$/, replacement: source("adapters/cli/index.ts") },
     ],

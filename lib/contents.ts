@@ -16,7 +16,7 @@ import type { CollectionDefinition, Storage, StoredDocument, Write } from "./sto
 import { readContent, saveContent } from "./internal/content-blob.ts";
 
 /** What kinds of contents there are. */
-export type ContentKind = "module" | "snapshot";
+export type ContentKind = "module" | "snapshot" | "rollout";
 
 /** Tells whether a document refers to a content. */
 export type ReferenceFinder = (hash: string) => Promise<boolean>;
@@ -116,7 +116,8 @@ export class Contents {
   async #settle(id: string, revision: number): Promise<void> {
     const { storage } = this.#parts;
     if ((await this.#loose(id))?.revision !== revision) return;
-    const kind: ContentKind = id.startsWith("module-") ? "module" : "snapshot";
+    // Only `#claim` and `loosen` make these, of a kind.
+    const kind = id.slice(0, id.indexOf("-")) as ContentKind;
     if (!(await this.#isReferred(kind, id.slice(kind.length + 1)))) await storage.deleteBlob(id);
     try {
       const write = { kind: "delete", collection: "loose_contents", key: id, expected: revision } as const;

@@ -45,6 +45,7 @@ export const eventTable = {
   "rollout.cancelled": { category: "assignment", severity: "warning", audited: true },
   "rollout.stopped": { category: "assignment", severity: "warning", audited: true },
   "rollout.finished": { category: "assignment", severity: "info", audited: true },
+  "rollout.pruned": { category: "assignment", severity: "info", audited: true },
   "schedule.skipped": { category: "assignment", severity: "warning", audited: true },
   "operation.requested": { category: "operation", severity: "info", audited: true },
   "operation.finished": { category: "operation", severity: "info", audited: true },

@@ -35,3 +35,9 @@ function formatUuid(atMs: number, counter: number, random: Uint8Array): string {
     .join("");
   return `${time.slice(0, 8)}-${time.slice(8)}-${sequence}-${tail.slice(0, 4)}-${tail.slice(4)}`;
 }
+
+/** No id of that instant or later is less: a UUIDv7 begins with its time, which is never before that of its operation. */
+export function leastIdAt(atMs: number): string {
+  const time = Math.max(0, atMs).toString(16).padStart(12, "0");
+  return `${time.slice(0, 8)}-${time.slice(8)}`;
+}

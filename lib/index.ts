@@ -70,7 +70,7 @@ export type {
   OperationStatus,
   OperationWatchItem,
 } from "./operations/schemas.ts";
-export type { Rollout, RolloutDetail, RolloutStatus } from "./rollouts/schemas.ts";
+export type { Rollout, RolloutDetail, RolloutMember, RolloutStatus } from "./rollouts/schemas.ts";
 export type { RolloutStrategy } from "./assignments/schemas.ts";
 export type { Cron, Schedule } from "./schedules/cron.ts";
 export { cronerCron } from "./schedules/croner-cron.ts";

@@ -27,6 +27,8 @@ export interface OrchestratorOptions {
   signInsPerMinute?: number;
   /** Calls a minute of one session before `RATE_LIMITED`; a burst of as many is let through. Null, the default: no limit. */
   callsPerMinute?: number | null;
+  /** Agents that may wait to be approved; another unknown one is refused with `RATE_LIMITED`. 1-100,000. Default 1,000. */
+  pendingAgents?: number;
   /** Seconds an operation may run where the caller names none, 1-86,400. Default 300. */
   operationTimeoutSeconds?: number;
   /** Seconds past an operation's time in which its result is still awaited before it is `unknown`. Default 30. */
@@ -64,6 +66,7 @@ export function resolveOptions(options: OrchestratorOptions): ResolvedOptions {
     challengeSeconds: options.challengeSeconds ?? 60,
     signInsPerMinute: options.signInsPerMinute ?? 30,
     callsPerMinute: options.callsPerMinute ?? null,
+    pendingAgents: options.pendingAgents ?? 1_000,
     operationTimeoutSeconds: options.operationTimeoutSeconds ?? 300,
     operationGraceSeconds: options.operationGraceSeconds ?? 30,
     operationRetentionDays: options.operationRetentionDays ?? 90,

@@ -72,7 +72,8 @@ export class CommandCall {
 
 const largestPage = 500;
 
-async function collect<Item>(
+/** Reads a list page by page, up to a limit. */
+export async function collect<Item>(
   list: (query: Query) => Promise<Page<Item>>,
   query: Query & { limit?: number },
 ): Promise<Page<Item>> {

@@ -24,11 +24,14 @@ export class LiveProgress {
       case "output":
         return this.#output(item);
       case "ended":
-        return toLines([
-          describeOutcome(item.operation),
-          `  operation ${item.operation.operation_id}`,
-          ...describeNext(item.operation),
-        ]);
+        return (
+          this.#restOfOutput() +
+          toLines([
+            describeOutcome(item.operation),
+            `  operation ${item.operation.operation_id}`,
+            ...describeNext(item.operation),
+          ])
+        );
     }
   }
 
@@ -53,12 +56,30 @@ export class LiveProgress {
         const told = replaces ? text : (this.#told.get(key) ?? "") + text;
         this.#told.set(key, told);
         const shown = this.#shown.get(key) ?? "";
-        if (shown.startsWith(told)) return "";
-        this.#shown.set(key, told);
-        const fresh = told.startsWith(shown) ? told.slice(shown.length) : told;
-        const lines = toSafeText(fresh).replace(/\n$/, "").split("\n");
-        return toLines(lines.map((line) => `    ${toLine(resource_id)} | ${line}`));
+        const whole = told.slice(0, told.lastIndexOf("\n") + 1);
+        if (shown.startsWith(whole)) return "";
+        this.#shown.set(key, whole);
+        return toOutputLines(resource_id, whole.startsWith(shown) ? whole.slice(shown.length) : whole);
       })
       .join("");
   }
+
+  /** Last lines that nothing ended. */
+  #restOfOutput(): string {
+    return [...this.#told]
+      .map(([key, told]) => {
+        const rest = told.slice(this.#shown.get(key)?.length ?? 0);
+        return rest === "" ? "" : toOutputLines(resourceOf(key), rest);
+      })
+      .join("");
+  }
+}
+
+function toOutputLines(resourceId: string, text: string): string {
+  const lines = toSafeText(text).replace(/\n$/, "").split("\n");
+  return toLines(lines.map((line) => `    ${toLine(resourceId)} | ${line}`));
+}
+
+function resourceOf(key: string): string {
+  return (JSON.parse(key) as string[])[1] ?? "";
 }

@@ -31,13 +31,16 @@ export class ApiError extends Error {
   readonly status: number;
   readonly code: ApiProblem["code"];
   readonly problem: ApiProblem;
+  /** After how many milliseconds the server wants to be asked again (`Retry-After`); null where it did not say. */
+  readonly retryAfterMs: number | null;
 
-  constructor(problem: ApiProblem, cause?: unknown) {
+  constructor(problem: ApiProblem, cause?: unknown, retryAfterMs: number | null = null) {
     super(problem.detail, cause === undefined ? {} : { cause });
     this.name = "ApiError";
     this.status = problem.status;
     this.code = problem.code;
     this.problem = problem;
+    this.retryAfterMs = retryAfterMs;
   }
 }
 
@@ -49,17 +52,25 @@ export function unreachable(url: string, cause: unknown): ApiError {
 }
 
 /** Reads the problem out of an answer that is not a success; makes one up where something in between answered. */
-export function toApiError(status: number, body: string): ApiError {
+export function toApiError(status: number, body: string, retryAfter: string | null = null): ApiError {
+  const retryAfterMs = parseRetryAfter(retryAfter);
   const problem = parseProblem(body);
-  if (problem) return new ApiError(problem);
+  if (problem) return new ApiError(problem, undefined, retryAfterMs);
   const detail = `The server answered with status ${status} and no explanation.`;
-  return new ApiError({
-    type: "about:blank",
-    title: "Unexpected answer",
-    status,
-    detail,
-    code: "PEER_ERROR",
-  });
+  const title = "Unexpected answer";
+  return new ApiError(
+    { type: "about:blank", title, status, detail, code: "PEER_ERROR" },
+    undefined,
+    retryAfterMs,
+  );
+}
+
+/** Seconds, or a date (RFC 9110, 10.2.3). */
+function parseRetryAfter(header: string | null): number | null {
+  if (header === null) return null;
+  if (/^\d{1,9}$/.test(header)) return Number(header) * 1000;
+  const at = Date.parse(header);
+  return Number.isNaN(at) ? null : Math.max(0, at - Date.now());
 }
 
 function parseProblem(body: string): ApiProblem | null {

@@ -1,11 +1,13 @@
 /** A typed client of the REST surface, for programs, the command line and browsers: it needs nothing but `fetch`. */
-import type { Session } from "fleetwright";
+import type { Challenge, Session } from "fleetwright";
 import type { ApiProblem } from "./api-error.ts";
 import { ApiError } from "./api-error.ts";
 import { createSend } from "./http.ts";
 import { readEvents } from "./event-stream.ts";
 import type { OpenStream } from "./event-stream.ts";
-import type { Fetch, Query, RequestExtras } from "./http.ts";
+import type { Fetch, Query, RequestExtras, Send } from "./http.ts";
+import { resolveRetry, withRetries } from "./retry.ts";
+import type { RetryOptions } from "./retry.ts";
 import { createVerbs } from "./verbs.ts";
 import type { Verbs } from "./verbs.ts";
 
@@ -25,6 +27,11 @@ export interface ClientOptions {
   signer?: OperatorSigner;
   /** Token of a session that was opened before. */
   token?: string;
+  /**
+   * How what fails by chance is sent again: reads, and changes, which carry an `Idempotency-Key` and so are carried out once. Waits
+   * longer each time and as long as the server asks. Default: four times at most.
+   */
+  retry?: RetryOptions;
   /** Default the global `fetch`. */
   fetch?: Fetch;
   /** Hears of each new token, e.g. to keep it. It is a secret. */
@@ -64,20 +71,12 @@ export interface Client extends Verbs {
 export function createClient(options: ClientOptions): Client {
   const { url, signer, onToken } = options;
   const send = createSend(url, options.fetch ?? ((target, init) => fetch(target, init)));
+  const retry = resolveRetry(options.retry);
   let token = options.token ?? null;
   let signingIn: Promise<Session> | null = null;
 
-  async function openSession(): Promise<Session> {
-    if (!signer) throw new ApiError(notSignedIn);
-    const post = (path: string, body: object): Promise<unknown> =>
-      send({ method: "POST", path, body, token: null });
-    const challenge = (await post("/auth/challenge", { public_key: signer.publicKey })) as {
-      challenge_id: string;
-      message: string;
-    };
-    const signature = toHex(await signer.sign(challenge.message));
-    const { challenge_id } = challenge;
-    const session = (await post("/auth/verify", { challenge_id, signature })) as Session;
+  async function openOwnSession(): Promise<Session> {
+    const session = await openSession(send, signer);
     token = session.token;
     onToken?.(session.token);
     return session;
@@ -85,21 +84,31 @@ export function createClient(options: ClientOptions): Client {
 
   /** Calls that come together share one sign-in. */
   const signIn = (): Promise<Session> =>
-    (signingIn ??= openSession().finally(() => {
+    (signingIn ??= openOwnSession().finally(() => {
       signingIn = null;
     }));
 
-  async function request<Result>(method: string, path: string, extras: RequestExtras = {}): Promise<Result> {
+  /** Sends once; signs in before where nobody has, and after where the session has ended. */
+  async function sendSignedIn(method: string, path: string, extras: RequestExtras): Promise<unknown> {
     if (token === null && signer) await signIn();
     const used = token;
     try {
-      return (await send({ ...extras, method, path, token: used })) as Result;
+      return await send({ ...extras, method, path, token: used });
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 401 || !signer) throw error;
       // A 401 says that nothing was done, so that even a POST may be sent again.
       if (token === used) await signIn();
-      return (await send({ ...extras, method, path, token })) as Result;
+      return send({ ...extras, method, path, token });
     }
+  }
+
+  async function request<Result>(method: string, path: string, extras: RequestExtras = {}): Promise<Result> {
+    // The server keeps keys by operator; a stranger has none.
+    const isChange = method !== "GET" && method !== "HEAD" && (token !== null || signer !== undefined);
+    const key = extras.idempotencyKey ?? (isChange ? crypto.randomUUID() : undefined);
+    const keyed = { ...extras, idempotencyKey: key };
+    const attempt = () => sendSignedIn(method, path, keyed);
+    return (await withRetries(attempt, retry, extras.signal)) as Result;
   }
 
   async function signOut(): Promise<void> {
@@ -115,7 +124,8 @@ export function createClient(options: ClientOptions): Client {
 
   function watch<Item>(path: string, query?: Query, signal?: AbortSignal): AsyncGenerator<Item, void> {
     const open: OpenStream = (lastEventId, connection) =>
-      request("GET", path, {
+      // Once: the reader of the stream comes back by itself.
+      sendSignedIn("GET", path, {
         query,
         asStream: true,
         signal: connection,
@@ -123,11 +133,22 @@ export function createClient(options: ClientOptions): Client {
           accept: "text/event-stream",
           ...(lastEventId !== null && { "last-event-id": lastEventId }),
         },
-      });
+      }) as Promise<ReadableStream<Uint8Array>>;
     return readEvents<Item>(open, signal);
   }
 
   return { url, request, watch, signIn, signOut, ...createVerbs(request, watch) };
+}
+
+/** Signs in by challenge. */
+async function openSession(send: Send, signer: OperatorSigner | undefined): Promise<Session> {
+  if (!signer) throw new ApiError(notSignedIn);
+  const post = (path: string, body: object): Promise<unknown> =>
+    send({ method: "POST", path, body, token: null });
+  const challenge = (await post("/auth/challenge", { public_key: signer.publicKey })) as Challenge;
+  const signature = toHex(await signer.sign(challenge.message));
+  const { challenge_id } = challenge;
+  return (await post("/auth/verify", { challenge_id, signature })) as Session;
 }
 
 const notSignedIn: ApiProblem = {

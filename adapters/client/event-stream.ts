@@ -1,5 +1,6 @@
 /** Reading server-sent events (HTML Living Standard, 9.2.6), and coming back where a connection broke off. */
 import { ApiError } from "./api-error.ts";
+import { isPassing, jittered, pause } from "./retry.ts";
 
 /** One item of a stream, with the id to go on after. */
 interface Frame {
@@ -45,14 +46,9 @@ export async function* readEvents<Item>(open: OpenStream, signal?: AbortSignal):
     } finally {
       ended.abort();
     }
-    await pause(Math.min(longestPauseMs, firstPauseMs * 2 ** failures), signal);
+    await pause(jittered(Math.min(longestPauseMs, firstPauseMs * 2 ** failures)), signal);
     failures += 1;
   }
-}
-
-/** Whether the same question may be answered a little later. */
-function isPassing({ status }: ApiError): boolean {
-  return status === 0 || status === 429 || status === 502 || status === 503 || status === 504;
 }
 
 async function* readFrames(stream: ReadableStream<Uint8Array>): AsyncGenerator<Frame, void> {
@@ -98,18 +94,4 @@ async function withinSilence<T>(promise: Promise<T>): Promise<T> {
   } finally {
     clearTimeout(timer);
   }
-}
-
-/** Half of the time by chance: clients that lost one server do not all come back at once. */
-function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms / 2 + (Math.random() * ms) / 2);
-    signal?.addEventListener("abort", end, { once: true });
-    if (signal?.aborted) end();
-  });
 }

@@ -1,5 +1,6 @@
 /** One JSON request and its answer. */
 import { toApiError, unreachable } from "./api-error.ts";
+import { rememberTag } from "./entity-tags.ts";
 
 /** What `createClient` needs of `fetch`. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
@@ -16,7 +17,11 @@ export interface RequestExtras {
   asStream?: boolean;
   /** Headers beside those that every request has. */
   headers?: Readonly<Record<string, string>>;
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
+  /** The `ETag` of what is to be changed, from {@link etagOf}: refused with `PRECONDITION_FAILED` where it was changed since. */
+  ifMatch?: string | undefined;
+  /** Under which a change is carried out once, however often it is sent. Default: a new one for each call. */
+  idempotencyKey?: string | undefined;
 }
 
 /** One request, whole. */
@@ -36,10 +41,9 @@ const basePath = "/api/v1";
 /** Prepares to send. The answer is the parsed body, null where there is none; a refusal is thrown as `ApiError`. */
 export function createSend(url: string, fetch: Fetch): Send {
   const root = `${url.replace(/\/+$/, "")}${basePath}`;
-  return async ({ method, path, query, body, asStream = false, headers: extra, signal, token }) => {
-    const headers: Record<string, string> = { accept: "application/json", ...extra };
-    if (token !== null) headers["authorization"] = `Bearer ${token}`;
-    if (body !== undefined) headers["content-type"] = "application/json";
+  return async (request) => {
+    const { method, path, query, body, asStream = false, signal } = request;
+    const headers = headersOf(request);
     const init: RequestInit = {
       method,
       headers,
@@ -49,14 +53,32 @@ export function createSend(url: string, fetch: Fetch): Send {
       ...(signal && { signal }),
     };
     const target = `${root}${path}${toSearch(query)}`;
-    const { status, ok, text, stream } = await exchange(fetch, { target, init, asStream }).catch(
-      (error: unknown) => {
-        if (signal?.aborted) throw error;
-        throw unreachable(url, error);
-      },
-    );
-    if (!ok) throw toApiError(status, text);
-    return stream ?? parseBody(status, text);
+    const {
+      status,
+      ok,
+      text,
+      stream,
+      headers: answered,
+    } = await exchange(fetch, { target, init, asStream }).catch((error: unknown) => {
+      if (signal?.aborted) throw error;
+      throw unreachable(url, error);
+    });
+    if (!ok) throw toApiError(status, text, answered.get("retry-after"));
+    if (stream !== null) return stream;
+    const value = parseBody(status, text);
+    rememberTag(value, answered.get("etag"));
+    return value;
+  };
+}
+
+function headersOf({ headers, token, body, ifMatch, idempotencyKey }: HttpRequest): Record<string, string> {
+  return {
+    accept: "application/json",
+    ...headers,
+    ...(token !== null && { authorization: `Bearer ${token}` }),
+    ...(body !== undefined && { "content-type": "application/json" }),
+    ...(ifMatch !== undefined && { "if-match": ifMatch }),
+    ...(idempotencyKey !== undefined && { "idempotency-key": idempotencyKey }),
   };
 }
 
@@ -71,13 +93,14 @@ interface Exchanged {
   ok: boolean;
   text: string;
   stream: ReadableStream<Uint8Array> | null;
+  headers: Headers;
 }
 
 async function exchange(fetch: Fetch, { target, init, asStream }: Exchange): Promise<Exchanged> {
   const response = await fetch(target, init);
-  const { status, ok } = response;
-  if (asStream && ok) return { status, ok, text: "", stream: response.body };
-  return { status, ok, text: await response.text(), stream: null };
+  const { status, ok, headers } = response;
+  if (asStream && ok) return { status, ok, headers, text: "", stream: response.body };
+  return { status, ok, headers, text: await response.text(), stream: null };
 }
 
 function parseBody(status: number, text: string): unknown {

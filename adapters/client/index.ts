@@ -3,5 +3,18 @@ export { createClient } from "./client.ts";
 export type { Client, ClientOptions, OperatorSigner } from "./client.ts";
 export { ApiError } from "./api-error.ts";
 export type { ApiProblem, ProblemFault } from "./api-error.ts";
+export { etagOf } from "./entity-tags.ts";
+export type { RetryOptions } from "./retry.ts";
 export type { Fetch, Query, RequestExtras } from "./http.ts";
-export type { RunInput, SessionInfo, UploadedModule, Verbs } from "./verbs.ts";
+export type {
+  CallOptions,
+  EventFilter,
+  NewAssignment,
+  NewOperator,
+  RunInput,
+  SessionInfo,
+  StatusChange,
+  UploadedModule,
+  Verbs,
+  WaitInput,
+} from "./verbs.ts";

@@ -5,8 +5,11 @@ import type {
   Assignment,
   AssignmentDetail,
   AuditEvent,
+  AuditRetention,
   AuditVerification,
+  BelievedState,
   DriftDetail,
+  DriftRecord,
   EventStreamItem,
   Module,
   ModuleDetail,
@@ -19,6 +22,7 @@ import type {
   Role,
   Rollout,
   RolloutDetail,
+  RolloutMember,
   RolloutStrategy,
   Schedule,
   Status,
@@ -28,6 +32,36 @@ import type { Query, RequestExtras } from "./http.ts";
 
 /** Calls the server. */
 export type Call = <Result>(method: string, path: string, extras?: RequestExtras) => Promise<Result>;
+
+/** What every call may be told beside its input. */
+export type CallOptions = Pick<RequestExtras, "signal" | "ifMatch" | "idempotencyKey">;
+
+/** Somebody who may sign in from now on. */
+export interface NewOperator {
+  username: string;
+  /** Ed25519, as 64 hex digits or base64. */
+  public_key: string;
+  /** Default Operator. */
+  role?: Role;
+}
+
+/** Approval or rejection of an agent. */
+export interface StatusChange {
+  status: "approved" | "rejected";
+  /** Default the hostname, made valid and unique. Once set it stays. */
+  name?: string;
+}
+
+/** For how long a call waits for the end. */
+export interface WaitInput {
+  /** Seconds, 0-300. Default 30. */
+  wait_seconds?: number;
+}
+
+/** All tags of an agent. */
+interface AgentTags {
+  tags: Record<string, string>;
+}
 
 /** Who is signed in, and until when. */
 export interface SessionInfo {
@@ -86,70 +120,105 @@ export type Verbs = ReturnType<typeof createVerbs>;
 
 /** Gives each call its name. */
 export function createVerbs(call: Call, watch: Watch) {
+  const get = <Result>(path: string, options?: CallOptions, query?: Query) =>
+    call<Result>("GET", path, { ...options, query });
+  const post = <Result>(path: string, body: object | undefined, options?: CallOptions) =>
+    call<Result>("POST", path, { ...options, body });
+  const put = <Result>(path: string, body: object, options?: CallOptions) =>
+    call<Result>("PUT", path, { ...options, body });
+  const remove = (path: string, options?: CallOptions) => call<null>("DELETE", path, options);
   return {
-    status: { get: () => call<Status>("GET", "/status") },
-    session: { get: () => call<SessionInfo>("GET", "/auth/session") },
+    status: { get: (options?: CallOptions) => get<Status>("/status", options) },
+    session: { get: (options?: CallOptions) => get<SessionInfo>("/auth/session", options) },
     operators: {
-      list: (query?: Query) => call<Page<Operator>>("GET", "/operators", { query }),
-      add: (body: { username: string; public_key: string; role?: Role }) =>
-        call<Operator>("POST", "/operators", { body }),
-      remove: (id: string) => call<null>("DELETE", at`/operators/${id}`),
+      list: (query?: Query, options?: CallOptions) => get<Page<Operator>>("/operators", options, query),
+      get: (id: string, options?: CallOptions) => get<Operator>(at`/operators/${id}`, options),
+      add: (body: NewOperator, options?: CallOptions) => post<Operator>("/operators", body, options),
+      setRole: (id: string, role: Role, options?: CallOptions) =>
+        call<Operator>("PATCH", at`/operators/${id}`, { ...options, body: { role } }),
+      remove: (id: string, options?: CallOptions) => remove(at`/operators/${id}`, options),
     },
     agents: {
-      list: (query?: Query) => call<Page<Agent>>("GET", "/agents", { query }),
-      get: (nodeId: string) => call<Agent>("GET", at`/agents/${nodeId}`),
-      setStatus: (nodeId: string, body: { status: "approved" | "rejected"; name?: string }) =>
-        call<Agent>("POST", at`/agents/${nodeId}`, { body }),
-      remove: (nodeId: string) => call<null>("DELETE", at`/agents/${nodeId}`),
-      attributes: (nodeId: string) => call<AgentAttributes>("GET", at`/agents/${nodeId}/attributes`),
-      plan: (nodeId: string, body: RunInput = {}) =>
-        call<Operation>("POST", at`/agents/${nodeId}/plan`, { body }),
-      apply: (nodeId: string, body: RunInput = {}) =>
-        call<Operation>("POST", at`/agents/${nodeId}/apply`, { body }),
-      checkDrift: (nodeId: string, body: { wait_seconds?: number } = {}) =>
-        call<DriftDetail>("POST", at`/agents/${nodeId}/drift`, { body }),
+      list: (query?: Query, options?: CallOptions) => get<Page<Agent>>("/agents", options, query),
+      get: (nodeId: string, options?: CallOptions) => get<Agent>(at`/agents/${nodeId}`, options),
+      setStatus: (nodeId: string, body: StatusChange, options?: CallOptions) =>
+        post<Agent>(at`/agents/${nodeId}`, body, options),
+      remove: (nodeId: string, options?: CallOptions) => remove(at`/agents/${nodeId}`, options),
+      attributes: (nodeId: string, options?: CallOptions) =>
+        get<AgentAttributes>(at`/agents/${nodeId}/attributes`, options),
+      believed: (nodeId: string, options?: CallOptions) =>
+        get<BelievedState>(at`/agents/${nodeId}/state`, options),
+      plan: (nodeId: string, body: RunInput = {}, options?: CallOptions) =>
+        post<Operation>(at`/agents/${nodeId}/plan`, body, options),
+      apply: (nodeId: string, body: RunInput = {}, options?: CallOptions) =>
+        post<Operation>(at`/agents/${nodeId}/apply`, body, options),
+      checkDrift: (nodeId: string, body: WaitInput = {}, options?: CallOptions) =>
+        post<DriftDetail>(at`/agents/${nodeId}/drift`, body, options),
     },
-    drift: { get: (driftId: string) => call<DriftDetail>("GET", at`/drift/${driftId}`) },
+    drift: {
+      list: (nodeId: string, query?: Query, options?: CallOptions) =>
+        get<Page<DriftRecord>>(at`/agents/${nodeId}/drift`, options, query),
+      latest: (nodeId: string, options?: CallOptions) =>
+        get<DriftDetail>(at`/agents/${nodeId}/drift/latest`, options),
+      get: (driftId: string, options?: CallOptions) => get<DriftDetail>(at`/drift/${driftId}`, options),
+    },
     tags: {
-      list: () => call<TagList>("GET", "/tags"),
-      set: (nodeId: string, key: string, value: string) =>
-        call<{ tags: Record<string, string> }>("PUT", at`/agents/${nodeId}/tags/${key}`, { body: { value } }),
-      remove: (nodeId: string, key: string) => call<null>("DELETE", at`/agents/${nodeId}/tags/${key}`),
+      list: (options?: CallOptions) => get<TagList>("/tags", options),
+      replace: (nodeId: string, tags: Record<string, string>, options?: CallOptions) =>
+        put<AgentTags>(at`/agents/${nodeId}/tags`, { tags }, options),
+      set: (nodeId: string, tag: { key: string; value: string }, options?: CallOptions) =>
+        put<AgentTags>(at`/agents/${nodeId}/tags/${tag.key}`, { value: tag.value }, options),
+      remove: (nodeId: string, key: string, options?: CallOptions) =>
+        remove(at`/agents/${nodeId}/tags/${key}`, options),
     },
     modules: {
-      list: (query?: Query) => call<Page<Module>>("GET", "/modules", { query }),
-      get: (name: string, query?: { revision?: number }) =>
-        call<ModuleDetail>("GET", at`/modules/${name}`, { query }),
-      upload: (body: { content: string; name?: string }) =>
-        call<UploadedModule>("POST", "/modules", { body }),
-      remove: (name: string) => call<null>("DELETE", at`/modules/${name}`),
+      list: (query?: Query, options?: CallOptions) => get<Page<Module>>("/modules", options, query),
+      get: (name: string, query?: { revision?: number }, options?: CallOptions) =>
+        get<ModuleDetail>(at`/modules/${name}`, options, query),
+      upload: (body: { content: string; name?: string }, options?: CallOptions) =>
+        post<UploadedModule>("/modules", body, options),
+      remove: (name: string, options?: CallOptions) => remove(at`/modules/${name}`, options),
     },
     assignments: {
-      list: (query?: Query) => call<Page<Assignment>>("GET", "/assignments", { query }),
-      get: (name: string) => call<AssignmentDetail>("GET", at`/assignments/${name}`),
-      create: (body: NewAssignment) => call<Assignment>("POST", "/assignments", { body }),
-      remove: (name: string) => call<null>("DELETE", at`/assignments/${name}`),
-      plan: (name: string, body: { wait_seconds?: number } = {}) =>
-        call<RolloutDetail>("POST", at`/assignments/${name}/plan`, { body }),
-      apply: (name: string, body: { wait_seconds?: number; rollout?: RolloutStrategy } = {}) =>
-        call<RolloutDetail>("POST", at`/assignments/${name}/apply`, { body }),
+      list: (query?: Query, options?: CallOptions) => get<Page<Assignment>>("/assignments", options, query),
+      get: (name: string, options?: CallOptions) => get<AssignmentDetail>(at`/assignments/${name}`, options),
+      create: (body: NewAssignment, options?: CallOptions) => post<Assignment>("/assignments", body, options),
+      /** What is absent stays as it is. */
+      update: (name: string, body: Partial<Omit<NewAssignment, "name">>, options?: CallOptions) =>
+        put<Assignment>(at`/assignments/${name}`, body, options),
+      remove: (name: string, options?: CallOptions) => remove(at`/assignments/${name}`, options),
+      plan: (name: string, body: WaitInput = {}, options?: CallOptions) =>
+        post<RolloutDetail>(at`/assignments/${name}/plan`, body, options),
+      apply: (name: string, body: WaitInput & { rollout?: RolloutStrategy } = {}, options?: CallOptions) =>
+        post<RolloutDetail>(at`/assignments/${name}/apply`, body, options),
     },
     rollouts: {
-      list: (query?: Query) => call<Page<Rollout>>("GET", "/rollouts", { query }),
-      get: (rolloutId: string) => call<RolloutDetail>("GET", at`/rollouts/${rolloutId}`),
-      pause: (rolloutId: string) => call<RolloutDetail>("POST", at`/rollouts/${rolloutId}/pause`),
-      resume: (rolloutId: string) => call<RolloutDetail>("POST", at`/rollouts/${rolloutId}/resume`),
-      cancel: (rolloutId: string) => call<RolloutDetail>("POST", at`/rollouts/${rolloutId}/cancel`),
+      list: (query?: Query, options?: CallOptions) => get<Page<Rollout>>("/rollouts", options, query),
+      get: (rolloutId: string, options?: CallOptions) =>
+        get<RolloutDetail>(at`/rollouts/${rolloutId}`, options),
+      agents: (rolloutId: string, query?: Query, options?: CallOptions) =>
+        get<Page<RolloutMember>>(at`/rollouts/${rolloutId}/agents`, options, query),
+      pause: (rolloutId: string, options?: CallOptions) =>
+        post<RolloutDetail>(at`/rollouts/${rolloutId}/pause`, undefined, options),
+      resume: (rolloutId: string, options?: CallOptions) =>
+        post<RolloutDetail>(at`/rollouts/${rolloutId}/resume`, undefined, options),
+      cancel: (rolloutId: string, options?: CallOptions) =>
+        post<RolloutDetail>(at`/rollouts/${rolloutId}/cancel`, undefined, options),
     },
     operations: {
-      list: (query?: Query) => call<Page<Operation>>("GET", "/state/operations", { query }),
-      get: (operationId: string) => call<OperationDetail>("GET", at`/state/operations/${operationId}`),
+      list: (query?: Query, options?: CallOptions) =>
+        get<Page<Operation>>("/state/operations", options, query),
+      listForAgent: (nodeId: string, query?: Query, options?: CallOptions) =>
+        get<Page<Operation>>(at`/agents/${nodeId}/state/operations`, options, query),
+      get: (operationId: string, options?: CallOptions) =>
+        get<OperationDetail>(at`/state/operations/${operationId}`, options),
       /** How an operation goes on, to its end: `ended` is the last item. Who comes back is told all of it again. */
       watch: (operationId: string, signal?: AbortSignal) =>
         untilEnded(watch<OperationWatchItem>(at`/state/operations/${operationId}/watch`, {}, signal)),
-      cancel: (operationId: string) => call<Operation>("POST", at`/state/operations/${operationId}/cancel`),
-      output: (nodeId: string, operationId: string) =>
-        call<OperationOutputList>("GET", at`/agents/${nodeId}/state/operations/${operationId}/output`),
+      cancel: (operationId: string, options?: CallOptions) =>
+        post<Operation>(at`/state/operations/${operationId}/cancel`, undefined, options),
+      output: (nodeId: string, operationId: string, options?: CallOptions) =>
+        get<OperationOutputList>(at`/agents/${nodeId}/state/operations/${operationId}/output`, options),
     },
     events: {
       /**
@@ -161,11 +230,18 @@ export function createVerbs(call: Call, watch: Watch) {
     },
     backups: {
       /** The bytes of a backup, as they come; a connection that breaks off is an error while reading. */
-      create: () => call<ReadableStream<Uint8Array>>("GET", "/backup", { asStream: true }),
+      create: (options?: CallOptions) =>
+        call<ReadableStream<Uint8Array>>("GET", "/backup", { ...options, asStream: true }),
     },
     audit: {
-      list: (query?: Query) => call<Page<AuditEvent>>("GET", "/audit", { query }),
-      verify: () => call<AuditVerification>("GET", "/audit/verify"),
+      list: (query?: Query, options?: CallOptions) => get<Page<AuditEvent>>("/audit", options, query),
+      verify: (options?: CallOptions) => get<AuditVerification>("/audit/verify", options),
+      /** @param before - RFC 3339; events before it go. */
+      prune: (before: string, options?: CallOptions) =>
+        call<{ deleted: number }>("DELETE", "/audit", { ...options, query: { before } }),
+      getRetention: (options?: CallOptions) => get<AuditRetention>("/audit/retention", options),
+      setRetention: (body: AuditRetention, options?: CallOptions) =>
+        put<AuditRetention>("/audit/retention", body, options),
     },
   };
 }

@@ -6,7 +6,7 @@ import type { Logger, OrchestratorError } from "fleetwright";
 import { H3 } from "h3";
 import { toNodeHandler } from "h3/node";
 import { defaultBodyLimitBytes } from "../rest/body-limit.ts";
-import { createRestFetch } from "../rest/fetch.ts";
+import { createRestFetch, toResponse } from "../rest/fetch.ts";
 import { createRestHandler, defaultBasePath } from "../rest/handler.ts";
 import { createRestListener, sendReply } from "../rest/node.ts";
 import { createOpenApiDocument } from "../rest/openapi.ts";
@@ -15,7 +15,7 @@ import { createReplies } from "../rest/replies.ts";
 import { acceptedRequestId, createRequestIds } from "../rest/request-id.ts";
 import type { ContextFactory, RequestContext } from "../trpc/context.ts";
 import { addSecurityHeaders, createErrorAnswer } from "./errors.ts";
-import { mountHealth, mountProblemPages, mountSchemas } from "./pages.ts";
+import { mountHealth, mountProblemPages, mountReference, mountSchemas } from "./pages.ts";
 import type { AppReadiness } from "./pages.ts";
 import { createHostCheck } from "./hosts.ts";
 import { createSockets } from "./sockets.ts";
@@ -33,7 +33,9 @@ export interface AppOptions<Context extends RequestContext> extends SocketLimits
   sockets?: SocketRoutes;
   /** Default: nothing is logged. */
   logger?: Logger;
-  /** Where REST begins; default `/api/v1`. */
+  /** What every path begins with, where the app is part of another, e.g. `/fleet`; without a slash at the end. Default: nothing. */
+  mountPath?: string;
+  /** Where REST begins, with the mount path; default `/api/v1` below the mount path. */
   basePath?: string;
   /** Size limit of a request body in bytes; default 1 MiB. */
   bodyLimitBytes?: number;
@@ -56,12 +58,19 @@ export interface App {
   h3: H3;
   /** Serves all of it on a `node:http` server; REST goes past h3, at half of the cost. */
   listener: RequestListener;
+  /**
+   * Serves all of it as a function from `Request` to `Response`, for servers that speak that.
+   *
+   * @param remoteAddress - The other end of the connection: for limits and the audit log. Default unknown.
+   */
+  fetch(request: Request, remoteAddress?: string): Promise<Response>;
   sockets: Sockets;
 }
 
 /** Mounts the surface. Throws where the router contradicts itself. */
 export function createApp<Context extends RequestContext>(options: AppOptions<Context>): App {
-  const { router, createContext, logger = silentLogger, basePath = defaultBasePath } = options;
+  const { router, createContext, logger = silentLogger, mountPath = "" } = options;
+  const { basePath = mountPath + defaultBasePath } = options;
   const { createRequestId = createRequestIds(), bodyLimitBytes = defaultBodyLimitBytes } = options;
   const sourceAddress = createSourceAddress(options.trustedProxies);
   const shared = { router, createContext, createRequestId, logger, bodyLimitBytes };
@@ -77,10 +86,11 @@ export function createApp<Context extends RequestContext>(options: AppOptions<Co
   h3.use(addSecurityHeaders);
   const restFetch = createRestFetch(rest, (request) => (request as { ip?: string }).ip ?? null);
   h3.all(`${basePath}/**`, (event) => restFetch(event.req as Request));
-  mountTrpc(h3, { ...shared, sourceAddress });
-  mountHealth(h3, options.isReady);
-  mountProblemPages(h3);
-  mountSchemas(h3);
+  mountTrpc(h3, { ...shared, sourceAddress, endpoint: `${mountPath}/trpc` });
+  mountHealth(h3, options.isReady, mountPath);
+  mountReference(h3, description, mountPath);
+  mountProblemPages(h3, mountPath);
+  mountSchemas(h3, mountPath);
 
   const checkHost = createHostCheck(options.allowedHosts ?? null);
   const refuse = createRefusal(createRequestId);
@@ -96,6 +106,15 @@ export function createApp<Context extends RequestContext>(options: AppOptions<Co
       const isRest = request.url?.startsWith(restPrefix) === true;
       (isRest ? restListener : otherListener)(request, response);
     },
+    async fetch(request, remoteAddress) {
+      const { headers, url } = request;
+      // Behind an adapter the host may be known from the URL alone.
+      const host = headers.get("host") ?? new URL(url).host;
+      const refusal = checkHost({ host, origin: headers.get("origin") ?? undefined });
+      if (refusal !== null) return toRefusal(refusal, request, createRequestId);
+      if (remoteAddress !== undefined) Object.defineProperty(request, "ip", { value: remoteAddress });
+      return h3.fetch(request);
+    },
     sockets: createSockets(options.sockets ?? new Map(), { ...options, checkHost }),
   };
 }
@@ -108,4 +127,10 @@ function createRefusal(createRequestId: () => string) {
     const requestId = acceptedRequestId(typeof given === "string" ? given : undefined) ?? createRequestId();
     sendReply(response, replies.failure(error, requestId));
   };
+}
+
+/** The same for `fetch`. */
+function toRefusal(error: OrchestratorError, { headers }: Request, createRequestId: () => string): Response {
+  const requestId = acceptedRequestId(headers.get("x-request-id") ?? undefined) ?? createRequestId();
+  return toResponse(createReplies("").failure(error, requestId));
 }

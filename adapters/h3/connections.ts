@@ -44,6 +44,7 @@ export function createConnections(listener: RequestListener): Connections {
     watch(server) {
       const take = (socket: Socket): void => {
         const client = `${socket.remoteAddress} ${socket.remotePort}`;
+        if (sockets.get(client) === socket) return;
         sockets.set(client, socket);
         socket.once("close", () => {
           if (sockets.get(client) === socket) sockets.delete(client);
@@ -68,6 +69,25 @@ export function createConnections(listener: RequestListener): Connections {
   };
 }
 
+/** How long a connection without a request is kept for the next one: longer than proxies keep it. */
+const keepAliveMs = 65_000;
+
+/** Reading a request must not take for ever; writing an answer may (a stream, an apply that is waited for). */
+export function limitReading(
+  server: Server,
+  { headersMs, requestMs }: { headersMs: number; requestMs: number },
+): void {
+  const connectionsCheckingInterval = Math.ceil(Math.min(headersMs, requestMs) / 4);
+  Object.assign(server, {
+    headersTimeout: headersMs,
+    requestTimeout: requestMs,
+    keepAliveTimeout: keepAliveMs,
+    connectionsCheckingInterval,
+  });
+  // Node looks for late requests from when it listens, every 30 seconds, and only then reads how often it is to look.
+  for (const listener of server.listeners("listening")) listener.call(server);
+}
+
 /**
  * Cuts connections whose client does not read its answer: one that took nothing for so long. An answer that waits for its own
  * source is left alone.
@@ -78,30 +98,29 @@ export function limitStalls(server: Server, stallMs: number): void {
   });
 }
 
+/** Connections that were given back to the server once. */
+const givenBack = new WeakSet<Duplex>();
+
 /**
  * Serves a request that asked for another protocol than WebSocket (`Upgrade: h2c`) as if it had not asked: a server may
- * ignore that header (RFC 9110, 7.8), Node can't. The head is put back in front of the connection, without the wish.
+ * ignore that header (RFC 9110, 7.8), Node can't. The head is put back in front of the connection, without the wish, as the last
+ * request on it: each time the server takes a connection anew costs memory for as long as the connection lives.
  */
 export function serveWithoutUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
   const { server } = socket as unknown as { server?: Server };
-  if (server === undefined) {
+  if (server === undefined || givenBack.has(socket)) {
     socket.destroy();
     return;
   }
+  givenBack.add(socket);
   const lines = [`${request.method} ${request.url} HTTP/${request.httpVersion}`];
   for (let index = 0; index < request.rawHeaders.length; index += 2) {
     const [name = "", value = ""] = request.rawHeaders.slice(index, index + 2);
-    const kept = name.toLowerCase() === "connection" ? withoutUpgrade(value) : value;
-    if (name.toLowerCase() === "upgrade" || kept === "") continue;
-    lines.push(`${name}: ${kept}`);
+    if (!dropped.has(name.toLowerCase())) lines.push(`${name}: ${value}`);
   }
+  lines.push("Connection: close");
   socket.unshift(Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1"), head]));
   server.emit(socket instanceof TLSSocket ? "secureConnection" : "connection", socket);
 }
 
-function withoutUpgrade(connection: string): string {
-  const options = connection.split(",").map((option) => option.trim());
-  return options
-    .filter((option) => !["upgrade", "http2-settings", ""].includes(option.toLowerCase()))
-    .join(", ");
-}
+const dropped: ReadonlySet<string> = new Set(["upgrade", "connection", "http2-settings"]);

@@ -3,6 +3,8 @@ export { createApp } from "./app.ts";
 export type { App, AppOptions } from "./app.ts";
 export type { AppReadiness } from "./pages.ts";
 export { agentSocketHandler, agentSocketMaxPayload, createAgentSocket } from "./agent-socket.ts";
+export { createOrchestratorApp } from "./orchestrator-app.ts";
+export type { OrchestratorAppOptions } from "./orchestrator-app.ts";
 export { listenApp } from "./serve.ts";
 export type { ListenAppOptions, ListeningApp } from "./serve.ts";
 export { startServer } from "./server.ts";

@@ -7,7 +7,7 @@ import { OrchestratorError } from "fleetwright";
 import { listen } from "listhen";
 import type { Listener } from "listhen";
 import type { App } from "./app.ts";
-import { createConnections, limitStalls } from "./connections.ts";
+import { createConnections, limitReading, limitStalls } from "./connections.ts";
 
 /** Where and how to listen. */
 export interface ListenAppOptions {
@@ -21,6 +21,10 @@ export interface ListenAppOptions {
   allowInsecure?: boolean;
   /** Milliseconds that requests in progress get when it closes; default 10_000. What is left then is cut. */
   graceMs?: number;
+  /** Milliseconds in which the headers of a request must be whole, before it is cut with 408; default 20_000. */
+  headersMs?: number;
+  /** Milliseconds in which a request must be whole, its body included, before it is cut with 408; default 60_000. */
+  requestMs?: number;
   /** Milliseconds for which a client may take nothing of an answer that is ready, before it is cut; default 60_000. */
   stallMs?: number;
 }
@@ -33,9 +37,6 @@ export interface ListeningApp extends AsyncDisposable {
   /** Closes the WebSockets, lets requests in progress finish, and stops. May be called twice. */
   close(): Promise<void>;
 }
-
-// Reading a request must not take for ever; writing an answer may (a stream, an apply that is waited for).
-const timeouts = { headersTimeout: 20_000, requestTimeout: 60_000, keepAliveTimeout: 65_000 } as const;
 
 /**
  * Listens.
@@ -51,6 +52,8 @@ export async function listenApp(app: App, options: ListenAppOptions): Promise<Li
     tls,
     allowInsecure = false,
     graceMs = 10_000,
+    headersMs = 20_000,
+    requestMs = 60_000,
     stallMs = 60_000,
   } = options;
   const isLoopback = isLoopbackHost(host);
@@ -69,7 +72,7 @@ export async function listenApp(app: App, options: ListenAppOptions): Promise<Li
     upgrade: app.sockets.upgrade,
   });
   const server = listener.server as Server;
-  Object.assign(server, timeouts);
+  limitReading(server, { headersMs, requestMs });
   limitStalls(server, stallMs);
   connections.watch(server);
   let closing: Promise<void> | undefined;

@@ -1,10 +1,7 @@
 /** An orchestrator with its whole surface on one listener: what `fleetwright serve` runs, and what a program can run inside itself. */
 import { Orchestrator, SocketTransport } from "fleetwright";
 import type { OrchestratorOptions } from "fleetwright";
-import { createContextFactory } from "../trpc/context.ts";
-import { appRouter } from "../trpc/router.ts";
-import { createAgentSocket } from "./agent-socket.ts";
-import { createApp } from "./app.ts";
+import { agentPath, createOrchestratorApp } from "./orchestrator-app.ts";
 import { listenApp } from "./serve.ts";
 import type { ListenAppOptions } from "./serve.ts";
 
@@ -28,9 +25,6 @@ export interface RunningServer extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** Where agents connect. */
-const agentPath = "/agent/v1";
-
 /**
  * Starts an orchestrator and listens.
  *
@@ -41,14 +35,13 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const transport = new SocketTransport();
   const orchestrator = new Orchestrator({ ...orchestratorOptions, transport });
   let isReady = true;
-  const app = createApp({
-    router: appRouter,
-    createContext: createContextFactory(orchestrator),
+  const app = createOrchestratorApp({
+    orchestrator,
+    transport,
     isReady: async () => {
       if (isReady) await orchestrator.status.checkReady();
       return isReady;
     },
-    sockets: new Map([[agentPath, createAgentSocket(transport)]]),
     ...(options.logger && { logger: options.logger }),
     ...(trustedProxies && { trustedProxies }),
     ...(allowedHosts && { allowedHosts }),

@@ -1,4 +1,4 @@
-/** tRPC over the Fetch API, at `/trpc`. */
+/** tRPC over the Fetch API. */
 import { fetchRequestHandler } from "@trpc/server/adapters/fetch";
 import type { AnyRouter } from "@trpc/server";
 import { OrchestratorError } from "fleetwright";
@@ -6,8 +6,10 @@ import type { Logger } from "fleetwright";
 import { bodyLimit } from "h3";
 import type { H3, H3Event } from "h3";
 import { acceptedRequestId } from "../rest/request-id.ts";
+import { restProcedures } from "../rest/routes.ts";
 import type { ContextFactory, RequestContext } from "../trpc/context.ts";
 import { toOrchestratorError } from "../trpc/error-map.ts";
+import type { ProcedureMeta } from "../trpc/trpc.ts";
 import type { SourceAddress } from "./source-address.ts";
 
 /** Most calls in one batch. */
@@ -21,18 +23,21 @@ export interface TrpcOptions<Context extends RequestContext> {
   sourceAddress: SourceAddress;
   logger: Logger;
   bodyLimitBytes: number;
+  /** Where the names of procedures begin, e.g. `/trpc`. */
+  endpoint: string;
 }
 
-/** Serves every procedure of the router at `/trpc/<name>`. */
+/** Serves every procedure of the router at `<endpoint>/<name>`. */
 export function mountTrpc<Context extends RequestContext>(h3: H3, options: TrpcOptions<Context>): void {
-  const { router, createContext, createRequestId, sourceAddress, logger, bodyLimitBytes } = options;
-  h3.use("/trpc/**", bodyLimit(bodyLimitBytes));
-  h3.all("/trpc/**", (event: H3Event) => {
+  const { router, createContext, createRequestId, sourceAddress, logger, bodyLimitBytes, endpoint } = options;
+  const streaming = streamingProcedures(router);
+  h3.use(`${endpoint}/**`, bodyLimit(bodyLimitBytes));
+  h3.all(`${endpoint}/**`, (event: H3Event) => {
     const { headers, ip = null } = event.req;
     const header = (name: string): string | undefined => headers.get(name) ?? undefined;
     const requestId = acceptedRequestId(header("x-request-id")) ?? createRequestId();
     return fetchRequestHandler({
-      endpoint: "/trpc",
+      endpoint,
       router,
       req: event.req as Request,
       maxBatchSize,
@@ -45,6 +50,7 @@ export function mountTrpc<Context extends RequestContext>(h3: H3, options: TrpcO
           if_match: headers.get("if-match"),
           idempotency_key: headers.get("idempotency-key"),
         };
+        for (const { path } of info.calls) if (streaming.has(path)) throw onlyOverRest(path);
         if (request.idempotency_key !== null && info.calls.length > 1) throw keyOfManyCalls();
         return createContext(request, header("authorization"));
       },
@@ -54,6 +60,20 @@ export function mountTrpc<Context extends RequestContext>(h3: H3, options: TrpcO
         logger.error("A call failed unexpectedly", { request_id: requestId, path, error: cause });
       },
     });
+  });
+}
+
+/** Names of the procedures that answer with a `Response` of their own, for which tRPC has no form: it would send `{}`. */
+function streamingProcedures(router: AnyRouter): ReadonlySet<string> {
+  const streaming = restProcedures(router).filter(([, { _def }]) => {
+    return (_def.meta as ProcedureMeta).rest?.produces !== undefined;
+  });
+  return new Set(streaming.map(([name]) => name));
+}
+
+function onlyOverRest(name: string): OrchestratorError {
+  return new OrchestratorError("METHOD_NOT_ALLOWED", {
+    message: `${name} answers with a stream of bytes: call it over REST.`,
   });
 }
 

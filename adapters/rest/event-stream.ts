@@ -26,19 +26,16 @@ export async function toEventStream(
 ): Promise<Response> {
   const ended = new AbortController();
   const items = (await open(ended.signal))[Symbol.asyncIterator]();
-  let next = items.next();
-  const first = await next;
-  next = Promise.resolve(first);
+  const pending = new PendingStep(items);
+  await pending.settled();
   let prefix = `retry: ${retryMs}\n`;
   const body = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        const step = await within(next, pingMs);
+        await pending.settledWithin(pingMs);
+        const step = pending.take();
         if (step === null) return controller.enqueue(ping);
         if (step.done === true) return controller.close();
-        next = items.next();
-        // Who has gone away is noticed at the next pull; until then nobody must trip over it.
-        next.catch(() => {});
         controller.enqueue(encoder.encode(prefix + toFrame(step.value)));
         prefix = "";
       },
@@ -56,13 +53,59 @@ function toFrame([id, data]: TrackedItem): string {
   return `id: ${id}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
-/** What a promise resolves to; null where that takes longer. */
-async function within<T>(promise: Promise<T>, ms: number): Promise<T | null> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<null>((resolve) => (timer = setTimeout(resolve, ms, null)));
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
+/** The next item of a subscription, which is waited for again and again: each wait leaves nothing behind. */
+class PendingStep {
+  readonly #items: AsyncIterator<TrackedItem>;
+  #step: IteratorResult<TrackedItem> | null = null;
+  #failure: { error: unknown } | null = null;
+  #wake = (): void => {};
+
+  constructor(items: AsyncIterator<TrackedItem>) {
+    this.#items = items;
+    this.#ask();
+  }
+
+  /** The item, and the next is asked for; null where there is none yet. Throws what the subscription threw. */
+  take(): IteratorResult<TrackedItem> | null {
+    if (this.#failure) throw this.#failure.error;
+    const step = this.#step;
+    this.#step = null;
+    if (step && step.done !== true) this.#ask();
+    return step;
+  }
+
+  /** Resolves when there is an item; rejects where there will be none. */
+  async settled(): Promise<void> {
+    if (!this.#isSettled()) await new Promise<void>((resolve) => (this.#wake = resolve));
+    if (this.#failure) throw this.#failure.error;
+  }
+
+  /** Resolves when there is an item, or after a time. */
+  settledWithin(ms: number): Promise<void> {
+    if (this.#isSettled()) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  #isSettled(): boolean {
+    return this.#step !== null || this.#failure !== null;
+  }
+
+  #ask(): void {
+    this.#items.next().then(
+      (step) => {
+        this.#step = step;
+        this.#wake();
+      },
+      (error: unknown) => {
+        this.#failure = { error };
+        this.#wake();
+      },
+    );
   }
 }

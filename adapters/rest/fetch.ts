@@ -1,7 +1,7 @@
 /** Carries REST over the Fetch API, for servers other than Node's and for calls within the process. */
 import { OrchestratorError } from "fleetwright";
 import { readLimited, refusesAtOnce, tooLarge } from "./body-limit.ts";
-import type { RestHandler, RestRequest } from "./message.ts";
+import type { RestHandler, RestReply, RestRequest } from "./message.ts";
 
 /** Serves a REST surface as a function from `Request` to `Response`. */
 export function createRestFetch(
@@ -13,14 +13,18 @@ export function createRestFetch(
     if (reply instanceof Response) {
       return request.method === "HEAD" ? new Response(null, reply) : reply;
     }
-    const headers = new Headers();
-    for (let index = 0; index < reply.headers.length; index += 2) {
-      headers.append(reply.headers[index] ?? "", reply.headers[index + 1] ?? "");
-    }
-    if (reply.body !== null) headers.set("content-length", String(Buffer.byteLength(reply.body)));
-    const body = request.method === "HEAD" ? null : reply.body;
-    return new Response(body, { status: reply.status, headers });
+    return request.method === "HEAD" ? new Response(null, toResponse(reply)) : toResponse(reply);
   };
+}
+
+/** A reply as the Fetch API has it. */
+export function toResponse({ status, headers: pairs, body }: RestReply): Response {
+  const headers = new Headers();
+  for (let index = 0; index < pairs.length; index += 2) {
+    headers.append(pairs[index] ?? "", pairs[index + 1] ?? "");
+  }
+  if (body !== null) headers.set("content-length", String(Buffer.byteLength(body)));
+  return new Response(body, { status, headers });
 }
 
 class FetchRestRequest implements RestRequest {

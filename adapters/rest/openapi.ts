@@ -5,7 +5,14 @@ import type { OpenAPIObject } from "trpc-to-openapi";
 import type { ProcedureMeta, SuccessStatus } from "../trpc/trpc.ts";
 import { eventStreamMediaType } from "./event-stream.ts";
 import { defaultBasePath } from "./handler.ts";
-import { problemMediaType } from "./problem.ts";
+import { answerHeaders, notModified, requestHeaders } from "./openapi-headers.ts";
+import { addExample } from "./openapi-examples.ts";
+import { codesOf, describeRefusals, otherRefusal, problemSchema } from "./openapi-problems.ts";
+import { tidySchemas } from "./openapi-schemas.ts";
+import { inputFields } from "./parameters.ts";
+import { operationExamples } from "./reference/examples.ts";
+import { operationReference, tagReference } from "./reference/operations.ts";
+import type { OperationReference } from "./reference/operations.ts";
 import { restProcedures, resumeField } from "./routes.ts";
 
 /** What a description says beside the procedures. */
@@ -20,72 +27,18 @@ export interface OpenApiOptions {
 
 // The parts of an operation that are rewritten; the rest stays as it was made.
 interface Operation {
+  description?: string;
   responses: Record<string, object>;
   security?: object[];
   parameters?: object[];
+  requestBody?: { required?: boolean; content?: Record<string, { schema?: { required?: string[] } }> };
 }
 
-type SchemaObject = NonNullable<NonNullable<OpenAPIObject["components"]>["schemas"]>[string];
+const defaultDescription = `Manages a fleet of machines, each run by an agent.
 
-const problemSchema = {
-  type: "object",
-  description: "Why a request was refused (RFC 9457).",
-  required: ["type", "title", "status", "detail", "code", "request_id"],
-  properties: {
-    type: {
-      type: "string",
-      format: "uri-reference",
-      description: "Path of the page that explains the code.",
-    },
-    title: { type: "string" },
-    status: { type: "integer" },
-    detail: { type: "string" },
-    code: { type: "string", pattern: "^[A-Z][A-Z0-9_]*$", description: "Stable: programs decide by this." },
-    request_id: { type: "string" },
-    errors: {
-      type: "array",
-      description: "The faults of the input.",
-      items: {
-        type: "object",
-        required: ["pointer", "message"],
-        properties: {
-          pointer: { type: "string", description: "JSON Pointer (RFC 6901) into the input." },
-          message: { type: "string" },
-          line: { type: "integer", minimum: 1 },
-          column: { type: "integer", minimum: 1 },
-        },
-      },
-    },
-    details: { type: "object", description: "Facts for programs." },
-  },
-  example: {
-    type: "/problems/not-found",
-    title: "There is no such thing.",
-    status: 404,
-    detail: "There is no such thing.",
-    code: "NOT_FOUND",
-    request_id: "0199d3a0-5f3c-7c1e-9a55-0d9f5f3e2b11",
-  },
-} satisfies SchemaObject;
-
-const problemResponse = {
-  description: "The request was refused; `code` says why.",
-  content: { [problemMediaType]: { schema: { $ref: "#/components/schemas/Problem" } } },
-} as const;
-
-const locationHeader = {
-  Location: {
-    description: "Path of what was made or started.",
-    schema: { type: "string", format: "uri-reference" },
-  },
-} as const;
-
-const lastEventId = {
-  in: "header",
-  name: "Last-Event-ID",
-  description: "Id of the last item that was read; what came after it is told.",
-  schema: { type: "string" },
-} as const;
+Sign in by a challenge (\`POST /auth/challenge\`, \`POST /auth/verify\`) and send the token as \`Authorization: Bearer\`. Bodies are
+JSON; an unknown field is refused. A list is \`{ items, next_cursor }\`. Every refusal is a problem (RFC 9457) whose \`code\` is
+stable. Times are RFC 3339 in UTC.`;
 
 /** The generator knows no subscriptions: it is shown queries that return one item each. */
 function withoutSubscriptions(router: AnyRouter): AnyRouter {
@@ -109,7 +62,7 @@ export function createOpenApiDocument(router: AnyRouter, options: OpenApiOptions
   const document = generateOpenApiDocument(withoutSubscriptions(router), {
     title: options.title ?? "Fleetwright management API",
     version: options.version ?? "0.0.9",
-    ...(options.description === undefined ? {} : { description: options.description }),
+    description: options.description ?? defaultDescription,
     license: { name: "MIT OR Apache-2.0", identifier: "MIT OR Apache-2.0" },
     openApiVersion: "3.1.0",
     baseUrl: options.basePath ?? defaultBasePath,
@@ -121,36 +74,88 @@ export function createOpenApiDocument(router: AnyRouter, options: OpenApiOptions
       },
     },
   });
-  for (const [, procedure] of restProcedures(router)) {
-    const { openapi, rest } = procedure._def.meta as Required<ProcedureMeta>;
+  const refusals: Record<string, object> = {};
+  for (const [name, procedure] of restProcedures(router)) {
+    const { openapi } = procedure._def.meta as Required<ProcedureMeta>;
     const path = document.paths?.[openapi.path] as Record<string, Operation> | undefined;
     const operation = path?.[openapi.method.toLowerCase()];
-    if (operation === undefined) continue;
-    describeResponses(operation, rest ?? {}, procedureReturnsNothing(operation));
-    if (rest?.streams !== undefined) operation.parameters = [...(operation.parameters ?? []), lastEventId];
+    if (operation !== undefined) describeOperation(operation, { name, procedure, refusals });
   }
-  return { ...document, tags: collectTags(router), components: ownSchemas(document) };
+  const components = { ...ownSchemas(document), responses: refusals };
+  return tidySchemas({ ...document, tags: collectTags(router), components } as OpenAPIObject);
 }
 
-function describeResponses(
+/** What an operation is described from. */
+interface Described {
+  name: string;
+  procedure: AnyProcedure;
+  /** The components that its refusals refer to. */
+  refusals: Record<string, object>;
+}
+
+function describeOperation(operation: Operation, { name, procedure, refusals }: Described): void {
+  const { openapi, rest = {} } = procedure._def.meta as ProcedureMeta &
+    Required<Pick<ProcedureMeta, "openapi">>;
+  const reference = (operationReference as Record<string, OperationReference>)[name];
+  if (reference !== undefined) operation.description = reference.description;
+  // Said outright: without it, a description can't be told from one where security was forgotten.
+  if (openapi.protect === false) operation.security = [];
+  describeParameters(operation, procedure);
+  const headers = requestHeaders(procedure);
+  if (headers.length > 0) operation.parameters = [...(operation.parameters ?? []), ...headers];
+  operation.responses = {
+    ...describeSuccesses(operation, rest),
+    ...describeRefusals(name, codesOf(name, procedure), refusals),
+    default: otherRefusal,
+  };
+  const example = operationExamples[name];
+  if (example !== undefined) addExample(operation, example);
+}
+
+/** The generator drops what a schema says of an optional field, and calls every body required. */
+function describeParameters(operation: Operation, procedure: AnyProcedure): void {
+  const [schema] = (procedure._def as unknown as { inputs: readonly unknown[] }).inputs;
+  if (schema === undefined) return;
+  const fields = inputFields(schema);
+  for (const parameter of (operation.parameters ?? []) as { name: string; description?: string }[]) {
+    const field = fields.get(parameter.name) as { description?: string } | undefined;
+    const description = field?.description ?? pathParameterNames[parameter.name];
+    if (description !== undefined) parameter.description = description;
+  }
+  const body = operation.requestBody;
+  const media = body?.content?.["application/json"];
+  if (body !== undefined) body.required = (media?.schema?.required ?? []).length > 0;
+}
+
+/** What names the thing that a path is about. */
+const pathParameterNames: Readonly<Record<string, string>> = {
+  node_id: "Id of an agent: the first 32 hex digits of the SHA-256 of its public key.",
+  operator_id: "Id of an operator: the first 32 hex digits of the SHA-256 of the public key.",
+  operation_id: "Id of an operation.",
+  drift_id: "Id of a drift check.",
+  rollout_id: "Id of a rollout.",
+  session_id: "Id of a terminal session.",
+  key: "Key of a tag.",
+  name: "Its name.",
+  id: "Its id.",
+};
+
+function describeSuccesses(
   operation: Operation,
   rest: NonNullable<ProcedureMeta["rest"]>,
-  isEmpty: boolean,
-): void {
+): Record<string, object> {
   const { "200": success = { description: "Done" } } = operation.responses;
   const { content, ...bare } = success as { content?: object };
   const responses: Record<string, object> = {};
-  for (const status of successStatuses(rest, isEmpty)) {
-    const headers = rest.location !== undefined && status !== 200 ? { headers: locationHeader } : {};
+  for (const status of successStatuses(rest, procedureReturnsNothing(operation))) {
+    const headers = answerHeaders(rest, status);
     const media = mediaOf(rest, content);
     const body = status === 204 || media === undefined ? {} : { content: media };
-    responses[status] = { ...bare, description: statusNames[status], ...headers, ...body };
+    responses[status] = { ...bare, description: statusNames[status], ...(headers && { headers }), ...body };
   }
   if (rest.versioned === true)
-    responses["304"] = { description: "It is the version that If-None-Match names." };
-  const refusals = Object.keys(operation.responses).filter((status) => Number(status) >= 400);
-  for (const status of refusals) responses[status] = problemResponse;
-  operation.responses = { ...responses, default: problemResponse };
+    responses["304"] = { description: "It is the version that `If-None-Match` names.", ...notModified };
+  return responses;
 }
 
 function mediaOf(rest: NonNullable<ProcedureMeta["rest"]>, content: object | undefined): object | undefined {
@@ -187,11 +192,14 @@ function procedureReturnsNothing(operation: Operation): boolean {
   return schema === undefined || Object.keys(schema).length === 0 || "not" in schema;
 }
 
-function collectTags(router: AnyRouter): { name: string }[] {
+function collectTags(router: AnyRouter): { name: string; description?: string }[] {
   const names = restProcedures(router).flatMap(
     ([, { _def }]) => (_def.meta as ProcedureMeta).openapi?.tags ?? [],
   );
-  return [...new Set(names)].map((name) => ({ name }));
+  return [...new Set(names)].map((name) => {
+    const description = tagReference[name];
+    return { name, ...(description !== undefined && { description }) };
+  });
 }
 
 /** The generator adds a schema for each status of its own error body, which nothing answers with. */

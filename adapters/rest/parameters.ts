@@ -99,8 +99,12 @@ function toValue(text: string, plan: ParameterPlan): unknown {
   return text;
 }
 
+/** What means itself in a query. */
+const isPlain = /^[A-Za-z0-9_.~-]*$/;
+
 // A plus is a space in a query, as forms and URLSearchParams write it.
 function decodeQuery(text: string, name: string): string {
+  if (isPlain.test(text)) return text;
   return decode(text.replaceAll("+", " "), name);
 }
 

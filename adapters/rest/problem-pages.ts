@@ -2,6 +2,8 @@
 import { errorTable } from "fleetwright";
 import type { ErrorCode } from "fleetwright";
 import { httpStatusOf } from "../trpc/error-map.ts";
+import { markup } from "./pages/html.ts";
+import { renderPage } from "./pages/page.ts";
 import { problemSlug } from "./problem.ts";
 
 /** What a page says. */
@@ -22,30 +24,39 @@ export function findProblemPage(slug: string): ProblemPage | null {
 }
 
 /** Writes a page for people. */
-export function renderProblemPage({ code, title, status, retryable }: ProblemPage): string {
+export function renderProblemPage({ code, title, status, retryable }: ProblemPage, mountPath = ""): string {
   const advice = retryable
     ? "Trying again later may succeed."
     : "Trying again without a change will fail again.";
-  return page(code, `<h1>${code}</h1><p>${escape(title)}</p><p>HTTP status ${status}. ${advice}</p>`);
+  const body = markup`<p class="soft"><a href="${mountPath}/problems">Problems</a></p>
+    <h1>${code}</h1>
+    <p>${title}</p>
+    <p>HTTP status <code>${status}</code>. ${advice}</p>
+    <p class="soft">
+      A program decides by <code>code</code>, which is stable. The answer's <code>detail</code> says what it
+      was about, and its <code>request_id</code> finds it in the log.
+    </p>`;
+  return renderPage({ title: code, mountPath, side: null, body });
 }
 
 /** Writes the list of all pages for people. */
-export function renderProblemIndex(): string {
+export function renderProblemIndex(mountPath = ""): string {
   const items = [...pages].map(
-    ([slug, { code, title }]) => `<li><a href="/problems/${slug}">${code}</a> ${escape(title)}</li>`,
+    ([slug, { code, title, status }]) =>
+      markup`<li>
+        <a href="${mountPath}/problems/${slug}"><code>${code}</code></a> <span>${title}</span>
+        <span class="soft">${status}</span>
+      </li>`,
   );
-  return page("Problems", `<h1>Problems</h1><ul>${items.join("")}</ul>`);
+  const body = markup`<h1>Problems</h1>
+    <p>Every refusal of the API carries one of these codes.</p>
+    <ul class="list">
+      ${items}
+    </ul>`;
+  return renderPage({ title: "Problems", mountPath, side: null, body });
 }
 
 function toPage(code: ErrorCode): ProblemPage {
   const { message, retryable } = errorTable[code];
   return { code, title: message, status: httpStatusOf[code], retryable };
-}
-
-function page(title: string, body: string): string {
-  return `<!doctype html><html lang="en"><meta charset="utf-8"><title>${title}</title><body>${body}</body></html>`;
-}
-
-function escape(text: string): string {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
 }

@@ -55,7 +55,7 @@ export interface AuthenticatesCallers<Caller> {
     /** Runs a call, or answers as the first one with this key did. */
     once<Output>(
       caller: Caller,
-      call: { key: string; permission: string; input: unknown; ifMatch: string | null },
+      call: { key: string; permission: string; input: unknown; ifMatch?: string | null },
       run: () => Promise<Output>,
     ): Promise<Output>;
   };

@@ -115,11 +115,17 @@ export function toOrchestratorError(error: unknown): OrchestratorError {
   if (isOrchestratorError(error)) return error;
   if (!(error instanceof TRPCError)) return new OrchestratorError("INTERNAL", { cause: error });
   if (isOrchestratorError(error.cause)) return error.cause;
+  if (isBodyTooLarge(error.cause)) return new OrchestratorError("PAYLOAD_TOO_LARGE", { cause: error });
   const code = codeOfTrpc[error.code];
   if (code === undefined) return new OrchestratorError("INTERNAL", { cause: error.cause ?? error });
   const faults = schemaFaults(error.cause);
   if (faults !== null) return new OrchestratorError(code, { issues: faults, cause: error });
   return new OrchestratorError(code, { message: error.message, cause: error });
+}
+
+/** A body whose length was not announced is found too large while tRPC reads it, which calls that a broken input. */
+function isBodyTooLarge(cause: unknown): boolean {
+  return typeof cause === "object" && cause !== null && "status" in cause && cause.status === 413;
 }
 
 /** Turns whatever was thrown into the error that tRPC expects, with the matching code. */

@@ -44,7 +44,7 @@ async function watchTheJob(): Promise<void> {
   title("An operator approves them and tags them");
   for (const [nodeId, name] of byNode) {
     await client.agents.setStatus(nodeId, { status: "approved", name });
-    await client.tags.set(nodeId, "role", name.startsWith("web") ? "web" : "db");
+    await client.tags.set(nodeId, { key: "role", value: name.startsWith("web") ? "web" : "db" });
     say(`${name} is approved, role=${name.startsWith("web") ? "web" : "db"}`);
   }
 

@@ -39,6 +39,7 @@ export const permissionTable = {
   "assignments.plan": "Operator",
   "rollouts.list": "Viewer",
   "rollouts.get": "Viewer",
+  "rollouts.agents": "Viewer",
   "rollouts.pause": "Operator",
   "rollouts.resume": "Operator",
   "rollouts.cancel": "Operator",

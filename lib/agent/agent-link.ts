@@ -3,8 +3,11 @@
  *
  *   idle --start--> dialing --> connected --> waiting --> dialing ...        stop, from any: --> stopped
  *
- * waiting: 0 to 1 s after the first failure, doubled with each up to 0 to 60 s; back to the start after a connection that
- * lasted a minute. The whole range is drawn from, so that a fleet does not come back at one moment.
+ * waiting: 0 to 1 s after the first failure, doubled with each up to 0 to 60 s. A connection that was accepted and lasted ten
+ * seconds ends the row of failures: a server that was restarted, also several times, has its agents back in seconds. What it
+ * goes back to is 0 to 1 s after a whole minute, else doubled with each up to 0 to 8 s; one that ended sooner is a failure, so
+ * that a server that accepts and drops is not called without end. The whole range is drawn from, so that a fleet does not come
+ * back at one moment.
  */
 import type { Timer } from "../clock.ts";
 import { OrchestratorError, type ErrorCode } from "../errors.ts";
@@ -17,6 +20,12 @@ import { LinkConnection, type LinkConnectionOptions } from "./link-connection.ts
 
 const firstDelayMs = 1000;
 const longestDelayMs = 60_000;
+/** A connection that lasted so long is as good as one that never ended. */
+const lastingMs = 60_000;
+/** One that ended sooner is a failure, although it was accepted. */
+const shortestMs = 10_000;
+/** How many connections of less than a minute make the next wait longer: up to 0 to 8 s. */
+const mostInterruptions = 3;
 /** What will hardly be better in a second. */
 const lastingFailures: readonly (ErrorCode | null)[] = [
   "ORCHESTRATOR_KEY_CHANGED",
@@ -70,7 +79,10 @@ class DialingLink implements AgentLink {
   readonly #abort = new AbortController();
   #connection: LinkConnection | null = null;
   #isStarted = false;
+  /** Failures in a row, which the next wait goes by. */
   #failures = 0;
+  /** Connections in a row that lasted less than a minute. */
+  #interruptions = 0;
   /** Resolves when no handler of an earlier connection runs any more. */
   #earlier: Promise<void> = Promise.resolve();
   #wake = (): void => {};
@@ -117,12 +129,9 @@ class DialingLink implements AgentLink {
   }
 
   async #run(): Promise<void> {
-    const { clock } = this.#options;
     while (!this.#abort.signal.aborted) {
-      const startedMs = clock.monotonic();
       const ending = await this.#connectOnce();
       this.#report(ending);
-      if (clock.monotonic() - startedMs >= longestDelayMs) this.#failures = 0;
       await this.#pause(this.#nextDelayMs(ending));
     }
     await this.#earlier;
@@ -145,8 +154,17 @@ class DialingLink implements AgentLink {
     this.#connection = connection;
     const ending = await connection.ended;
     this.#connection = null;
+    if (connection.upSinceMs !== null)
+      this.#noteLifetime(this.#options.clock.monotonic() - connection.upSinceMs);
     this.#earlier = Promise.all([this.#earlier, connection.settled()]).then(() => {});
     return ending;
+  }
+
+  /** Decides what an accepted connection, now that it has ended, does to the next wait. */
+  #noteLifetime(ms: number): void {
+    if (ms < shortestMs) return;
+    this.#interruptions = ms < lastingMs ? Math.min(this.#interruptions + 1, mostInterruptions) : 0;
+    this.#failures = this.#interruptions;
   }
 
   #report(ending: Ending): void {

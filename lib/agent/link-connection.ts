@@ -67,6 +67,7 @@ export class LinkConnection {
   #resolveEnded: (ending: Ending) => void = () => {};
   #phase: "handshaking" | "up" | "ended" = "handshaking";
   #status: AgentStatus | null = null;
+  #upSinceMs: number | null = null;
   #channel: Channel<AgentMessage, OrchestratorMessage> | null = null;
 
   /** @param earlier - Resolves when no handler of an earlier connection runs any more. */
@@ -99,6 +100,11 @@ export class LinkConnection {
   /** How the orchestrator thinks of the agent; null unless the connection is up. */
   get status(): AgentStatus | null {
     return this.#phase === "up" ? this.#status : null;
+  }
+
+  /** When the connection came up, by the monotonic clock; null where it never did. Stays when it has ended. */
+  get upSinceMs(): number | null {
+    return this.#upSinceMs;
   }
 
   /** Bytes that were sent and are still here. */
@@ -160,6 +166,7 @@ export class LinkConnection {
     await earlier;
     if (this.#phase === "ended") return;
     this.#phase = "up";
+    this.#upSinceMs = clock.monotonic();
     handlers.accepted(accepted.status, accepted.orchestratorTime);
     channel.open();
   }

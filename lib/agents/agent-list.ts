@@ -4,8 +4,8 @@ import type { Context } from "../context.ts";
 import type { Page } from "../internal/common-schemas.ts";
 import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
 import type { JsonObject } from "../internal/json.ts";
-import { parseSelector } from "../selectors/parse.ts";
 import type { SelectorPage } from "../selectors/selector-index.ts";
+import type { StoredDocument } from "../storage/storage.ts";
 import type { AgentDocument } from "./documents.ts";
 import type { AgentRegistry } from "./registry.ts";
 import type { listAgentsInput } from "./schemas.ts";
@@ -22,13 +22,14 @@ export async function listAgents(
   const position = withoutAbsent(filter);
   const after = cursor === undefined ? "" : String(decodeCursor("agents", position, cursor));
   const items: Document[] = [];
+  const passes = createFilter(context, filter);
   const pages =
     filter.selector === undefined
       ? storedPages(context, filter.status, { after, limit })
       : selectedPages(registry, filter.selector, { after, limit });
   for await (const page of pages) {
-    for (const agent of page) {
-      if (!passes(context, agent, filter)) continue;
+    for (const { value: agent } of page) {
+      if (!passes(agent)) continue;
       if (items.length === limit)
         return { items, next_cursor: encodeCursor("agents", position, items.at(-1)!.node_id) };
       items.push(agent);
@@ -46,19 +47,25 @@ interface Stretch {
 /** The most agents that are looked at between two turns of the event loop. */
 const longestPage = 500;
 
-function withoutAbsent(filter: Omit<Query, "limit" | "cursor">): JsonObject {
-  return Object.fromEntries(
-    Object.entries(filter).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
-  );
+type Filter = Omit<Query, "limit" | "cursor">;
+
+function withoutAbsent(filter: Filter): JsonObject {
+  const present: JsonObject = {};
+  for (const [name, value] of Object.entries(filter)) if (value !== undefined) present[name] = value;
+  return present;
 }
 
-function passes(context: Context, agent: Document, filter: Omit<Query, "limit" | "cursor">): boolean {
-  if (filter.status !== undefined && agent.status !== filter.status) return false;
-  const { connected, search } = filter;
-  if (connected !== undefined && context.transport.isConnected(agent.node_id) !== connected) return false;
-  if (search === undefined) return true;
-  const wanted = search.toLowerCase();
-  return [agent.name, agent.hostname].some((text) => text?.toLowerCase().includes(wanted) ?? false);
+/** Makes what tells whether an agent passes; the selector is not looked at here. */
+function createFilter({ transport }: Context, filter: Filter): (agent: Document) => boolean {
+  const { status, connected } = filter;
+  const search = filter.search?.toLowerCase();
+  const isNamed = (text: string | undefined, part: string): boolean =>
+    text?.toLowerCase().includes(part) === true;
+  return (agent) => {
+    if (status !== undefined && agent.status !== status) return false;
+    if (connected !== undefined && transport.isConnected(agent.node_id) !== connected) return false;
+    return search === undefined || isNamed(agent.name, search) || isNamed(agent.hostname, search);
+  };
 }
 
 /** Page by page, since most lists end within the first, and a wait for each agent would cost more than the agent. */
@@ -66,7 +73,7 @@ async function* storedPages(
   context: Context,
   status: string | undefined,
   { after, limit }: Stretch,
-): AsyncGenerator<Document[]> {
+): AsyncGenerator<readonly StoredDocument<AgentDocument>[]> {
   // A node_id has one length: this is the first key behind it.
   let from = `${after}\u0000`;
   for (let size = limit + 1; ; size = longestPage) {
@@ -75,7 +82,7 @@ async function* storedPages(
       from,
       ...(status !== undefined && { index: "by_status", equals: [status] }),
     });
-    yield page.items.map(({ value }) => value);
+    yield page.items;
     if (page.next === null) return;
     from = `${page.items.at(-1)!.key}\u0000`;
   }
@@ -85,13 +92,12 @@ async function* selectedPages(
   registry: AgentRegistry,
   text: string,
   { after, limit }: Stretch,
-): AsyncGenerator<Document[]> {
-  const selector = parseSelector(text);
+): AsyncGenerator<readonly StoredDocument<AgentDocument>[]> {
+  const selector = registry.selectors.parse(text);
   let last: string | null = after;
   for (let size = limit + 1; last !== null; size = longestPage) {
-    const page: SelectorPage = registry.index.page(selector, { after: last, limit: size });
-    const agents = await Promise.all(page.items.map((nodeId) => registry.find(nodeId)));
-    yield agents.flatMap((agent) => (agent === null ? [] : [agent.value]));
-    last = page.next;
+    const { items, next }: SelectorPage = registry.index.page(selector, { after: last, limit: size });
+    yield await registry.findAll(items);
+    last = next;
   }
 }

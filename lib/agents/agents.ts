@@ -7,7 +7,6 @@ import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import type { Page } from "../internal/common-schemas.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
-import { parseSelector } from "../selectors/parse.ts";
 import type { Selector, SelectorTarget } from "../selectors/selector.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import type { Admission } from "../transport/transport.ts";
@@ -200,7 +199,9 @@ export class Agents {
 
   /** The approved agents that a selector matches now, by node_id. */
   matching(selector: Selector | string): string[] {
-    return this.#registry.matching(typeof selector === "string" ? parseSelector(selector) : selector);
+    return this.#registry.matching(
+      typeof selector === "string" ? this.#registry.selectors.parse(selector) : selector,
+    );
   }
 
   /** The agent as selectors see it. */
@@ -218,12 +219,12 @@ export class Agents {
   async describe(
     nodeIds: readonly string[],
   ): Promise<(Pick<AgentDocument, "node_id" | "tags"> & { name: string })[]> {
-    const found = await Promise.all(nodeIds.map((nodeId) => this.#registry.find(nodeId)));
-    return found.flatMap((agent) => {
-      if (!agent) return [];
-      const { node_id, name, hostname, tags } = agent.value;
-      return [{ node_id, name: name ?? hostname, tags }];
-    });
+    const found = await this.#registry.findAll(nodeIds);
+    return found.map(({ value: { node_id, name, hostname, tags } }) => ({
+      node_id,
+      name: name ?? hostname,
+      tags,
+    }));
   }
 
   /** What people call an agent; its node_id where it is gone. */

@@ -8,7 +8,7 @@
 import { systemCaller } from "../access/caller.ts";
 import type { Context } from "../context.ts";
 import type { Admission, AgentIntroduction } from "../transport/transport.ts";
-import type { AgentMessage, MessageOf } from "../wire/messages.ts";
+import type { AgentMessage, Attributes, MessageOf } from "../wire/messages.ts";
 import { OrchestratorError } from "../errors.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { AgentDocument } from "./documents.ts";
@@ -17,6 +17,8 @@ import { agentSubject, type AgentRegistry } from "./registry.ts";
 export class Enrolment {
   readonly #context: Context;
   readonly #registry: AgentRegistry;
+  /** Unknown agents whose records are being written. */
+  #enrolling = 0;
 
   constructor(context: Context, registry: AgentRegistry) {
     this.#context = context;
@@ -26,7 +28,7 @@ export class Enrolment {
   /** Decides about an agent that proved its key, making a record for a new one. */
   async admit(introduction: AgentIntroduction): Promise<Admission> {
     const known = await this.#registry.find(introduction.node_id);
-    if (!known) return this.#enrol(introduction);
+    if (!known) return this.#enrolWithin(introduction);
     await this.#refresh(introduction);
     return { status: known.value.status };
   }
@@ -56,7 +58,27 @@ export class Enrolment {
   /** An agent tells of its machine. */
   async attributes(nodeId: string, message: MessageOf<AgentMessage, "attributes">): Promise<void> {
     const agent = await this.#registry.read(nodeId);
-    await this.#registry.writeAttributes(agent.value, message.attributes, message.collected_at);
+    const attributes = withinLimits(message.attributes);
+    const dropped = Object.keys(message.attributes).length - Object.keys(attributes).length;
+    if (dropped > 0)
+      this.#context.logger.warn("An agent tells more than is kept.", { node_id: nodeId, dropped });
+    await this.#registry.writeAttributes(agent.value, attributes, message.collected_at);
+  }
+
+  /** Whoever can reach the server can make keys without end; each kept costs memory and disk. */
+  async #enrolWithin(introduction: AgentIntroduction): Promise<Admission> {
+    const { pendingAgents } = this.#context.options;
+    if (this.#registry.pending + this.#enrolling >= pendingAgents) {
+      throw new OrchestratorError("RATE_LIMITED", {
+        message: `${pendingAgents} agents wait to be approved; approve or reject some first.`,
+      });
+    }
+    this.#enrolling += 1;
+    try {
+      return await this.#enrol(introduction);
+    } finally {
+      this.#enrolling -= 1;
+    }
   }
 
   async #enrol(introduction: AgentIntroduction): Promise<Admission> {
@@ -101,6 +123,22 @@ export class Enrolment {
       if (after) await this.#registry.write(systemCaller, { before, after });
     });
   }
+}
+
+/** Most attributes that are kept of one agent, and most characters of their names and values together. */
+const mostAttributes = 500;
+const mostCharacters = 65_536;
+
+/** What is kept of attributes: the first by name, so that it is the same each time. */
+function withinLimits(attributes: Attributes): Attributes {
+  const kept: [string, Attributes[string]][] = [];
+  let characters = 0;
+  for (const [name, value] of Object.entries(attributes).toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+    characters += name.length + String(value).length;
+    if (kept.length === mostAttributes || characters > mostCharacters) break;
+    kept.push([name, value]);
+  }
+  return Object.fromEntries(kept);
 }
 
 type Facts = Pick<

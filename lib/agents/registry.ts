@@ -4,6 +4,7 @@ import type { Context, EventInput } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { EventSubject } from "../events.ts";
 import type { Selector, SelectorTarget } from "../selectors/selector.ts";
+import { SelectorCache } from "../selectors/selector-cache.ts";
 import { SelectorIndex } from "../selectors/selector-index.ts";
 import { eachDocument } from "../internal/each-document.ts";
 import type { JsonObject } from "../internal/json.ts";
@@ -13,8 +14,10 @@ import type { AgentDocument, AttributesDocument } from "./documents.ts";
 
 export class AgentRegistry {
   readonly index: SelectorIndex = new SelectorIndex();
+  readonly selectors: SelectorCache = new SelectorCache();
   readonly #context: Context;
   readonly #approved = new Set<string>();
+  readonly #pending = new Set<string>();
   readonly #indexing = new Map<string, Promise<void>>();
 
   constructor(context: Context) {
@@ -30,6 +33,12 @@ export class AgentRegistry {
 
   find(nodeId: string): Promise<StoredDocument<AgentDocument> | null> {
     return this.#context.storage.get<AgentDocument>("agents", nodeId);
+  }
+
+  /** Reads some agents at once; those that are gone are left out. */
+  async findAll(nodeIds: readonly string[]): Promise<StoredDocument<AgentDocument>[]> {
+    const found = await this.#context.storage.getMany<AgentDocument>("agents", nodeIds);
+    return found.filter((agent) => agent !== null);
   }
 
   /** Reads an agent; `NOT_FOUND` where there is none. */
@@ -91,6 +100,11 @@ export class AgentRegistry {
     return this.index.match(selector).filter((nodeId) => this.#approved.has(nodeId));
   }
 
+  /** How many agents wait to be approved. */
+  get pending(): number {
+    return this.#pending.size;
+  }
+
   /** Brings the index up to what is stored, one after another for each agent, so that an older state never follows a newer. */
   #reindex(nodeId: string): Promise<void> {
     const turn = (this.#indexing.get(nodeId) ?? Promise.resolve()).then(() => this.#indexStored(nodeId));
@@ -105,6 +119,7 @@ export class AgentRegistry {
     if (agent) this.#setIndex(agent.value, attributes);
     else {
       this.#approved.delete(nodeId);
+      this.#pending.delete(nodeId);
       this.index.delete(nodeId);
     }
   }
@@ -113,6 +128,8 @@ export class AgentRegistry {
     this.index.set(toTarget(agent, attributes?.attributes ?? {}));
     if (agent.status === "approved") this.#approved.add(agent.node_id);
     else this.#approved.delete(agent.node_id);
+    if (agent.status === "pending") this.#pending.add(agent.node_id);
+    else this.#pending.delete(agent.node_id);
   }
 }
 

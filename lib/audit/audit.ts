@@ -26,6 +26,8 @@ import {
 const defaultRetentionDays = 90;
 const dayMs = 86_400_000;
 const pruneEveryMs = 3_600_000;
+/** Events that one call looks at: a filter that passes nothing must not have it read the whole log. */
+const mostRead = 10_000;
 const noHash = "0".repeat(64);
 
 /** What was done, by whom and when: events in a chain of hashes, written in the same commit as what they tell. */
@@ -36,18 +38,25 @@ export class Audit {
     this.#context = context;
   }
 
-  /** Lists events, newest first. */
+  /**
+   * Lists events, newest first. A call looks at 10,000 events at most: where a filter passes few of them the page may hold less than
+   * `limit`, even nothing, and still have a `next_cursor` to go on with. Only without one is the list at its end.
+   */
   async list(caller: Caller, input: z.input<typeof listAuditInput> = {}): Promise<Page<AuditEvent>> {
     await this.#context.authorize(caller, "audit.list");
     const { limit = 50, cursor, ...filter } = parseInput(listAuditInput, input);
     const bound = JSON.parse(JSON.stringify(filter)) as JsonObject;
-    let to = cursor === undefined ? undefined : toSequence(decodeCursor("audit", bound, cursor));
+    const position = cursor === undefined ? Infinity : toSequence(decodeCursor("audit", bound, cursor));
+    const { head, base } = await this.#context.storage.readLog(auditLog, { reverse: true, limit: 1 });
+    const newest = Math.min(position, head.sequence);
+    const oldest = Math.max(base.sequence + 1, newest - mostRead + 1);
     const items: AuditEvent[] = [];
-    for (;;) {
-      const page = await this.#context.storage.readLog<OrchestratorEvent>(auditLog, {
+    for (let to: number | null = newest; to !== null && to >= oldest;) {
+      const page: LogPage<OrchestratorEvent> = await this.#context.storage.readLog(auditLog, {
         reverse: true,
         limit: 200,
-        ...(to !== undefined && { to }),
+        from: oldest,
+        to,
         ...(filter.event_type !== undefined && { where: { event_type: filter.event_type } }),
       });
       for (const entry of page.entries) {
@@ -56,9 +65,10 @@ export class Audit {
           return { items, next_cursor: encodeCursor("audit", bound, entry.sequence) };
         items.push(toAuditEvent(entry));
       }
-      if (page.next === null) return { items, next_cursor: null };
       to = page.next;
     }
+    const isEnd = oldest <= base.sequence + 1;
+    return { items, next_cursor: isEnd ? null : encodeCursor("audit", bound, oldest - 1) };
   }
 
   /**

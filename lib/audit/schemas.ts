@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { pageInput, pageOf, timestampSchema } from "../internal/common-schemas.ts";
+import { jsonSchema, pageInput, pageOf, timestampSchema } from "../internal/common-schemas.ts";
 
 const subjectSchema = z.object({ type: z.string(), id: z.string(), name: z.string() });
 
@@ -14,7 +14,7 @@ export const auditEventSchema = z
     actor: subjectSchema,
     target: subjectSchema.optional(),
     summary: z.string(),
-    metadata: z.record(z.string(), z.json()),
+    metadata: z.record(z.string(), jsonSchema),
     request_id: z.string().optional(),
     source_address: z.string().optional(),
     hash: z.string().describe("SHA-256 over the hash of the event before and this event; hex."),

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { eventTable, type EventType, type OrchestratorEvent } from "../events.ts";
-import { keyIdSchema } from "../internal/common-schemas.ts";
+import { jsonSchema, keyIdSchema } from "../internal/common-schemas.ts";
 
 const eventTypes = Object.keys(eventTable) as [EventType, ...EventType[]];
 const kinds = new Set(eventTypes.map((type) => type.slice(0, type.indexOf("."))));
@@ -41,7 +41,7 @@ export const eventSchema = z
     actor: subjectSchema,
     target: subjectSchema.optional(),
     summary: z.string(),
-    metadata: z.record(z.string(), z.json()),
+    metadata: z.record(z.string(), jsonSchema),
     request_id: z.string().optional(),
     source_address: z.string().optional(),
   })

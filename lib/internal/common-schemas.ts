@@ -19,6 +19,9 @@ export const idSchema = z.uuid();
 /** What a verb returns that has nothing to say. */
 export const nothingSchema = z.void();
 
+/** Any JSON value. Registered itself, not a copy: it contains itself, and descriptions are to know it by one name. */
+export const jsonSchema = z.json().register(z.globalRegistry, { id: "Json" });
+
 export const timestampSchema = z.iso.datetime({ offset: true });
 
 /** How much of a list is wanted. */

@@ -36,19 +36,28 @@ function readCursor(cursor: string): unknown[] | null {
   }
 }
 
-/** What is found for an empty object below; most lists have no filter. */
-const noFilter = "5465b825";
+/** How many fingerprints are remembered: those of lists that somebody looks at again and again. */
+const mostFingerprints = 256;
+const fingerprints = new Map<string, string>();
 
-/** A short name of a filter: FNV-1a over its canonical JSON. It guards against mistakes, not against forgery. */
+/** A short name of a filter. Working one out costs as much as the rest of a short list. */
 function fingerprint(filter: JsonObject): string {
-  if (Object.keys(filter).length === 0) return noFilter;
-  let hash = 0x811c9dc5;
+  const text = JSON.stringify(filter);
+  const known = fingerprints.get(text);
+  if (known !== undefined) return known;
+  if (fingerprints.size >= mostFingerprints) fingerprints.clear();
   // A filter may hold any text: half a character, which has no canonical form, counts as U+FFFD.
-  const wellFormed = JSON.parse(JSON.stringify(filter), (_key, value: Json) =>
+  const wellFormed = JSON.parse(text, (_key, value: Json) =>
     typeof value === "string" ? value.replaceAll(halfCharacters, "\ufffd") : value,
   ) as JsonObject;
-  for (const char of canonicalJson(wellFormed)) {
-    hash = Math.imul(hash ^ (char.codePointAt(0) ?? 0), 0x01000193);
-  }
+  const made = fnv(canonicalJson(wellFormed));
+  fingerprints.set(text, made);
+  return made;
+}
+
+/** FNV-1a. It guards against mistakes, not against forgery. */
+function fnv(text: string): string {
+  let hash = 0x811c9dc5;
+  for (const char of text) hash = Math.imul(hash ^ (char.codePointAt(0) ?? 0), 0x01000193);
   return (hash >>> 0).toString(16);
 }

@@ -55,6 +55,7 @@ export class StreamWindow<T> {
   #first = 0;
   #bytes = 0;
   #ended = false;
+  #readers = 0;
 
   /** @param name - Names the window in its ids; unique for ever, without "-" at its end. */
   constructor(name: string, limits: WindowLimits) {
@@ -67,9 +68,9 @@ export class StreamWindow<T> {
     return this.#bytes;
   }
 
-  /** Whether somebody waits for what comes next. */
+  /** Whether somebody reads, be it that they wait for what comes next or are busy with what came. */
   get isWatched(): boolean {
-    return this.#wakes.size > 0;
+    return this.#readers > 0;
   }
 
   /** Adds what happened; the oldest make room. */
@@ -88,7 +89,20 @@ export class StreamWindow<T> {
   }
 
   /** Reads on and on, until the window or the signal ends it. The first item says where it begins. */
-  async *read({ after, signal, accepts = () => true }: ReadOptions<T>): AsyncGenerator<StreamItem<T>, void> {
+  async *read(options: ReadOptions<T>): AsyncGenerator<StreamItem<T>, void> {
+    this.#readers += 1;
+    try {
+      yield* this.#follow(options);
+    } finally {
+      this.#readers -= 1;
+    }
+  }
+
+  async *#follow({
+    after,
+    signal,
+    accepts = () => true,
+  }: ReadOptions<T>): AsyncGenerator<StreamItem<T>, void> {
     const place = this.#placeAfter(after);
     let at = place ?? this.#next;
     let passedOver = 0;

@@ -66,6 +66,7 @@ export const operationCollections = {
       by_status: ["status"],
       by_rollout: ["rollout_id"],
       by_rollout_status: ["rollout_id", "status"],
+      by_rollout_node: ["rollout_id", "node_id"],
       by_results: ["results.from"],
       by_snapshot: ["snapshot"],
       by_assignment: ["assignment"],

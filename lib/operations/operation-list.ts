@@ -3,6 +3,7 @@ import type { z } from "zod";
 import type { Context } from "../context.ts";
 import type { Page } from "../internal/common-schemas.ts";
 import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
+import { leastIdAt } from "../ids.ts";
 import type { JsonObject } from "../internal/json.ts";
 import type { ListQuery } from "../storage/storage.ts";
 import type { OperationDocument } from "./documents.ts";
@@ -38,12 +39,6 @@ export async function listOperations(context: Context, query: Query): Promise<Pa
     if (page.next === null) return { items, next_cursor: null };
     before = page.items.at(-1)!.key;
   }
-}
-
-/** No id of that instant or later is less: a UUIDv7 begins with its time, which is never before that of its operation. */
-export function leastIdAt(atMs: number): string {
-  const time = Math.max(0, atMs).toString(16).padStart(12, "0");
-  return `${time.slice(0, 8)}-${time.slice(8)}`;
 }
 
 /** The index that leaves the fewest to look at; within each, keys are in order of time. */

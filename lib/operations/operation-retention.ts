@@ -11,12 +11,12 @@ import { systemCaller } from "../access/caller.ts";
 import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { isOrchestratorError } from "../errors.ts";
+import { leastIdAt } from "../ids.ts";
 import type { JsonObject } from "../internal/json.ts";
 import { keepRounds } from "../rounds.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { DocumentPage, StoredDocument, Write } from "../storage/storage.ts";
 import { resultsLog, type AgentStateDocument, type OperationDocument } from "./documents.ts";
-import { leastIdAt } from "./operation-list.ts";
 import { loadReport, saveReport } from "./operation-results.ts";
 import { isOpen } from "./operation-store.ts";
 
@@ -42,6 +42,7 @@ const entriesAtOnce = 2_000;
 export class OperationRetention {
   readonly #context: Context;
   readonly #agents: Agents;
+  #isRolloutOpen: (rolloutId: string) => Promise<boolean> = () => Promise.resolve(false);
   readonly #expiries = new Map<OperationDocument["kind"], Expiry>();
   /** The newest log entry when the round before began. */
   #headBefore = 0;
@@ -54,6 +55,11 @@ export class OperationRetention {
   /** Has a feature say what of the operations of its kind is needed. */
   onExpiry(kind: OperationDocument["kind"], expiry: Expiry): void {
     this.#expiries.set(kind, expiry);
+  }
+
+  /** Has a feature tell whether a rollout has not ended. */
+  onRollout(isRolloutOpen: (rolloutId: string) => Promise<boolean>): void {
+    this.#isRolloutOpen = isRolloutOpen;
   }
 
   /** Removes, now and every hour, what is older than `operationRetentionDays`. The function returned ends it. */
@@ -134,6 +140,8 @@ export class OperationRetention {
 
   async #isOfOpenRollout({ rollout_id }: Readonly<OperationDocument>): Promise<boolean> {
     if (rollout_id === undefined) return false;
+    // One that is paused, or waits for its next batch, has nothing that runs.
+    if (await this.#isRolloutOpen(rollout_id)) return true;
     for (const status of ["running", "queued"]) {
       const query = { index: "by_rollout_status", equals: [rollout_id, status], limit: 1 };
       if ((await this.#context.storage.list("operations", query)).items.length > 0) return true;

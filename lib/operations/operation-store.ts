@@ -108,6 +108,21 @@ export class OperationStore {
       yield value;
   }
 
+  /** The operations of a rollout on some agents, by node_id. */
+  async ofRolloutOn(
+    rolloutId: string,
+    nodeIds: readonly string[],
+  ): Promise<Map<string, Readonly<OperationDocument>>> {
+    const { storage } = this.#context;
+    const pages = await Promise.all(
+      nodeIds.map((nodeId) => {
+        const query = { index: "by_rollout_node", equals: [rolloutId, nodeId], limit: 1 };
+        return storage.list<OperationDocument>("operations", query);
+      }),
+    );
+    return new Map(pages.flatMap(({ items }) => items.map(({ value }) => [value.node_id, value] as const)));
+  }
+
   /** Every operation that may still do something: first what runs, then what waits, each oldest first. */
   async *open(): AsyncGenerator<Readonly<OperationDocument>> {
     const { storage } = this.#context;

@@ -30,9 +30,12 @@ export class ProgressFeeds {
   }
 
   push(operationId: string, step: ProgressStep): void {
+    const bytes = sizeOf(step);
+    // No honest agent tells so much at once; the result has it.
+    if (bytes > limits.maxBytes) return;
     const feed = this.of(operationId);
     this.#bytes -= feed.bytes;
-    feed.push(step, sizeOf(step));
+    feed.push(step, bytes);
     this.#bytes += feed.bytes;
     if (this.#bytes > maxTotalBytes) this.#forgetSome();
   }
@@ -42,7 +45,6 @@ export class ProgressFeeds {
     const feed = this.#feeds.get(operationId);
     if (!feed) return;
     this.#forget(operationId, feed);
-    feed.end();
   }
 
   /** Those that began first and that nobody watches make room. */
@@ -53,19 +55,15 @@ export class ProgressFeeds {
     }
   }
 
+  /** Ended, too: whoever was about to read it looks whether the operation goes on, and follows it anew. */
   #forget(operationId: string, feed: Feed): void {
+    feed.end();
     this.#feeds.delete(operationId);
     this.#bytes -= feed.bytes;
   }
 }
 
-/** Near enough: writing it as JSON to measure it would cost more than keeping it. */
+/** What a step takes in memory, near enough. It comes from an agent, so everything in it counts. */
 function sizeOf(step: ProgressStep): number {
-  if (step.type === "operation") return 1000;
-  if (step.type === "output") return step.output.reduce((sum, { text }) => sum + text.length + 100, 0);
-  return step.resources.reduce(
-    (sum, { changes }) =>
-      changes.reduce((more, change) => more + (change.diff?.length ?? 0) + 200, sum + 400),
-    0,
-  );
+  return JSON.stringify(step).length;
 }

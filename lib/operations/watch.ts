@@ -40,25 +40,36 @@ async function* follow(
   signal: AbortSignal,
 ): AsyncGenerator<Tracked<OperationWatchItem>, void> {
   const told = new Told(allows(caller, "operations.output"));
-  const feed = feeds.of(operationId);
-  // The feed is there before the operation is read: an end in between ends the feed.
-  const operation = await store.find(operationId);
-  if (!operation || !isOpen(operation)) feeds.end(operationId);
-  if (!operation || operation.kind === "check")
-    throw new OrchestratorError("NOT_FOUND", { message: `There is no operation ${operationId}.` });
-  let id = "";
-  for await (const step of feed.read({ after: "start", signal })) {
-    const isFirst = id === "";
-    ({ id } = step);
-    if (isFirst) yield { id, item: { type: "operation", operation: toOperation(operation) } };
-    const item = step.kind === "value" ? told.tell(step.value) : null;
-    if (item) yield { id, item };
+  for (;;) {
+    const feed = feeds.of(operationId);
+    // The feed is there before the operation is read: an end in between ends the feed.
+    const operation = await store.find(operationId);
+    if (!operation || !isOpen(operation)) feeds.end(operationId);
+    if (!operation || operation.kind === "check") throw notFound(operationId);
+    let id = "";
+    for await (const step of feed.read({ after: "start", signal })) {
+      const isFirst = id === "";
+      ({ id } = step);
+      if (isFirst) yield { id, item: { type: "operation", operation: toOperation(operation) } };
+      const item = step.kind === "value" ? told.tell(step.value) : null;
+      if (item) yield { id, item };
+    }
+    if (signal.aborted) return;
+    const ended = await store.read(operationId);
+    // The feed of an operation that goes on was given up for want of space.
+    if (isOpen(ended)) continue;
+    for (const item of told.rest(await loadReport(context, ended))) yield { id, item };
+    yield { id, item: { type: "ended", operation: toOperation(ended) } };
+    return;
   }
-  if (signal.aborted) return;
-  const ended = await store.read(operationId);
-  for (const item of told.rest(await loadReport(context, ended))) yield { id, item };
-  yield { id, item: { type: "ended", operation: toOperation(ended) } };
 }
+
+function notFound(operationId: string): OrchestratorError {
+  return new OrchestratorError("NOT_FOUND", { message: `There is no operation ${operationId}.` });
+}
+
+/** Resources and streams of output that one watcher is told of while the operation runs: more than any operation has. */
+const maxTold = 20_000;
 
 /** What one watcher was told. */
 class Told {
@@ -72,6 +83,7 @@ class Told {
 
   tell(step: ProgressStep): OperationWatchItem | null {
     if (step.type === "operation") return { type: "operation", operation: toOperation(step.operation) };
+    if (this.#resources.size + this.#lengths.size > maxTold) return null;
     if (step.type === "resources") return this.#tellResources(step.resources);
     if (!this.#withOutput) return null;
     for (const part of step.output) {

@@ -44,6 +44,6 @@ export interface RefusalDocument {
 
 /** What the rollouts feature keeps. */
 export const rolloutCollections = {
-  rollouts: { indexes: { by_status: ["status"], by_assignment: ["assignment"] } },
+  rollouts: { indexes: { by_status: ["status"], by_assignment: ["assignment"], by_targets: ["targets"] } },
   rollout_refusals: { indexes: { by_rollout: ["rollout_id"] } },
 } as const satisfies Record<string, CollectionDefinition>;

@@ -26,7 +26,7 @@ import type { Operations } from "../operations/operations.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import type { RefusalDocument, RolloutDocument } from "./documents.ts";
 import { hasEnded, Progress, resultOf, whyStop } from "./progress.ts";
-import { rolloutEvent, toPut, type RolloutStore } from "./rollout-store.ts";
+import { refusalKey, rolloutEvent, toPut, type RolloutStore } from "./rollout-store.ts";
 import type { Target, Targets } from "./targets.ts";
 
 /** Agents that are begun in one step, so that other calls are answered between two. */
@@ -84,7 +84,7 @@ export class RolloutRun {
   async recall(): Promise<void> {
     const operations = this.#parts.operations.store.ofRollout(this.rolloutId);
     for await (const operation of operations) this.progress.note(operation, null);
-    this.progress.refuse((await this.#parts.store.refusals(this.rolloutId)).length);
+    this.progress.refuse(await this.#parts.store.countRefusals(this.rolloutId));
   }
 
   /** One of its operations was made or changed. */
@@ -282,7 +282,7 @@ export class RolloutRun {
 }
 
 function toRefusalPut(refusal: RefusalDocument): Write {
-  const key = `${refusal.rollout_id}/${refusal.node_id}`;
+  const key = refusalKey(refusal.rollout_id, refusal.node_id);
   const value = { ...refusal } as unknown as JsonObject;
   return { kind: "put", collection: "rollout_refusals", key, value };
 }

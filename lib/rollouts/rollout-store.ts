@@ -56,6 +56,18 @@ export class RolloutStore {
     });
   }
 
+  /** Whether there is such a rollout and it has not ended. */
+  async isOpen(rolloutId: string): Promise<boolean> {
+    const stored = await this.#context.storage.get<RolloutDocument>("rollouts", rolloutId);
+    return stored !== null && !hasEnded(stored.value.status);
+  }
+
+  /** Whether a rollout has this list of agents. */
+  async isReferred(targets: string): Promise<boolean> {
+    const query = { index: "by_targets", equals: [targets], limit: 1 };
+    return (await this.#context.storage.list("rollouts", query)).items.length > 0;
+  }
+
   /** Every rollout that has not ended. */
   async *open(): AsyncGenerator<Readonly<RolloutDocument>> {
     for (const status of rolloutStatusSchema.options.filter((each) => !hasEnded(each))) {
@@ -76,14 +88,28 @@ export class RolloutStore {
     return users;
   }
 
-  /** Why agents of a rollout got no operation. */
-  async refusals(rolloutId: string): Promise<Readonly<RefusalDocument>[]> {
+  /** How many agents of a rollout got no operation. */
+  async countRefusals(rolloutId: string): Promise<number> {
     const query = { index: "by_rollout", equals: [rolloutId] };
-    const refusals: Readonly<RefusalDocument>[] = [];
-    const all = eachDocument<RefusalDocument>(this.#context.storage, "rollout_refusals", query);
-    for await (const { value } of all) refusals.push(value);
-    return refusals;
+    let count = 0;
+    for await (const _ of eachDocument(this.#context.storage, "rollout_refusals", query)) count += 1;
+    return count;
   }
+
+  /** Why some agents of a rollout got no operation, by node_id. */
+  async refusalsOf(
+    rolloutId: string,
+    nodeIds: readonly string[],
+  ): Promise<Map<string, Readonly<RefusalDocument>>> {
+    const keys = nodeIds.map((nodeId) => refusalKey(rolloutId, nodeId));
+    const found = await this.#context.storage.getMany<RefusalDocument>("rollout_refusals", keys);
+    return new Map(found.flatMap((refusal) => (refusal ? [[refusal.value.node_id, refusal.value]] : [])));
+  }
+}
+
+/** Where a refusal is kept. */
+export function refusalKey(rolloutId: string, nodeId: string): string {
+  return `${rolloutId}/${nodeId}`;
 }
 
 export function toPut(before: StoredDocument<RolloutDocument> | null, rollout: RolloutDocument): Write {

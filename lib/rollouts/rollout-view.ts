@@ -3,10 +3,9 @@ import { toTimestamp } from "../clock.ts";
 import type { OperationDocument } from "../operations/documents.ts";
 import type { RefusalDocument, RolloutDocument } from "./documents.ts";
 import { isOver, type Progress } from "./progress.ts";
-import type { Rollout, RolloutDetail } from "./schemas.ts";
+import type { Rollout, RolloutMember } from "./schemas.ts";
 import type { Targets } from "./targets.ts";
 
-type Member = RolloutDetail["operations"][number];
 type Operation = Readonly<OperationDocument>;
 
 /** @param progress - How far it is, where it has not ended. */
@@ -24,18 +23,27 @@ export function toRollout(rollout: Readonly<RolloutDocument>, progress: Progress
   };
 }
 
-/** Each agent of a rollout, in its order. */
+/** A stretch of the agents of a rollout, and what is known of each. */
+export interface Stretch {
+  /** Places in the list of agents, the second exclusive. */
+  from: number;
+  to: number;
+  operations: ReadonlyMap<string, Operation>;
+  refusals: ReadonlyMap<string, Readonly<RefusalDocument>>;
+}
+
+/** A stretch of the agents of a rollout, in its order. */
 export function toMembers(
   rollout: Readonly<RolloutDocument>,
   targets: Targets,
-  found: { operations: ReadonlyMap<string, Operation>; refusals: readonly Readonly<RefusalDocument>[] },
-): Member[] {
-  const refusals = new Map(found.refusals.map((refusal) => [refusal.node_id, refusal]));
+  { from, to, operations, refusals }: Stretch,
+): RolloutMember[] {
   let batch = 0;
-  return targets.agents.map(({ node_id, name }, at) => {
+  return targets.agents.slice(from, to).map(({ node_id, name }, index) => {
+    const at = from + index;
     while (at >= targets.ends[batch]!) batch += 1;
     const member = { node_id, name, batch: batch + 1 };
-    const operation = found.operations.get(node_id);
+    const operation = operations.get(node_id);
     if (operation) return { ...member, ...toOutcome(operation) };
     const refusal = refusals.get(node_id);
     if (refusal) return { ...member, status: "failed", summary: refusal.error.message, error: refusal.error };
@@ -43,7 +51,9 @@ export function toMembers(
   });
 }
 
-function toOutcome(operation: Operation): Pick<Member, "operation_id" | "status" | "summary" | "error"> {
+function toOutcome(
+  operation: Operation,
+): Pick<RolloutMember, "operation_id" | "status" | "summary" | "error"> {
   const { operation_id, status, error } = operation;
   return { operation_id, status, summary: summarize(operation), ...(error && { error }) };
 }
@@ -51,7 +61,7 @@ function toOutcome(operation: Operation): Pick<Member, "operation_id" | "status"
 function notBegun(
   { status, begun, reason = "" }: Readonly<RolloutDocument>,
   at: number,
-): Pick<Member, "status" | "summary" | "error"> {
+): Pick<RolloutMember, "status" | "summary" | "error"> {
   if (at < begun) return { status: "unknown", summary: "The operation is not kept any more." };
   if (!isOver(status)) return { status: "waiting", summary: "" };
   return { status: "cancelled", summary: reason, error: { code: "CANCELLED", message: reason } };

@@ -13,22 +13,27 @@ import type { OperationDocument } from "../operations/documents.ts";
 import type { Operations } from "../operations/operations.ts";
 import type { Write } from "../storage/storage.ts";
 import type { RolloutDocument } from "./documents.ts";
-import { hasEnded, noCounts } from "./progress.ts";
+import { noCounts } from "./progress.ts";
 import { listRollouts } from "./rollout-list.ts";
+import { RolloutRetention } from "./rollout-retention.ts";
 import { RolloutRun } from "./rollout-run.ts";
 import { rolloutEvent, RolloutStore } from "./rollout-store.ts";
 import { ScheduledRollouts } from "./scheduled-rollouts.ts";
-import { cancelling, pausing, resuming, type Transition } from "./transitions.ts";
-import { toMembers, toRollout } from "./rollout-view.ts";
+import { cancelling, correcting, pausing, resuming, type Transition } from "./transitions.ts";
+import { RolloutMembers, type Listed } from "./rollout-members.ts";
+import { toRollout } from "./rollout-view.ts";
 import {
+  listMembersInput,
   listRolloutsInput,
   rolloutApplyInput,
   rolloutIdInput,
   rolloutPlanInput,
   type Rollout,
   type RolloutDetail,
+  type RolloutMember,
 } from "./schemas.ts";
-import { hashWith, loadTargets, planTargets, saveTargets, type Candidate, type Targets } from "./targets.ts";
+import { hashWith, loadTargets, planTargets, saveTargets, targetsKind } from "./targets.ts";
+import type { Candidate, Targets } from "./targets.ts";
 
 /** Agents that are looked up at once. */
 const readAtOnce = 500;
@@ -44,11 +49,14 @@ interface Beginning {
 
 /** Assignments carried out on every agent that they match at the time of the call. */
 export class Rollouts {
+  /** Removes rollouts that ended long ago. @internal */
+  readonly retention: RolloutRetention;
   readonly #context: Context;
   readonly #agents: Agents;
   readonly #assignments: Assignments;
   readonly #operations: Operations;
   readonly #store: RolloutStore;
+  readonly #members: RolloutMembers;
   readonly #work: BackgroundWork;
   readonly #scheduled: ScheduledRollouts;
   readonly #runs = new Map<string, RolloutRun>();
@@ -62,6 +70,8 @@ export class Rollouts {
     this.#assignments = features.assignments;
     this.#operations = features.operations;
     this.#store = new RolloutStore(context);
+    this.#members = new RolloutMembers({ operations: features.operations.store, store: this.#store });
+    this.retention = new RolloutRetention(context);
     this.#work = new BackgroundWork(context);
     this.#scheduled = new ScheduledRollouts(context, {
       assignments: features.assignments,
@@ -72,6 +82,8 @@ export class Rollouts {
         [...this.#runs.values()].some(({ assignment, kind }) => assignment === name && kind === "apply"),
     });
     context.references.register("module", (names) => this.#store.usersOf(new Set(names)));
+    context.contents.onReference(targetsKind, (hash) => this.#store.isReferred(hash));
+    features.operations.retention.onRollout((rolloutId) => this.#store.isOpen(rolloutId));
     features.operations.store.watch((after, before) => this.#note(after, before));
   }
 
@@ -110,7 +122,19 @@ export class Rollouts {
   }
 
   /**
-   * Reads a rollout with each of its agents.
+   * Lists the agents of a rollout in the order in which they are begun. A call looks at 2,000 agents at most, so with a filter a page
+   * may hold less than `limit` and still have a `next_cursor`.
+   *
+   * @throws {OrchestratorError} `NOT_FOUND`.
+   */
+  async agents(caller: Caller, input: z.input<typeof listMembersInput>): Promise<Page<RolloutMember>> {
+    await this.#context.authorize(caller, "rollouts.agents");
+    const query = parseInput(listMembersInput, input);
+    return this.#members.page(await this.#listed(query.rollout_id), query);
+  }
+
+  /**
+   * Reads a rollout with its agents; of very many, the first 1,000.
    *
    * @throws {OrchestratorError} `NOT_FOUND`.
    */
@@ -246,15 +270,17 @@ export class Rollouts {
   }
 
   async #detail(rolloutId: string): Promise<RolloutDetail> {
+    const listed = await this.#listed(rolloutId);
+    const operations = await this.#members.first(listed);
+    const truncated = listed.targets.agents.length > operations.length;
+    return { ...toRollout(listed.rollout, this.#runs.get(rolloutId)?.progress), operations, truncated };
+  }
+
+  async #listed(rolloutId: string): Promise<Listed> {
     const { value: rollout } = await this.#store.read(rolloutId);
     const run = this.#runs.get(rolloutId);
     const targets = run?.targets ?? (await loadTargets(this.#context, rollout.targets));
-    const operations = new Map<string, Readonly<OperationDocument>>();
-    for await (const operation of this.#operations.store.ofRollout(rolloutId))
-      operations.set(operation.node_id, operation);
-    const refusals = await this.#store.refusals(rolloutId);
-    const members = toMembers(rollout, targets, { operations, refusals });
-    return { ...toRollout(rollout, run?.progress), operations: members };
+    return { rollout, targets };
   }
 
   #note(after: Readonly<OperationDocument>, before: Readonly<OperationDocument> | null): void {
@@ -266,15 +292,6 @@ export class Rollouts {
   }
 
   async #correct({ rollout_id, status }: Readonly<OperationDocument>): Promise<void> {
-    await this.#store.update(systemCaller, rollout_id!, (rollout) => {
-      const { counts } = rollout;
-      if (!hasEnded(rollout.status) || counts.unknown === 0) return { rollout };
-      return {
-        rollout: {
-          ...rollout,
-          counts: { ...counts, unknown: counts.unknown - 1, [status]: counts[status] + 1 },
-        },
-      };
-    });
+    await this.#store.update(systemCaller, rollout_id!, correcting(status));
   }
 }

@@ -52,25 +52,33 @@ export const rolloutSchema = z
   })
   .meta({ id: "Rollout" });
 
+/** One agent of a rollout. */
+export const rolloutMemberSchema = z
+  .object({
+    node_id: z.string(),
+    name: z.string(),
+    batch: z.number().int(),
+    operation_id: z
+      .string()
+      .optional()
+      .describe("Absent before there is one, and where none could be made; `error` says why."),
+    status: memberStatusSchema,
+    summary: z.string(),
+    error: z.object({ code: z.string(), message: z.string() }).optional(),
+  })
+  .meta({ id: "RolloutMember" });
+
 /** Output of `rollouts.apply`, `rollouts.plan`, `rollouts.get` and the verbs that change one. */
 export const rolloutDetailSchema = rolloutSchema
   .extend({
     operations: z
-      .array(
-        z.object({
-          node_id: z.string(),
-          name: z.string(),
-          batch: z.number().int(),
-          operation_id: z
-            .string()
-            .optional()
-            .describe("Absent before there is one, and where none could be made; `error` says why."),
-          status: memberStatusSchema,
-          summary: z.string(),
-          error: z.object({ code: z.string(), message: z.string() }).optional(),
-        }),
-      )
-      .describe("One for each agent, in the order in which they are begun."),
+      .array(rolloutMemberSchema)
+      .describe("One for each agent, in the order in which they are begun; of very many the first 1,000."),
+    truncated: z
+      .boolean()
+      .describe(
+        "Whether there are agents that `operations` leaves out: `GET /rollouts/{rollout_id}/agents` has all.",
+      ),
   })
   .meta({ id: "RolloutDetail" });
 
@@ -85,11 +93,22 @@ export const listRolloutsInput = z.strictObject({
   ...pageInput,
 });
 
+/** Output of `rollouts.agents`. */
+export const rolloutMemberPageSchema = pageOf(rolloutMemberSchema);
+/** Input of `rollouts.agents`. */
+export const listMembersInput = z.strictObject({
+  rollout_id: idSchema,
+  status: memberStatusSchema.optional(),
+  ...pageInput,
+});
+
 /** How a rollout stands or ended. */
 export type RolloutStatus = z.infer<typeof rolloutStatusSchema>;
 /** How one agent of a rollout stands. */
 export type MemberStatus = z.infer<typeof memberStatusSchema>;
 /** An assignment carried out on the agents that it matched. */
 export type Rollout = z.infer<typeof rolloutSchema>;
-/** A rollout with each of its agents. */
+/** One agent of a rollout. */
+export type RolloutMember = z.infer<typeof rolloutMemberSchema>;
+/** A rollout with its agents. */
 export type RolloutDetail = z.infer<typeof rolloutDetailSchema>;

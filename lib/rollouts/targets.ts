@@ -2,7 +2,6 @@
 import type { RolloutStrategy } from "../assignments/schemas.ts";
 import type { Context } from "../context.ts";
 import { toHex, toUtf8 } from "../crypto/encoding.ts";
-import { readContent, saveContent } from "../internal/content-blob.ts";
 
 /** An agent of a rollout. */
 export interface Target {
@@ -22,7 +21,8 @@ export interface Targets {
   ends: readonly number[];
 }
 
-const blobKind = "rollout";
+/** The kind of content that a list of agents is. */
+export const targetsKind = "rollout";
 
 /**
  * Puts agents into order and batches.
@@ -65,14 +65,14 @@ export function toNumber(count: number | string, whole: number, least = 0): numb
 }
 
 /** Keeps targets, durable when resolved, and returns the hash that names them. */
-export function saveTargets(context: Context, { agents, ends }: Targets): Promise<string> {
+export function saveTargets({ contents }: Context, { agents, ends }: Targets): Promise<string> {
   const rows = agents.map(({ node_id, name }) => [node_id, name]);
-  return saveContent(context, blobKind, toUtf8(JSON.stringify([rows, ends])));
+  return contents.save(targetsKind, toUtf8(JSON.stringify([rows, ends])));
 }
 
 /** Reads targets. */
-export async function loadTargets(context: Context, hash: string): Promise<Targets> {
-  const text = new TextDecoder().decode(await readContent(context, blobKind, hash));
+export async function loadTargets({ contents }: Context, hash: string): Promise<Targets> {
+  const text = new TextDecoder().decode(await contents.read(targetsKind, hash));
   const [rows, ends] = JSON.parse(text) as [[string, string][], number[]];
   return { agents: rows.map(([node_id, name]) => ({ node_id, name })), ends };
 }

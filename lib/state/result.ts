@@ -1,11 +1,12 @@
 /** What happened, or would happen, to one resource: the same shape for a plan, an apply and a drift check. */
 import { z } from "zod";
+import { jsonSchema } from "../internal/common-schemas.ts";
 
 /** One property that differs. `before` and `after` are "(sensitive)" where the value is a secret. */
 export const changeSchema = z.strictObject({
   property: z.string().max(200),
-  before: z.json(),
-  after: z.json(),
+  before: jsonSchema,
+  after: jsonSchema,
   /** Unified diff of a text property, cut at 16 KiB. */
   diff: z.string().max(20_000).optional(),
   sensitive: z.boolean().optional(),

@@ -2,7 +2,7 @@ import { OrchestratorError } from "../errors.ts";
 import type { Json, JsonObject } from "../internal/json.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import { compareWithBound, TypeEdge, type OrderValue } from "./order.ts";
-import { SortedList } from "./sorted-list.ts";
+import { firstIndex, SortedList } from "./sorted-list.ts";
 import type { CollectionDefinition, DocumentPage, ListQuery, StoredDocument } from "./storage.ts";
 import { StoredText } from "./stored-text.ts";
 
@@ -85,14 +85,13 @@ export class Collection {
     const index = this.#indexes.get(name);
     if (index === undefined) throw refused(`There is no index "${name}".`);
     checkLimit(limit);
-    const items: StoredDocument[] = [];
-    let last: IndexEntry = [];
-    for (const entry of entriesOf(index.paths, this.#sorted(index), query)) {
-      if (items.length === limit) return { items, next: writeCursor({ index: name, order, entry: last }) };
-      items.push(this.get(entry.at(-1) as string) as StoredDocument);
-      last = entry;
-    }
-    return { items, next: null };
+    const { paths } = index;
+    const entries = stretchOf(this.#sorted(index), { paths, query, most: limit + 1 });
+    const hasMore = entries.length > limit;
+    if (hasMore) entries.pop();
+    const items = entries.map((entry) => this.get(entry[paths.length] as string) as StoredDocument);
+    if (!hasMore) return { items, next: null };
+    return { items, next: writeCursor({ index: name, order, entry: entries[limit - 1] as IndexEntry }) };
   }
 
   #addIndex(name: string, paths: readonly string[]): void {
@@ -146,11 +145,11 @@ function entryOf(paths: string[][], document: StoredDocument | StoredText): Inde
   return entry;
 }
 
-function* entriesOf(
-  paths: string[][],
+/** What a query finds in an index, from where it begins, at most so many. */
+function stretchOf(
   entries: SortedList<IndexEntry>,
-  query: ListQuery,
-): Generator<IndexEntry> {
+  { paths, query, most }: { paths: string[][]; query: ListQuery; most: number },
+): IndexEntry[] {
   const { lower, upper } = boundsOf(paths, query);
   const cursor = query.after === undefined ? undefined : readCursor(query.after, query);
   if (cursor !== undefined && cursor.length !== paths.length + 1) {
@@ -160,21 +159,22 @@ function* entriesOf(
     const order = compareWithBound(entry, upper.values);
     return upper.inclusive ? order > 0 : order >= 0;
   };
+  const isBefore = (entry: IndexEntry): boolean => compareWithBound(entry, lower) < 0;
   if (query.order === "desc") {
     const isBeyond = (entry: IndexEntry): boolean =>
       isPast(entry) || (cursor !== undefined && compareWithBound(entry, cursor) >= 0);
-    for (const entry of entries.downwards(isBeyond)) {
-      if (compareWithBound(entry, lower) < 0) return;
-      yield entry;
-    }
-    return;
+    return upTo(entries.downwards(isBeyond, most), isBefore);
   }
   const isReached = (entry: IndexEntry): boolean =>
-    compareWithBound(entry, lower) >= 0 && (cursor === undefined || compareWithBound(entry, cursor) > 0);
-  for (const entry of entries.upwards(isReached)) {
-    if (isPast(entry)) return;
-    yield entry;
-  }
+    !isBefore(entry) && (cursor === undefined || compareWithBound(entry, cursor) > 0);
+  return upTo(entries.upwards(isReached, most), isPast);
+}
+
+/** Cuts a list off before the first entry that is over. */
+function upTo(entries: IndexEntry[], isOver: (entry: IndexEntry) => boolean): IndexEntry[] {
+  const last = entries.at(-1);
+  if (last !== undefined && isOver(last)) entries.length = firstIndex(entries, isOver);
+  return entries;
 }
 
 interface Bounds {

@@ -154,6 +154,15 @@ export class FileStorage implements Storage {
     return this.#open.database.collection(collection).get(key) as StoredDocument<T> | null;
   }
 
+  async getMany<T = JsonObject>(
+    collection: string,
+    keys: readonly string[],
+  ): Promise<(StoredDocument<T> | null)[]> {
+    this.#lifetime.check();
+    const documents = this.#open.database.collection(collection);
+    return keys.map((key) => documents.get(key) as StoredDocument<T> | null);
+  }
+
   async list<T = JsonObject>(collection: string, query: ListQuery = {}): Promise<DocumentPage<T>> {
     this.#lifetime.check();
     return this.#open.database.collection(collection).list(query) as DocumentPage<T>;

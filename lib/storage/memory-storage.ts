@@ -102,6 +102,15 @@ export class MemoryStorage implements Storage {
     return this.#database.collection(collection).get(key) as StoredDocument<T> | null;
   }
 
+  async getMany<T = JsonObject>(
+    collection: string,
+    keys: readonly string[],
+  ): Promise<(StoredDocument<T> | null)[]> {
+    this.#lifetime.check();
+    const documents = this.#database.collection(collection);
+    return keys.map((key) => documents.get(key) as StoredDocument<T> | null);
+  }
+
   async list<T = JsonObject>(collection: string, query: ListQuery = {}): Promise<DocumentPage<T>> {
     this.#lifetime.check();
     return this.#database.collection(collection).list(query) as DocumentPage<T>;

@@ -43,23 +43,29 @@ export class SortedList<T> {
     if (chunk.length === 0) this.#chunks.splice(chunkIndex, 1);
   }
 
-  /** Items in order from the first that `isAtOrAfter` accepts. It must refuse a beginning of the list and accept the rest. */
-  *upwards(isAtOrAfter: (item: T) => boolean): Generator<T> {
-    let [chunkIndex, index] = this.#seek(isAtOrAfter);
-    for (; chunkIndex < this.#chunks.length; chunkIndex++, index = 0) {
-      const chunk = this.#chunks[chunkIndex] ?? [];
-      for (; index < chunk.length; index++) yield chunk[index] as T;
-    }
+  /**
+   * Items in order from the first that `isAtOrAfter` accepts, at most so many. It must refuse a beginning of the list and
+   * accept the rest.
+   */
+  upwards(isAtOrAfter: (item: T) => boolean, most: number): T[] {
+    const [chunkIndex, index] = this.#seek(isAtOrAfter);
+    const items = this.#chunks[chunkIndex]?.slice(index, index + most) ?? [];
+    for (let next = chunkIndex + 1; items.length < most && next < this.#chunks.length; next += 1)
+      items.push(...(this.#chunks[next]?.slice(0, most - items.length) ?? []));
+    return items;
   }
 
-  /** Items in reverse order from the one before the first that `isAfter` accepts. */
-  *downwards(isAfter: (item: T) => boolean): Generator<T> {
-    let [chunkIndex, index] = this.#seek(isAfter);
-    while (chunkIndex >= 0) {
-      const chunk = this.#chunks[chunkIndex] ?? [];
-      for (index--; index >= 0; index--) yield chunk[index] as T;
-      index = this.#chunks[--chunkIndex]?.length ?? 0;
+  /** Items in reverse order from the one before the first that `isAfter` accepts, at most so many. */
+  downwards(isAfter: (item: T) => boolean, most: number): T[] {
+    const [chunkIndex, index] = this.#seek(isAfter);
+    const items: T[] = [];
+    let end = index;
+    for (let at = chunkIndex; at >= 0 && items.length < most; at -= 1) {
+      const chunk = this.#chunks[at] ?? [];
+      if (at < chunkIndex) end = chunk.length;
+      items.push(...chunk.slice(Math.max(0, end - (most - items.length)), end).reverse());
     }
+    return items;
   }
 
   /** Place of the first item that the predicate accepts; behind the last chunk when it accepts none. */
@@ -70,7 +76,8 @@ export class SortedList<T> {
   }
 }
 
-function firstIndex<T>(items: readonly T[], accepts: (item: T) => boolean): number {
+/** Place of the first item that the predicate accepts, in a list of which it refuses a beginning and accepts the rest. */
+export function firstIndex<T>(items: readonly T[], accepts: (item: T) => boolean): number {
   let low = 0;
   let high = items.length;
   while (low < high) {

@@ -227,6 +227,8 @@ export interface Storage {
 
   /** Reads one document; null when there is none. */
   get<T = JsonObject>(collection: string, key: string): Promise<StoredDocument<T> | null>;
+  /** Reads several documents at one moment, each in the place of its key; null where there is none. */
+  getMany<T = JsonObject>(collection: string, keys: readonly string[]): Promise<(StoredDocument<T> | null)[]>;
   /** Reads a page of a collection. */
   list<T = JsonObject>(collection: string, query?: ListQuery): Promise<DocumentPage<T>>;
   /**

@@ -1,6 +1,8 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
-import { permissionTable, type Permission } from "fleetwright";
+import { permissionTable, type ErrorCode, type Permission } from "fleetwright";
 import { describe, expect, test } from "vitest";
+import { codesOf } from "../../adapters/rest/openapi-problems.ts";
+import { sourceFiles } from "../architecture/source-tree.ts";
 import { createOpenApiDocument } from "../../adapters/rest/openapi.ts";
 import { restProcedures } from "../../adapters/rest/routes.ts";
 import { appRouter } from "../../adapters/trpc/router.ts";
@@ -12,11 +14,17 @@ interface Media {
 interface Operation {
   operationId?: string;
   summary?: string;
+  description?: string;
   tags?: string[];
   security?: object[];
   parameters?: { name: string; in: string; required?: boolean; schema: object }[];
   requestBody?: { content: Record<string, Media> };
   responses: Record<string, { headers?: object; content?: Record<string, Media> }>;
+}
+
+interface Refusal {
+  description: string;
+  content: Record<string, { schema: { allOf: object[] }; examples: Record<string, { value: object }> }>;
 }
 
 // As it is served: through JSON.
@@ -26,7 +34,11 @@ const document = JSON.parse(JSON.stringify(createOpenApiDocument(appRouter))) as
   servers: object[];
   tags: { name: string }[];
   paths: Record<string, Record<string, Operation>>;
-  components: { schemas: Record<string, object>; securitySchemes: object };
+  components: {
+    schemas: Record<string, object>;
+    responses: Record<string, Refusal>;
+    securitySchemes: object;
+  };
 };
 const operations = restProcedures(appRouter).map(([name, procedure]) => {
   const { method, path } = (procedure._def.meta as ProcedureMeta).openapi!;
@@ -64,7 +76,11 @@ describe("the OpenAPI description of the product", () => {
     expect(operation.operationId?.replace("-", ".")).toBe(name);
     expect(operation.summary).toMatch(/^[A-Z].{5,79}[^.]$/);
     expect(operation.tags).toHaveLength(1);
-    expect(document.tags).toContainEqual({ name: operation.tags![0] });
+    expect(document.tags).toContainEqual({
+      name: operation.tags![0],
+      description: expect.stringMatching(/^[A-Z].{10,}[.?]$/),
+    });
+    expect(operation.description).toMatch(/^[A-Z].{10,}\.$/);
   });
 
   test.each(operations)("%s asks for a session unless it is open to anyone", (name, operation) => {
@@ -86,6 +102,40 @@ describe("the OpenAPI description of the product", () => {
     expect(responses["default"]?.content).toEqual({
       "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } },
     });
+  });
+
+  test.each(operations)(
+    "%s says which codes each refusal may have, with an example of each",
+    (name, { responses }) => {
+      const codes = Object.entries(responses).flatMap(([status, response]) => {
+        if (Number(status) < 400 || status === "default") return [];
+        const { $ref = "" } = response as { $ref?: string };
+        const { description, content } = document.components.responses[$ref.split("/").at(-1)!]!;
+        const { examples } = content["application/problem+json"]!;
+        for (const [code, { value }] of Object.entries(examples)) {
+          expect(description).toContain(`\`${code}\`: `);
+          expect(value).toMatchObject({
+            status: Number(status),
+            code,
+            type: expect.stringMatching(/^\/problems\//),
+          });
+        }
+        return Object.keys(examples);
+      });
+      expect(codes).toEqual(expect.arrayContaining(["VALIDATION_FAILED", "INTERNAL", "UNAVAILABLE"]));
+      const needed = permissionTable[name];
+      if (needed !== "anyone") expect(codes).toContain("UNAUTHENTICATED");
+      expect(codes.includes("FORBIDDEN")).toBe(needed === "Operator" || needed === "Admin");
+    },
+  );
+
+  test("every code that a verb promises to throw is told of where it is served", () => {
+    const told = new Map(
+      restProcedures(appRouter).map(([name, procedure]) => [name, codesOf(name, procedure)]),
+    );
+    const missing = promisedCodes().filter(([name, code]) => told.get(name)?.has(code) === false);
+    expect(promisedCodes().length).toBeGreaterThan(40);
+    expect(missing).toEqual([]);
   });
 
   const statuses: [Permission, string[]][] = [
@@ -134,6 +184,22 @@ describe("the OpenAPI description of the product", () => {
     }
   });
 });
+
+/** What the docstrings of `lib` promise to throw, by the permission that the method asks for. */
+function promisedCodes(): [Permission, ErrorCode][] {
+  return sourceFiles("lib").flatMap(({ text }) =>
+    text.split("\n  /**").flatMap((member) => {
+      const [comment = "", code = ""] = member.split("*/");
+      // What follows the first method that ends belongs to a comment of its own, or to none.
+      const [body = ""] = code.split("\n  }\n");
+      const [, permission] = /authorize\(caller, "([\w.]+)"/.exec(body) ?? [];
+      const promises = comment.slice(comment.indexOf("@throws"));
+      if (permission === undefined || !comment.includes("@throws")) return [];
+      const codes = [...promises.matchAll(/`([A-Z][A-Z_]{3,})`/g)].map(([, found]) => found as ErrorCode);
+      return codes.map((found): [Permission, ErrorCode] => [permission as Permission, found]);
+    }),
+  );
+}
 
 /** Where a schema is `{}`, which a generated client can only take for "anything". */
 function emptySchemas(root: unknown): string[] {

@@ -82,6 +82,28 @@ async function scene(changes: Partial<AgentLinkOptions> = {}) {
   return { clock, heard, seen, transport, orchestrator, start, link, pin };
 }
 
+/** Serves, for so long each time, an agent that draws the longest wait; tells how long it waited before each dial. */
+async function waitsBetween(connections: number, lastMs: number): Promise<number[]> {
+  const { clock, heard, transport, start, link } = await scene({ random: () => 1 });
+  const waits: number[] = [];
+  link.start();
+  await heard.next("accepted");
+  for (let count = 0; count < connections; count += 1) {
+    await clock.advance(lastMs);
+    await transport.stop();
+    await heard.next("down");
+    await start();
+    const dials = heard.of("dial").length;
+    let waited = 0;
+    for (; heard.of("dial").length === dials; waited += 500) await clock.advance(500);
+    waits.push(waited);
+    await heard.next("accepted");
+  }
+  await link.stop();
+  await transport.stop();
+  return waits;
+}
+
 describe("a link", () => {
   test("connects, pins the orchestrator it saw first, and speaks both ways", async () => {
     const { heard, seen, transport, link, pin } = await scene();
@@ -242,6 +264,35 @@ describe("after a connection has ended", () => {
     await clock.advance(500);
     await heard.next("accepted");
     expect(heard.of("dial")).toHaveLength(2);
+    await link.stop();
+    await transport.stop();
+  });
+
+  test("is back within seconds, however often a server is restarted that serves for a while", async () => {
+    expect(await waitsBetween(6, 30_000)).toEqual([2000, 4000, 8000, 8000, 8000, 8000]);
+  });
+
+  test("waits longer each time, up to a minute, for a server that accepts and drops", async () => {
+    expect(await waitsBetween(8, 1000)).toEqual([1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000]);
+  });
+
+  test("forgets what failed before once a server has taken it in again", async () => {
+    const { clock, heard, transport, start, link } = await scene({ random: () => 1 });
+    link.start();
+    await heard.next("accepted");
+    await clock.advance(120_000);
+    await transport.stop();
+    await clock.advance(300_000);
+    await start();
+    await clock.advance(60_000);
+    await heard.next("accepted");
+    await clock.advance(15_000);
+    await transport.stop();
+    await heard.next("down");
+    await start();
+    const dials = heard.of("dial").length;
+    await clock.advance(2000);
+    expect(heard.of("dial")).toHaveLength(dials + 1);
     await link.stop();
     await transport.stop();
   });

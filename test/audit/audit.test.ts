@@ -159,4 +159,35 @@ describe("audit", () => {
     const handMade = audit.list(systemCaller, { cursor: "x'; drop" });
     await expect(handMade).rejects.toMatchObject({ code: "CURSOR_INVALID" });
   });
+
+  it("looks at 10,000 events at most in one call, and goes on from there with the cursor", async () => {
+    await using test = await createTestOrchestrator();
+    const actor = { type: "operator", id: "x", name: "x" };
+    const event = (n: number) => ({
+      id: `${n}`,
+      timestamp: "2030-01-01T00:00:00.000Z",
+      event_type: "audit.pruned",
+      severity: "info",
+      actor: n === 3 ? { ...actor, name: "ada" } : actor,
+      summary: "",
+      metadata: {},
+    });
+    const writes = Array.from({ length: 25_000 }, (_, n) => {
+      return { kind: "append", log: "audit", at: 0, value: event(n) } as const;
+    });
+    await test.storage.commit(writes);
+    const { audit } = test.orchestrator;
+    const found: string[][] = [];
+    let cursor: string | null = null;
+    do {
+      const page: Awaited<ReturnType<typeof audit.list>> = await audit.list(systemCaller, {
+        actor: "ada",
+        ...(cursor !== null && { cursor }),
+      });
+      found.push(page.items.map(({ id }) => id));
+      cursor = page.next_cursor;
+    } while (cursor !== null);
+    expect(found).toEqual([[], [], ["3"]]);
+    expect((await audit.list(systemCaller, { event_type: "agent.enrolled" })).next_cursor).not.toBeNull();
+  });
 });

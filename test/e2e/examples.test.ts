@@ -22,3 +22,9 @@ it("the embedded orchestrator applies a module to its own agent", async () => {
   const { stdout } = await run(process.execPath, [example("embed")]);
   expect(stdout).toBe("succeeded: Hello from a module.\n");
 });
+
+it("the fleet inside an Express program answers beside its pages", async () => {
+  const { stdout, stderr } = await run(process.execPath, [example("embed-in-express")]);
+  expect(stderr).toBe("");
+  expect(stdout).toBe("My own program.\nThe fleet is ok; its API reference is at /fleet/docs.\n");
+});

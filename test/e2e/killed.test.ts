@@ -1,6 +1,8 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { createClient } from "fleetwright/client";
+import { readSigner } from "fleetwright/client/node";
 import {
   endOf,
   eventually,
@@ -61,6 +63,48 @@ describe("an apply in the middle of which a process is killed", () => {
     expect(next).toMatchObject({ status: "succeeded", counts: { unchanged: 1 } });
     expect(readFileSync(join(agent.root, "runs"), "utf8")).toBe("ran\n");
   });
+});
+
+it("a call with a key, killed after it took effect and before it was answered, is not made again", async () => {
+  const folder = temporaryFolder();
+  const dataDir = join(folder, "data");
+  await using server = await startServerProcess(dataDir);
+  await using agent = await startFleetMember(join(folder, "web-1"), server);
+  await server.client.modules.upload({ content: module });
+  const { port } = new URL(server.url);
+  let token = "";
+  const signer = readSigner(join(dataDir, "admin-key"));
+  await createClient({ url: server.url, signer, onToken: (made) => (token = made) }).session.get();
+  const apply = (): Promise<Response> =>
+    fetch(`${server.url}/api/v1/agents/${agent.nodeId}/apply`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${token}`,
+        "content-type": "application/json",
+        "idempotency-key": "apply-1",
+      },
+      body: JSON.stringify({ modules: ["slow"], wait_seconds: 60 }),
+    });
+  const unanswered = apply().then(
+    () => "answered",
+    () => "broken off",
+  );
+  await eventually("the script runs", () => existsSync(join(agent.root, "runs")));
+
+  await server.program.end("SIGKILL");
+  expect(await unanswered).toBe("broken off");
+  writeFileSync(join(agent.root, "go"), "");
+  await using back = await startServerProcess(dataDir, Number(port));
+
+  const again = await apply();
+  expect([again.status, await again.json()]).toEqual([
+    409,
+    expect.objectContaining({ code: "IDEMPOTENCY_ANSWER_UNKNOWN" }),
+  ]);
+  const { items } = await back.client.operations.list({ kind: "apply" });
+  expect(items).toHaveLength(1);
+  expect(await endOf(back.client, items[0]?.operation_id ?? "")).toMatchObject({ status: "succeeded" });
+  expect(readFileSync(join(agent.root, "runs"), "utf8")).toBe("ran\n");
 });
 
 it("an agent that finds no server waits for one", async () => {

@@ -19,7 +19,7 @@ it("brings a machine to its desired state, keeps it there and takes back what is
   await using agent = await startFleetMember(join(folder, "web-1"), server);
   const page = join(agent.root, "srv/index.html");
 
-  await client.tags.set(agent.nodeId, "role", "web");
+  await client.tags.set(agent.nodeId, { key: "role", value: "web" });
   await client.modules.upload({ content: module });
   await client.assignments.create({ name: "web", selector: "role=web", modules: ["web"] });
 

@@ -110,7 +110,7 @@ export class FleetLoad {
     const value = `tag-${++this.#count}`;
     const allowed = this.#tags.get(nodeId) ?? [""];
     this.#tags.set(nodeId, [...allowed, value]);
-    await this.#request(value, () => client.tags.set(nodeId, "load", value));
+    await this.#request(value, () => client.tags.set(nodeId, { key: "load", value }));
     this.#tags.set(nodeId, [value]);
   }
 

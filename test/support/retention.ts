@@ -21,6 +21,8 @@ import type { OperationRetention } from "../../lib/operations/operation-retentio
 import { saveReport } from "../../lib/operations/operation-results.ts";
 import { Operations } from "../../lib/operations/operations.ts";
 import { resolveOptions } from "../../lib/options.ts";
+import { rolloutCollections } from "../../lib/rollouts/documents.ts";
+import { Rollouts } from "../../lib/rollouts/rollouts.ts";
 import { countOutcomes } from "../../lib/state/result.ts";
 import type { Storage } from "../../lib/storage/storage.ts";
 import { FakeClock } from "../../lib/testing/fake-clock.ts";
@@ -36,6 +38,7 @@ const schema = {
     ...moduleCollections,
     ...operationCollections,
     ...retentionClockCollections,
+    ...rolloutCollections,
   },
   logs: { ...auditLogs, ...operationLogs },
 };
@@ -46,6 +49,7 @@ export class OldOperations {
   readonly clock: FakeClock;
   readonly drift: Drift;
   readonly retention: OperationRetention;
+  readonly rollouts: Rollouts;
 
   private constructor(context: Context, clock: FakeClock) {
     this.context = context;
@@ -61,6 +65,7 @@ export class OldOperations {
     const operations = new Operations(context, features);
     this.drift = new Drift(context, { ...features, operations });
     this.retention = operations.retention;
+    this.rollouts = new Rollouts(context, { ...features, operations });
   }
 
   static async open(storage: Storage, clock = new FakeClock()): Promise<OldOperations> {

@@ -1,9 +1,13 @@
 import type { Orchestrator } from "fleetwright";
+import { expect } from "vitest";
 import { createApp } from "../../adapters/h3/app.ts";
 import type { SocketRoutes } from "../../adapters/h3/sockets.ts";
+import { codesOf } from "../../adapters/rest/openapi-problems.ts";
+import { restProcedures } from "../../adapters/rest/routes.ts";
 import { createContextFactory } from "../../adapters/trpc/context.ts";
 import { appRouter } from "../../adapters/trpc/router.ts";
 import { listenOnLoopback, send, type Answer, type AppOnSocket, type Call } from "./http.ts";
+import type { ProcedureMeta } from "../../adapters/trpc/trpc.ts";
 import { RecordingLogger } from "./recording-logger.ts";
 
 /** An orchestrator with its whole surface on a real socket. */
@@ -11,7 +15,10 @@ export interface TestServer extends AppOnSocket {
   /** What the surface logged. */
   logger: RecordingLogger;
   call(call: Call): Promise<Answer>;
-  /** Sends JSON to a path below `/api/v1`. Without a token it is a stranger's request. */
+  /**
+   * Sends JSON to a path below `/api/v1`. Without a token it is a stranger's request. A refusal that the OpenAPI description does not
+   * tell of fails the test.
+   */
   rest(
     method: string,
     path: string,
@@ -35,8 +42,8 @@ export async function serve(orchestrator: Orchestrator, sockets?: SocketRoutes):
     ...listening,
     logger,
     call,
-    rest: (method, path, { token, body } = {}) =>
-      call({
+    async rest(method, path, { token, body } = {}) {
+      const answer = await call({
         method,
         path: `/api/v1${path}`,
         headers: {
@@ -44,6 +51,28 @@ export async function serve(orchestrator: Orchestrator, sockets?: SocketRoutes):
           ...(body !== undefined && { "content-type": "application/json" }),
         },
         ...(body !== undefined && { body: JSON.stringify(body) }),
-      }),
+      });
+      expectDescribed(method, path, answer);
+      return answer;
+    },
   };
+}
+
+const described = restProcedures(appRouter).map(([name, procedure]) => {
+  const { method, path } = (procedure._def.meta as ProcedureMeta).openapi!;
+  const pattern = new RegExp(`^${path.replaceAll(/\{\w+\}/g, "[^/]+")}(?:\\?|$)`);
+  return {
+    method,
+    pattern,
+    codes: codesOf(name, procedure) as ReadonlySet<string>,
+    isLiteral: !path.includes("{"),
+  };
+});
+
+function expectDescribed(method: string, path: string, { status, json }: Answer): void {
+  if (status < 400) return;
+  const found = described.filter((each) => each.method === method && each.pattern.test(path));
+  const operation = found.find(({ isLiteral }) => isLiteral) ?? found[0];
+  const code = (json as { code?: string } | undefined)?.code;
+  if (operation) expect([...operation.codes], `${method} ${path}`).toContain(code);
 }

@@ -1,7 +1,8 @@
-import type { Assignment, OperationDetail, RolloutDetail } from "fleetwright";
+import type { Assignment, OperationDetail, RolloutDetail, RolloutMember } from "fleetwright";
+import type { Client } from "fleetwright/client";
 import type { Command } from "commander";
 import type { NewAssignment } from "../../client/verbs.ts";
-import type { CommandCall, Run } from "../call.ts";
+import { collect, type CommandCall, type Run } from "../call.ts";
 import { exitCode } from "../context.ts";
 import type { ExitCode } from "../context.ts";
 import { gather, limitOption, paramOption } from "../options.ts";
@@ -143,14 +144,22 @@ const columns: readonly Column<Assignment>[] = [
   ["AGENTS", ({ matches }) => matches],
 ];
 
+/** Every agent of a rollout, also where the rollout itself shows only the first. */
+async function membersOf(client: Client, rollout: RolloutDetail): Promise<readonly RolloutMember[]> {
+  if (!rollout.truncated) return rollout.operations;
+  const list = (query: object) => client.rollouts.agents(rollout.rollout_id, { ...query });
+  return (await collect(list, { limit: Infinity })).items;
+}
+
 async function follow(call: CommandCall, begun: RolloutDetail, wait: boolean): Promise<ExitCode> {
   const { client } = call;
   const rollout = await awaitRollout(client, begun, wait);
+  const members = await membersOf(client, rollout);
   const operations: OperationDetail[] = [];
-  for (const { operation_id } of rollout.operations) {
+  for (const { operation_id } of members) {
     if (operation_id !== undefined) operations.push(await awaitOperation(client, operation_id, wait));
   }
-  const refused = rollout.operations.filter(({ error, operation_id }) => error && operation_id === undefined);
+  const refused = members.filter(({ error, operation_id }) => error && operation_id === undefined);
   call.show({ ...rollout, operations }, () => describeRollout(rollout, operations, refused));
   if (refused.length > 0) return exitCode.failure;
   return isUnfinished(rollout) ? exitCode.unfinished : exitCodeOf(operations);
@@ -159,7 +168,7 @@ async function follow(call: CommandCall, begun: RolloutDetail, wait: boolean): P
 function describeRollout(
   rollout: RolloutDetail,
   operations: readonly OperationDetail[],
-  refused: RolloutDetail["operations"],
+  refused: readonly RolloutMember[],
 ): string {
   const succeeded = operations.filter(({ status }) => status === "succeeded").length;
   const lines = refused.map(({ name, error }) => toLine(`${name}: ${error?.code}: ${error?.message}`));

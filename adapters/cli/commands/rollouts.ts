@@ -1,4 +1,4 @@
-import type { Rollout, RolloutDetail } from "fleetwright";
+import type { Rollout, RolloutDetail, RolloutMember } from "fleetwright";
 import type { Command } from "commander";
 import type { Run } from "../call.ts";
 import { limitOption } from "../options.ts";
@@ -32,6 +32,20 @@ export function addRolloutsCommands(program: Command, run: Run): void {
         const rollout = await call.client.rollouts.get(rolloutId);
         call.show(rollout, () => describeRollout(rollout));
       }),
+    );
+  rollouts
+    .command("agents <rollout>")
+    .description("list the agents of a rollout, in the order in which they are begun")
+    .option("--status <status>", "only those with this status")
+    .option(...limitOption)
+    .action(
+      run((call, rolloutId: string, options: Pick<ListOptions, "status" | "limit">) =>
+        call.showList(
+          (query) => call.client.rollouts.agents(rolloutId, query),
+          { ...options },
+          memberColumns,
+        ),
+      ),
     );
   for (const [verb, does] of verbs) {
     rollouts
@@ -73,10 +87,11 @@ function describeRollout(rollout: RolloutDetail): string {
     ["next batch", rollout.next_batch_at],
     ["agents", describeCounts(rollout)],
   ]);
-  return facts + toTable(rollout.operations, memberColumns);
+  const rest = rollout.truncated ? toLines(["These are the first; `rollouts agents` lists all."]) : "";
+  return facts + toTable(rollout.operations, memberColumns) + rest;
 }
 
-const memberColumns: readonly Column<RolloutDetail["operations"][number]>[] = [
+const memberColumns: readonly Column<RolloutMember>[] = [
   ["AGENT", ({ name }) => name],
   ["BATCH", ({ batch }) => batch],
   ["STATUS", ({ status }) => status],

@@ -33,7 +33,7 @@ export function addTagsCommands(program: Command, run: Run): void {
         const parsed = pairs.map(parsePair);
         const { node_id } = await findAgent(call.client, text);
         let all = {};
-        for (const [key, value] of parsed) all = (await call.client.tags.set(node_id, key, value)).tags;
+        for (const [key, value] of parsed) all = (await call.client.tags.set(node_id, { key, value })).tags;
         call.show({ tags: all }, () =>
           toLines(Object.entries(all).map(([key, value]) => toLine(`${key}=${String(value)}`))),
         );

@@ -22,12 +22,22 @@ export const rolloutProcedures = t.router({
     .meta(
       route("rollouts.get", "GET /rollouts/{rollout_id}", {
         tag,
-        summary: "Get one rollout with each of its agents",
+        summary: "Get one rollout with its agents",
       }),
     )
     .input(schemas.rolloutIdInput)
     .output(schemas.rolloutDetailSchema)
     .query(async ({ ctx, input }) => ctx.orchestrator.rollouts.get(await ctx.caller(), input)),
+  agents: procedure
+    .meta(
+      route("rollouts.agents", "GET /rollouts/{rollout_id}/agents", {
+        tag,
+        summary: "List the agents of a rollout",
+      }),
+    )
+    .input(schemas.listMembersInput)
+    .output(schemas.rolloutMemberPageSchema)
+    .query(async ({ ctx, input }) => ctx.orchestrator.rollouts.agents(await ctx.caller(), input)),
   pause: procedure
     .meta(
       route("rollouts.pause", "POST /rollouts/{rollout_id}/pause", {

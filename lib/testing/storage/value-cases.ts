@@ -40,6 +40,21 @@ export const valueCases: StorageCase[] = [
     },
   },
   {
+    name: "several documents are read in the order of their keys, with null where there is none",
+    promise: 12,
+    async run(subject) {
+      await subject.storage.commit([putAgent("a", { n: 1 }), putAgent("b", { n: 2 })]);
+      for await (const storage of beforeAndAfterRestart(subject)) {
+        const found = await storage.getMany("agents", ["b", "gone", "a", "b"]);
+        assert.deepEqual(
+          found.map((document) => document && [document.key, document.revision, document.value]),
+          [["b", 1, { n: 2 }], null, ["a", 1, { n: 1 }], ["b", 1, { n: 2 }]],
+        );
+        assert.deepEqual(await storage.getMany("agents", []), []);
+      }
+    },
+  },
+  {
     name: "what was read can't be changed",
     promise: 12,
     async run(subject) {

@@ -30,6 +30,21 @@ const output = (text: string, replaces = false): OperationWatchItem => ({
   output: [{ module: "web", resource_id: "say", stream: "stdout", text, truncated: false }],
 });
 
+it("shows whole lines, however their pieces come, and at the end what is left of the last", () => {
+  const progress = new LiveProgress();
+  const items = [output("hel"), output("lo\nwor"), output("ld\nand"), ended];
+  expect(items.map((item) => progress.tell(item)).join("")).toBe(
+    [
+      "    say | hello",
+      "    say | world",
+      "    say | and",
+      "web-1: apply succeeded (1 changed)",
+      `  operation ${operation.operation_id}`,
+      "",
+    ].join("\n"),
+  );
+});
+
 it("shows each resource and each line of output once, however often a connection breaks off", () => {
   const items: OperationWatchItem[] = [
     { type: "operation", operation },

@@ -78,6 +78,29 @@ describe("tRPC", () => {
     const answer = await server.call({ method: "POST", path: "/trpc/machines.create", body, headers: json });
     expect(answer.json).toMatchObject({ code: "PAYLOAD_TOO_LARGE", status: 413 });
   });
+
+  test("so is one over the limit whose length was not announced", async () => {
+    const body = JSON.stringify({ name: "x".repeat(1 << 20), level: 1 });
+    const call = { method: "POST", path: "/trpc/machines.create", body, headers: json, chunked: true };
+    const { status, text } = await server.call(call);
+    expect(status).toBe(413);
+    expect(text).toContain("PAYLOAD_TOO_LARGE");
+    expect(server.toy.machines.size).toBe(1);
+  });
+
+  test("a call that answers with a stream is refused before anything is done, alone and in a batch", async () => {
+    const before = server.toy.linesSent;
+    for (const path of [
+      "machines.transcript?input={%22name%22:%22web-1%22}",
+      "me,machines.transcript?batch=1",
+    ]) {
+      const answer = await server.call({ path: `/trpc/${path}` });
+      expect(answer.status).toBe(405);
+      expect(answer.text).toContain("METHOD_NOT_ALLOWED");
+      expect(answer.text).toContain("call it over REST");
+    }
+    expect(server.toy.linesSent).toBe(before);
+  });
 });
 
 describe("what stands beside", () => {

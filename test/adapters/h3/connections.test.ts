@@ -32,7 +32,7 @@ const webSocket = ["Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-V
 const handshake = [...webSocket, "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="];
 
 describe("a request that asks for another protocol", () => {
-  test("is answered as if it had not, with its body, and the connection goes on", async () => {
+  test("is answered as if it had not, with its body, as the last on its connection", async () => {
     await using listening = await listenToy();
     const body = '{"name":"new","level":1}';
     const raw = await sendRaw(
@@ -48,9 +48,16 @@ describe("a request that asks for another protocol", () => {
       ) + body,
     );
     expect(await raw.until(/"level":1/)).toMatch(/^HTTP\/1.1 201 Created/);
-    raw.socket.write(head("GET /api/v1/machines/new", "Host: a", "Upgrade: h2c", "Connection: upgrade"));
-    await raw.until(/200 OK[^]*"new"/);
-    raw.socket.destroy();
+    await once(raw.socket, "close");
+  });
+
+  test("costs nothing that lasts, however many come at once", async () => {
+    await using listening = await listenToy();
+    const many = head("GET /api/v1/machines/web-1", "Host: a", "Upgrade: h2c", "Connection: upgrade").repeat(
+      500,
+    );
+    const raw = await sendRaw(listening.port, many);
+    expect((await raw.closed).match(/^HTTP\/1.1 /gm)).toHaveLength(1);
   });
 
   test("is answered so over TLS, too", async () => {
@@ -167,6 +174,37 @@ describe("closing", () => {
     setTimeout(finish, 1_300);
     await closing;
     expect(await raw.closed).toMatch(/^HTTP\/1.1 200 OK[^]*"ada"/);
+  });
+});
+
+describe("a client that never comes to the end of its request", () => {
+  const post = (...headers: string[]): string =>
+    head("POST /api/v1/machines", "Host: a", "Content-Type: application/json", ...headers);
+
+  test.each([
+    ["sends no byte", ""],
+    ["never ends its headers", "GET /api/v1/me HTTP/1.1\r\nHost: a\r\nX-Slow: "],
+    ["never ends its body", `${post("Content-Length: 1000")}{"name": "`],
+    ["never ends its body of pieces", `${post("Transfer-Encoding: chunked")}1\r\n{\r\n`],
+  ])("is cut when it %s, however busy it is, and others are served", async (_name, beginning) => {
+    await using listening = await listenToy({ headersMs: 300, requestMs: 300 });
+    const raw = await sendRaw(listening.port, beginning);
+    const drip = beginning === "" ? null : setInterval(() => raw.socket.write("1"), 20);
+    const answer = get(`${listening.server.url}/api/v1/me`, { headers: { authorization: "Bearer fw_good" } });
+    const [response] = (await once(answer, "response")) as [{ statusCode: number; resume(): void }];
+    response.resume();
+    expect(response.statusCode).toBe(200);
+    expect(await raw.closed).not.toMatch(/ 200 OK/);
+    if (drip !== null) clearInterval(drip);
+    expect(listening.toy.machines.size).toBe(1);
+  });
+
+  test("is cut so on a connection that was used before, too", async () => {
+    await using listening = await listenToy({ headersMs: 300, requestMs: 300 });
+    const raw = await sendRaw(listening.port, head("GET /api/v1/me", "Host: a"));
+    await raw.until(/200 OK[^]*"ada"/);
+    raw.socket.write("GET /api/v1/me HTTP/1.1\r\nX-Slow: ");
+    expect(await raw.closed).toMatch(/408 Request Timeout/);
   });
 });
 

@@ -59,8 +59,11 @@ describe("the OpenAPI description", () => {
         ([status]) => status === "default" || Number(status) >= 400,
       );
       expect(refusals.length).toBeGreaterThan(0);
-      for (const [, response] of refusals)
-        expect(Object.keys(response.content ?? {})).toEqual(["application/problem+json"]);
+      for (const [, response] of refusals) {
+        const name = ((response as { $ref?: string }).$ref ?? "").split("/").at(-1) ?? "";
+        const shared = document.components?.responses?.[name] as typeof response | undefined;
+        expect(Object.keys((shared ?? response).content ?? {})).toEqual(["application/problem+json"]);
+      }
     }
     const schemas = Object.keys(document.components?.schemas ?? {});
     expect(schemas).toContain("Problem");

@@ -1,0 +1,43 @@
+/** The surface of an orchestrator that runs in somebody else's program: everything that its server must hand over, in two functions. */
+import type { Orchestrator, SocketTransport } from "fleetwright";
+import { createContextFactory } from "../trpc/context.ts";
+import { appRouter } from "../trpc/router.ts";
+import { createAgentSocket } from "./agent-socket.ts";
+import { createApp } from "./app.ts";
+import type { App, AppOptions } from "./app.ts";
+
+/** What the surface is made of. */
+export interface OrchestratorAppOptions extends Partial<
+  Omit<AppOptions<never>, "router" | "createContext" | "basePath">
+> {
+  /** Started and stopped by the program. */
+  orchestrator: Orchestrator;
+  /** The orchestrator's transport: agents connect at `<mountPath>/agent/v1`. Default: no agent connects here. */
+  transport?: SocketTransport;
+}
+
+/** Where agents connect, below the mount path. */
+export const agentPath = "/agent/v1";
+
+/**
+ * Makes the surface of an orchestrator: REST, tRPC, streams, pages, and the sockets of agents.
+ *
+ * Hand every request below the mount path to `listener` (a `node:http` handler: Express, Fastify, plain Node) or to `fetch` (`Request` to
+ * `Response`: Hono, h3), with its path and body untouched, and every upgrade of the server to `sockets.upgrade`.
+ */
+export function createOrchestratorApp(options: OrchestratorAppOptions): App {
+  const { orchestrator, transport, mountPath = "", sockets = new Map(), ...rest } = options;
+  const ready = async (): Promise<boolean> => {
+    await orchestrator.status.checkReady();
+    return true;
+  };
+  const agents = transport ? [[mountPath + agentPath, createAgentSocket(transport)] as const] : [];
+  return createApp({
+    isReady: ready,
+    ...rest,
+    mountPath,
+    router: appRouter,
+    createContext: createContextFactory(orchestrator),
+    sockets: new Map([...sockets, ...agents]),
+  });
+}

@@ -1,0 +1,56 @@
+/** Takes out of generated schemas what is noise to a reader or would bind a client to more than is promised. */
+import type { OpenAPIObject } from "trpc-to-openapi";
+
+type Node = Record<string, unknown>;
+
+/** Returns the document with tidy schemas; the given one is left as it is. */
+export function tidySchemas(document: OpenAPIObject): OpenAPIObject {
+  const tidied = visit(JSON.parse(JSON.stringify(document)) as Node, false) as OpenAPIObject;
+  const schemas = tidied.components?.schemas ?? {};
+  for (const [name, schema] of Object.entries(schemas)) {
+    schemas[name] = withoutItself(schema, `#/components/schemas/${name}`);
+  }
+  return tidied;
+}
+
+/** A generator of TypeScript makes of a schema that contains itself a type that does not compile. */
+function withoutItself<Schema>(schema: Schema, self: string): Schema {
+  return JSON.parse(JSON.stringify(schema), (_, value: unknown) => {
+    const refersToItself = typeof value === "object" && value !== null && (value as Node)["$ref"] === self;
+    return refersToItself ? { description: "The same again." } : value;
+  }) as Schema;
+}
+
+/** @param isAnswer - Whether the node is part of what the server answers with. */
+function visit(node: unknown, isAnswer: boolean): unknown {
+  if (Array.isArray(node)) return node.map((each) => visit(each, isAnswer));
+  if (typeof node !== "object" || node === null) return node;
+  const entries = Object.entries(node as Node).map(([key, value]) => {
+    if (isData(key)) return [key, value];
+    return [key, visit(value, isAnswer || key === "responses" || key === "schemas")];
+  });
+  return tidyNode(Object.fromEntries(entries) as Node, isAnswer);
+}
+
+/** Examples and the like hold data, which may look like a schema. */
+function isData(key: string): boolean {
+  return key === "example" || key === "examples" || key === "enum" || key === "const" || key === "default";
+}
+
+function tidyNode(node: Node, isAnswer: boolean): Node {
+  // Every integer of JavaScript has these bounds.
+  if (node["minimum"] === Number.MIN_SAFE_INTEGER) delete node["minimum"];
+  if (node["maximum"] === Number.MAX_SAFE_INTEGER) delete node["maximum"];
+  // The format says it, in one word.
+  if (typeof node["format"] === "string" && node["type"] === "string") delete node["pattern"];
+  // A newer server may answer with more.
+  if (isAnswer && node["additionalProperties"] === false) delete node["additionalProperties"];
+  // `Record<"a" | "b", T>`: the keys are promised, but only by name.
+  const { required, properties, additionalProperties } = node;
+  if (Array.isArray(required) && properties === undefined && additionalProperties !== undefined) {
+    node["properties"] = Object.fromEntries(required.map((name: string) => [name, additionalProperties]));
+    delete node["propertyNames"];
+    delete node["additionalProperties"];
+  }
+  return node;
+}

@@ -1,0 +1,109 @@
+/**
+ * Removes rollouts that ended long ago, with the reasons why agents got no operation and the list of agents. A rollout stays as
+ * long as one of its operations does, however old it is.
+ *
+ *   ended ──its age, and no operation of it is left──▶ refusals go, in slices ──▶ rollout goes, its list becomes loose
+ *
+ * Whatever ends the process, the next round goes on: the rollout itself goes last.
+ */
+import { systemCaller } from "../access/caller.ts";
+import { toTimestamp } from "../clock.ts";
+import type { Context } from "../context.ts";
+import { isOrchestratorError } from "../errors.ts";
+import { leastIdAt } from "../ids.ts";
+import { keepRounds } from "../rounds.ts";
+import type { DocumentPage, StoredDocument, Write } from "../storage/storage.ts";
+import type { RolloutDocument } from "./documents.ts";
+import { hasEnded } from "./progress.ts";
+import { rolloutEvent } from "./rollout-store.ts";
+import { targetsKind } from "./targets.ts";
+
+const dayMs = 86_400_000;
+const roundMs = 3_600_000;
+/** Between two slices, so that a long round leaves time for everything else. */
+const pauseMs = 100;
+/** Rollouts, or refusals of one, that are looked at in one go. */
+const atOnce = 100;
+
+type Stored = StoredDocument<RolloutDocument>;
+
+export class RolloutRetention {
+  readonly #context: Context;
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  /** Removes, now and every hour, what is older than `operationRetentionDays`. The function returned ends it. */
+  keep(): () => Promise<void> {
+    const { clock, logger } = this.#context;
+    return keepRounds({
+      clock,
+      everyMs: roundMs,
+      pauseMs,
+      round: () => this.round(),
+      failed: (error) => logger.error("Old rollouts were not removed.", { error }),
+    });
+  }
+
+  /** Removes what is old; yields after each slice. */
+  async *round(): AsyncGenerator<void> {
+    const { storage, options, retentionClock } = this.#context;
+    const before = (await retentionClock.now()) - options.operationRetentionDays * dayMs;
+    let after: string | null = null;
+    do {
+      const page: DocumentPage<RolloutDocument> = await storage.list<RolloutDocument>("rollouts", {
+        to: leastIdAt(before),
+        limit: atOnce,
+        ...(after !== null && { after }),
+      });
+      for (const rollout of page.items) {
+        if (await this.#isNeeded(rollout.value, before)) continue;
+        yield* this.#removeRefusals(rollout.key);
+        await this.#remove(rollout, before);
+      }
+      after = page.next;
+      yield;
+    } while (after !== null);
+  }
+
+  async #isNeeded({ rollout_id, status, finished_at }: RolloutDocument, before: number): Promise<boolean> {
+    if (!hasEnded(status) || Date.parse(finished_at ?? "") >= before) return true;
+    const query = { index: "by_rollout", equals: [rollout_id], limit: 1 };
+    return (await this.#context.storage.list("operations", query)).items.length > 0;
+  }
+
+  async *#removeRefusals(rolloutId: string): AsyncGenerator<void> {
+    const { storage } = this.#context;
+    const query = { index: "by_rollout", equals: [rolloutId], limit: atOnce };
+    for (;;) {
+      const { items } = await storage.list("rollout_refusals", query);
+      if (items.length === 0) return;
+      const writes = items.map(({ key }): Write => ({ kind: "delete", collection: "rollout_refusals", key }));
+      // With the reserve: this makes space.
+      await storage.commit(writes, { reserve: true });
+      yield;
+    }
+  }
+
+  async #remove({ key, revision, value }: Stored, before: number): Promise<void> {
+    const { contents } = this.#context;
+    const event = rolloutEvent("rollout.pruned", value, {
+      summary: `The record of a rollout of ${value.assignment} that ended before ${toTimestamp(before)} was removed`,
+      metadata: { status: value.status, before: toTimestamp(before) },
+    });
+    try {
+      await this.#context.commitWithReserve(
+        systemCaller,
+        [
+          { kind: "delete", collection: "rollouts", key, expected: revision },
+          contents.loosen(targetsKind, value.targets),
+        ],
+        event,
+      );
+    } catch (error) {
+      // Something became of it: the next round looks again.
+      if (!isOrchestratorError(error, "REVISION_CONFLICT")) throw error;
+    }
+  }
+}

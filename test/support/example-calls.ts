@@ -1,0 +1,211 @@
+/** The calls that the examples of the OpenAPI description are recorded from: one of each procedure, in an order in which all succeed. */
+import { once } from "node:events";
+import { get } from "node:http";
+import type { IncomingMessage } from "node:http";
+import { nodeCrypto, systemCaller, toHex } from "fleetwright";
+import { createAgent } from "fleetwright/agent";
+import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
+import type { OperationExample } from "../../adapters/rest/openapi-examples.ts";
+import { restProcedures } from "../../adapters/rest/routes.ts";
+import { appRouter } from "../../adapters/trpc/router.ts";
+import type { ProcedureMeta } from "../../adapters/trpc/trpc.ts";
+import { eventOf, newFolders } from "./fleet.ts";
+import { connectScriptedAgent } from "./scripted-agent.ts";
+import { serve, type TestServer } from "./server.ts";
+
+type Json = Record<string, unknown>;
+/** A call that was made, with the answer as it came. */
+export type RecordedCall = [procedure: string, example: OperationExample];
+
+const web = `name: web
+description: The web server's configuration
+resources:
+  - { id: conf, type: directory, path: /etc/web, mode: "0750" }
+  - { id: site, type: file, path: /etc/web/site.conf, content: "listen 80\\n" }
+  - { id: warm, type: script, run: "echo warmed", run_on: [site] }
+`;
+
+/** Plays all calls against a server of their own. */
+export async function playExampleCalls(): Promise<RecordedCall[]> {
+  await using product = await createTestOrchestrator();
+  await using server = await serve(product.orchestrator);
+  const session = new ExampleSession(product, server);
+  await playAccess(session);
+  await using agent = createAgent({
+    ...newFolders(),
+    dial: () => Promise.resolve(product.transport.connect()),
+    clock: product.clock,
+  });
+  await agent.start();
+  await eventOf(product, "agent.connected", agent.nodeId!);
+  await playAgents(session, agent.nodeId!);
+  await playState(session, agent.nodeId!);
+  await using silent = await connectScriptedAgent(product, undefined, product.clock);
+  await playOpenWork(session, silent.nodeId);
+  await playEnd(session);
+  return session.calls;
+}
+
+async function playAccess(session: ExampleSession): Promise<void> {
+  await session.call("status.get");
+  await session.signIn();
+  await session.call("auth.session");
+  const added = { username: "ada", public_key: newKey(), role: "Operator" };
+  const { operator_id } = await session.call("operators.add", {}, added);
+  await session.call("operators.list", { limit: 10 });
+  await session.call("operators.get", { operator_id });
+  await session.call("operators.setRole", { operator_id }, { role: "Viewer" });
+  await session.call("operators.remove", { operator_id });
+}
+
+async function playAgents(session: ExampleSession, node_id: string): Promise<void> {
+  await session.call("agents.setStatus", { node_id }, { status: "approved", name: "web-1" });
+  await session.call("tags.replace", { node_id }, { tags: { role: "web", env: "test" } });
+  await session.call("tags.set", { node_id, key: "env" }, { value: "prod" });
+  await session.call("tags.list");
+  await session.call("agents.list", { status: "approved", selector: "role=web", limit: 10 });
+  await session.call("agents.get", { node_id });
+  await session.call("agents.attributes", { node_id });
+  await session.call("modules.upload", {}, { content: web });
+  await session.call("modules.list");
+  await session.call("modules.get", { name: "web", revision: 1 });
+  const assignment = { name: "web", selector: "role=web", modules: ["web"] };
+  await session.call("assignments.create", {}, assignment);
+  await session.call("assignments.update", { name: "web" }, { description: "Everything that serves pages" });
+  await session.call("assignments.list");
+  await session.call("assignments.get", { name: "web" });
+}
+
+async function playState(session: ExampleSession, node_id: string): Promise<void> {
+  await session.call("state.plan", { node_id }, { wait_seconds: 30 });
+  const { operation_id } = await session.call("state.applyNow", { node_id }, { wait_seconds: 30 });
+  await session.call("state.believed", { node_id });
+  await session.call("operations.get", { operation_id });
+  await session.call("operations.list", { kind: "apply", status: "succeeded" });
+  await session.call("operations.listForAgent", { node_id, limit: 1 });
+  await session.call("operations.output", { node_id, operation_id });
+  await session.watch("operations.watch", { operation_id });
+  await session.call("assignments.plan", { name: "web" }, { wait_seconds: 30 });
+  await session.call("assignments.applyNow", { name: "web" }, { wait_seconds: 30 });
+  const { drift_id } = await session.call("drift.check", { node_id }, { wait_seconds: 30 });
+  await session.call("drift.list", { node_id });
+  await session.call("drift.latest", { node_id });
+  await session.call("drift.get", { drift_id });
+  await session.watch("events.stream", { types: ["agent.*"] });
+}
+
+/** What can only be done while work is open, with an agent that never answers. */
+async function playOpenWork(session: ExampleSession, node_id: string): Promise<void> {
+  const { orchestrator } = session.product;
+  await orchestrator.agents.setStatus(systemCaller, { node_id, status: "approved", name: "db-1" });
+  await orchestrator.agents.tags.replace(systemCaller, { node_id, tags: { role: "db" } });
+  const assignment = { name: "db", selector: "role=db", modules: ["web"] };
+  await orchestrator.assignments.create(systemCaller, assignment);
+  const { rollout_id } = await orchestrator.rollouts.apply(systemCaller, { name: "db", wait_seconds: 0 });
+  await session.call("rollouts.pause", { rollout_id });
+  await session.call("rollouts.resume", { rollout_id });
+  await session.call("rollouts.list", { assignment: "web" });
+  await session.call("rollouts.get", { rollout_id });
+  await session.call("rollouts.agents", { rollout_id });
+  await session.call("rollouts.cancel", { rollout_id });
+  const run = { node_id, wait_seconds: 0 };
+  const { operation_id } = await orchestrator.operations.apply(systemCaller, run);
+  await session.call("operations.cancel", { operation_id });
+  await session.call("tags.remove", { node_id, key: "role" });
+  await orchestrator.agents.setStatus(systemCaller, { node_id, status: "rejected" });
+  await session.call("agents.remove", { node_id });
+}
+
+async function playEnd(session: ExampleSession): Promise<void> {
+  await session.call("audit.list", { category: "module", limit: 1 });
+  await session.call("audit.verify");
+  await session.call("audit.setRetention", {}, { retention_days: 365 });
+  await session.call("audit.getRetention");
+  await session.call("audit.prune", { before: "2029-01-01T00:00:00.000Z" });
+  await session.call("assignments.remove", { name: "web" });
+  await session.product.orchestrator.assignments.remove(systemCaller, { name: "db" });
+  await session.call("modules.remove", { name: "web" });
+  await session.call("auth.signOut");
+}
+
+const routes = new Map(
+  restProcedures(appRouter).map(([name, { _def }]) => [name, (_def.meta as ProcedureMeta).openapi!]),
+);
+
+/** Makes calls as an Admin and writes them down. */
+class ExampleSession {
+  readonly calls: RecordedCall[] = [];
+  readonly product: TestOrchestrator;
+  readonly #server: TestServer;
+  #token: string | undefined;
+
+  constructor(product: TestOrchestrator, server: TestServer) {
+    this.product = product;
+    this.#server = server;
+  }
+
+  async signIn(): Promise<void> {
+    const signer = nodeCrypto.createSigner(nodeCrypto.createSigningKeyPair().secretKey);
+    const public_key = toHex(signer.publicKey);
+    await this.product.orchestrator.operators.add(systemCaller, {
+      username: "grace",
+      public_key,
+      role: "Admin",
+    });
+    const { challenge_id, message } = await this.call("auth.challenge", {}, { public_key });
+    const signature = toHex(signer.sign(new TextEncoder().encode(message as string)));
+    const { token } = await this.call("auth.verify", {}, { challenge_id, signature });
+    this.#token = token as string;
+  }
+
+  /** Makes a call that must succeed; returns what it answered. */
+  async call(procedure: string, parameters: Json = {}, body?: Json): Promise<Json> {
+    const { method, path } = this.#target(procedure, parameters);
+    const { status, json, text } = await this.#server.rest(method, path, { token: this.#token, body });
+    if (status >= 300) throw new Error(`${procedure} was refused: ${text}`);
+    this.#write(procedure, { parameters, body, status, answer: json });
+    await this.product.clock.advance(1000);
+    return (json ?? {}) as Json;
+  }
+
+  /** Reads the first item of a stream. */
+  async watch(procedure: string, parameters: Json): Promise<void> {
+    const { path } = this.#target(procedure, parameters);
+    const request = get(`${this.#server.url}/api/v1${path}`, {
+      headers: { authorization: `Bearer ${this.#token}` },
+      agent: false,
+    });
+    const [response] = (await once(request, "response")) as [IncomingMessage];
+    const [piece] = (await once(response, "data")) as [Buffer];
+    request.destroy();
+    await once(request, "close");
+    const data = /^data: (.*)$/m.exec(piece.toString())?.[1] ?? "";
+    this.#write(procedure, { parameters, status: response.statusCode ?? 0, answer: JSON.parse(data) });
+  }
+
+  #target(procedure: string, parameters: Json): { method: string; path: string } {
+    const { method, path } = routes.get(procedure)!;
+    const inQuery = new URLSearchParams();
+    for (const [name, value] of Object.entries(parameters)) {
+      if (!path.includes(`{${name}}`)) for (const each of [value].flat()) inQuery.append(name, String(each));
+    }
+    const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+      encodeURIComponent(String(parameters[name])),
+    );
+    return { method, path: inQuery.size === 0 ? filled : `${filled}?${inQuery}` };
+  }
+
+  #write(procedure: string, { parameters = {}, body, status, answer }: OperationExample): void {
+    const example: OperationExample = {
+      ...(Object.keys(parameters).length > 0 && { parameters }),
+      ...(body !== undefined && { body }),
+      status,
+      ...(answer !== undefined && { answer }),
+    };
+    this.calls.push([procedure, example]);
+  }
+}
+
+function newKey(): string {
+  return toHex(nodeCrypto.createSigner(nodeCrypto.createSigningKeyPair().secretKey).publicKey);
+}
