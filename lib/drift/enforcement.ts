@@ -15,7 +15,6 @@ import type { JsonObject } from "../internal/json.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { AgentStateDocument, OperationDocument } from "../operations/documents.ts";
 import type { Operations } from "../operations/operations.ts";
-import { findRepeatable } from "../operations/repeated-baseline.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import type { DriftDocument, DriftStateDocument, Enforcement } from "./documents.ts";
 
@@ -84,7 +83,7 @@ export class DriftEnforcement {
     const { storage, clock } = this.#context;
     const now = clock.now();
     const { node_id } = cause.check;
-    const known = await findRepeatable(storage, { nodeId: node_id, operationId: cause.baselineId });
+    const known = await this.#operations.repeatable(node_id, cause.baselineId);
     if (known === null) return;
     const state = await storage.get<DriftStateDocument>("drift_states", node_id);
     const { snapshot } = known.value.baseline!;

@@ -13,7 +13,8 @@ import { join } from "node:path";
 import { isOrchestratorError } from "../errors.ts";
 import type { FileAttributes, FileDigest, FileStat, HostBackups } from "./host.ts";
 import { errnoOf, hostError, requireSame } from "./host-error.ts";
-import { eachPiece, type LocalFiles, toStat, withFile, writeAll } from "./local-files.ts";
+import type { LocalFiles } from "./local-files.ts";
+import { eachPiece, toStat, withFile, writeAll } from "./open-file.ts";
 import { type LocalPaths, PathsBelow } from "./local-paths.ts";
 import type { PendingWrites } from "./local-sync.ts";
 

@@ -17,7 +17,7 @@ import { isOrchestratorError } from "../errors.ts";
 import { downloadFailed, parseDownloadUrl, redirectTarget } from "./download-url.ts";
 import type { FileDigest, HostDownload } from "./host.ts";
 import { errnoOf, hostError } from "./host-error.ts";
-import { setAttributes, toStat, withFile } from "./local-files.ts";
+import { setAttributes, toStat, withFile } from "./open-file.ts";
 import type { LocalPaths } from "./local-paths.ts";
 import type { PendingWrites } from "./local-sync.ts";
 

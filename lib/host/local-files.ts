@@ -1,9 +1,7 @@
-import { createHash, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import {
   closeSync,
   constants,
-  fchmodSync,
-  fchownSync,
   fstatSync,
   lstatSync,
   mkdirSync,
@@ -11,13 +9,11 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
-  readSync,
   renameSync,
   rmdirSync,
   type Stats,
   symlinkSync,
   unlinkSync,
-  writeSync,
 } from "node:fs";
 import { dirname } from "node:path";
 import { isOrchestratorError } from "../errors.ts";
@@ -26,15 +22,9 @@ import { guardFiles } from "./files-below.ts";
 import { errnoOf, hostError, requireSame } from "./host-error.ts";
 import { type LocalPaths, PathsBelow, type PathUse } from "./local-paths.ts";
 import type { PendingWrites } from "./local-sync.ts";
+import { digest, holds, readFlags, setAttributes, toStat, withFile, writeAll } from "./open-file.ts";
 
-const { O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY, S_IFDIR, S_IFLNK, S_IFMT, S_IFREG } =
-  constants;
-
-/** Not blocking, because a pipe may stand where a file was expected. */
-const readFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
-
-/** Reading allocates nothing: every call is synchronous, so one buffer serves all. */
-const buffer = Buffer.allocUnsafeSlow(65_536);
+const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
 
 /** The files of this machine, by synchronous calls. */
 export class LocalFiles implements HostFiles {
@@ -220,67 +210,6 @@ export class LocalFiles implements HostFiles {
       this.#paths,
     );
   }
-}
-
-/** SHA-256 and size of an open file, of any size. */
-export function digest(fd: number): FileDigest {
-  const hash = createHash("sha256");
-  const sizeBytes = eachPiece(fd, (piece) => hash.update(piece));
-  return { sha256: hash.digest("hex"), sizeBytes };
-}
-
-/** Reads an open file to its end in pieces that are good until the next; returns its size. */
-export function eachPiece(fd: number, take: (piece: Uint8Array) => void): number {
-  let sizeBytes = 0;
-  for (let read = readSync(fd, buffer); read > 0; read = readSync(fd, buffer)) {
-    sizeBytes += read;
-    take(buffer.subarray(0, read));
-  }
-  return sizeBytes;
-}
-
-/** Writes everything, however little the system takes at a time. */
-export function writeAll(fd: number, content: Uint8Array): void {
-  for (let at = 0; at < content.length;) at += writeSync(fd, content, at);
-}
-
-/** Opens what stands at a path for reading, links refused, and closes it. */
-export function withFile<T>(real: string, use: (fd: number) => T): T {
-  const fd = openSync(real, readFlags);
-  try {
-    return use(fd);
-  } finally {
-    closeSync(fd);
-  }
-}
-
-/** Whether an open file holds exactly this content from where it stands. */
-function holds(fd: number, content: Uint8Array): boolean {
-  let at = 0;
-  while (at < content.length) {
-    const read = readSync(fd, buffer, 0, Math.min(buffer.length, content.length - at), null);
-    if (read === 0 || buffer.compare(content, at, at + read, 0, read) !== 0) return false;
-    at += read;
-  }
-  return true;
-}
-
-/** What stands at a path, in the words of the port. */
-export function toStat(stats: Stats): FileStat {
-  const format = stats.mode & S_IFMT;
-  const kind =
-    format === S_IFREG ? "file" : format === S_IFDIR ? "directory" : format === S_IFLNK ? "symlink" : "other";
-  return { kind, mode: stats.mode & 0o7777, uid: stats.uid, gid: stats.gid, sizeBytes: stats.size };
-}
-
-/** Owner before mode: a change of owner takes away the set-user-id bit. */
-export function setAttributes(fd: number, { mode, uid = -1, gid = -1 }: FileAttributes): void {
-  if (mode !== undefined && uid === -1 && gid === -1) return fchmodSync(fd, mode);
-  const now = fstatSync(fd);
-  const moves = (uid !== -1 && uid !== now.uid) || (gid !== -1 && gid !== now.gid);
-  if (moves) fchownSync(fd, uid, gid);
-  const wanted = mode ?? now.mode & 0o7777;
-  if (moves || wanted !== (now.mode & 0o7777)) fchmodSync(fd, wanted);
 }
 
 /** A name that nobody can have taken (Node draws many UUIDs at a time), in the same folder so that a rename is atomic. */

@@ -39,6 +39,7 @@ import {
   watchOperationInput,
 } from "./schemas.ts";
 import { agentIdInput } from "../agents/schemas.ts";
+import { findRepeatable } from "./repeated-baseline.ts";
 import { SingleRuns } from "./single-runs.ts";
 import { Snapshots } from "./snapshots.ts";
 import { requireTruth, StoredPlans } from "./stored-plans.ts";
@@ -235,6 +236,11 @@ export class Operations {
   /** What is known of a machine since its newest applies; null where there was none. */
   async stateOf(nodeId: string): Promise<Readonly<AgentStateDocument> | null> {
     return (await this.#context.storage.get<AgentStateDocument>("agent_states", nodeId))?.value ?? null;
+  }
+
+  /** What is known of a machine where the baseline of an apply may be put back now; see {@link findRepeatable}. */
+  repeatable(nodeId: string, operationId: string): ReturnType<typeof findRepeatable> {
+    return findRepeatable(this.#context.storage, { nodeId, operationId });
   }
 
   /** The resources that a snapshot holds. */

@@ -69,6 +69,8 @@ describe("of rollouts that have ended", () => {
     await rounds(old);
     expect(await keys(old, "rollouts")).toEqual([young]);
     expect(await keys(old, "rollout_refusals")).toEqual([`${young}/0`]);
+    // A list that nothing refers to any more goes an hour later.
+    await rounds(old);
     expect([...data.blobs.keys()].filter((id) => id.startsWith("rollout-"))).toHaveLength(1);
     expect(await keys(old, "loose_contents")).toEqual([]);
     const { entries } = await old.storage.readLog("audit", { where: { event_type: "rollout.pruned" } });
