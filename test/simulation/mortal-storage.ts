@@ -56,7 +56,10 @@ export class MortalStorage implements Storage {
     return this.#inner.get<T>(collection, key);
   }
 
-  getMany<T = JsonObject>(collection: string, keys: readonly string[]): Promise<(StoredDocument<T> | null)[]> {
+  getMany<T = JsonObject>(
+    collection: string,
+    keys: readonly string[],
+  ): Promise<(StoredDocument<T> | null)[]> {
     return this.#inner.getMany<T>(collection, keys);
   }
 
