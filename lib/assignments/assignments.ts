@@ -221,7 +221,7 @@ export class Assignments {
     }
   }
 
-  /** Reads every assignment once, to ask for one agent after another; see {@link AssignmentMatcher}. */
+  /** Reads every assignment once, to ask for one agent after another; see `AssignmentMatcher`. */
   async matcher(): Promise<AssignmentMatcher> {
     const all: Readonly<AssignmentDocument>[] = [];
     for await (const assignment of this.#all()) all.push(assignment);

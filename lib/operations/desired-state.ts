@@ -32,7 +32,7 @@ export interface DesiredExtras {
 
 /** Works out what one machine after another is to be. */
 export interface DesiredReader {
-  /** @throws {OrchestratorError} As {@link DesiredStates.of}. */
+  /** @throws {OrchestratorError} As `DesiredStates.of`. */
   of(nodeId: string, extras?: DesiredExtras): Promise<DesiredState>;
 }
 

@@ -96,7 +96,7 @@ export class Operations {
    * was applied and changed something it says something else, and a second call with it is refused.
    *
    * @returns The operation, ended, or still open after `wait_seconds`.
-   * @throws {OrchestratorError} What {@link DesiredStates.of} throws; `AGENT_NOT_APPROVED`; `AGENT_OFFLINE`;
+   * @throws {OrchestratorError} What `DesiredStates.of` throws; `AGENT_NOT_APPROVED`; `AGENT_OFFLINE`;
    * `EMPTY_DESIRED_STATE`; `PLAN_STALE` where modules, params, what they use of the agent, or the machine are not as they were
    * for the plan (nothing was changed); `INVALID_TRANSITION` for a plan that has not succeeded.
    */
@@ -223,7 +223,7 @@ export class Operations {
     return operations;
   }
 
-  /** Works out what machines are to be; see {@link DesiredReader}. */
+  /** Works out what machines are to be; see `DesiredReader`. */
   desiredReader(revisions: ReadonlyMap<string, number> = new Map()): DesiredReader {
     return this.#desired.reader(revisions);
   }
@@ -238,7 +238,7 @@ export class Operations {
     return (await this.#context.storage.get<AgentStateDocument>("agent_states", nodeId))?.value ?? null;
   }
 
-  /** What is known of a machine where the baseline of an apply may be put back now; see {@link findRepeatable}. */
+  /** What is known of a machine where the baseline of an apply may be put back now; see `findRepeatable`. */
   repeatable(nodeId: string, operationId: string): ReturnType<typeof findRepeatable> {
     return findRepeatable(this.#context.storage, { nodeId, operationId });
   }
