@@ -45,8 +45,8 @@ export const deliveryBugs: readonly Bug[] = [
   {
     name: "results of an operation that was cut off are not kept",
     file: journal,
-    from: `      this.#append(operationId, { record: "result", result }, false);`,
-    to: `      void result;`,
+    from: `const lines = results.map((result) => toLine({ record: "result", result }));`,
+    to: `const lines = results.slice(0, 0).map((result) => toLine({ record: "result", result }));`,
     tests: simulation,
   },
   {
