@@ -123,8 +123,10 @@ async function playEnd(session: ExampleSession): Promise<void> {
   await session.call("audit.getRetention");
   await session.call("audit.prune", { before: "2029-01-01T00:00:00.000Z" });
   await session.call("assignments.remove", { name: "web" });
-  await session.product.orchestrator.assignments.remove(systemCaller, { name: "db" });
-  await session.call("modules.remove", { name: "web" });
+  // Nothing uses it: what the rollout above was about stays while an operation of it is open.
+  const content = "name: old\nresources: []\n";
+  await session.product.orchestrator.modules.upload(systemCaller, { content });
+  await session.call("modules.remove", { name: "old" });
   await session.call("auth.signOut");
 }
 

@@ -59,6 +59,6 @@ export const operationExamples: Readonly<Record<string, OperationExample>> = {
   "audit.getRetention": {"status":200,"answer":{"retention_days":365}},
   "audit.prune": {"parameters":{"before":"2029-01-01T00:00:00.000Z"},"status":200,"answer":{"deleted":0}},
   "assignments.remove": {"parameters":{"name":"web"},"status":204},
-  "modules.remove": {"parameters":{"name":"web"},"status":204},
+  "modules.remove": {"parameters":{"name":"old"},"status":204},
   "auth.signOut": {"status":204},
 };
