@@ -75,6 +75,8 @@ export class Streams {
     const unlisten = this.#context.listen((event) => {
       if (eventTable[event.event_type].category === "access") check();
     });
+    // What ended the session between the reading of its token and now was heard by nobody.
+    check();
     return () => {
       timer.cancel();
       unlisten();

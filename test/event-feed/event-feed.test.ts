@@ -107,6 +107,15 @@ describe("a stream ends with the right to read it", () => {
     expect(await ended).toEqual({ done: true, value: undefined });
   });
 
+  it("also when the session ended just before the stream began", async () => {
+    await using test = await createTestOrchestrator();
+    const { caller } = await test.signIn("Viewer");
+    await test.orchestrator.access.signOut(caller);
+    const stream = test.orchestrator.events.stream(caller, { types: ["module.*"] });
+    await next(stream);
+    expect(await stream.next()).toEqual({ done: true, value: undefined });
+  });
+
   it("and not when another's session ends", async () => {
     await using test = await createTestOrchestrator();
     const { caller } = await test.signIn("Viewer");
