@@ -18,10 +18,11 @@
  *    for what can't be started.
  * 10. `barrier` resolves after any number of changes, also when what was changed is gone again.
  * 11. Confined to a root folder, no path leads out of it, neither by `..` nor by a link above it: `PATH_OUTSIDE_ROOT`.
- *     (Capability "root".)
- * 12. `below` refuses whatever leads through a link below its folder, and what is not below it.
+ *     (Capability "root".) `isConfined` says so.
+ * 12. `below`, of files and of backups, refuses whatever leads through a link below its folder, and what is not below it.
  * 13. `download` puts a file in its place only when its SHA-256 is right, and leaves nothing else behind; `DOWNLOAD_FAILED`
  *     names no user, password or query of the address. Addresses are http or https, and no redirect leads back to http.
+ * 14. What is read or kept with what was seen before, `expected`, is that file, or it is refused: `HOST_ERROR`, `ESTALE`.
  */
 
 /** What stands at a path; links are not followed. */

@@ -73,4 +73,36 @@ export const belowCases: HostCase[] = [
       }
     },
   },
+  {
+    promise: 12,
+    name: "a copy is neither taken nor put back through a link below a guarded folder",
+    run({ host, folder }) {
+      host.files.makeDirectory(`${folder}/home`, {});
+      host.files.makeDirectory(`${folder}/target`, {});
+      host.files.writeFile(`${folder}/target/file`, bytes("theirs"), {});
+      const { sha256 } = host.backups.save(`${folder}/target/file`);
+      host.files.makeSymlink(`${folder}/home/link`, `${folder}/target`);
+      const backups = host.backups.below(`${folder}/home`);
+      const path = `${folder}/home/link/file`;
+      for (const act of [() => backups.save(path), () => backups.restore(sha256, `${path}s`, {})]) {
+        assertEqual(assertThrows(act, "HOST_ERROR")["errno"], "ELOOP", "errno");
+      }
+      assertEqual(host.files.list(`${folder}/target`), ["file"], "names");
+    },
+  },
+  {
+    promise: 14,
+    name: "a file that took the place of the one that was seen is neither read nor kept",
+    run({ host, folder }) {
+      const path = `${folder}/file`;
+      host.files.writeFile(path, bytes("seen"), { mode: 0o600 });
+      const seen = host.files.stat(path)!;
+      assertEqual(new TextDecoder().decode(host.files.readFile(path, seen)), "seen", "content");
+      host.files.removeFile(path);
+      host.files.writeFile(path, bytes("another"), { mode: 0o600 });
+      for (const act of [() => host.files.readFile(path, seen), () => host.backups.save(path, seen)]) {
+        assertEqual(assertThrows(act, "HOST_ERROR")["errno"], "ESTALE", "errno");
+      }
+    },
+  },
 ];

@@ -246,8 +246,10 @@ const cases: HostCase[] = [
     promise: 11,
     needs: "root",
     name: "no path and no link leads out of the root",
-    run({ host: { files }, folder, outside }) {
+    run({ host, folder, outside }) {
+      const { files } = host;
       assertThat(outside !== undefined, "a host with a root says what is outside");
+      assertEqual(host.isConfined, true, "isConfined");
       files.makeSymlink(`${folder}/out`, outside.target);
       for (const act of [
         () => files.stat(`${folder}/out/file`),
