@@ -88,16 +88,23 @@ export class ThrowawayMachine implements AsyncDisposable {
     await this.#booted();
   }
 
+  /** Runs a program on it, past our own code. */
+  run(...argv: readonly [string, ...string[]]): { status: number | null; stdout: string; stderr: string } {
+    const [program, ...enter] = this.enter;
+    const env = { PATH: searchPath, LC_ALL: "C", HOME: "/root" };
+    return spawnSync(program, [...enter, ...argv], { encoding: "utf8", env });
+  }
+
   /** What a program prints; an error where it fails. */
   output(program: string, ...args: string[]): string {
-    const { status, stdout, stderr } = this.#spawn([program, ...args]);
+    const { status, stdout, stderr } = this.run(program, ...args);
     if (status === 0) return stdout;
     throw new Error(`${program} ${args.join(" ")} exited with ${status}: ${stderr}${stdout}`);
   }
 
   /** The exit code of a program. */
   exitCode(program: string, ...args: string[]): number | null {
-    return this.#spawn([program, ...args]).status;
+    return this.run(program, ...args).status;
   }
 
   /** Writes a file, and makes the folders above it. */
@@ -135,14 +142,8 @@ export class ThrowawayMachine implements AsyncDisposable {
 
   #isUp(): boolean {
     if (this.#init === "none") return true;
-    if (this.#init === "openrc") return this.#spawn(["rc-status", "--runlevel"]).stdout === "default\n";
+    if (this.#init === "openrc") return this.run("rc-status", "--runlevel").stdout === "default\n";
     // Degraded: something that this machine has can't run in a namespace.
-    return /^(running|degraded)$/m.test(this.#spawn(["systemctl", "is-system-running"]).stdout);
-  }
-
-  #spawn(argv: readonly string[]): { status: number | null; stdout: string; stderr: string } {
-    const [program, ...enter] = this.enter;
-    const env = { PATH: searchPath, LC_ALL: "C", HOME: "/root" };
-    return spawnSync(program, [...enter, ...argv], { encoding: "utf8", env });
+    return /^(running|degraded)$/m.test(this.run("systemctl", "is-system-running").stdout);
   }
 }
