@@ -60,8 +60,12 @@ export class RelayedHost implements Host, AsyncDisposable {
     return hash("sha256", content);
   }
 
-  run({ onOutput: _, ...command }: HostCommand, signal: AbortSignal): Promise<HostCommandResult> {
-    return this.#ask("run", [command], signal);
+  /** `onOutput` gets everything at the end. */
+  async run({ onOutput, ...command }: HostCommand, signal: AbortSignal): Promise<HostCommandResult> {
+    const result = await this.#ask<HostCommandResult>("run", [command], signal);
+    onOutput?.("stdout", Buffer.from(result.stdout));
+    onOutput?.("stderr", Buffer.from(result.stderr));
+    return result;
   }
 
   download(request: HostDownload, signal: AbortSignal): Promise<FileDigest> {

@@ -8,7 +8,7 @@ import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, realpathSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { createInterface, type Interface } from "node:readline";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -28,6 +28,7 @@ export interface ThrowawayMachineOptions {
 export const sourceFolder = "/opt/fleetwright";
 
 const script = fileURLToPath(new URL("throwaway-machine.sh", import.meta.url));
+const relayProcess = fileURLToPath(new URL("relay-process.ts", import.meta.url));
 const source = fileURLToPath(new URL("../../..", import.meta.url));
 const searchPath = "/usr/sbin:/usr/bin:/sbin:/bin";
 
@@ -134,7 +135,7 @@ export class ThrowawayMachine implements AsyncDisposable {
       await this[Symbol.asyncDispose]();
       throw new Error(`The machine did not boot: ${this.#stderr}`, { cause });
     }
-    const relay = join(sourceFolder, "test/support/machine/relay-process.ts");
+    const relay = join(sourceFolder, relative(source, relayProcess));
     const tsx = join(sourceFolder, "../node_modules/tsx/dist/loader.mjs");
     const stateFolder = "/var/lib/fleetwright-test";
     this.#host = new RelayedHost([...this.enter, process.execPath, "--import", tsx, relay, stateFolder]);
