@@ -24,7 +24,8 @@ import { aptProvider } from "./package/apt.ts";
 import { brewProvider } from "./package/brew.ts";
 import { dnfProvider } from "./package/dnf.ts";
 import { pacmanProvider } from "./package/pacman.ts";
-import type { PackageMachine, PackageProvider } from "./package/provider.ts";
+import { addHolds, priorPackageSchema } from "./package/prior.ts";
+import { notInstalled, type PackageMachine, type PackageProvider } from "./package/provider.ts";
 import {
   findDifferences,
   matchesVersion,
@@ -87,10 +88,8 @@ export const packageSchema = properties
   });
 
 const packagePriorSchema = properties.extend({
-  /** What stood before, name by name; those that would be left as they are are not in it. */
-  before: z
-    .array(z.strictObject({ name: nameSchema, installed: z.boolean(), hold: z.boolean().optional() }))
-    .optional(),
+  /** Without those that would be left as they are. */
+  before: z.array(priorPackageSchema.extend({ name: nameSchema })).optional(),
 });
 
 /** Properties of a `package`, and those of a captured one. */
@@ -114,6 +113,7 @@ export const packageResourceType = defineResourceType<PackageSpec>({
   },
   apply,
   capture,
+  extendPrior,
   describe: describeChange,
   action(changes) {
     const ensure = changes.filter((change) => change.property.startsWith("ensure"));
@@ -173,7 +173,7 @@ async function installAll(
   await provider.install(requests, machine);
 }
 
-async function capture(spec: PackageSpec, host: Host, signal: AbortSignal): Promise<Prior | null> {
+async function capture(spec: PackageSpec, host: Host, signal: AbortSignal): Promise<Prior> {
   const [provider, machine] = open(spec, { host, signal });
   const asked = namesOf(spec);
   const states = await provider.query(asked, machine);
@@ -184,9 +184,19 @@ async function capture(spec: PackageSpec, host: Host, signal: AbortSignal): Prom
     const comesBack = installed && (spec.ensure === "absent" || spec.ensure === "purged");
     return installed && !comesBack && spec.hold === undefined ? [] : [{ name, installed, ...hold }];
   });
-  if (before.length === 0) return null;
   const { name, provider: named } = spec;
   return { type: "package", spec: { name, ensure: "present", before, ...(named && { provider: named }) } };
+}
+
+async function extendPrior(prior: Prior, spec: PackageSpec, host: Host, signal: AbortSignal): Promise<Prior> {
+  const before = packagePriorSchema.parse(prior.spec).before ?? [];
+  const known = new Set(before.flatMap(({ name, hold }) => (hold === undefined ? [] : [name])));
+  const asked = namesOf(spec).filter((name) => !known.has(name));
+  if (spec.hold === undefined || asked.length === 0) return prior;
+  const [provider, machine] = open(spec, { host, signal });
+  const states = await provider.query(asked, machine);
+  const found = new Map(asked.map((name, index) => [name, states[index] ?? notInstalled]));
+  return { ...prior, spec: { ...prior.spec, before: addHolds(before, found) } };
 }
 
 /** What differs. Asks for the newest versions only where they are wanted. */
@@ -196,6 +206,8 @@ async function look(
   machine: PackageMachine,
 ): Promise<PackageDifference[]> {
   const wanted = wantedOf(spec);
+  // Asked about nothing, package managers tell about everything.
+  if (wanted.length === 0) return [];
   const asked = wanted.map(({ name }) => name);
   const states = await provider.query(asked, machine);
   const candidates = spec.ensure === "latest" ? await provider.candidates(asked, machine) : [];

@@ -69,6 +69,15 @@ describeOnRealMachine("package, with apt", { programs: ["apt-get", "dpkg-deb", "
     expect(exitCode("dpkg-query", "-W", one)).toBe(1);
   });
 
+  test("a hold that a later version asked for goes with the package", async () => {
+    using state = new RealState();
+    const wanted = (more: object) => [{ id: "p", type: "package", name: one, ...more }];
+    await state.apply(wanted({}));
+    expect(await state.apply(wanted({ hold: true }))).toEqual(["p changed update"]);
+    expect(await state.apply([])).toEqual(["p changed remove"]);
+    expect(output("apt-mark", "showhold")).not.toContain(one);
+  });
+
   test("does not take away what another package needs, and says which", async () => {
     using state = new RealState();
     expect(await state.apply([{ id: "p", type: "package", name: one }])).toEqual(["p changed create"]);

@@ -180,6 +180,18 @@ test("what we installed stays while another package needs it, and the removal sa
   expect((await state.run("apply", [])).results[0]?.outcome).toBe("changed");
 });
 
+test("a hold that a later version asked for goes with the package, or from one that stays", async () => {
+  const { machine, state } = start();
+  machine.install("jq", "1.6");
+  for (const name of ["nginx", "jq"]) {
+    await state.run("apply", pkg({ name, ensure: "latest" }));
+    await state.run("apply", pkg({ name, ensure: "latest", hold: true }));
+    expect(machine.list()).toContainEqual(expect.stringMatching(`^${name} .* held$`));
+    expect((await state.run("apply", [])).results[0]?.outcome).toBe("changed");
+  }
+  expect(machine.list()).toEqual(["jq 1.6"]);
+});
+
 test("an upgraded package that was there before is left at its version", async () => {
   const { machine, state } = start();
   machine.install("nginx", "1.21");

@@ -107,6 +107,15 @@ describeOnThrowawayMachine(
         expect(installed()).toEqual([]);
       });
 
+      test("a lock that a later version asked for goes with the package", async () => {
+        using state = start();
+        await state.apply(wanted({ name: one }));
+        expect(await state.apply(wanted({ name: one, hold: true }))).toEqual(["p changed update"]);
+        expect(locks()).toEqual([`${one}-0:1.1-1.*`]);
+        expect(await state.apply([])).toEqual(["p changed remove"]);
+        expect([installed(), locks()]).toEqual([[], []]);
+      });
+
       test("a version has its epoch before it", async () => {
         using state = start();
         expect(await state.apply(wanted({ name: three, version: "2:1.0-1" }))).toEqual(["p changed create"]);

@@ -1,0 +1,36 @@
+/** What stood before a `package` was applied, name by name; those that would be left as they are are not in it. */
+import { z } from "zod";
+import type { PackageState } from "./provider.ts";
+
+/** One name, as a prior keeps it. */
+export const priorPackageSchema = z.strictObject({
+  name: z.string(),
+  installed: z.boolean(),
+  hold: z.boolean().optional(),
+});
+
+type PriorPackage = { name: string; installed: boolean; hold?: boolean };
+
+/**
+ * Adds the holds that stood before a later version asked for some: a hold of ours goes with the package, or from it where it
+ * stays. `states` has the names that were asked about.
+ */
+export function addHolds(
+  before: readonly z.infer<typeof priorPackageSchema>[],
+  states: ReadonlyMap<string, PackageState>,
+): PriorPackage[] {
+  const found = new Map(
+    before.map(({ name, installed, hold }): [string, PriorPackage] => [
+      name,
+      { name, installed, ...(hold !== undefined && { hold }) },
+    ]),
+  );
+  for (const [name, state] of states) {
+    const known = found.get(name);
+    // What was there before and is no more was taken away by somebody else.
+    if (!known && state.version === null) continue;
+    const installed = known?.installed ?? true;
+    found.set(name, { name, installed, hold: installed && state.held });
+  }
+  return [...found.values()];
+}
