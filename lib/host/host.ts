@@ -15,7 +15,7 @@
  * 7. A refusal of the machine is `HOST_ERROR` with `details { path, errno }`, and has changed nothing.
  * 8. Backups are kept by content; restoring one gives back the same bytes; pruning forgets all but those named.
  * 9. `run` gives exit code and output, takes standard input, ends the program when the signal is aborted, and rejects only
- *    for what can't be started.
+ *    for what can't be started: no such program, user or folder.
  * 10. `barrier` resolves after any number of changes, also when what was changed is gone again.
  * 11. Confined to a root folder, no path leads out of it, neither by `..` nor by a link above it: `PATH_OUTSIDE_ROOT`.
  *     (Capability "root".) `isConfined` says so.

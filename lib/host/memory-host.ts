@@ -91,7 +91,10 @@ export class MemoryHost implements Host {
     signal.throwIfAborted();
     const [name] = command.argv;
     const program = this.#programs[name];
-    if (!program) throw hostError(name, "ENOENT");
+    const { user, cwd = "/" } = command;
+    if (user !== undefined && !/^\d+$/.test(user) && this.users.userId(user) === null)
+      throw hostError(`user ${user}`, "ENOENT");
+    if (!this.files.stat(cwd) || !program) throw hostError(name, "ENOENT");
     this.writes.push({ call: "run", path: name });
     const result: HostCommandResult = {
       exitCode: 0,

@@ -221,6 +221,19 @@ const cases: HostCase[] = [
   },
   {
     promise: 9,
+    name: "a program of a user who is not there, or in a folder that is not there, is an error",
+    async run({ host, folder, programs: { echo } }) {
+      const { signal } = new AbortController();
+      for (const command of [{ user: "nobody-of-this-name" }, { cwd: `${folder}/none` }]) {
+        const error = await host.run({ argv: echo, ...command }, signal).catch((cause: unknown) => cause);
+        assertThrows(() => {
+          throw error;
+        }, "HOST_ERROR");
+      }
+    },
+  },
+  {
+    promise: 9,
     name: "aborting ends a program that would run for minutes",
     async run({ host, programs }) {
       const controller = new AbortController();

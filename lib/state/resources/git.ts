@@ -96,6 +96,20 @@ export const gitResourceType = defineResourceType<GitSpec>({
     return wanted ? compare(wanted, found, machine) : findRemains(spec, found, machine);
   },
   apply,
+  foresee(spec, _changes, host) {
+    const { path, user } = spec;
+    if (!toWanted(spec)) {
+      host.files.clear(path);
+      if (spec.keep_folder !== true) host.files.removeDirectory(path);
+    } else if (!host.files.stat(path)) {
+      host.files.makeDirectory(path, { mode: 0o755, ...toFileAttributes({ owner: user }, host) });
+    }
+  },
+  bringsMore: (spec) => spec.ensure === "present",
+  changesFromNothing(spec) {
+    const wanted = toWanted(spec);
+    return wanted ? changesOfNew(wanted) : [];
+  },
   capture,
   describe: describeChange,
 });
@@ -106,15 +120,9 @@ function toWanted(spec: GitSpec): WantedClone | null {
 }
 
 async function compare(spec: WantedClone, found: FoundClone, machine: Machine): Promise<Change[]> {
-  const { path, repository, revision, force } = spec;
+  const { path, repository, force } = spec;
   if (found.kind === "folder") throw refuse(path, "is a folder with something else in it");
-  if (found.kind !== "clone") {
-    return [
-      { property: "ensure", before: "absent", after: "present" },
-      { property: "repository", before: null, after: toPublicUrl(repository) },
-      { property: "revision", before: null, after: revision },
-    ];
-  }
+  if (found.kind !== "clone") return changesOfNew(spec);
   const changes: Change[] = [];
   if (found.repository === null || storedAddress(found.repository) !== storedAddress(repository)) {
     const before = found.repository === null ? null : toPublicUrl(found.repository);
@@ -132,6 +140,14 @@ async function compare(spec: WantedClone, found: FoundClone, machine: Machine): 
   if (differing > 0)
     changes.push({ property: "submodules", before: `${differing} differ`, after: "as recorded" });
   return changes;
+}
+
+function changesOfNew({ repository, revision }: WantedClone): Change[] {
+  return [
+    { property: "ensure", before: "absent", after: "present" },
+    { property: "repository", before: null, after: toPublicUrl(repository) },
+    { property: "revision", before: null, after: revision },
+  ];
 }
 
 /** What is left of a clone that is not wanted. */

@@ -85,6 +85,7 @@ export const mountResourceType = defineResourceType<MountSpec>({
   identity: (spec) => spec.path,
   check,
   apply,
+  bringsMore: (spec) => wantsMounted(spec) === true,
   capture,
   describe: describeChange,
   action(changes) {
