@@ -23,8 +23,8 @@ import type { Firing } from "./triggers.ts";
 /** The foreseen machine of one plan. */
 export class Foresight {
   readonly host: ForeseenHost;
-  /** Whether something before may have brought what nobody could tell. */
-  #isMoreToCome = false;
+  /** Folders below which something before may have brought what nobody could tell; "/" = accounts and programs too. */
+  readonly #filled = new Set<string>();
 
   /** @param host - The machine as it is. */
   constructor(host: Host) {
@@ -53,9 +53,9 @@ export class Foresight {
     if (seen.changes?.length === 0 && !firing) return { outcome: "unchanged" };
     const conclude = (error: unknown): ResultParts => {
       if (error !== null && run.stop.aborted) return { outcome: "skipped", skipped_because: "cancelled" };
-      const isRefused = error !== null && !this.#isForWant(error);
-      this.#isMoreToCome ||= error !== null || type.bringsMore?.(spec, changes) === true;
-      if (isRefused) return failed(item, changes, { firing, error });
+      if (error !== null && !this.#isForWant(error)) return failed(item, changes, { firing, error });
+      const below = error === null ? (type.bringsBelow?.(spec) ?? null) : "/";
+      if (below !== null) this.#filled.add(below);
       return wouldChange(item, changes, { firing, unseen: error ?? seen.error });
     };
     const making = this.#make(item, changes, run);
@@ -88,11 +88,12 @@ export class Foresight {
   /** Whether something failed for want of what an earlier resource of the run may bring. */
   #isForWant(error: unknown): boolean {
     const askedInVain = this.host.takeAskedInVain();
-    if (isOrchestratorError(error, "COMMAND_FAILED")) return askedInVain || this.#isMoreToCome;
+    if (isOrchestratorError(error, "COMMAND_FAILED")) return askedInVain || this.#filled.size > 0;
     if (!isOrchestratorError(error, "HOST_ERROR")) return false;
-    const { errno, missing } = error.details;
+    const { errno, missing, path } = error.details;
     if (errno !== "ENOENT" && missing !== true) return false;
-    return askedInVain || this.#isMoreToCome;
+    if (askedInVain || this.#filled.has("/")) return true;
+    return typeof path === "string" && [...this.#filled].some((folder) => path.startsWith(`${folder}/`));
   }
 }
 

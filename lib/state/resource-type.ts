@@ -75,8 +75,11 @@ export interface ResourceType<Spec = unknown> {
     host: ForeseenHost,
     signal: AbortSignal,
   ): void | Promise<void>;
-  /** Whether making these changes may bring files, programs or accounts that nobody can tell before. Default: no. */
-  bringsMore?(spec: Spec, changes: readonly Change[]): boolean;
+  /**
+   * The folder below which it may bring what nobody can tell before; "/" = anything, programs and accounts too. Default: null,
+   * nothing.
+   */
+  bringsBelow?(spec: Spec): string | null;
   /**
    * What `check` finds where nothing of it stands: what a plan tells where a program can't be asked before something else
    * of the run is there. Default: nothing that is known.

@@ -88,7 +88,7 @@ export const archiveResourceType = defineResourceType<ArchiveSpec>({
     // What is in it is not listed: that may take as long as extracting it.
     if (source.startsWith("/")) hashSource(spec, host);
   },
-  bringsMore: (spec) => spec.ensure === "present",
+  bringsBelow: (spec) => (spec.ensure === "present" ? spec.path : null),
   capture,
   describe: describeChange,
   action(changes) {

@@ -96,16 +96,19 @@ export const gitResourceType = defineResourceType<GitSpec>({
     return wanted ? compare(wanted, found, machine) : findRemains(spec, found, machine);
   },
   apply,
-  foresee(spec, _changes, host) {
+  async foresee(spec, _changes, host, signal) {
     const { path, user } = spec;
-    if (!toWanted(spec)) {
+    const wanted = toWanted(spec);
+    if (!wanted) {
       host.files.clear(path);
       if (spec.keep_folder !== true) host.files.removeDirectory(path);
-    } else if (!host.files.stat(path)) {
-      host.files.makeDirectory(path, { mode: 0o755, ...toFileAttributes({ owner: user }, host) });
+      return;
     }
+    if (!host.files.stat(path))
+      host.files.makeDirectory(path, { mode: 0o755, ...toFileAttributes({ owner: user }, host) });
+    await wantedCommit(wanted, { host, signal });
   },
-  bringsMore: (spec) => spec.ensure === "present",
+  bringsBelow: (spec) => (spec.ensure === "present" ? spec.path : null),
   changesFromNothing(spec) {
     const wanted = toWanted(spec);
     return wanted ? changesOfNew(wanted) : [];

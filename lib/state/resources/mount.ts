@@ -85,7 +85,7 @@ export const mountResourceType = defineResourceType<MountSpec>({
   identity: (spec) => spec.path,
   check,
   apply,
-  bringsMore: (spec) => wantsMounted(spec) === true,
+  bringsBelow: (spec) => (wantsMounted(spec) === true ? spec.path : null),
   capture,
   describe: describeChange,
   action(changes) {

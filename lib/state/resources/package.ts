@@ -116,7 +116,7 @@ export const packageResourceType = defineResourceType<PackageSpec>({
   apply,
   // What it asks the package manager on its way says nothing of what was foreseen before.
   foresee() {},
-  bringsMore: () => true,
+  bringsBelow: () => "/",
   capture,
   describe: describeChange,
   action(changes) {

@@ -66,7 +66,7 @@ export const scriptResourceType = defineResourceType<ScriptSpec>({
   triggeredOnly: (spec) => spec.check === undefined && spec.creates === undefined,
   check,
   apply: (spec, _changes, host, signal) => run(spec, host, signal),
-  bringsMore: () => true,
+  bringsBelow: () => "/",
   changesFromNothing: () => [notDone],
   triggers: ["run"],
   fire: ({ spec }, host, signal) => run(spec, host, signal),

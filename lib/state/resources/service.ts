@@ -69,7 +69,7 @@ export const serviceResourceType = defineResourceType<ServiceSpec>({
   apply: (spec, changes, host, signal) => makeChanges(spec, changes, { host, signal }),
   foresee() {},
   // What is started makes its sockets, folders and data.
-  bringsMore: (spec) => spec.running === true,
+  bringsBelow: (spec) => (spec.running === true ? "/" : null),
   fire,
   async capture(spec, host, signal): Promise<Prior> {
     const provider = open(spec, { host, signal });

@@ -47,9 +47,6 @@ export const userResourceType = defineResourceType<UserSpec>({
   foresee(spec, changes, host) {
     foreseeUser(spec, { changes, home: homeOf(spec, host) }, host);
   },
-  // The machine puts files of its own into a new home.
-  bringsMore: (spec, changes) =>
-    createsHome(spec) && changes.some(({ property, after }) => property === "ensure" && after === "present"),
   capture,
   describe: describeChange,
 });

@@ -14,7 +14,7 @@ const commit = "a".repeat(40);
 
 /** The repository that is at an address and, once something is there, at a path of the machine. */
 const repository: ModelRepository = {
-  refs: { "refs/heads/main": commit },
+  refs: { HEAD: commit },
   commits: { [commit]: { page: "one" } },
 };
 
@@ -25,11 +25,12 @@ export const repositoryPath = "/srv/site.git";
 
 /**
  * The packages: "cron" brings crontab(1) and a service, "web" a user, a folder with a file, a service and the program
- * web-check, "tzdata" the zone Europe/Berlin.
+ * web-check, which looks for /srv/done, "tzdata" the zone Europe/Berlin.
  */
 export function wholeMachine(): MemoryHost {
   const files = (): MemoryHost["files"] => apt.host.files;
   const running = new Set<string>();
+  let name = "here";
   const whenInstalled =
     (name: string, program: MemoryProgram): MemoryProgram =>
     (command, signal) => {
@@ -55,9 +56,9 @@ export function wholeMachine(): MemoryHost {
         return { exitCode: 1, stderr: `crontab:  user \`${user}' unknown\n` };
       return crontab(command, signal);
     }),
-    "web-check": whenInstalled("web", () => ({ exitCode: 1 })),
-    uname: () => ({ stdout: "here\n" }),
-    hostname: () => ({}),
+    "web-check": whenInstalled("web", () => ({ exitCode: files().stat("/srv/done") ? 0 : 1 })),
+    uname: () => ({ stdout: `${name}\n` }),
+    hostname: ({ argv }) => ((name = argv[1] ?? ""), {}),
     visudo: () => ({}),
   };
   const brings = {

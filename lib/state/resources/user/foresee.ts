@@ -12,7 +12,7 @@ import {
 } from "../shared/accounts.ts";
 import { createsHome, type UserSpec } from "./properties.ts";
 
-const [passwdPath, groupPath] = ["/etc/passwd", "/etc/group"] as const;
+const [passwdPath, groupPath, skeleton] = ["/etc/passwd", "/etc/group", "/etc/skel"] as const;
 
 /** Makes the changes of a `user` there; `home` is where that of a new one will be. */
 export function foreseeUser(
@@ -62,7 +62,27 @@ function addUser(spec: UserSpec, home: string, host: ForeseenHost): void {
   const gid = gidOf(group ?? name, host) ?? uid;
   const row = [name, "x", String(uid), String(gid), spec.comment ?? "", home, spec.shell ?? "/bin/sh"];
   editTable(host, passwdPath, (rows) => [...rows, row]);
-  if (createsHome(spec) && !host.files.stat(home)) host.files.makeDirectory(home, { mode: 0o700, uid, gid });
+  if (!createsHome(spec) || host.files.stat(home)) return;
+  host.files.makeDirectory(home, { mode: 0o700, uid, gid });
+  if (host.files.stat(skeleton)?.kind === "directory") fillHome(skeleton, home, { host, uid, gid });
+}
+
+/** What every new home begins with. */
+function fillHome(
+  from: string,
+  home: string,
+  { host, uid, gid }: { host: ForeseenHost; uid: number; gid: number },
+): void {
+  const { files } = host;
+  for (const name of files.list(from)) {
+    const [source, path] = [`${from}/${name}`, `${home}/${name}`];
+    const { kind, mode } = files.stat(source) ?? { kind: "other", mode: 0 };
+    if (kind === "file") files.putFile(path, files.contentAt(source), { mode, uid, gid });
+    if (kind === "symlink") files.makeSymlink(path, files.readLink(source));
+    if (kind !== "directory") continue;
+    files.makeDirectory(path, { mode, uid, gid });
+    fillHome(source, path, { host, uid, gid });
+  }
 }
 
 /** The group with the user's name goes too, unless others are in it. */
