@@ -106,7 +106,10 @@ function wouldChange(
   const parts: ResultParts = { outcome: "would_change", action, changes: [...changes] };
   if (unseen === null) return parts;
   const { message = "" } = failureParts(item.resource, unseen);
-  return { ...parts, message: `What comes before it may change this: ${message}`.slice(0, 4096) };
+  return {
+    ...parts,
+    message: `Told without a look, which needs what comes before it: ${message}`.slice(0, 4096),
+  };
 }
 
 function failed(
