@@ -49,8 +49,9 @@ export class Foresight {
     const { type, spec } = item.target;
     if (!seen.changes && run.stop.aborted) return { outcome: "skipped", skipped_because: "cancelled" };
     if (!seen.changes && !this.#isForWant(seen.error)) return failed(item, [], { firing, error: seen.error });
-    const changes = seen.changes ?? type.changesFromNothing?.(spec) ?? [];
-    if (seen.changes?.length === 0 && !firing) return { outcome: "unchanged" };
+    const known = seen.changes ?? type.changesUnseen?.(spec);
+    if (known?.length === 0 && !firing) return { outcome: "unchanged" };
+    const changes = known ?? [];
     const conclude = (error: unknown): ResultParts => {
       if (error !== null && run.stop.aborted) return { outcome: "skipped", skipped_because: "cancelled" };
       if (error !== null && !this.#isForWant(error)) return failed(item, changes, { firing, error });
@@ -88,11 +89,13 @@ export class Foresight {
   /** Whether something failed for want of what an earlier resource of the run may bring. */
   #isForWant(error: unknown): boolean {
     const askedInVain = this.host.takeAskedInVain();
-    if (isOrchestratorError(error, "COMMAND_FAILED")) return askedInVain || this.#filled.size > 0;
-    if (!isOrchestratorError(error, "HOST_ERROR")) return false;
+    if (!isOrchestratorError(error, "COMMAND_FAILED") && !isOrchestratorError(error, "HOST_ERROR"))
+      return false;
+    if (askedInVain) return true;
+    if (error.code === "COMMAND_FAILED") return this.#filled.size > 0;
     const { errno, missing, path } = error.details;
     if (errno !== "ENOENT" && missing !== true) return false;
-    if (askedInVain || this.#filled.has("/")) return true;
+    if (this.#filled.has("/")) return true;
     return typeof path === "string" && [...this.#filled].some((folder) => path.startsWith(`${folder}/`));
   }
 }

@@ -81,10 +81,10 @@ export interface ResourceType<Spec = unknown> {
    */
   bringsBelow?(spec: Spec): string | null;
   /**
-   * What `check` finds where nothing of it stands: what a plan tells where a program can't be asked before something else
-   * of the run is there. Default: nothing that is known.
+   * What `check` will find where a program can't be asked before something else of the run is there, or is gone: for a plan.
+   * Default: changes that nobody can name.
    */
-  changesFromNothing?(spec: Spec): Change[];
+  changesUnseen?(spec: Spec): Change[];
   /** Triggers that it knows; another can't be asked for. Default: none. */
   readonly triggers?: readonly Trigger[];
   /** Why a resource with this spec can't follow a trigger; null = it can. Default: it can. */

@@ -31,14 +31,12 @@ const known = fc.oneof(
   fc
     .record({ at: slot, ensure, shell: maybe(fc.constant("/bin/bash")), create_home: fc.boolean() })
     .map(({ at, ...rest }) => ({ id: `user${at}`, type: "user", name: `u${at}`, ...rest })),
-  fc
-    .record({ user: userName, on_failure: onFailure })
-    .map((rest) => ({
-      id: `key-${rest.user}`,
-      type: "authorized_key",
-      key: "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5",
-      ...rest,
-    })),
+  fc.record({ user: userName, on_failure: onFailure }).map((rest) => ({
+    id: `key-${rest.user}`,
+    type: "authorized_key",
+    key: "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5",
+    ...rest,
+  })),
   fc
     .record({ at: slot, owner, group: maybe(groupName), on_failure: onFailure })
     .map(({ at, ...rest }) => ({ id: `folder${at}`, type: "directory", path: `/srv/d${at}`, ...rest })),
@@ -48,29 +46,25 @@ const known = fc.oneof(
   fc
     .record({ at: slot, line: fc.constantFrom("b", "c"), on_failure: onFailure })
     .map(({ at, ...rest }) => ({ id: `line${at}`, type: "line", path: `/srv/d${at}/f`, ...rest })),
-  fc
-    .record({ at: slot, on_failure: onFailure })
-    .map(({ at, ...rest }) => ({
-      id: `profile${at}`,
-      type: "file",
-      path: `/home/u${at}/.own`,
-      owner: `u${at}`,
-      ...rest,
-    })),
+  fc.record({ at: slot, on_failure: onFailure }).map(({ at, ...rest }) => ({
+    id: `profile${at}`,
+    type: "file",
+    path: `/home/u${at}/.own`,
+    owner: `u${at}`,
+    ...rest,
+  })),
 );
 
 /** These bring what nobody knows, so what they need comes before them: then a plan says what is done, not from what. */
 const bringing = fc.oneof(
   fc.constantFrom("cron", "web").map((name) => ({ id: `package-${name}`, type: "package", name })),
-  fc
-    .constantFrom("ssh", "web")
-    .map((name) => ({
-      id: `service-${name}`,
-      type: "service",
-      name,
-      running: true,
-      requires: name === "web" ? ["package-web"] : [],
-    })),
+  fc.constantFrom("ssh", "web").map((name) => ({
+    id: `service-${name}`,
+    type: "service",
+    name,
+    running: true,
+    requires: name === "web" ? ["package-web"] : [],
+  })),
   fc.record({ user: fc.constantFrom("root", "u0"), hour: fc.constantFrom(1, 2) }).map((rest) => ({
     id: `job-${rest.user}`,
     type: "cron",

@@ -53,6 +53,7 @@ const works: Record<string, JsonObject[]> = {
   ],
   "an archive of a user, from a file": [user, group, file("/srv/t.tar", source), { ...archive, ...owned }],
   "a clone of a user": [user, git({ user: "deploy" })],
+  "a file in a clone": [git(), file("/srv/site/own", "x")],
   "a clone in a folder": [folder("/srv/www"), { ...git(), path: "/srv/www/site" }],
   "a clone of a repository that comes before": [folder(repositoryPath), git({ repository: repositoryPath })],
   "a key of a user": [user, key],
@@ -67,6 +68,7 @@ const works: Record<string, JsonObject[]> = {
     archive,
     file("/srv/tool/etc/own", "x"),
   ],
+  "no job of a user": [pack("cron"), user, { ...cron, user: "deploy", ensure: "absent" }],
   "a job of a user": [pack("cron"), user, { ...cron, user: "deploy" }],
   "a job, with the program that brings it": [pack("cron"), cron],
   "a script of a user, in a folder": [

@@ -92,7 +92,8 @@ export const cronResourceType = defineResourceType<CronSpec>({
   apply,
   // A crontab is known to its program alone.
   foresee() {},
-  changesFromNothing: (spec) => compare(spec, null),
+  // Who is new has no crontab.
+  changesUnseen: (spec) => compare(spec, null),
   async capture(spec, host, signal): Promise<Prior> {
     const text = await read(spec, { host, signal });
     const lines = readMarked(text ?? "", spec.name);

@@ -109,9 +109,9 @@ export const gitResourceType = defineResourceType<GitSpec>({
     await wantedCommit(wanted, { host, signal });
   },
   bringsBelow: (spec) => (spec.ensure === "present" ? spec.path : null),
-  changesFromNothing(spec) {
+  changesUnseen(spec) {
     const wanted = toWanted(spec);
-    return wanted ? changesOfNew(wanted) : [];
+    return wanted ? changesOfNew(wanted) : [removal];
   },
   capture,
   describe: describeChange,
@@ -161,8 +161,10 @@ async function findRemains(spec: GitSpec, found: FoundClone, machine: Machine): 
     const changed = await localChanges(spec, "normal", machine);
     if (changed > 0) throw refuse(spec.path, "holds new or changed files, which only force deletes");
   }
-  return [{ property: "ensure", before: "present", after: "absent" }];
+  return [removal];
 }
+
+const removal: Change = { property: "ensure", before: "present", after: "absent" };
 
 async function apply(
   spec: GitSpec,

@@ -67,7 +67,7 @@ export const scriptResourceType = defineResourceType<ScriptSpec>({
   check,
   apply: (spec, _changes, host, signal) => run(spec, host, signal),
   bringsBelow: () => "/",
-  changesFromNothing: () => [notDone],
+  changesUnseen: () => [notDone],
   triggers: ["run"],
   fire: ({ spec }, host, signal) => run(spec, host, signal),
   capture(spec) {
