@@ -129,6 +129,15 @@ export class ForeseenFiles implements HostFiles {
     this.#parts.tree.put(path, place, { kind: "directory", mode, uid, gid });
   }
 
+  /** Foresees that nothing stands at a path, whatever stood there. */
+  removeAll(path: string): void {
+    const kind = this.stat(path)?.kind;
+    if (kind === undefined) return;
+    if (kind !== "directory") return this.removeFile(path);
+    this.clear(path);
+    this.removeDirectory(path);
+  }
+
   /** As {@link writeFile}, also for a content that is known by its hash alone. */
   putFile(path: string, content: ForeseenContent, attributes: FileAttributes): void {
     const place = this.#find(path);

@@ -78,6 +78,10 @@ const works: Record<string, JsonObject[]> = {
   ],
   "a script whose check runs as a user": [user, script({ check: "test -e srv/done", user: "deploy" })],
   "a script that is run by what changes": [folder("/srv/app"), script({ run_on: ["/srv/app"] })],
+  "a folder that a script fills and empties": [
+    folder("/srv/in"),
+    script({ run: "touch srv/in/done", creates: "/srv/in/done", undo: "rm srv/in/done" }),
+  ],
   "a user in a group": [group, { ...user, groups: ["ops"] }],
   "a group with a user who says the same": [
     user,

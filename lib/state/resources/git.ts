@@ -100,8 +100,8 @@ export const gitResourceType = defineResourceType<GitSpec>({
     const { path, user } = spec;
     const wanted = toWanted(spec);
     if (!wanted) {
-      host.files.clear(path);
-      if (spec.keep_folder !== true) host.files.removeDirectory(path);
+      if (spec.keep_folder === true) host.files.clear(path);
+      else host.files.removeAll(path);
       return;
     }
     if (!host.files.stat(path))

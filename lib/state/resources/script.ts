@@ -66,6 +66,12 @@ export const scriptResourceType = defineResourceType<ScriptSpec>({
   triggeredOnly: (spec) => spec.check === undefined && spec.creates === undefined,
   check,
   apply: (spec, _changes, host, signal) => run(spec, host, signal),
+  async foresee(spec, _changes, host, signal) {
+    await run(spec, host, signal);
+    // All that is known of what a script does: when it has undone its work, what it is known by is gone.
+    if (spec.inverse === true && spec.check === undefined && spec.creates !== undefined)
+      host.files.removeAll(spec.creates);
+  },
   bringsBelow: () => "/",
   changesUnseen: () => [notDone],
   triggers: ["run"],

@@ -93,9 +93,7 @@ function forgetUser({ name, keep_group, remove_home }: UserSpec, host: ForeseenH
   const own = findGroup(host, name);
   const goes = keep_group !== true && own !== null && own.gid === user?.gid && own.members.length === 0;
   if (goes) foreseeGroup(name, null, host);
-  if (!remove_home || !user || host.files.stat(user.home)?.kind !== "directory") return;
-  host.files.clear(user.home);
-  host.files.removeDirectory(user.home);
+  if (remove_home && user) host.files.removeAll(user.home);
 }
 
 function setGroups(user: string, groups: ReadonlySet<string>, host: ForeseenHost): void {
