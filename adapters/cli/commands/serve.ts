@@ -22,6 +22,8 @@ export function addServeCommand(program: Command, run: Run): void {
     .option("--tls-key-file <file>", "its private key, PEM")
     .option("--trusted-proxies <networks>", "proxies whose X-Forwarded-For is believed, with commas")
     .option("--operation-retention-days <days>", "how long operations and drift records are kept; default 90")
+    .option("--pending-agents <number>", "agents that may wait to be approved; default 1000")
+    .option("--pending-agent-retention-days <days>", "forgets those that do not come for so long; default 7")
     .option("--allowed-hosts <names>", "host names of the service, with commas; others are refused")
     .option("--allow-insecure", "listen without TLS where others can listen, too")
     .addOption(logLevelOption())
@@ -37,6 +39,10 @@ async function serve(call: CommandCall, flags: ServerFlags): Promise<void> {
     adminPublicKeys: [...settings.adminPublicKeys, ...readAdminKeys(dataDir)],
     trustedProxies: settings.trustedProxies,
     operationRetentionDays: settings.operationRetentionDays,
+    pendingAgents: settings.pendingAgents,
+    pendingAgentRetentionDays: settings.pendingAgentRetentionDays,
+    signInsPerMinute: settings.signInsPerMinute,
+    callsPerMinute: settings.callsPerMinute,
     ...(settings.allowedHosts && { allowedHosts: settings.allowedHosts }),
     driftIntervalSeconds: settings.driftIntervalSeconds,
     driftConcurrency: settings.driftConcurrency,
