@@ -6,7 +6,12 @@ import { pageContentSecurityPolicy, styleSheetPath } from "../rest/pages/page.ts
 import { renderReference } from "../rest/pages/reference.ts";
 import { styleSheet } from "../rest/pages/style.ts";
 import { toResponse } from "../rest/fetch.ts";
-import { findProblemPage, renderProblemIndex, renderProblemPage } from "../rest/problem-pages.ts";
+import {
+  findProblemPage,
+  renderProblemIndex,
+  renderProblemPage,
+  renderProblemText,
+} from "../rest/problem-pages.ts";
 import { createReplies } from "../rest/replies.ts";
 import { acceptedRequestId } from "../rest/request-id.ts";
 
@@ -49,15 +54,19 @@ export function mountReference(mount: PageMount, description: OpenAPIObject): vo
   mountRead(mount, styleSheetPath, (event) => toAnswer(event, styleSheet, "text/css; charset=utf-8"));
 }
 
-/** Serves `/problems` and a page for each error code below it: HTML, or JSON to whoever accepts that. */
+/** Serves `/problems` and a page for each error code below it: HTML, or to whoever accepts only that, JSON or plain text. */
 export function mountProblemPages(mount: PageMount): void {
   const { mountPath } = mount;
   mountRead(mount, "/problems", (event) => toPage(event, renderProblemIndex(mountPath)));
   mountRead(mount, "/problems/:slug", (event) => {
     const page = findProblemPage(event.context.params?.["slug"] ?? "");
     if (page === null) throw new OrchestratorError("NOT_FOUND", { message: "There is no such problem." });
-    const wantsJson = event.req.headers.get("accept")?.includes("json") === true;
-    return wantsJson ? { ...page } : toPage(event, renderProblemPage(page, mountPath));
+    event.res.headers.set("vary", "accept");
+    const accepted = event.req.headers.get("accept") ?? "";
+    if (accepted.includes("json")) return { ...page };
+    return accepted.startsWith("text/plain")
+      ? toAnswer(event, renderProblemText(page), "text/plain; charset=utf-8")
+      : toPage(event, renderProblemPage(page, mountPath));
   });
 }
 

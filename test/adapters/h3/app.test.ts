@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
-import { moduleJsonSchema } from "fleetwright";
+import { errorGuide, errorTable, moduleJsonSchema } from "fleetwright";
 import type { Call } from "../../support/http.ts";
 import { startToy } from "../rest/server.ts";
 
@@ -178,8 +178,13 @@ describe("what stands beside", () => {
     expect(page.headers["content-type"]).toMatch("text/html");
     expect(page.headers["content-security-policy"]).toContain("default-src 'none'");
     expect(page.text).toContain("NOT_FOUND");
+    const explained = errorGuide.NOT_FOUND;
+    for (const text of [explained.cause, explained.advice]) expect(page.text).toContain(text);
     const data = await server.call({ path: type, headers: { accept: "application/json" } });
-    expect(data.json).toMatchObject({ code: "NOT_FOUND", status: 404, retryable: false });
+    expect(data.json).toMatchObject({ code: "NOT_FOUND", status: 404, retryable: false, ...explained });
+    const plain = await server.call({ path: type, headers: { accept: "text/plain" } });
+    expect(plain.headers).toMatchObject({ "content-type": "text/plain; charset=utf-8", vary: "accept" });
+    expect(plain.text).toContain(`What to do: ${explained.advice}`);
     expect((await server.call({ path: "/problems" })).text).toContain('href="/problems/not-found"');
     expect((await server.call({ path: "/problems/no-such" })).status).toBe(404);
   });
@@ -202,6 +207,22 @@ describe("what stands beside", () => {
     const refused = await server.call({ method: "POST", path, headers: { "x-request-id": "p-1" } });
     expect([refused.status, refused.headers.allow]).toEqual([405, "GET, HEAD, OPTIONS"]);
     expect(refused.json).toMatchObject({ code: "METHOD_NOT_ALLOWED", request_id: "p-1" });
+  });
+
+  test("every code has a page that explains it, and none says less than a sentence of each", async () => {
+    for (const code of Object.keys(errorTable) as (keyof typeof errorTable)[]) {
+      const path = `/problems/${code.toLowerCase().replaceAll("_", "-")}`;
+      const { status, text } = await server.call({ path, headers: { accept: "text/plain" } });
+      const { meaning, cause, advice } = errorGuide[code];
+      expect(status, code).toBe(200);
+      for (const each of [meaning, cause, advice]) {
+        expect(text).toContain(each);
+        expect(each, code).toMatch(/^\S.{9,}\.$/);
+      }
+    }
+    expect((await server.call({ path: "/problems" })).text.match(/href="\/problems\/[a-z-]+"/g)).toHaveLength(
+      Object.keys(errorTable).length,
+    );
   });
 
   test("an error of a route of one's own is a problem without its text", async () => {
