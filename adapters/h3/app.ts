@@ -116,7 +116,7 @@ export function createApp<Context extends RequestContext>(options: AppOptions<Co
       if (remoteAddress !== undefined) Object.defineProperty(request, "ip", { value: remoteAddress });
       return h3.fetch(request);
     },
-    sockets: createSockets(options.sockets ?? new Map(), { ...options, checkHost }),
+    sockets: createSockets(options.sockets ?? new Map(), { ...options, checkHost, createRequestId }),
   };
 }
 
