@@ -75,17 +75,12 @@ export class AgentRegistry {
     await this.#reindex(agent.node_id);
   }
 
-  /** Forgets an agent. */
-  async remove(
-    caller: Caller,
-    agent: StoredDocument<AgentDocument>,
-    also: { writes: Write[]; event: EventInput },
-  ): Promise<void> {
+  /** Removes an agent that was decided about; that its key was known is remembered. */
+  async remove(caller: Caller, agent: StoredDocument<AgentDocument>, also: Removal): Promise<void> {
     const { node_id, public_key, name } = agent.value;
     const tombstone = { node_id, public_key, removed_at: this.#context.timestamp() };
     const writes: Write[] = [
-      { kind: "delete", collection: "agents", key: node_id, expected: agent.revision },
-      { kind: "delete", collection: "agent_attributes", key: node_id },
+      ...deletionOf(agent),
       { kind: "put", collection: "removed_agents", key: node_id, value: tombstone },
       ...also.writes,
     ];
@@ -93,6 +88,13 @@ export class AgentRegistry {
       writes.push({ kind: "delete", collection: "agent_names", key: name.toLowerCase() });
     await this.#context.commit(caller, writes, also.event);
     await this.#reindex(node_id);
+  }
+
+  /** Removes an agent that was never approved, as if it had not been here. */
+  async forget(caller: Caller, agent: StoredDocument<AgentDocument>, also: Removal): Promise<void> {
+    // With the reserve: this makes space.
+    await this.#context.commitWithReserve(caller, [...deletionOf(agent), ...also.writes], also.event);
+    await this.#reindex(agent.key);
   }
 
   /** The approved agents that a selector matches now, by node_id. */
@@ -103,6 +105,11 @@ export class AgentRegistry {
   /** How many agents wait to be approved. */
   get pending(): number {
     return this.#pending.size;
+  }
+
+  /** The agents that wait to be approved, by node_id. */
+  pendingIds(): string[] {
+    return [...this.#pending];
   }
 
   /** Brings the index up to what is stored, one after another for each agent, so that an older state never follows a newer. */
@@ -140,6 +147,19 @@ export interface AgentChange {
   /** What else is written in the same step. */
   writes?: Write[];
   event?: EventInput;
+}
+
+/** What goes with the removal of an agent. */
+export interface Removal {
+  writes: Write[];
+  event: EventInput;
+}
+
+function deletionOf({ key, revision }: StoredDocument<AgentDocument>): Write[] {
+  return [
+    { kind: "delete", collection: "agents", key, expected: revision },
+    { kind: "delete", collection: "agent_attributes", key },
+  ];
 }
 
 /** The agent as selectors see it. */
