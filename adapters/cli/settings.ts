@@ -1,10 +1,10 @@
 /** Settings of the server: flag over environment over file over default. */
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { OrchestratorError } from "fleetwright";
+import { OrchestratorError } from "fleetwright/errors";
 import type { CommandContext } from "./context.ts";
-import { logLevels } from "./logger.ts";
-import type { LogLevel } from "./logger.ts";
+import { logLevels } from "./log-level.ts";
+import type { LogLevel } from "./log-level.ts";
 
 /** Everything that the server can be told, with every default applied. */
 export interface ServerSettings {
