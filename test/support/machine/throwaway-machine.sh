@@ -99,3 +99,6 @@ group=$folder/groups/fleetwright-$$
 boot
 while read -r _; do end; boot; done
 end
+cd /
+umount --lazy "$folder"
+rmdir "$folder"

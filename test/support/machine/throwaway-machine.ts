@@ -6,7 +6,7 @@
  */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, realpathSync, rmdirSync } from "node:fs";
+import { mkdtempSync, realpathSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface, type Interface } from "node:readline";
@@ -37,7 +37,6 @@ const bootTimeoutMs = 60_000;
 /** A machine that runs. */
 export class ThrowawayMachine implements AsyncDisposable {
   readonly #init: "none" | "systemd" | "openrc";
-  readonly #folder = mkdtempSync(join(tmpdir(), "fleetwright-machine-"));
   readonly #child: ChildProcess;
   readonly #exited: Promise<unknown>;
   readonly #lines: Interface;
@@ -62,7 +61,9 @@ export class ThrowawayMachine implements AsyncDisposable {
       PACKAGES: packages,
       NETWORK: network,
     };
-    const args = ["--mount", "sh", script, this.#folder];
+    // The script removes it.
+    const folder = mkdtempSync(join(tmpdir(), "fleetwright-machine-"));
+    const args = ["--mount", "sh", script, folder];
     this.#child = spawn("unshare", args, { env, stdio: ["pipe", "pipe", "pipe"] });
     this.#exited = once(this.#child, "close");
     this.#child.stderr?.on("data", (piece: Buffer) => (this.#stderr += piece.toString()));
@@ -117,7 +118,6 @@ export class ThrowawayMachine implements AsyncDisposable {
     await this.#host?.[Symbol.asyncDispose]();
     this.#child.stdin?.end();
     await this.#exited;
-    rmdirSync(this.#folder);
   }
 
   async #booted(): Promise<void> {
