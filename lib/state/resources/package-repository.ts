@@ -16,12 +16,12 @@
  * ```
  */
 import { z } from "zod";
-import { OrchestratorError } from "../../errors.ts";
 import type { Host } from "../../host/host.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { diffText } from "../text-diff.ts";
 import { act, type Machine } from "./shared/command.ts";
+import { missing } from "./shared/missing.ts";
 import { refuseConfined } from "./shared/platform.ts";
 import { describeChange } from "./shared/describe.ts";
 import { readText } from "./shared/text-file.ts";
@@ -198,7 +198,7 @@ function layoutOf(spec: PackageRepositorySpec, host: Host): RepositoryLayout {
     .find((layout) => host.files.stat(layout.folder) !== null);
   if (found) return found;
   const message = `${all.join(", ")} is not on this machine.`;
-  throw new OrchestratorError("HOST_ERROR", { message, details: { provider: spec.provider ?? null } });
+  throw missing(message, { provider: spec.provider ?? null });
 }
 
 function digest(content: string, host: Host): string | null {

@@ -17,6 +17,7 @@ import type { Host } from "../../host/host.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { ask } from "./shared/command.ts";
+import { missing } from "./shared/missing.ts";
 import { refuseConfined } from "./shared/platform.ts";
 import { describeChange } from "./shared/describe.ts";
 import { apkProvider } from "./package/apk.ts";
@@ -112,6 +113,9 @@ export const packageResourceType = defineResourceType<PackageSpec>({
     return changes;
   },
   apply,
+  // What it asks the package manager on its way says nothing of what was foreseen before.
+  foresee() {},
+  bringsBelow: () => "/",
   capture,
   extendPrior,
   describe: describeChange,
@@ -270,7 +274,8 @@ function open(
     if (spec.hold !== undefined && !provider.setHeld) throw unable(name, "can't hold packages");
     return [provider, { host, signal, program }];
   }
-  throw unable(spec.provider ?? names.join(", "), "is not on this machine");
+  const wanted = spec.provider ?? names.join(", ");
+  throw missing(`${wanted} is not on this machine.`, { provider: wanted });
 }
 
 function unable(provider: string, why: string): OrchestratorError {

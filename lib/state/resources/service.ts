@@ -18,6 +18,7 @@ import type { JsonObject } from "../../internal/json.ts";
 import { defineResourceType, type FireCall, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import type { Machine } from "./shared/command.ts";
+import { missing } from "./shared/missing.ts";
 import { refuseConfined } from "./shared/platform.ts";
 import { describeChange } from "./shared/describe.ts";
 import { openrcProvider } from "./service/openrc.ts";
@@ -66,6 +67,9 @@ export const serviceResourceType = defineResourceType<ServiceSpec>({
     return compare(spec, await provider.query(spec.name, { host, signal }));
   },
   apply: (spec, changes, host, signal) => makeChanges(spec, changes, { host, signal }),
+  foresee() {},
+  // What is started makes its sockets, folders and data.
+  bringsBelow: (spec) => (spec.running === true ? "/" : null),
   fire,
   capture,
   async extendPrior(prior, spec, host, signal) {
@@ -140,8 +144,7 @@ function open(spec: ServiceSpec, machine: Machine): ServiceProvider {
   refuseConfined(machine.host, "service");
   const name = spec.provider ?? names.find((each) => providers[each].isHere(machine));
   if (name === undefined) {
-    const message = "This machine has no init system that is known here.";
-    throw new OrchestratorError("HOST_ERROR", { message });
+    throw missing("This machine has no init system that is known here.", {});
   }
   const provider: ServiceProvider = providers[name];
   if (spec.masked === undefined || provider.masks) return provider;

@@ -58,7 +58,8 @@ const apt: RepositoryLayout = {
       "APT::Get::List-Cleanup=0",
       "APT::Update::Error-Mode=any",
     ];
-    return ["/usr/bin/apt-get", "-q", ...options.flatMap((option) => ["-o", option]), "update"];
+    // Quieter than quiet: it names a source on a disk twice.
+    return ["/usr/bin/apt-get", "-qq", ...options.flatMap((option) => ["-o", option]), "update"];
   },
 };
 
