@@ -1,6 +1,6 @@
 /** What differs on a foreseen machine from the one below it, path by path. */
-import type { FileAttributes, FileDigest, FileStat, HostFiles } from "./host.ts";
-import { hostError } from "./host-error.ts";
+import type { FileAttributes, FileDigest, FileStat, HostFiles } from "../../host/host.ts";
+import { hostError } from "../../host/host-error.ts";
 
 /** A content, or what is known of one: where it comes from is asked only by who must read it. */
 export type ForeseenContent =

@@ -1,5 +1,5 @@
 /** A machine as it will be. */
-import { OrchestratorError } from "../errors.ts";
+import { OrchestratorError } from "../../errors.ts";
 import { ForeseenFiles, type ForeseenFilesParts } from "./foreseen-files.ts";
 import { type ForeseenContent, ForeseenTree } from "./foreseen-tree.ts";
 import type {
@@ -10,8 +10,8 @@ import type {
   HostCommandResult,
   HostDownload,
   HostUsers,
-} from "./host.ts";
-import { hostError } from "./host-error.ts";
+} from "../../host/host.ts";
+import { hostError } from "../../host/host-error.ts";
 
 /**
  * A host over another one that is never changed: what is written here is kept in memory and read back from there. Programs
