@@ -109,7 +109,7 @@ describe("what is written", () => {
     );
     expect(state.read("/etc/apt/keyrings/site.asc")).toBe(`${pgp}\n`);
     expect(ran).toEqual([
-      "/usr/bin/apt-get -q -o Dir::Etc::sourcelist=/etc/apt/sources.list.d/site.sources -o Dir::Etc::sourceparts=- " +
+      "/usr/bin/apt-get -qq -o Dir::Etc::sourcelist=/etc/apt/sources.list.d/site.sources -o Dir::Etc::sourceparts=- " +
         "-o APT::Get::List-Cleanup=0 -o APT::Update::Error-Mode=any update",
     ]);
   });
