@@ -158,17 +158,21 @@ function write(spec: PackageRepositorySpec, texts: Texts, { host, signal }: Mach
     signal.throwIfAborted();
     if (next === null) files.removeFile(path);
     else {
-      makeFolder(path, host);
+      makeFolder(path, { host, signal });
       signal.throwIfAborted();
       files.writeFile(path, Buffer.from(next), { mode: 0o644 });
     }
   }
 }
 
-/** Older releases have no folder for keys. */
-function makeFolder(path: string, { files }: Host): void {
+/** Older releases have no folder for keys, and a package manager that is not the machine's own none of these. */
+function makeFolder(path: string, machine: Machine): void {
+  const { files } = machine.host;
   const folder = path.slice(0, path.lastIndexOf("/"));
-  if (!files.stat(folder)) files.makeDirectory(folder, { mode: 0o755 });
+  if (folder === "" || files.stat(folder)) return;
+  makeFolder(folder, machine);
+  machine.signal.throwIfAborted();
+  files.makeDirectory(folder, { mode: 0o755 });
 }
 
 function read(spec: PackageRepositorySpec, host: Host): Texts {

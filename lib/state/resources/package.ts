@@ -224,7 +224,7 @@ async function needsIndex(
   { found, indexAlone }: { found: readonly PackageDifference[]; indexAlone: boolean },
 ): Promise<boolean> {
   const installs = found.filter(({ work }) => work === "install");
-  if (provider.indexFolder === undefined || (installs.length === 0 && !indexAlone)) return false;
+  if (installs.length === 0 && !indexAlone) return false;
   if (await isStale(spec, provider, machine)) return true;
   if (installs.length === 0) return false;
   const candidates = await provider.candidates(namesIn(installs), machine);

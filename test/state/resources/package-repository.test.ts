@@ -25,7 +25,7 @@ function machineWith(folders: string[], ran: string[] = [], exitCode = 0): Memor
 }
 
 const apt = ["/etc/apt", "/etc/apt/sources.list.d"];
-const dnf = ["/etc/yum.repos.d", "/etc/pki"];
+const dnf = ["/etc/dnf"];
 const apk = ["/etc/apk"];
 const uris = ["https://example.org/debian"];
 
@@ -121,7 +121,9 @@ describe("what is written", () => {
     expect(state.read("/etc/yum.repos.d/site.repo")).toBe(
       "[site]\nname=site\nbaseurl=https://example.org/debian\nenabled=1\ngpgcheck=1\ngpgkey=file:///etc/pki/site.asc\n",
     );
-    expect(ran).toEqual(["dnf -q -y --disablerepo=* --enablerepo=site makecache"]);
+    expect(ran).toEqual([
+      "dnf -q -y --setopt=skip_if_unavailable=False --disablerepo=* --enablerepo=site makecache --refresh",
+    ]);
   });
 
   test("for apk are marked lines, and lines of others stay when they go", async () => {
