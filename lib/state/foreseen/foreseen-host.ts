@@ -104,13 +104,14 @@ export class ForeseenHost implements Host {
     }
   }
 
-  /** Whether a word of a command names an account, a path or a program that the machine below does not have as it will be. */
+  /** Whether a word of a command names an account, a path or the name of a file that the machine below does not have as it will be. */
   #isAboutForeseen({ argv, user, cwd, stdin = "" }: HostCommand): boolean {
     if (!this.isChanged) return false;
-    if (this.#tree.hasName(argv[0])) return true;
     const text = [...argv, user ?? "", cwd ?? "", stdin].join(" ");
     const words = new Set(text.split(/[^\w./@+-]+/).filter((word) => word !== ""));
-    return [...words].some((word) => this.#isForeseenAccount(word) || this.#isForeseenPath(word));
+    return [...words].some(
+      (word) => this.#tree.hasName(word) || this.#isForeseenAccount(word) || this.#isForeseenPath(word),
+    );
   }
 
   #isForeseenAccount(name: string): boolean {
