@@ -28,7 +28,7 @@ export class ForeseenFiles implements HostFiles {
     this.#guarded = guarded;
   }
 
-  below(folder: string): HostFiles {
+  below(folder: string): ForeseenFiles {
     return new ForeseenFiles(this.#files.below(folder), this.#parts, this.#guarded ?? folder);
   }
 

@@ -91,9 +91,10 @@ export class ForeseenTree {
     return [...this.#nodes.keys()].some((known) => known.startsWith(`${real}/`));
   }
 
-  /** Whether a file of this name is said to stand anywhere. */
-  hasName(name: string): boolean {
-    return [...this.#nodes].some(([path, node]) => node !== null && path.endsWith(`/${name}`));
+  /** Names under which something is said to stand, in whatever folder. */
+  fileNames(): Set<string> {
+    const standing = [...this.#nodes].filter(([, node]) => node !== null);
+    return new Set(standing.map(([path]) => split(path).name));
   }
 
   /** Forgets what was said of everything below a path. */

@@ -34,7 +34,7 @@ export class Foresight {
   /** What an apply would do to an item when its turn comes, and foresees that it was done. Never rejects. */
   foresee(item: StateItem, run: StateRun, firing: Firing | null): ResultParts | Promise<ResultParts> {
     if (!this.host.isChanged) return this.#follow(item, { run, firing, seen: item });
-    this.host.takeAskedInVain();
+    this.host.forgetQuestions();
     const seen = look(item, run, this.host);
     if (seen instanceof Promise)
       return seen.then((found) => this.#follow(item, { run, firing, seen: found }));
@@ -68,7 +68,7 @@ export class Foresight {
     if (!item.target || changes.length === 0) return null;
     const { type, spec } = item.target;
     const limits = { clock: run.clock, timeoutMs: timeoutOf(item), signal: run.stop };
-    this.host.takeAskedInVain();
+    this.host.forgetQuestions();
     try {
       const making = withDeadline(limits, (signal) =>
         type.foresee
@@ -88,10 +88,9 @@ export class Foresight {
 
   /** Whether something failed for want of what an earlier resource of the run may bring. */
   #isForWant(error: unknown): boolean {
-    const askedInVain = this.host.takeAskedInVain();
     if (!isOrchestratorError(error, "COMMAND_FAILED") && !isOrchestratorError(error, "HOST_ERROR"))
       return false;
-    if (askedInVain) return true;
+    if (this.host.wasAskedInVain()) return true;
     const { errno, missing, path } = error.details;
     const isMissing = errno === "ENOENT" || missing === true;
     if (error.code === "HOST_ERROR" && !isMissing) return false;
