@@ -165,7 +165,7 @@ export default {
       from: { path: "^lib/state/" },
       to: {
         pathNot:
-          "^lib/(state/|internal/|(errors|clock|logger)\\.ts$|host/(host|host-error)\\.ts$|crypto/crypto\\.ts$)|(^|/)node_modules/(zod|diff)/",
+          "^lib/(state/|internal/|(errors|clock|logger)\\.ts$|host/(host|host-error|files-below)\\.ts$|crypto/crypto\\.ts$)|(^|/)node_modules/(zod|diff)/",
       },
     },
     {

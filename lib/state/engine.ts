@@ -11,7 +11,7 @@ import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import { findConflicts } from "./conflicts.ts";
 import { captureAll } from "./converge.ts";
 import { examineAll } from "./examine.ts";
-import { Foresight } from "./foresight.ts";
+import { Foresight } from "./foreseen/foresight.ts";
 import { orderResources } from "./graph.ts";
 import type { ResourceTypes } from "./resource-type.ts";
 import { type ResolvedResource, resourceKey } from "./resource.ts";

@@ -6,7 +6,7 @@
  * engine converges what `capture` returned before the first change, with the same `check` and `apply`.
  */
 import type { z } from "zod";
-import type { ForeseenHost } from "../host/foreseen-host.ts";
+import type { ForeseenHost } from "./foreseen/foreseen-host.ts";
 import type { Host } from "../host/host.ts";
 import type { JsonObject } from "../internal/json.ts";
 import type { Action, Change } from "./result.ts";

@@ -1,6 +1,6 @@
 /** The way through the resources: who is skipped, who is fired, who is converged, and what is applied afterwards. */
 import { converge, isKnownInSync, recapture } from "./converge.ts";
-import type { Foresight } from "./foresight.ts";
+import type { Foresight } from "./foreseen/foresight.ts";
 import { resourceKey } from "./resource.ts";
 import type { ResourceResult } from "./result.ts";
 import { type AppliedResource, identityOf, type StateItem } from "./state-item.ts";

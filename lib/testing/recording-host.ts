@@ -7,7 +7,7 @@ export interface RecordedCall {
   path: string;
 }
 
-/** Gives every call that changes something to `record` before it is made; `record` may throw in its place. */
+/** Gives every call that changes something, or asks a program ("ask"), to `record` before it is made; `record` may throw in its place. */
 export function recordCalls(host: Host, record: (call: RecordedCall) => void): Host {
   const noted = <A extends [string, ...unknown[]], R>(call: string, act: (...args: A) => R) => {
     return (...args: A): R => {
@@ -49,7 +49,7 @@ export function recordCalls(host: Host, record: (call: RecordedCall) => void): H
     backups: recordBackups(host.backups),
     sha256: (content) => host.sha256(content),
     run(command: HostCommand, signal) {
-      record({ call: "run", path: command.argv[0] });
+      record({ call: command.asks === true ? "ask" : "run", path: command.argv[0] });
       return host.run(command, signal);
     },
     download(request, signal) {

@@ -119,7 +119,7 @@ const laws: { name: string; keep(trial: Trial): Promise<void> }[] = [
       await trial.run("plan", [trial.resource()]);
       await trial.run("check", [trial.resource()]);
       assertEqual(
-        trial.calls.filter(({ call }) => call !== "run"),
+        trial.calls.filter(({ call }) => call !== "ask"),
         [],
         "calls",
       );
@@ -152,7 +152,7 @@ const laws: { name: string; keep(trial: Trial): Promise<void> }[] = [
       const second = await trial.apply(first.applied);
       assertEqual(second.results[0]?.outcome, "unchanged", "outcome");
       assertEqual(
-        trial.calls.filter(({ call }) => call !== "run"),
+        trial.calls.filter(({ call }) => call !== "ask"),
         [],
         "calls",
       );

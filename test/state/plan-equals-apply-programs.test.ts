@@ -145,7 +145,7 @@ test("accounts and what belongs to them end as their plan says, in whatever orde
   const drafts = fc.array(known, { maxLength: 10 }).map((some) => whole(some));
   await fc.assert(
     fc.asyncProperty(drafts, drafts, (first, second) => comparePlansWithApplies([first, second], true)),
-    { numRuns: 300 },
+    { numRuns: 150 },
   );
 });
 
@@ -153,6 +153,6 @@ test("packages, services, jobs and clones end as their plan says", async () => {
   const drafts = fc.array(bringing, { maxLength: 10 }).map((some) => whole(some));
   await fc.assert(
     fc.asyncProperty(drafts, drafts, (first, second) => comparePlansWithApplies([first, second], false)),
-    { numRuns: 200 },
+    { numRuns: 100 },
   );
 });

@@ -185,6 +185,12 @@ const likely: Record<string, JsonObject[]> = {
 const fails: Record<string, JsonObject[]> = {
   "a file of a user of nobody": [folder("/srv/app"), file("/srv/app/x", "x", { owner: "deploy" }), cron],
   "a file in a folder of nobody": [folder("/srv/app"), file("/srv/other/x", "x"), cron],
+  "a job of a user of nobody": [folder("/srv/app"), { ...cron, user: "deploy" }],
+  "a service of nobody": [folder("/srv/app"), service("site")],
+  "a mount on a folder of nobody": [
+    folder("/srv/app"),
+    at("mount", "/srv/cache", { device: "tmpfs", fstype: "tmpfs" }),
+  ],
   "a key of a user of nobody": [folder("/srv/app"), key],
   "a script of a user of nobody": [folder("/srv/app"), script({ user: "deploy", creates: "/srv/done" })],
   "a clone of a repository of nobody": [folder("/srv/app"), git({ repository: repositoryPath })],
@@ -210,7 +216,7 @@ describe.each([
   ["fails", fails],
 ])("what %s", (_how, cases) => {
   test.each(Object.entries(cases))("%s", async (_name, drafts) => {
-    const state = new StateFixture(wholeMachine());
+    const state = new StateFixture(wholeMachine({ hasCron: cases === fails }));
     for (const set of [declare(drafts), declare(drafts), []]) {
       const plan = await state.run("plan", set);
       // What an apply of this plan is refused by, were it not true.

@@ -11,6 +11,7 @@
  */
 import { z } from "zod";
 import { OrchestratorError } from "../../errors.ts";
+import { hostError } from "../../host/host-error.ts";
 import type { Host } from "../../host/host.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
@@ -137,6 +138,8 @@ async function apply(
   const live = findMounted(realMountPoint(spec, host), host) !== null;
   const mounted = wantsMounted(spec);
   const replaces = changed("device", "fstype");
+  const makesFolder = spec.options.some((option) => option.startsWith("x-mount.mkdir"));
+  if (mounted === true && !live && !makesFolder && !host.files.stat(path)) throw hostError(path, "ENOENT");
   if (live && (mounted === false || replaces)) await run(["umount", path]);
   if (mounted === true && (!live || replaces) && device !== undefined && fstype !== undefined) {
     await run(["mount", "-t", fstype, "-o", spec.options.join(","), device, path]);

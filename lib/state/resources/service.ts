@@ -67,7 +67,7 @@ export const serviceResourceType = defineResourceType<ServiceSpec>({
     return compare(spec, await provider.query(spec.name, { host, signal }));
   },
   apply: (spec, changes, host, signal) => makeChanges(spec, changes, { host, signal }),
-  foresee() {},
+  foresee: (spec, changes, host, signal) => requireKnown(spec, changes, { host, signal }),
   // What is started makes its sockets, folders and data.
   bringsBelow: (spec) => (spec.running === true ? "/" : null),
   fire,
@@ -120,8 +120,16 @@ const verbs = {
  */
 const verbOrder: readonly ServiceVerb[] = ["stop", "unmask", "disable", "enable", "start", "mask"];
 
+/** What the machine does not know can be stopped and masked, for it is that already, but neither started nor enabled. */
+async function requireKnown(spec: ServiceSpec, changes: readonly Change[], machine: Machine): Promise<void> {
+  if (!changes.some(({ property, after }) => property !== "masked" && after === true)) return;
+  const { running } = await open(spec, machine).query(spec.name, machine);
+  if (running === null) throw missing(`There is no service "${spec.name}".`, { service: spec.name });
+}
+
 async function makeChanges(spec: ServiceSpec, changes: readonly Change[], machine: Machine): Promise<void> {
   const provider = open(spec, machine);
+  await requireKnown(spec, changes, machine);
   const wanted = changes.map(({ property, after }): ServiceVerb | undefined => {
     if (property !== "masked" && property !== "enabled" && property !== "running") return undefined;
     return verbs[property][after === true ? "true" : "false"];

@@ -81,10 +81,19 @@ test("a line that says the same with other blanks is left as it is", async () =>
 
 test("what can't be mounted is not written for the next start", async () => {
   const state = fixture();
-  const run = await state.run("apply", wanted({ path: "/work/none" }));
+  state.write("/work/file", "x");
+  const run = await state.run("apply", wanted({ path: "/work/file" }));
   expect(run.results[0]).toMatchObject({ code: "COMMAND_FAILED", exit_code: 32 });
   expect(run.results[0]?.message).toContain("mount point does not exist");
   expect(state.read(fstab)).toBe("");
+});
+
+test("a folder that nobody makes is missed before anything is done, as the plan says", async () => {
+  for (const mode of ["plan", "apply"] as const) {
+    const { results } = await fixture().run(mode, wanted({ path: "/work/none" }));
+    const missed = { code: "HOST_ERROR", message: expect.stringContaining("/work/none (ENOENT)") };
+    expect(results[0]).toMatchObject({ outcome: "failed", ...missed });
+  }
 });
 
 test("a folder of the same run is mounted on, which is a change in its plan", async () => {

@@ -72,21 +72,18 @@ describe.each(inits)("a service on a machine with %s", (init) => {
     expect([status, machine.commands]).toEqual(["succeeded", ["start nginx"]]);
   });
 
-  test("that is not known yet is a difference to plan and an error to apply", async () => {
+  test("that is not known is a difference to a drift check, and can't be started, as the plan says", async () => {
     const machine = new ServiceMachine(init);
     const state = new StateFixture(machine.host);
     const wanted = declare([{ id: "s", type: "service", name: "nginx", running: true }]);
-    expect((await state.run("plan", wanted)).results[0]).toMatchObject({
-      outcome: "would_change",
-      changes: [{ property: "running", before: null, after: true }],
-    });
-    const { results } = await state.run("apply", wanted);
-    const messages = {
-      systemd: "systemctl exited with 5: Failed to start nginx.service: Unit nginx.service not found.",
-      sysvinit: "service exited with 1: nginx: unrecognized service",
-      openrc: "rc-service exited with 1: * rc-service: service `nginx' does not exist",
-    };
-    expect(results[0]).toMatchObject({ code: "COMMAND_FAILED", message: messages[init] });
+    const changes = [{ property: "running", before: null, after: true }];
+    expect((await state.run("check", wanted)).results[0]).toMatchObject({ outcome: "would_change", changes });
+    for (const mode of ["plan", "apply"] as const) {
+      const { results } = await state.run(mode, wanted);
+      const message = 'There is no service "nginx".';
+      expect(results[0]).toMatchObject({ outcome: "failed", code: "HOST_ERROR", message, changes });
+    }
+    expect(machine.commands).toEqual([]);
   });
 
   test("that is not known does not run, so nothing is to do to stop it", async () => {

@@ -27,7 +27,7 @@ export const repositoryPath = "/srv/site.git";
  * The packages: "cron" brings crontab(1) and a service, "web" a user, a folder with a file, a service and the program
  * web-check, which looks for /srv/done, "tzdata" the zone Europe/Berlin.
  */
-export function wholeMachine(): MemoryHost {
+export function wholeMachine({ hasCron = false }: { hasCron?: boolean } = {}): MemoryHost {
   const files = (): MemoryHost["files"] => apt.host.files;
   const running = new Set<string>();
   let name = "here";
@@ -78,6 +78,7 @@ export function wholeMachine(): MemoryHost {
   const archive = { cron: ["3.0"], web: ["1.0"], tzdata: ["2026a"] };
   const apt: AptMachine = new AptMachine({ archive, brings, programs });
   prepare(apt.host);
+  if (hasCron) apt.install("cron", "3.0");
   return apt.host;
 }
 

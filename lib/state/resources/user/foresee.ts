@@ -1,5 +1,5 @@
 /** Users and groups in the account files of a foreseen machine, as the programs of shadow-utils would write them. */
-import type { ForeseenHost } from "../../../host/foreseen-host.ts";
+import type { ForeseenHost } from "../../foreseen/foreseen-host.ts";
 import type { Change } from "../../result.ts";
 import {
   editTable,

@@ -1,5 +1,5 @@
 /** A machine as it will be. */
-import { OrchestratorError } from "../errors.ts";
+import { OrchestratorError } from "../../errors.ts";
 import { ForeseenFiles, type ForeseenFilesParts } from "./foreseen-files.ts";
 import { type ForeseenContent, ForeseenTree } from "./foreseen-tree.ts";
 import type {
@@ -10,8 +10,8 @@ import type {
   HostCommandResult,
   HostDownload,
   HostUsers,
-} from "./host.ts";
-import { hostError } from "./host-error.ts";
+} from "../../host/host.ts";
+import { hostError } from "../../host/host-error.ts";
 
 /**
  * A host over another one that is never changed: what is written here is kept in memory and read back from there. Programs
@@ -28,7 +28,9 @@ export class ForeseenHost implements Host {
   readonly #tree: ForeseenTree;
   readonly #answers = new Map<string, HostCommandResult | Error>();
   readonly #kept = new Map<string, ForeseenContent>();
-  #askedInVain = false;
+  /** What was asked since the last {@link forgetQuestions}. */
+  #questions: HostCommand[] = [];
+  #hasReadUnknown = false;
 
   /** @param below - The machine as it is. */
   constructor(below: Host) {
@@ -51,11 +53,22 @@ export class ForeseenHost implements Host {
     return this.#tree.isChanged;
   }
 
-  /** Whether, since the last time, a program was asked about something that only the foreseen machine knows. */
-  takeAskedInVain(): boolean {
-    const asked = this.#askedInVain;
-    this.#askedInVain = false;
-    return asked;
+  /** Begins anew to note what is asked. */
+  forgetQuestions(): void {
+    this.#questions = [];
+    this.#hasReadUnknown = false;
+  }
+
+  /** Whether something was asked, of a program or a file, about what only the foreseen machine knows. */
+  wasAskedInVain(): boolean {
+    if (this.#hasReadUnknown) return true;
+    if (!this.isChanged || this.#questions.length === 0) return false;
+    const names = this.#tree.fileNames();
+    return this.#questions.some((question) =>
+      wordsOf(question).some(
+        (word) => names.has(word) || this.#isForeseenAccount(word) || this.#isForeseenPath(word),
+      ),
+    );
   }
 
   sha256(content: Uint8Array): string {
@@ -76,7 +89,7 @@ export class ForeseenHost implements Host {
     signal.throwIfAborted();
     const digest = { sha256: request.sha256, sizeBytes: 0 };
     const read = (): never => {
-      this.#askedInVain = true;
+      this.#hasReadUnknown = true;
       throw hostError(request.path, "ENOENT");
     };
     this.files.putFile(request.path, { ...digest, digest: () => digest, read }, request.attributes);
@@ -86,7 +99,7 @@ export class ForeseenHost implements Host {
   async barrier(): Promise<void> {}
 
   async #ask(command: HostCommand, signal: AbortSignal): Promise<HostCommandResult> {
-    this.#askedInVain ||= this.#isAboutForeseen(command);
+    this.#questions.push(command);
     const { argv, cwd, user, environment, stdin } = command;
     const key = JSON.stringify([argv, cwd, user, environment, stdin]);
     const known = this.#answers.get(key) ?? (await this.#askBelow(command, signal));
@@ -102,15 +115,6 @@ export class ForeseenHost implements Host {
       if (error instanceof OrchestratorError) return error;
       throw error;
     }
-  }
-
-  /** Whether a word of a command names an account, a path or a program that the machine below does not have as it will be. */
-  #isAboutForeseen({ argv, user, cwd, stdin = "" }: HostCommand): boolean {
-    if (!this.isChanged) return false;
-    if (this.#tree.hasName(argv[0])) return true;
-    const text = [...argv, user ?? "", cwd ?? "", stdin].join(" ");
-    const words = new Set(text.split(/[^\w./@+-]+/).filter((word) => word !== ""));
-    return [...words].some((word) => this.#isForeseenAccount(word) || this.#isForeseenPath(word));
   }
 
   #isForeseenAccount(name: string): boolean {
@@ -134,7 +138,7 @@ export class ForeseenHost implements Host {
     };
     const sizeOf = (content: ForeseenContent): number => files.digest(content).sizeBytes;
     return {
-      below: (folder) => this.#createBackups(files.below(folder) as ForeseenFiles, below),
+      below: (folder) => this.#createBackups(files.below(folder), below),
       save: (path, expected) => {
         const content = files.contentAt(path, expected);
         const digest = files.digest(content);
@@ -155,6 +159,12 @@ export class ForeseenHost implements Host {
       },
     };
   }
+}
+
+/** What of a command may name an account, a path or a file. */
+function wordsOf({ argv, user, cwd, stdin = "" }: HostCommand): string[] {
+  const text = [...argv, user ?? "", cwd ?? "", stdin].join(" ");
+  return [...new Set(text.split(/[^\w./@+-]+/))].filter((word) => word !== "");
 }
 
 const nothing = { stdout: false, stderr: false };

@@ -9,16 +9,16 @@
  * would say that asks about what is not there yet. Where a check or an apply fails for want of such a thing, the plan says
  * that the resource would be changed, and as well as its type can tell, how.
  */
-import { ForeseenHost } from "../host/foreseen-host.ts";
-import type { Host } from "../host/host.ts";
-import { isOrchestratorError } from "../errors.ts";
-import { withDeadline } from "./deadline.ts";
-import { look, type Seen, timeoutOf } from "./examine.ts";
-import type { Change } from "./result.ts";
-import type { StateItem } from "./state-item.ts";
-import { actionOf, failureParts, type ResultParts } from "./state-result.ts";
-import type { StateRun } from "./state-run.ts";
-import type { Firing } from "./triggers.ts";
+import { ForeseenHost } from "./foreseen-host.ts";
+import type { Host } from "../../host/host.ts";
+import { isOrchestratorError } from "../../errors.ts";
+import { withDeadline } from "../deadline.ts";
+import { look, type Seen, timeoutOf } from "../examine.ts";
+import type { Change } from "../result.ts";
+import type { StateItem } from "../state-item.ts";
+import { actionOf, failureParts, type ResultParts } from "../state-result.ts";
+import type { StateRun } from "../state-run.ts";
+import type { Firing } from "../triggers.ts";
 
 /** The foreseen machine of one plan. */
 export class Foresight {
@@ -28,13 +28,13 @@ export class Foresight {
 
   /** @param host - The machine as it is. */
   constructor(host: Host) {
-    this.host = host instanceof ForeseenHost ? host : new ForeseenHost(host);
+    this.host = new ForeseenHost(host);
   }
 
   /** What an apply would do to an item when its turn comes, and foresees that it was done. Never rejects. */
   foresee(item: StateItem, run: StateRun, firing: Firing | null): ResultParts | Promise<ResultParts> {
     if (!this.host.isChanged) return this.#follow(item, { run, firing, seen: item });
-    this.host.takeAskedInVain();
+    this.host.forgetQuestions();
     const seen = look(item, run, this.host);
     if (seen instanceof Promise)
       return seen.then((found) => this.#follow(item, { run, firing, seen: found }));
@@ -68,7 +68,7 @@ export class Foresight {
     if (!item.target || changes.length === 0) return null;
     const { type, spec } = item.target;
     const limits = { clock: run.clock, timeoutMs: timeoutOf(item), signal: run.stop };
-    this.host.takeAskedInVain();
+    this.host.forgetQuestions();
     try {
       const making = withDeadline(limits, (signal) =>
         type.foresee
@@ -88,13 +88,12 @@ export class Foresight {
 
   /** Whether something failed for want of what an earlier resource of the run may bring. */
   #isForWant(error: unknown): boolean {
-    const askedInVain = this.host.takeAskedInVain();
     if (!isOrchestratorError(error, "COMMAND_FAILED") && !isOrchestratorError(error, "HOST_ERROR"))
       return false;
-    if (askedInVain) return true;
-    if (error.code === "COMMAND_FAILED") return this.#filled.size > 0;
+    if (this.host.wasAskedInVain()) return true;
     const { errno, missing, path } = error.details;
-    if (errno !== "ENOENT" && missing !== true) return false;
+    const isMissing = errno === "ENOENT" || missing === true;
+    if (error.code === "HOST_ERROR" && !isMissing) return false;
     if (this.#filled.has("/")) return true;
     return typeof path === "string" && [...this.#filled].some((folder) => path.startsWith(`${folder}/`));
   }

@@ -1,7 +1,7 @@
-import type { FileAttributes, FileComparison, FileDigest, FileStat, HostFiles } from "./host.ts";
-import { refuseLinksBelow } from "./files-below.ts";
-import { type ForeseenContent, type ForeseenPlace, ForeseenTree, newNode } from "./foreseen-tree.ts";
-import { hostError, requireSame } from "./host-error.ts";
+import type { FileAttributes, FileComparison, FileDigest, FileStat, HostFiles } from "../../host/host.ts";
+import { refuseLinksBelow } from "../../host/files-below.ts";
+import { type ForeseenContent, type ForeseenPlace, type ForeseenTree, newNode } from "./foreseen-tree.ts";
+import { hostError, requireSame } from "../../host/host-error.ts";
 
 /** What the files of a foreseen machine share, guarded or not. */
 export interface ForeseenFilesParts {
@@ -28,7 +28,7 @@ export class ForeseenFiles implements HostFiles {
     this.#guarded = guarded;
   }
 
-  below(folder: string): HostFiles {
+  below(folder: string): ForeseenFiles {
     return new ForeseenFiles(this.#files.below(folder), this.#parts, this.#guarded ?? folder);
   }
 
@@ -103,7 +103,7 @@ export class ForeseenFiles implements HostFiles {
     const stat = this.#require(path, place);
     if (stat.kind === "symlink") throw hostError(path, "ELOOP");
     const { kind, mode, uid, gid } = stat;
-    if (kind === "file") return this.#put(path, place, { ...attributes }, this.#contentOf(path));
+    if (kind === "file") return this.#put(path, place, { content: this.#contentOf(path), attributes });
     const isThere = place.node === undefined || place.node?.isThere === true;
     this.#parts.tree.put(path, place, { kind, mode, uid, gid, ...attributes, isThere });
   }
@@ -142,7 +142,7 @@ export class ForeseenFiles implements HostFiles {
   putFile(path: string, content: ForeseenContent, attributes: FileAttributes): void {
     const place = this.#find(path);
     if (this.#statAt(place)?.kind === "directory") throw hostError(path, "EISDIR");
-    this.#put(path, place, attributes, content);
+    this.#put(path, place, { content, attributes });
   }
 
   /** What stands at a path, to be put elsewhere or read later. */
@@ -199,8 +199,7 @@ export class ForeseenFiles implements HostFiles {
   #put(
     path: string,
     place: ForeseenPlace,
-    attributes: FileAttributes,
-    content: ForeseenContent | string,
+    { content, attributes }: { content: ForeseenContent | string; attributes: FileAttributes },
   ): void {
     const there = this.#statAt(place);
     const kept = there?.kind === "file" ? there : { mode: 0o600 };

@@ -1,6 +1,6 @@
 /** What differs on a foreseen machine from the one below it, path by path. */
-import type { FileAttributes, FileDigest, FileStat, HostFiles } from "./host.ts";
-import { hostError } from "./host-error.ts";
+import type { FileAttributes, FileDigest, FileStat, HostFiles } from "../../host/host.ts";
+import { hostError } from "../../host/host-error.ts";
 
 /** A content, or what is known of one: where it comes from is asked only by who must read it. */
 export type ForeseenContent =
@@ -91,9 +91,10 @@ export class ForeseenTree {
     return [...this.#nodes.keys()].some((known) => known.startsWith(`${real}/`));
   }
 
-  /** Whether a file of this name is said to stand anywhere. */
-  hasName(name: string): boolean {
-    return [...this.#nodes].some(([path, node]) => node !== null && path.endsWith(`/${name}`));
+  /** Names under which something is said to stand, in whatever folder. */
+  fileNames(): Set<string> {
+    const standing = [...this.#nodes].filter(([, node]) => node !== null);
+    return new Set(standing.map(([path]) => split(path).name));
   }
 
   /** Forgets what was said of everything below a path. */
