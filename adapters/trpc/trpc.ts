@@ -1,7 +1,6 @@
 /** What the tRPC builder is given, and what a procedure says of itself. */
 import type { TRPCError, TRPCDefaultErrorShape as DefaultErrorShape } from "@trpc/server";
 import { TRPC_ERROR_CODES_BY_KEY } from "@trpc/server/rpc";
-import type { OpenApiMeta } from "trpc-to-openapi";
 import { toProblem } from "../rest/problem.ts";
 import type { Problem } from "../rest/problem.ts";
 import type { RequestContext } from "./context.ts";
@@ -32,8 +31,26 @@ export interface RestMeta {
 /** A status that a success may have. */
 export type SuccessStatus = 200 | 201 | 202 | 204;
 
+/** The REST route of a procedure, as the generator of the OpenAPI description reads it. */
+export interface RestRouteMeta {
+  /** Default true. */
+  enabled?: boolean;
+  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  path: `/${string}`;
+  /** One line of what it does. */
+  summary?: string;
+  description?: string;
+  /** The group it is shown in, first. */
+  tags?: string[];
+  /** Whether it needs a session; default true. */
+  protect?: boolean;
+}
+
 /** What a procedure says of itself: its REST route and description, and how it answers there. */
-export type ProcedureMeta = OpenApiMeta<{ rest?: RestMeta }>;
+export interface ProcedureMeta {
+  openapi?: RestRouteMeta;
+  rest?: RestMeta;
+}
 
 /**
  * The options of the builder, for `initTRPC.context<...>().meta<ProcedureMeta>().create(trpcOptions)`: every error carries

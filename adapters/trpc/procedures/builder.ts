@@ -1,8 +1,9 @@
 /** What every procedure begins with. A procedure is one line of glue: schemas, how it shows over REST, one call into lib. */
 import { initTRPC } from "@trpc/server";
-import { permissionTable } from "fleetwright";
+import { OrchestratorError, permissionTable } from "fleetwright";
 import type { Caller, Orchestrator, Permission } from "fleetwright";
 import type { RequestContext } from "../context.ts";
+import { markTransparent } from "../direct-call.ts";
 import { errorLink, onceLink, trpcOptions } from "../trpc.ts";
 import type { ProcedureMeta, RestMeta } from "../trpc.ts";
 
@@ -11,7 +12,22 @@ export type ProcedureContext = RequestContext<Orchestrator, Caller>;
 
 export const t = initTRPC.context<ProcedureContext>().meta<ProcedureMeta>().create(trpcOptions);
 
-export const procedure = t.procedure.use(errorLink).use(onceLink);
+/** Whoever needs a session and has none is told so before their input is looked at, as over REST, which sees to that itself. */
+async function sessionLink<Result>({ ctx, meta, next }: SessionLinkOptions<Result>): Promise<Result> {
+  const isProtected = meta?.openapi?.protect !== false;
+  if (isProtected && (await ctx.caller()).kind === "anonymous")
+    throw new OrchestratorError("UNAUTHENTICATED");
+  return next();
+}
+markTransparent(sessionLink);
+
+interface SessionLinkOptions<Result> {
+  ctx: ProcedureContext;
+  meta: ProcedureMeta | undefined;
+  next: () => Promise<Result>;
+}
+
+export const procedure = t.procedure.use(errorLink).use(sessionLink).use(onceLink);
 
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
