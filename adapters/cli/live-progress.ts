@@ -82,8 +82,14 @@ export class LiveProgress {
 }
 
 function toOutputLines(resourceId: string, text: string): string {
-  const lines = toSafeText(text).replace(/\n$/, "").split("\n");
-  return toLines(lines.map((line) => `    ${toLine(resourceId)} | ${line}`));
+  const lines = text.replace(/\n$/, "").split("\n").map(asOnTerminal);
+  return toLines(lines.map((line) => `    ${toLine(resourceId)} | ${toSafeText(line)}`));
+}
+
+/** What a line leaves to read where a program wrote over it again and again, as those that count percents do. */
+function asOnTerminal(line: string): string {
+  const written = line.replace(/\r+$/, "");
+  return written.slice(written.lastIndexOf("\r") + 1);
 }
 
 function resourceOf(key: string): string {

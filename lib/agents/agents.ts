@@ -11,7 +11,7 @@ import type { Selector, SelectorTarget } from "../selectors/selector.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import type { Admission } from "../transport/transport.ts";
 import { asNameTaken, findFreeName, takeName, toAgentName } from "./agent-names.ts";
-import { listAgents } from "./agent-list.ts";
+import { AgentList } from "./agent-list.ts";
 import { AgentViews } from "./agent-views.ts";
 import type { AgentDocument } from "./documents.ts";
 import { Enrolment } from "./enrolment.ts";
@@ -53,12 +53,14 @@ export class Agents {
   readonly enrolment: Enrolment;
   readonly #context: Context;
   readonly #registry: AgentRegistry;
+  readonly #list: AgentList;
   readonly #views: AgentViews;
   readonly #watchers: AgentWatcher[] = [];
 
   constructor(context: Context) {
     this.#context = context;
     this.#registry = new AgentRegistry(context);
+    this.#list = new AgentList(context, this.#registry);
     this.#views = new AgentViews((nodeId) => context.transport.isConnected(nodeId));
     this.tags = new TagVerbs(context, this.#registry);
     this.enrolment = new Enrolment(context, this.#registry);
@@ -77,8 +79,7 @@ export class Agents {
   /** Lists agents by node_id. */
   async list(caller: Caller, input: z.input<typeof listAgentsInput> = {}): Promise<Page<Agent>> {
     await this.#context.authorize(caller, "agents.list");
-    const query = parseInput(listAgentsInput, input);
-    const page = await listAgents(this.#context, this.#registry, query);
+    const page = await this.#list.page(parseInput(listAgentsInput, input));
     return { items: page.items.map((agent) => this.#views.listed(agent)), next_cursor: page.next_cursor };
   }
 

@@ -8,6 +8,7 @@ import { BackgroundWork } from "../background-work.ts";
 import type { Context } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { Page } from "../internal/common-schemas.ts";
+import { nextTurn } from "../internal/next-turn.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import type { OperationDocument } from "../operations/documents.ts";
 import type { Operations } from "../operations/operations.ts";
@@ -203,8 +204,10 @@ export class Rollouts {
     const rolloutId = this.#context.ids.next();
     const nodeIds = this.#assignments.matchedAgents(assignment);
     const candidates: Candidate[] = [];
-    for (let at = 0; at < nodeIds.length; at += readAtOnce)
+    for (let at = 0; at < nodeIds.length; at += readAtOnce) {
       candidates.push(...(await this.#agents.describe(nodeIds.slice(at, at + readAtOnce))));
+      if (at > 0) await nextTurn();
+    }
     if (candidates.length === 0) throw new OrchestratorError("NO_MATCH");
     const targets = planTargets(candidates, strategy, hashWith(this.#context, rolloutId));
     const matched = targets.agents.length;
