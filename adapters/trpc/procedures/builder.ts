@@ -1,32 +1,15 @@
 /** What every procedure begins with. A procedure is one line of glue: schemas, how it shows over REST, one call into lib. */
 import { initTRPC } from "@trpc/server";
-import { OrchestratorError, permissionTable } from "fleetwright";
+import { permissionTable } from "fleetwright";
 import type { Caller, Orchestrator, Permission } from "fleetwright";
 import type { RequestContext } from "../context.ts";
-import { markTransparent } from "../direct-call.ts";
-import { errorLink, onceLink, trpcOptions } from "../trpc.ts";
+import { errorLink, onceLink, sessionLink, trpcOptions } from "../trpc.ts";
 import type { ProcedureMeta, RestMeta } from "../trpc.ts";
 
 /** The context that the procedures need. */
 export type ProcedureContext = RequestContext<Orchestrator, Caller>;
 
 export const t = initTRPC.context<ProcedureContext>().meta<ProcedureMeta>().create(trpcOptions);
-
-/** Whoever needs a session and has none is told so before their input is looked at, as over REST, which sees to that itself. */
-function sessionLink<Result>({ ctx, meta, next }: SessionLinkOptions<Result>): Promise<Result> {
-  if (meta?.openapi?.protect === false) return next();
-  return ctx.caller().then(({ kind }) => {
-    if (kind === "anonymous") throw new OrchestratorError("UNAUTHENTICATED");
-    return next();
-  });
-}
-markTransparent(sessionLink);
-
-interface SessionLinkOptions<Result> {
-  ctx: ProcedureContext;
-  meta: ProcedureMeta | undefined;
-  next: () => Promise<Result>;
-}
 
 export const procedure = t.procedure.use(errorLink).use(sessionLink).use(onceLink);
 
