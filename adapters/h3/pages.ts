@@ -1,7 +1,7 @@
 /** Health, the API reference, the format of modules, and the pages about problems. */
 import { moduleJsonSchema, OrchestratorError } from "fleetwright";
 import type { EventHandler, H3, H3Event } from "h3";
-import type { OpenAPIObject } from "trpc-to-openapi";
+import type { OpenApiDocument } from "../rest/openapi-document.ts";
 import { pageContentSecurityPolicy, styleSheetPath } from "../rest/pages/page.ts";
 import { renderReference } from "../rest/pages/reference.ts";
 import { styleSheet } from "../rest/pages/style.ts";
@@ -48,7 +48,7 @@ export function mountHealth(mount: PageMount, isReady: AppReadiness): void {
 }
 
 /** Serves the API reference at `/docs`, written here, once. */
-export function mountReference(mount: PageMount, description: OpenAPIObject): void {
+export function mountReference(mount: PageMount, description: OpenApiDocument): void {
   const reference = renderReference(description, mount.mountPath);
   mountRead(mount, "/docs", (event) => toPage(event, reference));
   mountRead(mount, styleSheetPath, (event) => toAnswer(event, styleSheet, "text/css; charset=utf-8"));

@@ -1,5 +1,5 @@
 /** Puts words to the schemas of the OpenAPI description that have none of their own. */
-import type { OpenAPIObject } from "trpc-to-openapi";
+import type { OpenApiDocument } from "./openapi-document.ts";
 import { fieldReference, schemaReference } from "./reference/schemas.ts";
 
 interface Described {
@@ -9,7 +9,7 @@ interface Described {
 }
 
 /** Describes the schemas in place, and their fields. */
-export function describeSchemas({ components }: OpenAPIObject): void {
+export function describeSchemas({ components }: OpenApiDocument): void {
   for (const [name, schema] of Object.entries((components?.schemas ?? {}) as Record<string, Described>)) {
     describe(schema, schemaReference[name]);
     for (const [field, property] of Object.entries(schema.properties ?? {})) {

@@ -3,15 +3,12 @@ import { isDeepStrictEqual } from "node:util";
 import type { AnyProcedure } from "@trpc/server";
 import { errorGuide, permissionTable } from "fleetwright";
 import type { ErrorCode, Permission } from "fleetwright";
-import type { OpenAPIObject } from "trpc-to-openapi";
 import { httpStatusOf } from "../trpc/error-map.ts";
 import type { ProcedureMeta } from "../trpc/trpc.ts";
 import { inputFields } from "./parameters.ts";
 import { exampleProblem, problemMediaType } from "./problem.ts";
 import { operationReference } from "./reference/operations.ts";
 import type { OperationReference } from "./reference/operations.ts";
-
-type Components = NonNullable<OpenAPIObject["components"]>;
 
 /** The schema of every refusal. */
 export const problemSchema = {
@@ -45,7 +42,7 @@ export const problemSchema = {
     },
     details: { type: "object", description: "Facts for programs.", additionalProperties: true },
   },
-} satisfies NonNullable<Components["schemas"]>[string];
+};
 
 /** A code that this description does not know can still come: from a newer server, or from something in between. */
 export const otherRefusal = {

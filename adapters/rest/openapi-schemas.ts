@@ -1,12 +1,12 @@
 /** Takes out of generated schemas what is noise to a reader or would bind a client to more than is promised. */
 import { isDeepStrictEqual } from "node:util";
-import type { OpenAPIObject } from "trpc-to-openapi";
+import type { OpenApiDocument } from "./openapi-document.ts";
 
 type Node = Record<string, unknown>;
 
 /** Returns the document with tidy schemas; the given one is left as it is. */
-export function tidySchemas(document: OpenAPIObject): OpenAPIObject {
-  const tidied = visit(JSON.parse(JSON.stringify(document)) as Node, false) as OpenAPIObject;
+export function tidySchemas(document: OpenApiDocument): OpenApiDocument {
+  const tidied = visit(JSON.parse(JSON.stringify(document)) as Node, false) as OpenApiDocument;
   const schemas = tidied.components?.schemas ?? {};
   for (const [name, schema] of Object.entries(schemas)) {
     schemas[name] = withoutItself(schema, `#/components/schemas/${name}`);
@@ -15,7 +15,7 @@ export function tidySchemas(document: OpenAPIObject): OpenAPIObject {
 }
 
 /** The generator makes a copy without a name of a schema that contains itself wherever it stands in an input. */
-function withoutCopies(document: OpenAPIObject): OpenAPIObject {
+function withoutCopies(document: OpenApiDocument): OpenApiDocument {
   const entries = Object.entries(document.components?.schemas ?? {});
   const isCopy = (name: string): boolean => name.startsWith("__");
   const merged = new Set<string>();
@@ -26,7 +26,7 @@ function withoutCopies(document: OpenAPIObject): OpenAPIObject {
     text = text.replaceAll(`"#/components/schemas/${copy}"`, `"#/components/schemas/${original[0]}"`);
     merged.add(copy);
   }
-  const result = JSON.parse(text) as OpenAPIObject;
+  const result = JSON.parse(text) as OpenApiDocument;
   for (const name of merged) delete result.components?.schemas?.[name];
   return result;
 }

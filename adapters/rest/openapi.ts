@@ -1,7 +1,7 @@
 /** The OpenAPI 3.1 description of a router. */
 import type { AnyProcedure, AnyRouter } from "@trpc/server";
 import { generateOpenApiDocument } from "trpc-to-openapi";
-import type { OpenAPIObject } from "trpc-to-openapi";
+import type { OpenApiDocument } from "./openapi-document.ts";
 import type { ProcedureMeta, SuccessStatus } from "../trpc/trpc.ts";
 import { eventStreamMediaType } from "./event-stream.ts";
 import { defaultBasePath } from "./handler.ts";
@@ -60,7 +60,7 @@ function asQuery(procedure: AnyProcedure): AnyProcedure {
 }
 
 /** Describes every procedure that has a REST route. Takes some milliseconds: make it once, at start. */
-export function createOpenApiDocument(router: AnyRouter, options: OpenApiOptions = {}): OpenAPIObject {
+export function createOpenApiDocument(router: AnyRouter, options: OpenApiOptions = {}): OpenApiDocument {
   const document = generateOpenApiDocument(withoutSubscriptions(router), {
     title: options.title ?? "Fleetwright management API",
     version: options.version ?? "0.0.9",
@@ -84,7 +84,7 @@ export function createOpenApiDocument(router: AnyRouter, options: OpenApiOptions
     if (operation !== undefined) describeOperation(operation, { name, procedure, refusals });
   }
   const components = { ...ownSchemas(document), responses: refusals };
-  const tidied = tidySchemas({ ...document, tags: collectTags(router), components } as OpenAPIObject);
+  const tidied = tidySchemas({ ...document, tags: collectTags(router), components } as OpenApiDocument);
   describeSchemas(tidied);
   return tidied;
 }
@@ -194,7 +194,7 @@ function collectTags(router: AnyRouter): { name: string; description?: string }[
 }
 
 /** The generator adds a schema for each status of its own error body, which nothing answers with. */
-function ownSchemas(document: OpenAPIObject): NonNullable<OpenAPIObject["components"]> {
+function ownSchemas(document: OpenApiDocument): NonNullable<OpenApiDocument["components"]> {
   const { schemas = {}, ...components } = document.components ?? {};
   const kept = Object.entries(schemas).filter(([name]) => !name.startsWith("error."));
   return { ...components, schemas: { ...Object.fromEntries(kept), Problem: problemSchema } };

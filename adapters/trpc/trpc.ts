@@ -1,7 +1,7 @@
 /** What the tRPC builder is given, and what a procedure says of itself. */
 import type { TRPCError, TRPCDefaultErrorShape as DefaultErrorShape } from "@trpc/server";
 import { TRPC_ERROR_CODES_BY_KEY } from "@trpc/server/rpc";
-import type { OpenApiMeta } from "trpc-to-openapi";
+import { OrchestratorError } from "fleetwright";
 import { toProblem } from "../rest/problem.ts";
 import type { Problem } from "../rest/problem.ts";
 import type { RequestContext } from "./context.ts";
@@ -32,8 +32,26 @@ export interface RestMeta {
 /** A status that a success may have. */
 export type SuccessStatus = 200 | 201 | 202 | 204;
 
+/** The REST route of a procedure, as the generator of the OpenAPI description reads it. */
+export interface RestRouteMeta {
+  /** Default true. */
+  enabled?: boolean;
+  method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  path: `/${string}`;
+  /** One line of what it does. */
+  summary?: string;
+  description?: string;
+  /** The group it is shown in, first. */
+  tags?: string[];
+  /** Whether it needs a session; default true. */
+  protect?: boolean;
+}
+
 /** What a procedure says of itself: its REST route and description, and how it answers there. */
-export type ProcedureMeta = OpenApiMeta<{ rest?: RestMeta }>;
+export interface ProcedureMeta {
+  openapi?: RestRouteMeta;
+  rest?: RestMeta;
+}
 
 /**
  * The options of the builder, for `initTRPC.context<...>().meta<ProcedureMeta>().create(trpcOptions)`: every error carries
@@ -81,8 +99,23 @@ export async function errorLink<Result extends { ok: boolean }>({
 }
 markTransparent(errorLink);
 
+/** The second link: whoever needs a session and has none is told so before their input is looked at. REST sees to that itself. */
+export async function sessionLink<Result>({ ctx, meta, next }: SessionLinkOptions<Result>): Promise<Result> {
+  const isProtected = meta?.openapi?.protect !== false;
+  if (isProtected && (await ctx.caller()).kind === "anonymous")
+    throw new OrchestratorError("UNAUTHENTICATED");
+  return next();
+}
+markTransparent(sessionLink);
+
+interface SessionLinkOptions<Result> {
+  ctx: { caller(): Promise<{ kind: string }> };
+  meta: ProcedureMeta | undefined;
+  next: () => Promise<Result>;
+}
+
 /**
- * The second link: a call that changes something and carries an idempotency key is made once. Surfaces that call procedures
+ * The third link: a call that changes something and carries an idempotency key is made once. Surfaces that call procedures
  * directly see to that themselves.
  */
 export async function onceLink<Result extends { ok: boolean }>({

@@ -108,15 +108,14 @@ test("a cursor of one list or filter is refused by another", async () => {
 });
 
 describe("tRPC", () => {
-  const trpc = (path: string, body?: unknown): Call =>
-    signed({
-      path: `/trpc/${path}`,
-      headers: json,
-      ...(body !== undefined && {
-        method: "POST",
-        body: typeof body === "string" ? body : JSON.stringify(body),
-      }),
-    });
+  const trpc = (path: string, body?: unknown): Call => ({
+    path: `/trpc/${path}`,
+    headers: json,
+    ...(body !== undefined && {
+      method: "POST",
+      body: typeof body === "string" ? body : JSON.stringify(body),
+    }),
+  });
   const many = (count: number): string => Array.from({ length: count }, () => "status.get").join(",");
   const refusals: [name: string, call: Call, status: number, code: string][] = [
     ["a procedure that is not there", trpc("nope.nope"), 404, "NOT_FOUND"],
@@ -164,23 +163,33 @@ describe("tRPC", () => {
     ["a batch of 21", trpc(`${many(21)}?batch=1&input=%7B%7D`), 400, "VALIDATION_FAILED"],
   ];
   test.each(counted(refusals))("%s is refused", async (_name, call, status, code) => {
-    const answer = await server.call(call);
+    const answer = await server.call(signed(call));
     expect(answer.status, answer.text).toBe(status);
     expect(answer.text).toContain(`"code":"${code}"`);
     expect(answer.text).not.toMatch(pageOfSecrets);
-    expect((await server.call(trpc("status.get"))).status).toBe(200);
+    expect((await server.call(signed(trpc("status.get")))).status).toBe(200);
   });
+
+  test.each(["agents.list?input=%7B%22x%22%3A1%7D", "agents.list", "agents.get?input=%7B%7D"])(
+    "a stranger is sent to sign in before the input of %s is looked at",
+    async (path) => {
+      const answer = await server.call({ path: `/trpc/${path}` });
+      expect(answer.json).toMatchObject({ error: { data: { problem: { code: "UNAUTHENTICATED" } } } });
+      expect([answer.status, answer.headers["www-authenticate"]]).toEqual([401, "Bearer"]);
+    },
+  );
 
   test("a batch is answered one by one, the faulty with their own problem", async () => {
     const input = encodeURIComponent(JSON.stringify({ 1: { limit: 0 }, 2: { node_id: nodeId } }));
-    const answer = await server.call(trpc(`status.get,agents.list,agents.get?batch=1&input=${input}`));
+    const batch = trpc(`status.get,agents.list,agents.get?batch=1&input=${input}`);
+    const answer = await server.call(signed(batch));
     const problem = (code: string) => ({ error: { data: { problem: { code } } } });
     expect(answer.json).toMatchObject([
       { result: { data: { status: "ok" } } },
       problem("VALIDATION_FAILED"),
       problem("NOT_FOUND"),
     ]);
-    expect((await server.call(trpc(`${many(20)}?batch=1&input=%7B%7D`))).status).toBe(200);
+    expect((await server.call(signed(trpc(`${many(20)}?batch=1&input=%7B%7D`)))).status).toBe(200);
   });
 });
 

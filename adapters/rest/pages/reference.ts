@@ -1,5 +1,5 @@
 /** The API reference: the OpenAPI description as one page. */
-import type { OpenAPIObject } from "trpc-to-openapi";
+import type { OpenApiDocument } from "../openapi-document.ts";
 import { markup, prose } from "./html.ts";
 import type { Html } from "./html.ts";
 import { renderOperation } from "./operation.ts";
@@ -11,7 +11,7 @@ import type { ShownSchema } from "./schema-list.ts";
 type Methods = Record<string, Omit<ShownOperation, "method" | "path">>;
 
 /** Writes the page. Takes some milliseconds: make it once, at start. */
-export function renderReference(document: OpenAPIObject, mountPath = ""): string {
+export function renderReference(document: OpenApiDocument, mountPath = ""): string {
   const { info, servers = [], tags = [], components } = document;
   const base = servers[0]?.url ?? "";
   const schemas = (components?.schemas ?? {}) as Record<string, ShownSchema>;
