@@ -1,7 +1,7 @@
 /** Lists are answered from what was made for an earlier answer. Whatever changes an agent must show in the very next one. */
 import { createContextFactory, appRouter } from "fleetwright/trpc";
-import { nodeCrypto, systemCaller, type Agent } from "fleetwright";
-import { createTestOrchestrator } from "fleetwright/testing";
+import { MemoryStorage, nodeCrypto, systemCaller, type Agent } from "fleetwright";
+import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createApp } from "../../adapters/h3/app.ts";
 import { nextTurn } from "../../lib/internal/next-turn.ts";
@@ -51,9 +51,9 @@ const surfaces: Record<string, (filter: Filter) => Promise<Agent[]>> = {
   },
 };
 
-async function join(hostname: string): Promise<TestAgent> {
+async function join(hostname: string, { transport }: TestOrchestrator = server): Promise<TestAgent> {
   const seed = nodeCrypto.randomBytes(32);
-  const agent = new TestAgent(server.transport.connect(), { crypto: nodeCrypto, seed, hostname });
+  const agent = new TestAgent(transport.connect(), { crypto: nodeCrypto, seed, hostname });
   await agent.join();
   return agent;
 }
@@ -160,15 +160,24 @@ test("whoever hears of a change sees it in the list", async () => {
   expect(await listed).toMatchObject([{ status: "approved" }]);
 });
 
-test("a list that was read while a change was on its way is not kept", async () => {
-  const { agents } = server.orchestrator;
-  const { nodeId } = await join("web");
-  const approving = change.approve(nodeId);
-  const during: Promise<unknown>[] = [];
-  for (let n = 0; n < 20; n += 1) {
-    during.push(agents.list(systemCaller));
-    await Promise.resolve();
+/** Takes its time, as a disk does. */
+class SlowStorage extends MemoryStorage {
+  override async commit(...given: Parameters<MemoryStorage["commit"]>): ReturnType<MemoryStorage["commit"]> {
+    for (let turn = 0; turn < 3; turn += 1) await nextTurn();
+    return super.commit(...given);
   }
-  await Promise.all([approving, ...during]);
+}
+
+test("a list that was read while a change was on its way is not kept", async () => {
+  await using slow = await createTestOrchestrator({ storage: new SlowStorage() });
+  const { agents } = slow.orchestrator;
+  const { nodeId: node_id } = await join("web", slow);
+  const approving = agents.setStatus(systemCaller, { node_id, status: "approved" });
+  let isApproved = false;
+  void approving.then(() => (isApproved = true));
+  while (!isApproved) {
+    await agents.list(systemCaller);
+    await nextTurn();
+  }
   expect((await agents.list(systemCaller)).items).toMatchObject([{ status: "approved" }]);
 });
