@@ -6,11 +6,12 @@
  * among it; a test holds the two ways together.
  */
 import { getErrorShape } from "@trpc/server";
-import type { AnyRouter } from "@trpc/server";
+import type { AnyRouter, TRPCError } from "@trpc/server";
 import { getHTTPStatusCode } from "@trpc/server/http";
 import type { RestRequest } from "../rest/message.ts";
 import type { PiecedReply } from "../rest/node.ts";
 import type { Read, Reads } from "../rest/reads.ts";
+import { problemHeaders } from "../rest/problem.ts";
 import { acceptedRequestId } from "../rest/request-id.ts";
 import type { RequestContext } from "../trpc/context.ts";
 import { toOrchestratorError, toTrpcError } from "../trpc/error-map.ts";
@@ -30,6 +31,8 @@ interface ReadCall {
 
 /** How one call ended: what tRPC tells its status by, and its text in pieces. */
 interface Ended {
+  /** What went wrong; null where nothing did. */
+  error: TRPCError | null;
   json: Extract<Parameters<typeof getHTTPStatusCode>[0], readonly unknown[]>[number];
   pieces: (string | Uint8Array)[];
 }
@@ -59,7 +62,7 @@ export function createTrpcReads<Context extends RequestContext>(
     const pieces = ended.flatMap((each, index) => (index === 0 ? each.pieces : [",", ...each.pieces]));
     return {
       status: getHTTPStatusCode(ended.map(({ json }) => json)),
-      headers: [...commonHeaders, "x-request-id", requestId],
+      headers: [...commonHeaders, "x-request-id", requestId, ...errorHeaders(ended)],
       pieces: isBatch ? ["[", ...pieces, "]"] : pieces,
     };
   }
@@ -77,6 +80,12 @@ const commonHeaders = [
   "trpc-accept, accept",
   ...securityHeaders.flat(),
 ];
+
+/** Those that REST gives the same error, too, where it is one error. */
+function errorHeaders(ended: readonly Ended[]): string[] {
+  const [error, second] = ended.flatMap((each) => each.error ?? []);
+  return error === undefined || second !== undefined ? [] : problemHeaders(toOrchestratorError(error));
+}
 
 /** Whether a request asks for nothing but JSON in one piece. */
 function isPlain(request: RestRequest): boolean {
@@ -133,18 +142,19 @@ function createRun<Context extends RequestContext>({ router, logger }: TrpcOptio
       ctx = context();
       const answer = await read.call.run(ctx, input);
       const rendering = read.render(answer);
-      if (rendering !== null)
-        return { json: { result: { data: null } }, pieces: [`{"result":{"data":`, rendering.body, "}}"] };
+      if (rendering !== null) {
+        const pieces = [`{"result":{"data":`, rendering.body, "}}"];
+        return { error: null, json: { result: { data: null } }, pieces };
+      }
       const json = { result: { data: await read.call.toOutput(answer) } };
-      return { json, pieces: [JSON.stringify(json)] };
+      return { error: null, json, pieces: [JSON.stringify(json)] };
     } catch (thrown) {
       const { code, cause } = toOrchestratorError(thrown);
       const request_id = ctx?.request.request_id;
       if (code === "INTERNAL") logger.error("A call failed unexpectedly", { request_id, path, error: cause });
-      const json = {
-        error: getErrorShape({ config, error: toTrpcError(thrown), type: "query", path, input, ctx }),
-      };
-      return { json, pieces: [JSON.stringify(json)] };
+      const error = toTrpcError(thrown);
+      const json = { error: getErrorShape({ config, error, type: "query", path, input, ctx }) };
+      return { error, json, pieces: [JSON.stringify(json)] };
     }
   };
 }

@@ -56,8 +56,10 @@ export class Access {
    * @throws {OrchestratorError} `KEY_REFUSED`; `RATE_LIMITED`.
    */
   async challenge(caller: Caller, input: z.input<typeof challengeInput>): Promise<Challenge> {
-    const key = parsePublicKey(parseInput(challengeInput, input).public_key, this.#context.crypto);
+    const { public_key } = parseInput(challengeInput, input);
+    // First: telling whether a key is one costs as much as checking a signature.
     this.#limit(caller);
+    const key = parsePublicKey(public_key, this.#context.crypto);
     return this.#ready().issue(key.hex);
   }
 

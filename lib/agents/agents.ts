@@ -15,6 +15,7 @@ import { AgentList } from "./agent-list.ts";
 import { AgentViews } from "./agent-views.ts";
 import type { AgentDocument } from "./documents.ts";
 import { Enrolment } from "./enrolment.ts";
+import { PendingRetention } from "./pending-retention.ts";
 import { AgentRegistry, agentSubject, toTarget } from "./registry.ts";
 import {
   agentIdInput,
@@ -63,6 +64,11 @@ export class Agents {
     this.#views = new AgentViews((nodeId) => context.transport.isConnected(nodeId));
     this.tags = new TagVerbs(context, this.#registry);
     this.enrolment = new Enrolment(context, this.#registry);
+  }
+
+  /** Forgets, from now on, agents that were never approved and do not come any more. The function returned ends it. */
+  keepPending(): () => Promise<void> {
+    return new PendingRetention(this.#context, this.#registry).keep((nodeId) => this.#forgotten(nodeId));
   }
 
   /** Reads what is needed to answer selectors. */
@@ -159,7 +165,7 @@ export class Agents {
         });
       }
       await this.#registry.remove(caller, agent, {
-        writes: this.#watchers.flatMap((watcher) => watcher.forget(node_id)),
+        writes: this.#forgotten(node_id),
         event: {
           type: "agent.removed",
           target: agentSubject(agent.value),
@@ -181,6 +187,11 @@ export class Agents {
   /** Has a watcher told about agents that may be given work. */
   watch(watcher: AgentWatcher): void {
     this.#watchers.push(watcher);
+  }
+
+  /** What else to delete in the step that forgets an agent. */
+  #forgotten(nodeId: string): Write[] {
+    return this.#watchers.flatMap((watcher) => watcher.forget(nodeId));
   }
 
   #announce(nodeId: string): void {

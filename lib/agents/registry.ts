@@ -89,23 +89,25 @@ export class AgentRegistry {
     await this.#change(agent.node_id, () => this.#context.storage.commit([put]));
   }
 
-  /** Forgets an agent. */
-  async remove(
-    caller: Caller,
-    agent: StoredDocument<AgentDocument>,
-    also: { writes: Write[]; event: EventInput },
-  ): Promise<void> {
+  /** Removes an agent that was decided about; that its key was known is remembered. */
+  async remove(caller: Caller, agent: StoredDocument<AgentDocument>, also: Removal): Promise<void> {
     const { node_id, public_key, name } = agent.value;
     const tombstone = { node_id, public_key, removed_at: this.#context.timestamp() };
     const writes: Write[] = [
-      { kind: "delete", collection: "agents", key: node_id, expected: agent.revision },
-      { kind: "delete", collection: "agent_attributes", key: node_id },
+      ...deletionOf(agent),
       { kind: "put", collection: "removed_agents", key: node_id, value: tombstone },
       ...also.writes,
     ];
     if (name !== undefined)
       writes.push({ kind: "delete", collection: "agent_names", key: name.toLowerCase() });
     await this.#change(node_id, () => this.#context.commit(caller, writes, also.event));
+  }
+
+  /** Removes an agent that was never approved, as if it had not been here. */
+  async forget(caller: Caller, agent: StoredDocument<AgentDocument>, also: Removal): Promise<void> {
+    const writes = [...deletionOf(agent), ...also.writes];
+    // With the reserve: this makes space.
+    await this.#change(agent.key, () => this.#context.commitWithReserve(caller, writes, also.event));
   }
 
   /** The approved agents that a selector matches now, by node_id. */
@@ -116,6 +118,11 @@ export class AgentRegistry {
   /** How many agents wait to be approved. */
   get pending(): number {
     return this.#pending.size;
+  }
+
+  /** The agents that wait to be approved, by node_id. */
+  pendingIds(): string[] {
+    return [...this.#pending];
   }
 
   /** Makes a change and has the index follow. It is under way until both are done: listeners hear of it in between. */
@@ -165,6 +172,19 @@ export interface AgentChange {
   /** What else is written in the same step. */
   writes?: Write[];
   event?: EventInput;
+}
+
+/** What goes with the removal of an agent. */
+export interface Removal {
+  writes: Write[];
+  event: EventInput;
+}
+
+function deletionOf({ key, revision }: StoredDocument<AgentDocument>): Write[] {
+  return [
+    { kind: "delete", collection: "agents", key, expected: revision },
+    { kind: "delete", collection: "agent_attributes", key },
+  ];
 }
 
 /** The agent as selectors see it. */

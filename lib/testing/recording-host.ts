@@ -34,6 +34,7 @@ export function recordCalls(host: Host, record: (call: RecordedCall) => void): H
     below: (folder) => recordBackups(backups.below(folder)),
     save: noted("save", (path, expected) => backups.save(path, expected)),
     sizeBytes: (sha256) => backups.sizeBytes(sha256),
+    read: (sha256) => backups.read(sha256),
     restore(sha256, path, attributes) {
       record({ call: "restore", path });
       backups.restore(sha256, path, attributes);

@@ -7,7 +7,7 @@
  * The stamp names everything before it is there, so that whatever an interrupted try left is known to be ours.
  */
 import { OrchestratorError } from "../../../errors.ts";
-import type { HostFiles } from "../../../host/host.ts";
+import type { Host, HostFiles } from "../../../host/host.ts";
 import type { ListedEntry } from "./list.ts";
 import { type ArchiveFile, type ArchiveFormat, extractArchive, formatOf, listArchive } from "./program.ts";
 import {
@@ -57,7 +57,7 @@ export async function extractInto(spec: ArchiveProperties, machine: Machine): Pr
   await host.run({ argv: ["sync", "-f", relativeToRoot(path)] }, signal);
 }
 
-/** Gets the archive where it is elsewhere; its hash. `HOST_ERROR` where the one on the machine is another. */
+/** Gets the archive where it is elsewhere; its hash. */
 async function obtain(
   spec: ArchiveProperties,
   fetched: string | null,
@@ -69,7 +69,15 @@ async function obtain(
     const request = { url: source, path: fetched, sha256: sha256 ?? "", attributes: { mode: 0o600 } };
     return (await host.download(request, signal)).sha256;
   }
-  const found = host.files.hashFile(source).sha256;
+  return hashSource(spec, host);
+}
+
+/** The hash of an archive on the machine. `HOST_ERROR` where there is none, or another than the one that is wanted. */
+export function hashSource(
+  { source = "", sha256 }: ArchiveProperties,
+  { files }: Pick<Host, "files">,
+): string {
+  const found = files.hashFile(source).sha256;
   if (sha256 === undefined || sha256 === found) return found;
   const message = `The SHA-256 of ${source} is ${found}, not ${sha256}.`;
   throw new OrchestratorError("HOST_ERROR", { message, details: { path: source } });
