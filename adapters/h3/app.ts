@@ -8,9 +8,10 @@ import { toNodeHandler } from "h3/node";
 import { defaultBodyLimitBytes } from "../rest/body-limit.ts";
 import { createRestFetch, toResponse } from "../rest/fetch.ts";
 import { createRestHandler, defaultBasePath } from "../rest/handler.ts";
-import { createRestListener, sendReply } from "../rest/node.ts";
+import { createPartialListener, createRestListener, sendReply } from "../rest/node.ts";
 import { createOpenApiDocument } from "../rest/openapi.ts";
 import type { OpenApiOptions } from "../rest/openapi.ts";
+import { prepareReads } from "../rest/reads.ts";
 import { createReplies } from "../rest/replies.ts";
 import { acceptedRequestId, createRequestIds } from "../rest/request-id.ts";
 import type { ContextFactory, RequestContext } from "../trpc/context.ts";
@@ -21,6 +22,7 @@ import { createHostCheck } from "./hosts.ts";
 import { createSockets } from "./sockets.ts";
 import type { SocketLimits, SocketRoutes, Sockets } from "./sockets.ts";
 import { createSourceAddress } from "./source-address.ts";
+import { createTrpcReads } from "./trpc-reads.ts";
 import { mountTrpc } from "./trpc.ts";
 
 /** What the app is made of. */
@@ -56,7 +58,7 @@ export interface AppOptions<Context extends RequestContext> extends SocketLimits
 export interface App {
   /** Everything but WebSockets. Add routes of your own before the first request. */
   h3: H3;
-  /** Serves all of it on a `node:http` server; REST goes past h3, at half of the cost. */
+  /** Serves all of it on a `node:http` server; REST and reads over tRPC go past h3, at a fraction of the cost. */
   listener: RequestListener;
   /**
    * Serves all of it as a function from `Request` to `Response`, for servers that speak that.
@@ -75,8 +77,10 @@ export function createApp<Context extends RequestContext>(options: AppOptions<Co
   const sourceAddress = createSourceAddress(options.trustedProxies);
   const shared = { router, createContext, createRequestId, logger, bodyLimitBytes };
   const description = createOpenApiDocument(router, { ...options.openapi, basePath });
+  const reads = prepareReads(router);
   const rest = createRestHandler({
     ...shared,
+    reads,
     basePath,
     documents: new Map([["/openapi.json", JSON.stringify(description)]]),
     sourceAddress: (request) => sourceAddress(request.remoteAddress, request.header("x-forwarded-for")),
@@ -86,7 +90,8 @@ export function createApp<Context extends RequestContext>(options: AppOptions<Co
   h3.use(addSecurityHeaders);
   const restFetch = createRestFetch(rest, (request) => (request as { ip?: string }).ip ?? null);
   h3.all(`${basePath}/**`, (event) => restFetch(event.req as Request));
-  mountTrpc(h3, { ...shared, sourceAddress, endpoint: `${mountPath}/trpc` });
+  const trpc = { ...shared, sourceAddress, endpoint: `${mountPath}/trpc` };
+  mountTrpc(h3, trpc);
   const mount = { h3, mountPath, createRequestId };
   mountHealth(mount, options.isReady);
   mountReference(mount, description);
@@ -96,16 +101,21 @@ export function createApp<Context extends RequestContext>(options: AppOptions<Co
   const checkHost = createHostCheck(options.allowedHosts ?? null);
   const refuse = createRefusal(createRequestId);
   const restListener = createRestListener(rest, logger);
-  const otherListener = toNodeHandler(h3) as RequestListener;
-  const restPrefix = `${basePath}/`;
+  const h3Listener = toNodeHandler(h3) as RequestListener;
+  const trpcListener = createPartialListener(createTrpcReads(trpc, reads), h3Listener, logger);
+  const listeners = [
+    [`${basePath}/`, restListener],
+    [`${trpc.endpoint}/`, trpcListener],
+  ] as const;
   return {
     h3,
     listener(request, response) {
       const { host, origin } = request.headers;
       const refusal = checkHost({ host, origin });
       if (refusal !== null) return refuse(refusal, request, response);
-      const isRest = request.url?.startsWith(restPrefix) === true;
-      (isRest ? restListener : otherListener)(request, response);
+      const { url = "/" } = request;
+      for (const [prefix, direct] of listeners) if (url.startsWith(prefix)) return direct(request, response);
+      h3Listener(request, response);
     },
     async fetch(request, remoteAddress) {
       const { headers, url } = request;

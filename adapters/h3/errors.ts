@@ -42,7 +42,8 @@ function toError(thrown: HTTPError): OrchestratorError {
   return refused === undefined ? toOrchestratorError(thrown.cause ?? thrown) : new OrchestratorError(refused);
 }
 
-const securityHeaders = [
+/** What every answer but those of REST tells browsers, by name and value. */
+export const securityHeaders = [
   ["cache-control", "no-store"],
   ["x-content-type-options", "nosniff"],
   ["referrer-policy", "no-referrer"],

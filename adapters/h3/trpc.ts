@@ -93,7 +93,7 @@ function toHeaders({ requestId, info, errors }: Outcome): Headers {
 }
 
 /** Names of the procedures that answer with a `Response` of their own, for which tRPC has no form: it would send `{}`. */
-function streamingProcedures(router: AnyRouter): ReadonlySet<string> {
+export function streamingProcedures(router: AnyRouter): ReadonlySet<string> {
   const streaming = restProcedures(router).filter(([, { _def }]) => {
     return (_def.meta as ProcedureMeta).rest?.produces !== undefined;
   });

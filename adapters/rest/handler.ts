@@ -12,12 +12,15 @@ import { readPreferences } from "./preferences.ts";
 import { createReplies } from "./replies.ts";
 import type { Replies } from "./replies.ts";
 import { acceptedRequestId } from "./request-id.ts";
+import type { Reads } from "./reads.ts";
 import type { RestRoute } from "./routes.ts";
 import { createRouteTable, resumeField } from "./routes.ts";
 
 /** What the REST surface is made of. */
 export interface RestOptions<Context extends RequestContext> {
   router: AnyRouter;
+  /** The router's queries, where another surface shows them, too: the two share what they write. Default: its own. */
+  reads?: Reads;
   createContext: ContextFactory<Context>;
   /** Makes the id of a request that brings none. */
   createRequestId: () => string;
@@ -41,7 +44,7 @@ export function createRestHandler<Context extends RequestContext>(
   options: RestOptions<Context>,
 ): RestHandler {
   const { createRequestId, basePath = defaultBasePath, documents } = options;
-  const table = createRouteTable(options.router);
+  const table = createRouteTable(options.router, options.reads);
   const replies = createReplies(basePath);
   const run = createRun(options, replies);
   const fail = createFailure(options.logger, replies);

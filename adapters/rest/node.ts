@@ -9,19 +9,52 @@ import type { RestHandler, RestReply, RestRequest } from "./message.ts";
 
 /** Serves a REST surface as a listener of a `node:http` server. */
 export function createRestListener(handler: RestHandler, logger: Logger): RequestListener {
-  return async (request, response) => {
+  return (request, response) => {
     const carried = new NodeRestRequest(request);
-    try {
-      const reply = await handler(carried);
-      if (carried.isCutOff) response.shouldKeepAlive = false;
-      if (reply instanceof Response) await sendStream(response, reply);
-      else sendReply(response, reply);
-    } catch (error) {
-      // The client went away, or its stream broke: too late for an answer.
-      logger.debug("An answer could not be sent", { path: carried.path, error });
-      response.destroy();
-    }
+    void send({ carried, response, logger }, handler(carried));
   };
+}
+
+/** An answer whose body is in pieces, which are sent as they are: to copy a long list costs more than all else about it. */
+export interface PiecedReply extends Omit<RestReply, "body"> {
+  readonly pieces: readonly (string | Uint8Array)[];
+}
+
+/** Serves what a handler answers; what it does not (null, and then it has not read the body) is another listener's. */
+export function createPartialListener(
+  handler: (request: RestRequest) => Promise<PiecedReply> | null,
+  otherwise: RequestListener,
+  logger: Logger,
+): RequestListener {
+  return (request, response) => {
+    const carried = new NodeRestRequest(request);
+    const reply = handler(carried);
+    if (reply === null) otherwise(request, response);
+    else void send({ carried, response, logger }, reply);
+  };
+}
+
+/** What an answer is sent with. */
+interface Exchange {
+  carried: NodeRestRequest;
+  response: ServerResponse;
+  logger: Logger;
+}
+
+type Made = RestReply | PiecedReply | Response;
+
+async function send({ carried, response, logger }: Exchange, reply: Promise<Made>): Promise<void> {
+  try {
+    const made = await reply;
+    if (carried.isCutOff) response.shouldKeepAlive = false;
+    if (made instanceof Response) await sendStream(response, made);
+    else if ("pieces" in made) sendPieces(response, made);
+    else sendReply(response, made);
+  } catch (error) {
+    // The client went away, or its stream broke: too late for an answer.
+    logger.debug("An answer could not be sent", { path: carried.path, error });
+    response.destroy();
+  }
 }
 
 class NodeRestRequest implements RestRequest {
@@ -87,6 +120,18 @@ export function sendReply(response: ServerResponse, { status, headers, body }: R
   if (typeof body === "string" && bytes === body.length)
     response.writeHead(status, headers).end(body, "latin1");
   else response.writeHead(status, headers).end(body);
+}
+
+function sendPieces(response: ServerResponse, { pieces, ...head }: PiecedReply): void {
+  if (pieces.every((piece) => typeof piece === "string"))
+    return sendReply(response, { ...head, body: pieces.join("") });
+  const bytes = pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
+  head.headers.push("content-length", String(bytes));
+  response.writeHead(head.status, head.headers);
+  // One write to the socket for all.
+  response.cork();
+  for (const piece of pieces) response.write(piece);
+  response.end();
 }
 
 async function sendStream(response: ServerResponse, reply: Response): Promise<void> {

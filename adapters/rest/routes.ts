@@ -5,7 +5,8 @@ import type { PreparedCall } from "../trpc/direct-call.ts";
 import type { ProcedureMeta, SuccessStatus } from "../trpc/trpc.ts";
 import { inputFields, planParameter } from "./parameters.ts";
 import type { InputPlan, ParameterPlan } from "./parameters.ts";
-import { createRender } from "./rendering.ts";
+import { prepareReads } from "./reads.ts";
+import type { Reads } from "./reads.ts";
 import type { Render } from "./rendering.ts";
 import { RouteTable } from "./route-table.ts";
 
@@ -37,12 +38,15 @@ export interface RestRoute {
 }
 
 /** Routes every procedure that has a REST route. Throws where a procedure's description contradicts itself. */
-export function createRouteTable(router: AnyRouter): RouteTable<RestRoute> {
+export function createRouteTable(
+  router: AnyRouter,
+  reads: Reads = prepareReads(router),
+): RouteTable<RestRoute> {
   const table = new RouteTable<RestRoute>();
   for (const [name, procedure] of restProcedures(router)) {
     const { openapi } = procedure._def.meta as Required<ProcedureMeta>;
     try {
-      table.add(openapi.path, openapi.method, toRoute(router, name, procedure));
+      table.add(openapi.path, openapi.method, toRoute({ router, reads, name }, procedure));
     } catch (cause) {
       throw new Error(`The procedure ${name} can't be a REST route.`, { cause });
     }
@@ -64,7 +68,10 @@ export const resumeField = "lastEventId";
 
 const bodyMethods = new Set(["POST", "PUT", "PATCH"]);
 
-function toRoute(router: AnyRouter, name: string, procedure: AnyProcedure): RestRoute {
+function toRoute(
+  { router, reads, name }: { router: AnyRouter; reads: Reads; name: string },
+  procedure: AnyProcedure,
+): RestRoute {
   const { openapi, rest = {} } = procedure._def.meta as ProcedureMeta &
     Required<Pick<ProcedureMeta, "openapi">>;
   const takesBody = bodyMethods.has(openapi.method);
@@ -76,12 +83,12 @@ function toRoute(router: AnyRouter, name: string, procedure: AnyProcedure): Rest
   const query = takesBody
     ? []
     : [...fields].filter(([field]) => !names.includes(field) && field !== resumeField);
-  const call = prepareCall(router, name, procedure);
+  const read = openapi.method === "GET" && rest.status === undefined ? reads.get(name) : undefined;
   return {
     name,
     method: openapi.method,
-    call,
-    render: openapi.method === "GET" && rest.status === undefined ? createRender(call) : () => null,
+    call: read?.call ?? prepareCall(router, name, procedure),
+    render: read?.render ?? (() => null),
     isProtected: openapi.protect !== false,
     takesBody,
     pathParameters: names.map((parameter) => ({

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
+import { once } from "node:events";
 import { errorGuide, errorTable, moduleJsonSchema } from "fleetwright";
+import { createAgentSocket } from "../../../adapters/h3/agent-socket.ts";
 import type { Call } from "../../support/http.ts";
 import { startToy } from "../rest/server.ts";
 
@@ -284,4 +286,21 @@ describe("sockets", () => {
     socket.send("x".repeat(1001));
     expect(await closed).toBe(1009);
   });
+});
+
+test("silent peers are pinged, but those whose protocol finds them by itself", async () => {
+  const sockets = new Map([
+    ["/pinged", {}],
+    ["/agent/v1", createAgentSocket({ accept() {} })],
+  ]);
+  await using own = await startToy({ sockets, idleTimeoutSeconds: 0.05 });
+  const [pinged, agent] = ["/pinged", "/agent/v1"].map((path) => {
+    return new WebSocket(`ws://127.0.0.1:${own.port}${path}`);
+  });
+  let agentPings = 0;
+  agent!.on("ping", () => (agentPings += 1));
+  await once(agent!, "open");
+  for (let pings = 0; pings < 3; pings += 1) await once(pinged!, "ping");
+  expect(agentPings).toBe(0);
+  for (const socket of [pinged!, agent!]) socket.terminate();
 });

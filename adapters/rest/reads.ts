@@ -1,0 +1,28 @@
+/** What can be read, prepared once for every surface that shows it, so that they share the texts. */
+import type { AnyProcedure, AnyRouter } from "@trpc/server";
+import { prepareCall } from "../trpc/direct-call.ts";
+import type { PreparedCall } from "../trpc/direct-call.ts";
+import { createRender } from "./rendering.ts";
+import type { Render } from "./rendering.ts";
+
+/** One query. */
+export interface Read {
+  call: PreparedCall;
+  /** The fast path of its answers. */
+  render: Render;
+}
+
+/** The queries of a router by name. */
+export type Reads = ReadonlyMap<string, Read>;
+
+/** Prepares every query of a router. */
+export function prepareReads(router: AnyRouter): Reads {
+  const procedures = Object.entries(router._def.procedures as Record<string, AnyProcedure>);
+  const queries = procedures.filter(([, { _def }]) => _def.type === "query");
+  return new Map(
+    queries.map(([name, procedure]) => {
+      const call = prepareCall(router, name, procedure);
+      return [name, { call, render: createRender(call) }];
+    }),
+  );
+}
