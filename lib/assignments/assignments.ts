@@ -195,12 +195,17 @@ export class Assignments {
     return this.#agents.matching(this.#selectors.parse(assignment.selector));
   }
 
-  /** The modules of an assignment in their present revisions. */
+  /** The modules of an assignment in their present revisions, and what must be written beside a reference to them. */
   async revisionsOf({
     modules,
-  }: Readonly<AssignmentDocument>): Promise<{ name: string; revision: number }[]> {
-    const resolved = await Promise.all([...new Set(modules)].map((name) => this.#modules.resolve(name)));
-    return resolved.map(({ name, revision }) => ({ name, revision }));
+  }: Readonly<AssignmentDocument>): Promise<{
+    modules: { name: string; revision: number }[];
+    held: Write[];
+  }> {
+    const names = [...new Set(modules)];
+    const held = await this.#modules.hold(names);
+    const resolved = await Promise.all(names.map((name) => this.#modules.resolve(name)));
+    return { modules: resolved.map(({ name, revision }) => ({ name, revision })), held };
   }
 
   /** Reads every assignment once, to ask for one agent after another; see `AssignmentMatcher`. */
