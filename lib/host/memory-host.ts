@@ -131,14 +131,14 @@ export class MemoryHost implements Host {
   #createBackups(files: HostFiles): HostBackups {
     return {
       below: (folder) => this.#createBackups(files.below(folder)),
-      save: (path, expected) => {
+      save: (path, { expected } = {}) => {
         const content = files.readFile(path, expected);
         const sha256 = this.sha256(content);
         this.#kept.set(sha256, content);
         return { sha256, sizeBytes: content.length };
       },
       sizeBytes: (sha256) => this.#kept.get(sha256)?.length ?? null,
-      restore: (sha256, path, attributes) => {
+      restore: (sha256, path, { signal: _signal, ...attributes }) => {
         const content = this.#kept.get(sha256);
         if (!content) throw hostError(`backup ${sha256}`, "ENOENT");
         files.writeFile(path, content, attributes);

@@ -85,7 +85,7 @@ function hidePaths(host: Host, paths: ReadonlySet<string>): Host {
     list: (path) => files.list(path).filter((name) => !paths.has(`${path}/${name}`)),
     stat: (path) => (paths.has(path) ? null : files.stat(path)),
     readFile: (path, expected) => files.readFile(path, expected),
-    hashFile: (path) => files.hashFile(path),
+    hashFile: (path, signal) => files.hashFile(path, signal),
     compareFile: (path, content) =>
       paths.has(path) ? { stat: null, same: false } : files.compareFile(path, content),
     readLink: (path) => files.readLink(path),

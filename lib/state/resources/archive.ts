@@ -98,7 +98,7 @@ async function check(spec: ArchiveSpec, host: Host, signal: AbortSignal): Promis
     const isLeft = stat !== null && spec.keep_folder !== true && host.files.list(spec.path).length === 0;
     return stamp || isLeft ? [{ property: "archive", before, after: null }] : [];
   }
-  const wanted = wantedSha256(spec, stamp, host);
+  const wanted = await wantedSha256(spec, stamp, { host, signal });
   if (!stamp || stamp.sha256 !== wanted) {
     return [{ property: "archive", before, after: wanted === null ? "not there yet" : `sha256:${wanted}` }];
   }
@@ -112,10 +112,14 @@ async function check(spec: ArchiveSpec, host: Host, signal: AbortSignal): Promis
 }
 
 /** The archive that is wanted. One that is not on the machine any more is the one that was extracted. */
-function wantedSha256(spec: ArchiveSpec, stamp: Stamp | null, host: Host): string | null {
+async function wantedSha256(
+  spec: ArchiveSpec,
+  stamp: Stamp | null,
+  { host, signal }: Machine,
+): Promise<string | null> {
   const { source = "", sha256 } = spec;
   if (sha256 !== undefined) return sha256;
-  if (host.files.stat(source)) return host.files.hashFile(source).sha256;
+  if (host.files.stat(source)) return (await host.files.hashFile(source, signal)).sha256;
   return stamp?.sha256 ?? null;
 }
 
@@ -123,9 +127,9 @@ async function compareEntries(spec: ArchiveSpec, stamp: Stamp, machine: Machine)
   const files = machine.host.files.below(spec.path);
   const differing = { entries: 0, owner: 0, group: 0 };
   const ids = accountIds(spec, machine.host);
-  await eachEntry(stamp.entries, machine, ({ name, kind, content }) => {
+  await eachEntry(stamp.entries, machine, async ({ name, kind, content }) => {
     const path = `${spec.path}/${name}`;
-    if (contentOf(files, path, kind) !== content) {
+    if ((await contentOf(files, { path, kind }, machine)) !== content) {
       differing.entries += 1;
       return;
     }

@@ -69,7 +69,7 @@ async function obtain(
     const request = { url: source, path: fetched, sha256: sha256 ?? "", attributes: { mode: 0o600 } };
     return (await host.download(request, signal)).sha256;
   }
-  const found = host.files.hashFile(source).sha256;
+  const found = (await host.files.hashFile(source, signal)).sha256;
   if (sha256 === undefined || sha256 === found) return found;
   const message = `The SHA-256 of ${source} is ${found}, not ${sha256}.`;
   throw new OrchestratorError("HOST_ERROR", { message, details: { path: source } });
@@ -102,10 +102,10 @@ async function extract({ path, file, sha256, owner }: Extraction, machine: Machi
   writeStamp(files, path, { ...stamp, entries: unique(stamp.entries) });
   await removeEntries(path, leaving, machine);
   await extractArchive(file, path, machine);
-  await eachEntry(coming, machine, (entry) => {
+  await eachEntry(coming, machine, async (entry) => {
     const place = `${path}/${entry.name}`;
     if (entry.kind !== "link" && Object.keys(owner).length > 0) inside.setAttributes(place, owner);
-    entry.content = contentOf(inside, place, entry.kind);
+    entry.content = await contentOf(inside, { path: place, kind: entry.kind }, machine);
     if (entry.content === null) throw refuse(place, "was not extracted");
   });
   signal.throwIfAborted();
