@@ -196,9 +196,7 @@ export class Assignments {
   }
 
   /** The modules of an assignment in their present revisions, and what must be written beside a reference to them. */
-  async revisionsOf({
-    modules,
-  }: Readonly<AssignmentDocument>): Promise<{
+  async revisionsOf({ modules }: Readonly<AssignmentDocument>): Promise<{
     modules: { name: string; revision: number }[];
     held: Write[];
   }> {
