@@ -6,15 +6,18 @@ export interface RacedCall {
   name: string;
   /** How its first argument ends. Default: anyhow. */
   path?: string;
+  /** Which of these calls, from 1. Default: the first. */
+  nth?: number;
 }
 
-/** Has `act` happen, once, before the first such call. */
+/** Has `act` happen once, before such a call. */
 export function raceBefore(
   host: Host,
   call: RacedCall,
   act: () => void,
 ): { host: Host; hasRaced: () => boolean } {
-  let raced = false;
+  let calls = 0;
+  const { nth = 1 } = call;
   const wrap = <Part extends HostFiles | HostBackups>(part: Part): Part =>
     new Proxy(part, {
       get(target, name) {
@@ -22,9 +25,9 @@ export function raceBefore(
         if (typeof member !== "function") return member;
         return (...args: unknown[]): unknown => {
           if (name === "below") return wrap(Reflect.apply(member, target, args) as Part);
-          if (name === call.name && String(args[0]).endsWith(call.path ?? "") && !raced) {
-            raced = true;
-            act();
+          if (name === call.name && String(args[0]).endsWith(call.path ?? "")) {
+            calls += 1;
+            if (calls === nth) act();
           }
           return Reflect.apply(member, target, args) as unknown;
         };
@@ -41,5 +44,5 @@ export function raceBefore(
     download: (request, signal) => host.download(request, signal),
     barrier: () => host.barrier(),
   };
-  return { host: racing, hasRaced: () => raced };
+  return { host: racing, hasRaced: () => calls >= nth };
 }
