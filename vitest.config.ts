@@ -8,6 +8,7 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^fleetwright$/, replacement: source("lib/index.ts") },
+      { find: /^fleetwright\/errors$/, replacement: source("lib/errors.ts") },
       { find: /^fleetwright\/agent$/, replacement: source("lib/agent/index.ts") },
       { find: /^fleetwright\/testing$/, replacement: source("lib/testing/index.ts") },
       { find: /^fleetwright\/trpc$/, replacement: source("adapters/trpc/index.ts") },

@@ -10,7 +10,7 @@ interface ErrorDefinition {
 
 /**
  * Every error code of the package, once. A code is public and stable; a message is not.
- * `docs/errors.md` explains each, and adapters map each to their own status (a code that is not mapped does not compile).
+ * `errorGuide` explains each, and adapters map each to their own status (a code that is not mapped does not compile).
  */
 export const errorTable = {
   // What the caller sent

@@ -30,6 +30,7 @@ export const eventTable = {
   "agent.approved": { category: "agent", severity: "info", audited: true },
   "agent.rejected": { category: "agent", severity: "warning", audited: true },
   "agent.removed": { category: "agent", severity: "warning", audited: true },
+  "agent.forgotten": { category: "agent", severity: "info", audited: true },
   "agent.tagsChanged": { category: "agent", severity: "info", audited: true },
   "agent.refused": { category: "agent", severity: "warning", audited: true },
   "agent.connected": { category: "agent", severity: "info", audited: false },

@@ -3,6 +3,8 @@ export { Orchestrator } from "./orchestrator.ts";
 export type { OrchestratorOptions } from "./options.ts";
 export { systemClock, toTimestamp } from "./clock.ts";
 export type { Clock, Timer } from "./clock.ts";
+export { errorGuide } from "./error-guide/error-guide.ts";
+export type { ErrorExplanation } from "./error-guide/explanation.ts";
 export { errorTable, isOrchestratorError, OrchestratorError } from "./errors.ts";
 export type { ErrorCode, ErrorOptions, Issue } from "./errors.ts";
 export { eventTable } from "./events.ts";

@@ -29,6 +29,8 @@ export interface OrchestratorOptions {
   callsPerMinute?: number | null;
   /** Agents that may wait to be approved; another unknown one is refused with `RATE_LIMITED`. 1-100,000. Default 1,000. */
   pendingAgents?: number;
+  /** Days after which an agent that waits to be approved and was not connected is forgotten, at least 1. Default 7. */
+  pendingAgentRetentionDays?: number;
   /** Seconds an operation may run where the caller names none, 1-86,400. Default 300. */
   operationTimeoutSeconds?: number;
   /** Seconds past an operation's time in which its result is still awaited before it is `unknown`. Default 30. */
@@ -67,6 +69,7 @@ export function resolveOptions(options: OrchestratorOptions): ResolvedOptions {
     signInsPerMinute: options.signInsPerMinute ?? 30,
     callsPerMinute: options.callsPerMinute ?? null,
     pendingAgents: options.pendingAgents ?? 1_000,
+    pendingAgentRetentionDays: options.pendingAgentRetentionDays ?? 7,
     operationTimeoutSeconds: options.operationTimeoutSeconds ?? 300,
     operationGraceSeconds: options.operationGraceSeconds ?? 30,
     operationRetentionDays: options.operationRetentionDays ?? 90,

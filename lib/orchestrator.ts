@@ -143,7 +143,7 @@ export class Orchestrator {
       await this.rollouts.start();
       this.#ends.push(() => this.drift.stop());
       this.#ends.push(this.audit.keepRetention(), this.operations.retention.keep());
-      this.#ends.push(this.rollouts.retention.keep());
+      this.#ends.push(this.rollouts.retention.keep(), this.agents.keepPending());
       this.#ends.push(await this.idempotency.start(identity.secret));
       const handlers = createAgentTraffic(this.#context, this);
       await transport.start({ clock, crypto, logger, signer: identity.signer }, handlers);

@@ -10,8 +10,11 @@ export interface CommandContext {
   environment: Readonly<Record<string, string | undefined>>;
   /** Reads standard input to its end. */
   readInput(): Promise<string>;
-  /** Resolves when the process is asked to end. Until it is called, a signal ends the process at once. */
-  untilStopped(): Promise<void>;
+  /**
+   * Resolves when the process is asked to end, or when nobody wants to know any more. Until it is called, a signal ends the
+   * process at once.
+   */
+  untilStopped(unwanted?: AbortSignal): Promise<void>;
 }
 
 /** Exit codes, explained in docs/command-line.md. */

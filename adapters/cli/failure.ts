@@ -1,5 +1,5 @@
 /** What a command says when it fails, and the exit code. */
-import { isOrchestratorError } from "fleetwright";
+import { isOrchestratorError } from "fleetwright/errors";
 import { CommanderError } from "commander";
 import { ApiError } from "../client/api-error.ts";
 import type { ProblemFault } from "../client/api-error.ts";

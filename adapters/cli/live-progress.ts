@@ -1,5 +1,5 @@
 /** What an operation tells while it runs, as lines for people. */
-import type { OperationWatchItem, ResourceResult } from "fleetwright";
+import type { Operation, OperationWatchItem, ResourceResult } from "fleetwright";
 import { describeNext, describeOutcome, describeResults } from "./show-results.ts";
 import { toLine, toLines, toSafeText } from "./text.ts";
 
@@ -11,7 +11,13 @@ export class LiveProgress {
   /** Output as it was shown, and as it was told since the connection was opened. */
   readonly #shown = new Map<string, string>();
   readonly #told = new Map<string, string>();
+  readonly #next: (operation: Operation) => string[];
   #begun = false;
+
+  /** @param next - Lines that say what can be done with the operation, once it has ended. */
+  constructor(next: (operation: Operation) => string[] = describeNext) {
+    this.#next = next;
+  }
 
   /** The text to show for an item; empty where there is nothing new. */
   tell(item: OperationWatchItem): string {
@@ -29,7 +35,7 @@ export class LiveProgress {
           toLines([
             describeOutcome(item.operation),
             `  operation ${item.operation.operation_id}`,
-            ...describeNext(item.operation),
+            ...this.#next(item.operation),
           ])
         );
     }
@@ -76,8 +82,14 @@ export class LiveProgress {
 }
 
 function toOutputLines(resourceId: string, text: string): string {
-  const lines = toSafeText(text).replace(/\n$/, "").split("\n");
-  return toLines(lines.map((line) => `    ${toLine(resourceId)} | ${line}`));
+  const lines = text.replace(/\n$/, "").split("\n").map(asOnTerminal);
+  return toLines(lines.map((line) => `    ${toLine(resourceId)} | ${toSafeText(line)}`));
+}
+
+/** What a line leaves to read where a program wrote over it again and again, as those that count percents do. */
+function asOnTerminal(line: string): string {
+  const written = line.replace(/\r+$/, "");
+  return written.slice(written.lastIndexOf("\r") + 1);
 }
 
 function resourceOf(key: string): string {

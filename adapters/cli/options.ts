@@ -30,6 +30,16 @@ export type ParamOptions = Record<string, ParamValue>;
 
 type ParamValue = NonNullable<Assignment["params"]>[string];
 
+/** Gathers `key=value` tags. */
+export function gatherTag(text: string, before: TagOptions = {}): TagOptions {
+  const at = text.indexOf("=");
+  if (at < 1) throw new InvalidArgumentError(`A tag is written key=value, not ${JSON.stringify(text)}.`);
+  return { ...before, [text.slice(0, at)]: text.slice(at + 1) };
+}
+
+/** Tags as options give them. */
+export type TagOptions = Record<string, string>;
+
 function toValue(text: string): ParamValue {
   try {
     return JSON.parse(text) as ParamValue;

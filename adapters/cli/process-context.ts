@@ -8,17 +8,21 @@ export const processContext: CommandContext = {
   stderr: (piece) => void process.stderr.write(piece),
   environment: process.env,
   readInput: () => text(process.stdin),
-  untilStopped: () =>
+  untilStopped: (unwanted) =>
     new Promise((resolve) => {
       // Waiting for a signal keeps no process alive, nor do timers of the library: an agent without a connection would end.
       const alive = setInterval(() => {}, longestTimerMs);
       const stop = (): void => {
         clearInterval(alive);
+        if (unwanted?.aborted === true) for (const signal of signals) process.off(signal, stop);
         resolve();
       };
       // Once each: the second signal of a kind ends the process at once.
-      for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, stop);
+      for (const signal of signals) process.once(signal, stop);
+      unwanted?.addEventListener("abort", stop, { once: true });
     }),
 };
+
+const signals = ["SIGINT", "SIGTERM"] as const;
 
 const longestTimerMs = 2_147_483_647;

@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
-import { OrchestratorError } from "fleetwright";
+import { OrchestratorError } from "fleetwright/errors";
 import type { CommandContext } from "./context.ts";
 
 /** One user's sign-in. */

@@ -1,5 +1,10 @@
-/** The command line as a whole: every noun, the options that all share, and what a failure looks like. */
-import { version } from "fleetwright";
+/**
+ * The command line as a whole: every noun, the options that all share, and what a failure looks like.
+ *
+ * Commands are declared in `commands/`, which loads little: help is there at once, and a question to a server needs neither the
+ * library nor the server. What needs them is in `work/` and is loaded by the command that does it.
+ */
+import { createRequire } from "node:module";
 import { Command } from "commander";
 import { CommandCall } from "./call.ts";
 import type { GlobalOptions, Run } from "./call.ts";
@@ -8,6 +13,7 @@ import { addAgentsCommands } from "./commands/agents.ts";
 import { addAssignmentsCommands } from "./commands/assignments.ts";
 import { addAuditCommands } from "./commands/audit.ts";
 import { addBackupCommands } from "./commands/backup.ts";
+import { addLocalCommands } from "./commands/local.ts";
 import { addModulesCommands } from "./commands/modules.ts";
 import { addOperationsCommands } from "./commands/operations.ts";
 import { addOperatorsCommands } from "./commands/operators.ts";
@@ -52,6 +58,8 @@ export async function runCommandLine(args: readonly string[], context: CommandCo
   }
 }
 
+const { version } = createRequire(import.meta.url)("fleetwright/package.json") as { version: string };
+
 const commands = [
   addServeCommand,
   addAgentCommand,
@@ -61,6 +69,7 @@ const commands = [
   addModulesCommands,
   addAssignmentsCommands,
   addStateCommands,
+  addLocalCommands,
   addRolloutsCommands,
   addOperationsCommands,
   addOperatorsCommands,

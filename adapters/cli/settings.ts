@@ -1,10 +1,10 @@
 /** Settings of the server: flag over environment over file over default. */
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { OrchestratorError } from "fleetwright";
+import { OrchestratorError } from "fleetwright/errors";
 import type { CommandContext } from "./context.ts";
-import { logLevels } from "./logger.ts";
-import type { LogLevel } from "./logger.ts";
+import { logLevels } from "./log-level.ts";
+import type { LogLevel } from "./log-level.ts";
 
 /** Everything that the server can be told, with every default applied. */
 export interface ServerSettings {
@@ -17,6 +17,8 @@ export interface ServerSettings {
   tls: { cert: string; key: string } | null;
   trustedProxies: string[];
   operationRetentionDays: number;
+  pendingAgents: number;
+  pendingAgentRetentionDays: number;
   /** Null: any. */
   allowedHosts: string[] | null;
   logLevel: LogLevel;
@@ -25,6 +27,9 @@ export interface ServerSettings {
   driftIntervalSeconds: number;
   driftConcurrency: number;
   rolloutConcurrency: number;
+  signInsPerMinute: number;
+  /** Null: no limit. */
+  callsPerMinute: number | null;
 }
 
 /** Flags as given; what is absent comes from elsewhere. */
@@ -37,6 +42,8 @@ export interface ServerFlags {
   tlsKeyFile?: string;
   trustedProxies?: string;
   operationRetentionDays?: string;
+  pendingAgents?: string;
+  pendingAgentRetentionDays?: string;
   allowedHosts?: string;
   logLevel?: string;
   allowInsecure?: boolean;
@@ -50,6 +57,8 @@ export interface ServerFlags {
 export function readSettings({ environment }: CommandContext, flags: ServerFlags): ServerSettings {
   const read = (name: string, flag?: string): string | undefined =>
     flag ?? environment[`FLEETWRIGHT_${name}`] ?? readIfNamed(environment[`FLEETWRIGHT_${name}_FILE`], name);
+  const number = (name: string, flag: string | undefined, range: NumberRange): number =>
+    toNumber(name, read(name, flag) ?? String(range.default), range);
   const cert = read("TLS_CERT", readIfNamed(flags.tlsCertFile, "TLS_CERT"));
   const key = read("TLS_KEY", readIfNamed(flags.tlsKeyFile, "TLS_KEY"));
   return {
@@ -59,16 +68,21 @@ export function readSettings({ environment }: CommandContext, flags: ServerFlags
     adminPublicKeys: toList(read("ADMIN_PUBLIC_KEYS", flags.adminPublicKeys)),
     tls: toTls(cert, key),
     trustedProxies: toList(read("TRUSTED_PROXIES", flags.trustedProxies)),
-    operationRetentionDays: toDays(read("OPERATION_RETENTION_DAYS", flags.operationRetentionDays) ?? "90"),
+    operationRetentionDays: number("OPERATION_RETENTION_DAYS", flags.operationRetentionDays, days(90)),
+    pendingAgents: number("PENDING_AGENTS", flags.pendingAgents, { from: 1, to: 100_000, default: 1_000 }),
+    pendingAgentRetentionDays: number(
+      "PENDING_AGENT_RETENTION_DAYS",
+      flags.pendingAgentRetentionDays,
+      days(7),
+    ),
+    signInsPerMinute: number("SIGN_INS_PER_MINUTE", undefined, { from: 1, to: 100_000, default: 30 }),
+    callsPerMinute: number("CALLS_PER_MINUTE", undefined, { from: 0, to: 1_000_000, default: 0 }) || null,
     allowedHosts: toHosts(read("ALLOWED_HOSTS", flags.allowedHosts)),
     logLevel: toLogLevel(read("LOG_LEVEL", flags.logLevel) ?? "info"),
     allowInsecure: flags.allowInsecure ?? toBoolean(read("ALLOW_INSECURE") ?? "false"),
     driftIntervalSeconds: toDriftInterval(read("DRIFT_INTERVAL_SECONDS") ?? "3600"),
-    driftConcurrency: toNumber("DRIFT_CONCURRENCY", read("DRIFT_CONCURRENCY") ?? "8", { from: 1, to: 1_000 }),
-    rolloutConcurrency: toNumber("ROLLOUT_CONCURRENCY", read("ROLLOUT_CONCURRENCY") ?? "500", {
-      from: 1,
-      to: 10_000,
-    }),
+    driftConcurrency: number("DRIFT_CONCURRENCY", undefined, { from: 1, to: 1_000, default: 8 }),
+    rolloutConcurrency: number("ROLLOUT_CONCURRENCY", undefined, { from: 1, to: 10_000, default: 500 }),
   };
 }
 
@@ -91,17 +105,22 @@ function toDriftInterval(text: string): number {
   return text === "0" ? 0 : toNumber("DRIFT_INTERVAL_SECONDS", text, { from: 300, to: 2_592_000 });
 }
 
-function toNumber(name: string, text: string, { from, to }: { from: number; to: number }): number {
+/** What a number may be. */
+interface NumberRange {
+  from: number;
+  to: number;
+  default: number;
+}
+
+function days(standard: number): NumberRange {
+  return { from: 1, to: 99_999, default: standard };
+}
+
+function toNumber(name: string, text: string, { from, to }: Omit<NumberRange, "default">): number {
   const number = Number(text);
   if (!/^\d+$/.test(text) || number < from || number > to)
     throw refused(name, `it must be a whole number from ${from} to ${to}`);
   return number;
-}
-
-function toDays(text: string): number {
-  if (!/^[1-9]\d{0,4}$/.test(text))
-    throw refused("OPERATION_RETENTION_DAYS", "it must be a whole number from 1 to 99999");
-  return Number(text);
 }
 
 function toList(text: string | undefined): string[] {

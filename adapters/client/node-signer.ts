@@ -2,7 +2,7 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, sign } from "node:crypto";
 import type { KeyObject } from "node:crypto";
 import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs";
-import { OrchestratorError } from "fleetwright";
+import { OrchestratorError } from "fleetwright/errors";
 import type { OperatorSigner } from "./client.ts";
 
 /**

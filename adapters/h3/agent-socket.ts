@@ -4,6 +4,7 @@ import type { Hooks, Message, Peer } from "crossws";
 import { defineWebSocketHandler, type EventHandler } from "h3";
 import { maxFrameBytes, tlsExporterLabel } from "fleetwright";
 import type { FrameSocket, SocketHandlers, SocketTransport } from "fleetwright";
+import { markSelfKeeping } from "./sockets.ts";
 
 /** `maxPayload` for the crossws of an app that mounts {@link agentSocketHandler}: the largest frame of the agent protocol. */
 export const agentSocketMaxPayload: number = maxFrameBytes;
@@ -11,7 +12,8 @@ export const agentSocketMaxPayload: number = maxFrameBytes;
 /**
  * The handler for the path that agents dial (`/agent/v1`).
  *
- * The app's crossws must have `maxPayload` of {@link agentSocketMaxPayload} and no `perMessageDeflate`. Hooks are
+ * The app's crossws must have `maxPayload` of {@link agentSocketMaxPayload} and no `perMessageDeflate`, and needs no `idleTimeout`: the
+ * protocol finds silent agents by itself. Hooks are
  * synchronous, so crossws keeps the order of frames. A plain HTTP request is answered with 426.
  */
 export function agentSocketHandler(transport: Pick<SocketTransport, "accept">): EventHandler {
@@ -21,7 +23,7 @@ export function agentSocketHandler(transport: Pick<SocketTransport, "accept">): 
 /** The hooks behind {@link agentSocketHandler}, for `createApp({ sockets })`. */
 export function createAgentSocket(transport: Pick<SocketTransport, "accept">): Partial<Hooks> {
   const sockets = new WeakMap<Peer, PeerSocket>();
-  return {
+  return markSelfKeeping({
     open(peer) {
       const socket = new PeerSocket(peer);
       sockets.set(peer, socket);
@@ -29,7 +31,7 @@ export function createAgentSocket(transport: Pick<SocketTransport, "accept">): P
     },
     message: (peer, message) => sockets.get(peer)?.deliver(message),
     close: (peer, { code = 1005, reason = "" }) => sockets.get(peer)?.end(code, reason),
-  };
+  });
 }
 
 /** What crossws shows of the `ws` socket below it in Node. */

@@ -87,10 +87,11 @@ export function createApp<Context extends RequestContext>(options: AppOptions<Co
   const restFetch = createRestFetch(rest, (request) => (request as { ip?: string }).ip ?? null);
   h3.all(`${basePath}/**`, (event) => restFetch(event.req as Request));
   mountTrpc(h3, { ...shared, sourceAddress, endpoint: `${mountPath}/trpc` });
-  mountHealth(h3, options.isReady, mountPath);
-  mountReference(h3, description, mountPath);
-  mountProblemPages(h3, mountPath);
-  mountSchemas(h3, mountPath);
+  const mount = { h3, mountPath, createRequestId };
+  mountHealth(mount, options.isReady);
+  mountReference(mount, description);
+  mountProblemPages(mount);
+  mountSchemas(mount);
 
   const checkHost = createHostCheck(options.allowedHosts ?? null);
   const refuse = createRefusal(createRequestId);
@@ -115,7 +116,7 @@ export function createApp<Context extends RequestContext>(options: AppOptions<Co
       if (remoteAddress !== undefined) Object.defineProperty(request, "ip", { value: remoteAddress });
       return h3.fetch(request);
     },
-    sockets: createSockets(options.sockets ?? new Map(), { ...options, checkHost }),
+    sockets: createSockets(options.sockets ?? new Map(), { ...options, checkHost, createRequestId }),
   };
 }
 

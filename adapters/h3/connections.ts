@@ -69,6 +69,16 @@ export function createConnections(listener: RequestListener): Connections {
   };
 }
 
+/**
+ * Takes what listhen knows of connections out of a server: it reads the socket of a request when its answer is sent, and fails
+ * there, and with it the process, where Node took it away because the body was given up. `drain` ends connections in its place.
+ */
+export function leaveConnectionsAlone(server: Server, listener: RequestListener): void {
+  for (const other of server.listeners("request"))
+    if (other !== listener) server.off("request", other as RequestListener);
+  Object.assign(server, { shutdown: (closed: (error?: Error) => void) => server.close(closed) });
+}
+
 /** How long a connection without a request is kept for the next one: longer than proxies keep it. */
 const keepAliveMs = 65_000;
 

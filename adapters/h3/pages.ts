@@ -1,19 +1,46 @@
 /** Health, the API reference, the format of modules, and the pages about problems. */
 import { moduleJsonSchema, OrchestratorError } from "fleetwright";
-import type { H3, H3Event } from "h3";
+import type { EventHandler, H3, H3Event } from "h3";
 import type { OpenAPIObject } from "trpc-to-openapi";
 import { pageContentSecurityPolicy, styleSheetPath } from "../rest/pages/page.ts";
 import { renderReference } from "../rest/pages/reference.ts";
 import { styleSheet } from "../rest/pages/style.ts";
-import { findProblemPage, renderProblemIndex, renderProblemPage } from "../rest/problem-pages.ts";
+import { toResponse } from "../rest/fetch.ts";
+import {
+  findProblemPage,
+  renderProblemIndex,
+  renderProblemPage,
+  renderProblemText,
+} from "../rest/problem-pages.ts";
+import { createReplies } from "../rest/replies.ts";
+import { acceptedRequestId } from "../rest/request-id.ts";
 
 /** Whether requests can be served. May throw the `OrchestratorError` that says why they can't; its code decides the status. */
 export type AppReadiness = () => boolean | Promise<boolean>;
 
+/** Where pages are mounted. */
+export interface PageMount {
+  h3: H3;
+  mountPath: string;
+  /** Makes the id of a request that brings none. */
+  createRequestId: () => string;
+}
+
+/** Serves a path to GET and HEAD; tells everyone else that these are its methods. */
+function mountRead({ h3, mountPath, createRequestId }: PageMount, path: string, answer: EventHandler): void {
+  const replies = createReplies("");
+  h3.all(mountPath + path, (event) => {
+    const { method, headers } = event.req;
+    if (method === "GET" || method === "HEAD") return answer(event);
+    const requestId = acceptedRequestId(headers.get("x-request-id")) ?? createRequestId();
+    return toResponse(replies.otherMethod(method, ["GET"], requestId));
+  });
+}
+
 /** Serves `/livez` (the process runs) and `/readyz` (requests can be served: 200, or 503 with the reason). */
-export function mountHealth(h3: H3, isReady: AppReadiness, mountPath: string): void {
-  h3.get(`${mountPath}/livez`, () => ({ status: "ok" }));
-  h3.get(`${mountPath}/readyz`, async () => {
+export function mountHealth(mount: PageMount, isReady: AppReadiness): void {
+  mountRead(mount, "/livez", () => ({ status: "ok" }));
+  mountRead(mount, "/readyz", async () => {
     const ready = await isReady();
     if (!ready) throw new OrchestratorError("UNAVAILABLE", { message: "The service is not ready." });
     return { status: "ok" };
@@ -21,32 +48,37 @@ export function mountHealth(h3: H3, isReady: AppReadiness, mountPath: string): v
 }
 
 /** Serves the API reference at `/docs`, written here, once. */
-export function mountReference(h3: H3, description: OpenAPIObject, mountPath: string): void {
-  const reference = renderReference(description, mountPath);
-  h3.get(`${mountPath}/docs`, (event) => toPage(event, reference));
-  h3.get(mountPath + styleSheetPath, (event) => toAnswer(event, styleSheet, "text/css; charset=utf-8"));
+export function mountReference(mount: PageMount, description: OpenAPIObject): void {
+  const reference = renderReference(description, mount.mountPath);
+  mountRead(mount, "/docs", (event) => toPage(event, reference));
+  mountRead(mount, styleSheetPath, (event) => toAnswer(event, styleSheet, "text/css; charset=utf-8"));
 }
 
-/** Serves `/problems` and a page for each error code below it: HTML, or JSON to whoever accepts that. */
-export function mountProblemPages(h3: H3, mountPath: string): void {
-  h3.get(`${mountPath}/problems`, (event) => toPage(event, renderProblemIndex(mountPath)));
-  h3.get(`${mountPath}/problems/:slug`, (event) => {
+/** Serves `/problems` and a page for each error code below it: HTML, or to whoever accepts only that, JSON or plain text. */
+export function mountProblemPages(mount: PageMount): void {
+  const { mountPath } = mount;
+  mountRead(mount, "/problems", (event) => toPage(event, renderProblemIndex(mountPath)));
+  mountRead(mount, "/problems/:slug", (event) => {
     const page = findProblemPage(event.context.params?.["slug"] ?? "");
     if (page === null) throw new OrchestratorError("NOT_FOUND", { message: "There is no such problem." });
-    const wantsJson = event.req.headers.get("accept")?.includes("json") === true;
-    return wantsJson ? { ...page } : toPage(event, renderProblemPage(page, mountPath));
+    event.res.headers.set("vary", "accept");
+    const accepted = event.req.headers.get("accept") ?? "";
+    if (accepted.includes("json")) return { ...page };
+    return accepted.startsWith("text/plain")
+      ? toAnswer(event, renderProblemText(page), "text/plain; charset=utf-8")
+      : toPage(event, renderProblemPage(page, mountPath));
   });
 }
 
 /** Serves `/schemas/module.json`, the format of modules as JSON Schema, to every editor that asks. */
-export function mountSchemas(h3: H3, mountPath: string): void {
+export function mountSchemas(mount: PageMount): void {
   const schema = JSON.stringify(moduleJsonSchema());
-  const headers = {
-    "content-type": "application/schema+json",
-    "access-control-allow-origin": "*",
-    "cache-control": "public, max-age=3600",
-  };
-  h3.get(`${mountPath}/schemas/module.json`, () => new Response(schema, { headers }));
+  mountRead(mount, "/schemas/module.json", (event) => {
+    event.res.headers.set("access-control-allow-origin", "*");
+    event.res.headers.set("cache-control", "public, max-age=3600");
+    event.res.headers.set("content-type", "application/schema+json");
+    return schema;
+  });
 }
 
 function toPage(event: H3Event, text: string): string {

@@ -7,7 +7,7 @@ import { OrchestratorError } from "fleetwright";
 import { listen } from "listhen";
 import type { Listener } from "listhen";
 import type { App } from "./app.ts";
-import { createConnections, limitReading, limitStalls } from "./connections.ts";
+import { createConnections, leaveConnectionsAlone, limitReading, limitStalls } from "./connections.ts";
 
 /** Where and how to listen. */
 export interface ListenAppOptions {
@@ -72,6 +72,7 @@ export async function listenApp(app: App, options: ListenAppOptions): Promise<Li
     upgrade: app.sockets.upgrade,
   });
   const server = listener.server as Server;
+  leaveConnectionsAlone(server, connections.listener);
   limitReading(server, { headersMs, requestMs });
   limitStalls(server, stallMs);
   connections.watch(server);

@@ -1,14 +1,18 @@
 /** tRPC over the Fetch API. */
 import { fetchRequestHandler } from "@trpc/server/adapters/fetch";
-import type { AnyRouter } from "@trpc/server";
+import type { AnyRouter, TRPCError } from "@trpc/server";
 import { OrchestratorError } from "fleetwright";
 import type { Logger } from "fleetwright";
 import { bodyLimit } from "h3";
 import type { H3, H3Event } from "h3";
+import { toResponse } from "../rest/fetch.ts";
+import { problemHeaders } from "../rest/problem.ts";
+import { createReplies } from "../rest/replies.ts";
 import { acceptedRequestId } from "../rest/request-id.ts";
 import { restProcedures } from "../rest/routes.ts";
 import type { ContextFactory, RequestContext } from "../trpc/context.ts";
 import { toOrchestratorError } from "../trpc/error-map.ts";
+import { rememberRequest } from "../trpc/trpc.ts";
 import type { ProcedureMeta } from "../trpc/trpc.ts";
 import type { SourceAddress } from "./source-address.ts";
 
@@ -32,17 +36,18 @@ export function mountTrpc<Context extends RequestContext>(h3: H3, options: TrpcO
   const { router, createContext, createRequestId, sourceAddress, logger, bodyLimitBytes, endpoint } = options;
   const streaming = streamingProcedures(router);
   h3.use(`${endpoint}/**`, bodyLimit(bodyLimitBytes));
+  const replies = createReplies("");
   h3.all(`${endpoint}/**`, (event: H3Event) => {
-    const { headers, ip = null } = event.req;
+    const { headers, method, ip = null } = event.req;
     const header = (name: string): string | undefined => headers.get(name) ?? undefined;
     const requestId = acceptedRequestId(header("x-request-id")) ?? createRequestId();
+    if (!methods.has(method)) return toResponse(replies.otherMethod(method, ["GET", "POST"], requestId));
     return fetchRequestHandler({
       endpoint,
       router,
       req: event.req as Request,
       maxBatchSize,
-      createContext({ resHeaders, info }) {
-        resHeaders.set("x-request-id", requestId);
+      createContext({ info }) {
         const address = sourceAddress(ip, header("x-forwarded-for"));
         const request = {
           request_id: requestId,
@@ -54,13 +59,37 @@ export function mountTrpc<Context extends RequestContext>(h3: H3, options: TrpcO
         if (request.idempotency_key !== null && info.calls.length > 1) throw keyOfManyCalls();
         return createContext(request, header("authorization"));
       },
+      responseMeta: ({ info, errors }) => ({ headers: toHeaders({ requestId, info, errors }) }),
       onError({ error, path }) {
+        rememberRequest(error, requestId);
         const { code, cause } = toOrchestratorError(error);
         if (code !== "INTERNAL") return;
         logger.error("A call failed unexpectedly", { request_id: requestId, path, error: cause });
       },
     });
   });
+}
+
+const methods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST"]);
+
+/** What an answer came of. */
+interface Outcome {
+  requestId: string;
+  /** Undefined where the request was refused before its calls were known. */
+  info: object | undefined;
+  errors: readonly TRPCError[];
+}
+
+/** The headers of an answer: those that REST gives the same error, too, where it is one error. */
+function toHeaders({ requestId, info, errors }: Outcome): Headers {
+  const headers = new Headers({ "x-request-id": requestId });
+  if (info === undefined) headers.set("content-type", "application/json");
+  const [error, second] = errors;
+  if (error === undefined || second !== undefined) return headers;
+  const pairs = problemHeaders(toOrchestratorError(error));
+  for (let index = 0; index < pairs.length; index += 2)
+    headers.set(pairs[index] ?? "", pairs[index + 1] ?? "");
+  return headers;
 }
 
 /** Names of the procedures that answer with a `Response` of their own, for which tRPC has no form: it would send `{}`. */

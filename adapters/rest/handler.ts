@@ -51,6 +51,7 @@ export function createRestHandler<Context extends RequestContext>(
     const path = request.path.startsWith(prefix) ? request.path.slice(basePath.length) : "";
     const document = documents?.get(path);
     if (document !== undefined) {
+      if (request.query !== "") throw noParameters();
       if (isRead(request.method)) return replies.document(document, requestId);
       return replies.otherMethod(request.method, ["GET"], requestId);
     }
@@ -166,6 +167,10 @@ function createFailure(logger: Logger, replies: Replies) {
 
 function isRead(method: string): boolean {
   return method === "GET" || method === "HEAD";
+}
+
+function noParameters(): OrchestratorError {
+  return new OrchestratorError("VALIDATION_FAILED", { message: "There are no parameters here." });
 }
 
 function nothingHere(): OrchestratorError {

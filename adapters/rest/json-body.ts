@@ -1,4 +1,4 @@
-/** Reads a JSON body strictly: an object, in UTF-8, of bounded depth, without a key that could reach a prototype. */
+/** Reads a JSON body strictly: an object, in UTF-8, of bounded depth, without a key twice or one that could reach a prototype. */
 import { OrchestratorError } from "fleetwright";
 
 /** How deep a body may nest. Nothing that the API takes comes near; a deeper one only costs whoever walks it. */
@@ -12,11 +12,13 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
  * @throws {OrchestratorError} `VALIDATION_FAILED` when it is not such an object.
  */
 export function parseJsonBody(bytes: Uint8Array): Record<string, unknown> {
-  const value = parse(bytes);
+  const text = decode(bytes);
+  const value = parse(text);
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw refused("The body must be a JSON object.");
   }
-  checkTree(value);
+  // Of two members of one name JSON.parse keeps the last, others the first: whoever looked at the body before may have seen another.
+  if (countKeys(value) !== countMembers(text)) throw refused("The body names a field twice.");
   return value as Record<string, unknown>;
 }
 
@@ -35,13 +37,15 @@ export function checkMediaType(contentType: string | undefined): void {
   if (!isJson || !isUtf8) throw new OrchestratorError("UNSUPPORTED_MEDIA_TYPE");
 }
 
-function parse(bytes: Uint8Array): unknown {
-  let text: string;
+function decode(bytes: Uint8Array): string {
   try {
-    text = utf8.decode(bytes);
+    return utf8.decode(bytes);
   } catch (cause) {
     throw refused("The body is not UTF-8.", cause);
   }
+}
+
+function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
@@ -49,19 +53,39 @@ function parse(bytes: Uint8Array): unknown {
   }
 }
 
-/** Walks without recursion, so that depth costs no stack. */
-function checkTree(root: object): void {
+/** Counts the keys of all objects, and refuses what no body may have. Walks without recursion, so that depth costs no stack. */
+function countKeys(root: object): number {
+  let count = 0;
   let level: object[] = [root];
   for (let depth = 1; level.length > 0; depth += 1) {
     if (depth > maxBodyDepth) throw refused(`The body nests deeper than ${maxBodyDepth} levels.`);
     const below: object[] = [];
     for (const node of level) {
       if (Object.hasOwn(node, "__proto__")) throw refused('The key "__proto__" is not allowed.');
-      for (const child of Object.values(node))
-        if (typeof child === "object" && child !== null) below.push(child);
+      const children = Object.values(node);
+      if (!Array.isArray(node)) count += children.length;
+      for (const child of children) if (typeof child === "object" && child !== null) below.push(child);
     }
     level = below;
   }
+  return count;
+}
+
+const quote = 0x22;
+const colon = 0x3a;
+const backslash = 0x5c;
+
+/** Counts the members of all objects of a text that is JSON: each has one colon outside of strings. */
+function countMembers(text: string): number {
+  let count = 0;
+  let isString = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text.charCodeAt(at);
+    if (character === quote) isString = !isString;
+    else if (!isString) count += character === colon ? 1 : 0;
+    else if (character === backslash) at += 1;
+  }
+  return count;
 }
 
 function refused(message: string, cause?: unknown): OrchestratorError {

@@ -9,19 +9,18 @@ import type { RestHandler, RestReply, RestRequest } from "./message.ts";
 
 /** Serves a REST surface as a listener of a `node:http` server. */
 export function createRestListener(handler: RestHandler, logger: Logger): RequestListener {
-  return (request, response) => {
+  return async (request, response) => {
     const carried = new NodeRestRequest(request);
-    const send = async (): Promise<void> => {
+    try {
       const reply = await handler(carried);
       if (carried.isCutOff) response.shouldKeepAlive = false;
       if (reply instanceof Response) await sendStream(response, reply);
       else sendReply(response, reply);
-    };
-    send().catch((error: unknown) => {
+    } catch (error) {
       // The client went away, or its stream broke: too late for an answer.
       logger.debug("An answer could not be sent", { path: carried.path, error });
       response.destroy();
-    });
+    }
   };
 }
 

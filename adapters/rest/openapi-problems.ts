@@ -1,13 +1,13 @@
 /** The refusals of the OpenAPI description: which codes a procedure can be refused with, by status, and what each looks like. */
 import { isDeepStrictEqual } from "node:util";
 import type { AnyProcedure } from "@trpc/server";
-import { OrchestratorError, permissionTable } from "fleetwright";
+import { errorGuide, permissionTable } from "fleetwright";
 import type { ErrorCode, Permission } from "fleetwright";
 import type { OpenAPIObject } from "trpc-to-openapi";
 import { httpStatusOf } from "../trpc/error-map.ts";
 import type { ProcedureMeta } from "../trpc/trpc.ts";
 import { inputFields } from "./parameters.ts";
-import { problemMediaType, toProblem } from "./problem.ts";
+import { exampleProblem, problemMediaType } from "./problem.ts";
 import { operationReference } from "./reference/operations.ts";
 import type { OperationReference } from "./reference/operations.ts";
 
@@ -128,7 +128,7 @@ export function describeRefusals(
 }
 
 function toResponse(status: number, codes: readonly ErrorCode[]): object {
-  const problems = codes.map((code) => toProblem(new OrchestratorError(code), exampleRequestId));
+  const problems = codes.map(exampleProblem);
   const narrowed = {
     type: "object",
     properties: {
@@ -137,7 +137,7 @@ function toResponse(status: number, codes: readonly ErrorCode[]): object {
     },
   };
   return {
-    description: problems.map(({ code, title }) => `\`${code}\`: ${title}`).join("\n\n"),
+    description: codes.map((code) => `\`${code}\`: ${errorGuide[code].meaning}`).join("\n\n"),
     ...(headersOf[status] && { headers: headersOf[status] }),
     content: {
       [problemMediaType]: {
@@ -147,8 +147,6 @@ function toResponse(status: number, codes: readonly ErrorCode[]): object {
     },
   };
 }
-
-const exampleRequestId = "0199d3a0-5f3c-7c1e-9a55-0d9f5f3e2b11";
 
 const retryAfter = {
   "Retry-After": {

@@ -1,4 +1,5 @@
 /** Takes out of generated schemas what is noise to a reader or would bind a client to more than is promised. */
+import { isDeepStrictEqual } from "node:util";
 import type { OpenAPIObject } from "trpc-to-openapi";
 
 type Node = Record<string, unknown>;
@@ -10,7 +11,24 @@ export function tidySchemas(document: OpenAPIObject): OpenAPIObject {
   for (const [name, schema] of Object.entries(schemas)) {
     schemas[name] = withoutItself(schema, `#/components/schemas/${name}`);
   }
-  return tidied;
+  return withoutCopies(tidied);
+}
+
+/** The generator makes a copy without a name of a schema that contains itself wherever it stands in an input. */
+function withoutCopies(document: OpenAPIObject): OpenAPIObject {
+  const entries = Object.entries(document.components?.schemas ?? {});
+  const isCopy = (name: string): boolean => name.startsWith("__");
+  const merged = new Set<string>();
+  let text = JSON.stringify(document);
+  for (const [copy, schema] of entries) {
+    const original = entries.find(([name, each]) => !isCopy(name) && isDeepStrictEqual(each, schema));
+    if (!isCopy(copy) || original === undefined) continue;
+    text = text.replaceAll(`"#/components/schemas/${copy}"`, `"#/components/schemas/${original[0]}"`);
+    merged.add(copy);
+  }
+  const result = JSON.parse(text) as OpenAPIObject;
+  for (const name of merged) delete result.components?.schemas?.[name];
+  return result;
 }
 
 /** A generator of TypeScript makes of a schema that contains itself a type that does not compile. */

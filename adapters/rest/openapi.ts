@@ -6,6 +6,7 @@ import type { ProcedureMeta, SuccessStatus } from "../trpc/trpc.ts";
 import { eventStreamMediaType } from "./event-stream.ts";
 import { defaultBasePath } from "./handler.ts";
 import { answerHeaders, notModified, requestHeaders } from "./openapi-headers.ts";
+import { describeSchemas } from "./openapi-descriptions.ts";
 import { addExample } from "./openapi-examples.ts";
 import { codesOf, describeRefusals, otherRefusal, problemSchema } from "./openapi-problems.ts";
 import { tidySchemas } from "./openapi-schemas.ts";
@@ -13,6 +14,7 @@ import { inputFields } from "./parameters.ts";
 import { operationExamples } from "./reference/examples.ts";
 import { operationReference, tagReference } from "./reference/operations.ts";
 import type { OperationReference } from "./reference/operations.ts";
+import { parameterReference } from "./reference/schemas.ts";
 import { restProcedures, resumeField } from "./routes.ts";
 
 /** What a description says beside the procedures. */
@@ -82,7 +84,9 @@ export function createOpenApiDocument(router: AnyRouter, options: OpenApiOptions
     if (operation !== undefined) describeOperation(operation, { name, procedure, refusals });
   }
   const components = { ...ownSchemas(document), responses: refusals };
-  return tidySchemas({ ...document, tags: collectTags(router), components } as OpenAPIObject);
+  const tidied = tidySchemas({ ...document, tags: collectTags(router), components } as OpenAPIObject);
+  describeSchemas(tidied);
+  return tidied;
 }
 
 /** What an operation is described from. */
@@ -119,26 +123,13 @@ function describeParameters(operation: Operation, procedure: AnyProcedure): void
   const fields = inputFields(schema);
   for (const parameter of (operation.parameters ?? []) as { name: string; description?: string }[]) {
     const field = fields.get(parameter.name) as { description?: string } | undefined;
-    const description = field?.description ?? pathParameterNames[parameter.name];
+    const description = field?.description ?? parameterReference[parameter.name];
     if (description !== undefined) parameter.description = description;
   }
   const body = operation.requestBody;
   const media = body?.content?.["application/json"];
   if (body !== undefined) body.required = (media?.schema?.required ?? []).length > 0;
 }
-
-/** What names the thing that a path is about. */
-const pathParameterNames: Readonly<Record<string, string>> = {
-  node_id: "Id of an agent: the first 32 hex digits of the SHA-256 of its public key.",
-  operator_id: "Id of an operator: the first 32 hex digits of the SHA-256 of the public key.",
-  operation_id: "Id of an operation.",
-  drift_id: "Id of a drift check.",
-  rollout_id: "Id of a rollout.",
-  session_id: "Id of a terminal session.",
-  key: "Key of a tag.",
-  name: "Its name.",
-  id: "Its id.",
-};
 
 function describeSuccesses(
   operation: Operation,

@@ -1,13 +1,13 @@
 /** The pages that a problem's `type` leads to. */
-import { errorTable } from "fleetwright";
-import type { ErrorCode } from "fleetwright";
+import { errorGuide, errorTable } from "fleetwright";
+import type { ErrorCode, ErrorExplanation } from "fleetwright";
 import { httpStatusOf } from "../trpc/error-map.ts";
-import { markup } from "./pages/html.ts";
+import { markup, prose } from "./pages/html.ts";
 import { renderPage } from "./pages/page.ts";
-import { problemSlug } from "./problem.ts";
+import { exampleProblem, problemSlug } from "./problem.ts";
 
 /** What a page says. */
-export interface ProblemPage {
+export interface ProblemPage extends ErrorExplanation {
   code: ErrorCode;
   title: string;
   status: number;
@@ -24,39 +24,60 @@ export function findProblemPage(slug: string): ProblemPage | null {
 }
 
 /** Writes a page for people. */
-export function renderProblemPage({ code, title, status, retryable }: ProblemPage, mountPath = ""): string {
-  const advice = retryable
-    ? "Trying again later may succeed."
-    : "Trying again without a change will fail again.";
+export function renderProblemPage(page: ProblemPage, mountPath = ""): string {
+  const { code, status, meaning, cause, advice } = page;
   const body = markup`<p class="soft"><a href="${mountPath}/problems">Problems</a></p>
     <h1>${code}</h1>
-    <p>${title}</p>
-    <p>HTTP status <code>${status}</code>. ${advice}</p>
+    <p><span class="badge">HTTP ${status}</span> <span class="badge">${retryNote(page)}</span></p>
+    ${prose(meaning)}
+    <h4>When it happens</h4>
+    ${prose(cause)}
+    <h4>What to do</h4>
+    ${prose(advice)}
+    <h4>What it looks like</h4>
+    <pre tabindex="0"><code>${JSON.stringify(exampleProblem(code), null, 2)}</code></pre>
     <p class="soft">
-      A program decides by <code>code</code>, which is stable. The answer's <code>detail</code> says what it
-      was about, and its <code>request_id</code> finds it in the log.
+      A program decides by <code>code</code>, which is stable. <code>detail</code> says what the request was about, and
+      <code>request_id</code> finds it in the log of the server.
     </p>`;
   return renderPage({ title: code, mountPath, side: null, body });
+}
+
+/** Writes the same as plain text, for terminals. */
+export function renderProblemText(page: ProblemPage): string {
+  const { code, status, meaning, cause, advice } = page;
+  return `${code} (HTTP ${status}, ${retryNote(page)})
+
+${meaning}
+
+When it happens: ${cause}
+
+What to do: ${advice}
+`;
 }
 
 /** Writes the list of all pages for people. */
 export function renderProblemIndex(mountPath = ""): string {
   const items = [...pages].map(
-    ([slug, { code, title, status }]) =>
+    ([slug, { code, meaning, status }]) =>
       markup`<li>
-        <a href="${mountPath}/problems/${slug}"><code>${code}</code></a> <span>${title}</span>
+        <a href="${mountPath}/problems/${slug}"><code>${code}</code></a> ${prose(meaning)}
         <span class="soft">${status}</span>
       </li>`,
   );
   const body = markup`<h1>Problems</h1>
-    <p>Every refusal of the API carries one of these codes.</p>
+    <p>Every refusal of the API carries one of these codes. Each page says what it means and what to do about it.</p>
     <ul class="list">
       ${items}
     </ul>`;
   return renderPage({ title: "Problems", mountPath, side: null, body });
 }
 
+function retryNote({ retryable }: ProblemPage): string {
+  return retryable ? "may pass by itself" : "does not pass by itself";
+}
+
 function toPage(code: ErrorCode): ProblemPage {
   const { message, retryable } = errorTable[code];
-  return { code, title: message, status: httpStatusOf[code], retryable };
+  return { code, title: message, status: httpStatusOf[code], retryable, ...errorGuide[code] };
 }

@@ -1,6 +1,6 @@
 /** Errors as RFC 9457 problem details: the one shape that REST and tRPC answer with. */
-import { errorTable } from "fleetwright";
-import type { ErrorCode, Issue, OrchestratorError } from "fleetwright";
+import { errorTable, OrchestratorError } from "fleetwright";
+import type { ErrorCode, ErrorOptions, Issue } from "fleetwright";
 import { httpStatusOf } from "../trpc/error-map.ts";
 
 /** The media type of a {@link Problem}. */
@@ -47,6 +47,26 @@ export function toProblem(error: OrchestratorError, requestId: string): Problem 
   if (error.issues.length > 0) problem.errors = error.issues.map(toFault);
   if (Object.keys(error.details).length > 0) problem.details = error.details;
   return problem;
+}
+
+/** The request id of every example. */
+const exampleRequestId = "5f0f3c5e0b5d4f6a-1";
+
+/** What some errors say beside their code. */
+const exampleOptions: Partial<Record<ErrorCode, ErrorOptions>> = {
+  VALIDATION_FAILED: {
+    issues: [{ path: ["limit"], message: "Invalid input: expected number, received string" }],
+  },
+  MODULE_INVALID: {
+    issues: [{ path: ["resources", 0, "path"], message: "A path must be absolute.", line: 3, column: 21 }],
+  },
+  RATE_LIMITED: { details: { retry_after_seconds: 12 } },
+  IN_USE: { message: "Module web is used by all-web.", details: { used_by: ["all-web"] } },
+};
+
+/** What a problem of this code looks like. */
+export function exampleProblem(code: ErrorCode): Problem {
+  return toProblem(new OrchestratorError(code, exampleOptions[code]), exampleRequestId);
 }
 
 /** Seconds after which a caller may try again, where that makes sense. */

@@ -106,7 +106,8 @@ class CallContext<Caller, Orchestrator extends AuthenticatesCallers<Caller>> imp
 
   async #authenticate(): Promise<Caller> {
     const token = this.#authorization === undefined ? null : bearerToken(this.#authorization);
-    return this.orchestrator.access.authenticate(token, this.#origin());
+    // Awaited here: a promise that an async function returns takes three steps to settle, not one.
+    return await this.orchestrator.access.authenticate(token, this.#origin());
   }
 
   #origin(): CallOrigin {

@@ -45,11 +45,19 @@ export const trpcOptions = {
   sse: { ping: { enabled: true, intervalMs: 15_000 }, client: { reconnectAfterInactivityMs: 45_000 } },
   errorFormatter({ shape, error, ctx }: FormatterInput) {
     const known = toOrchestratorError(error);
-    const problem: Problem = toProblem(known, ctx?.request.request_id ?? "");
+    const problem: Problem = toProblem(known, ctx?.request.request_id ?? requestIds.get(error) ?? "");
     const data = { ...shape.data, code: trpcCodeOf(known.code), httpStatus: problem.status, problem };
     return { ...shape, code: TRPC_ERROR_CODES_BY_KEY[data.code], message: problem.detail, data };
   },
 };
+
+/** Ids of the requests that were refused before they had a context. */
+const requestIds = new WeakMap<TRPCError, string>();
+
+/** Has a problem name the request that an error ended: to be called by the surface when it hears of the error. */
+export function rememberRequest(error: TRPCError, requestId: string): void {
+  requestIds.set(error, requestId);
+}
 
 /** What the formatter is given. */
 export interface FormatterInput {

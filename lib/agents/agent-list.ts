@@ -13,11 +13,43 @@ import type { listAgentsInput } from "./schemas.ts";
 type Query = z.output<typeof listAgentsInput>;
 type Document = Readonly<AgentDocument>;
 
-export async function listAgents(
-  context: Context,
-  registry: AgentRegistry,
-  query: Query,
-): Promise<Page<Document>> {
+/** How many pages are remembered: those that somebody looks at again and again. */
+const mostRemembered = 64;
+
+/** Finds pages of agents, and finds the same page again without looking for as long as no agent changes. */
+export class AgentList {
+  readonly #context: Context;
+  readonly #registry: AgentRegistry;
+  readonly #remembered = new Map<string, Page<Document>>();
+  /** The state of the agents that the remembered pages are of. */
+  #edition: number | null = null;
+
+  constructor(context: Context, registry: AgentRegistry) {
+    this.#context = context;
+    this.#registry = registry;
+  }
+
+  async page(query: Query): Promise<Page<Document>> {
+    const { edition } = this.#registry;
+    // Agents come and go without any change of what is stored of them.
+    if (edition === null || query.connected !== undefined)
+      return findPage(this.#context, this.#registry, query);
+    const name = JSON.stringify(query);
+    const known = edition === this.#edition ? this.#remembered.get(name) : undefined;
+    if (known !== undefined) return known;
+    const page = await findPage(this.#context, this.#registry, query);
+    if (edition === this.#registry.edition) this.#remember(name, page, edition);
+    return page;
+  }
+
+  #remember(name: string, page: Page<Document>, edition: number): void {
+    if (edition !== this.#edition || this.#remembered.size >= mostRemembered) this.#remembered.clear();
+    this.#edition = edition;
+    this.#remembered.set(name, page);
+  }
+}
+
+async function findPage(context: Context, registry: AgentRegistry, query: Query): Promise<Page<Document>> {
   const { limit = 50, cursor, ...filter } = query;
   const position = withoutAbsent(filter);
   const after = cursor === undefined ? "" : String(decodeCursor("agents", position, cursor));

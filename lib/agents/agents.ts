@@ -11,10 +11,11 @@ import type { Selector, SelectorTarget } from "../selectors/selector.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import type { Admission } from "../transport/transport.ts";
 import { asNameTaken, findFreeName, takeName, toAgentName } from "./agent-names.ts";
-import { listAgents } from "./agent-list.ts";
+import { AgentList } from "./agent-list.ts";
 import { AgentViews } from "./agent-views.ts";
 import type { AgentDocument } from "./documents.ts";
 import { Enrolment } from "./enrolment.ts";
+import { PendingRetention } from "./pending-retention.ts";
 import { AgentRegistry, agentSubject, toTarget } from "./registry.ts";
 import {
   agentIdInput,
@@ -52,15 +53,22 @@ export class Agents {
   readonly enrolment: Enrolment;
   readonly #context: Context;
   readonly #registry: AgentRegistry;
+  readonly #list: AgentList;
   readonly #views: AgentViews;
   readonly #watchers: AgentWatcher[] = [];
 
   constructor(context: Context) {
     this.#context = context;
     this.#registry = new AgentRegistry(context);
+    this.#list = new AgentList(context, this.#registry);
     this.#views = new AgentViews((nodeId) => context.transport.isConnected(nodeId));
     this.tags = new TagVerbs(context, this.#registry);
     this.enrolment = new Enrolment(context, this.#registry);
+  }
+
+  /** Forgets, from now on, agents that were never approved and do not come any more. The function returned ends it. */
+  keepPending(): () => Promise<void> {
+    return new PendingRetention(this.#context, this.#registry).keep((nodeId) => this.#forgotten(nodeId));
   }
 
   /** Reads what is needed to answer selectors. */
@@ -71,8 +79,7 @@ export class Agents {
   /** Lists agents by node_id. */
   async list(caller: Caller, input: z.input<typeof listAgentsInput> = {}): Promise<Page<Agent>> {
     await this.#context.authorize(caller, "agents.list");
-    const query = parseInput(listAgentsInput, input);
-    const page = await listAgents(this.#context, this.#registry, query);
+    const page = await this.#list.page(parseInput(listAgentsInput, input));
     return { items: page.items.map((agent) => this.#views.listed(agent)), next_cursor: page.next_cursor };
   }
 
@@ -158,7 +165,7 @@ export class Agents {
         });
       }
       await this.#registry.remove(caller, agent, {
-        writes: this.#watchers.flatMap((watcher) => watcher.forget(node_id)),
+        writes: this.#forgotten(node_id),
         event: {
           type: "agent.removed",
           target: agentSubject(agent.value),
@@ -180,6 +187,11 @@ export class Agents {
   /** Has a watcher told about agents that may be given work. */
   watch(watcher: AgentWatcher): void {
     this.#watchers.push(watcher);
+  }
+
+  /** What else to delete in the step that forgets an agent. */
+  #forgotten(nodeId: string): Write[] {
+    return this.#watchers.flatMap((watcher) => watcher.forget(nodeId));
   }
 
   #announce(nodeId: string): void {

@@ -27,10 +27,8 @@ export class Enrolment {
 
   /** Decides about an agent that proved its key, making a record for a new one. */
   async admit(introduction: AgentIntroduction): Promise<Admission> {
-    const known = await this.#registry.find(introduction.node_id);
-    if (!known) return this.#enrolWithin(introduction);
-    await this.#refresh(introduction);
-    return { status: known.value.status };
+    const known = await this.#refresh(introduction);
+    return known ? { status: known.status } : this.#enrolWithin(introduction);
   }
 
   /** An admitted agent has a connection. */
@@ -106,24 +104,40 @@ export class Enrolment {
     return { status: "pending" };
   }
 
-  /** Writes what an agent says of itself where it says something new; reconnecting alone writes nothing. */
-  async #refresh(introduction: AgentIntroduction): Promise<void> {
+  /**
+   * Writes what an agent says of itself where it says something new; reconnecting alone writes nothing, but for an agent that
+   * waits and would be forgotten if it did not come. Resolves with the agent as it is then, null where there is none.
+   */
+  async #refresh(introduction: AgentIntroduction): Promise<Readonly<AgentDocument> | null> {
     const facts = toFacts(introduction);
-    await this.#update(introduction.node_id, (before) => {
+    return this.#update(introduction.node_id, (before) => {
       const same = Object.entries(facts).every(([key, value]) => before[key as keyof typeof facts] === value);
-      return same ? null : { ...before, ...facts };
+      const isFresh = Math.abs(this.#context.clock.now() - Date.parse(before.last_seen_at)) < freshMs;
+      if (before.status !== "pending" || isFresh) return same ? null : { ...before, ...facts };
+      return { ...before, ...facts, last_seen_at: this.#context.timestamp() };
     });
   }
 
-  /** Changes an agent's document, again where somebody else changed it at the same time. */
-  async #update(nodeId: string, change: (before: AgentDocument) => AgentDocument | null): Promise<void> {
+  /**
+   * Changes an agent's document, again where somebody else changed it at the same time. Resolves with the document as it is then,
+   * null where there is none.
+   */
+  async #update(
+    nodeId: string,
+    change: (before: AgentDocument) => AgentDocument | null,
+  ): Promise<Readonly<AgentDocument> | null> {
     return retryOnConflict(async () => {
       const before = await this.#registry.find(nodeId);
-      const after = before && change(before.value);
+      if (!before) return null;
+      const after = change(before.value);
       if (after) await this.#registry.write(systemCaller, { before, after });
+      return after ?? before.value;
     });
   }
 }
+
+/** For so long an agent that came counts as here without its record saying so again. */
+const freshMs = 3_600_000;
 
 /** Most attributes that are kept of one agent, and most characters of their names and values together. */
 const mostAttributes = 500;

@@ -19,6 +19,9 @@ export class AgentRegistry {
   readonly #approved = new Set<string>();
   readonly #pending = new Set<string>();
   readonly #indexing = new Map<string, Promise<void>>();
+  /** How many changes were begun, and how many of them are under way. */
+  #changes = 0;
+  #changing = 0;
 
   constructor(context: Context) {
     this.#context = context;
@@ -29,6 +32,14 @@ export class AgentRegistry {
     for await (const { value } of eachDocument<AgentDocument>(this.#context.storage, "agents")) {
       this.#setIndex(value, await this.attributes(value.node_id));
     }
+  }
+
+  /**
+   * Names the state that all agents and their attributes are in: whoever sees the same number twice knows that what was read in
+   * between still holds. Null where that can't be told: while a change is being made, and where other processes make some.
+   */
+  get edition(): number | null {
+    return this.#changing > 0 || this.#context.storage.capabilities.shared ? null : this.#changes;
   }
 
   find(nodeId: string): Promise<StoredDocument<AgentDocument> | null> {
@@ -62,37 +73,41 @@ export class AgentRegistry {
       value: { ...after } as unknown as JsonObject,
       expected: before?.revision ?? 0,
     };
-    await this.#context.commit(caller, [put, ...writes], ...(event ? [event] : []));
-    await this.#reindex(after.node_id);
+    const events = event ? [event] : [];
+    await this.#change(after.node_id, () => this.#context.commit(caller, [put, ...writes], ...events));
   }
 
   /** Writes what an agent tells of its machine. */
   async writeAttributes(agent: AgentDocument, attributes: Attributes, collectedAt: string): Promise<void> {
     const document: AttributesDocument = { node_id: agent.node_id, attributes, collected_at: collectedAt };
-    await this.#context.storage.commit([
-      { kind: "put", collection: "agent_attributes", key: agent.node_id, value: { ...document } },
-    ]);
-    await this.#reindex(agent.node_id);
+    const put: Write = {
+      kind: "put",
+      collection: "agent_attributes",
+      key: agent.node_id,
+      value: { ...document },
+    };
+    await this.#change(agent.node_id, () => this.#context.storage.commit([put]));
   }
 
-  /** Forgets an agent. */
-  async remove(
-    caller: Caller,
-    agent: StoredDocument<AgentDocument>,
-    also: { writes: Write[]; event: EventInput },
-  ): Promise<void> {
+  /** Removes an agent that was decided about; that its key was known is remembered. */
+  async remove(caller: Caller, agent: StoredDocument<AgentDocument>, also: Removal): Promise<void> {
     const { node_id, public_key, name } = agent.value;
     const tombstone = { node_id, public_key, removed_at: this.#context.timestamp() };
     const writes: Write[] = [
-      { kind: "delete", collection: "agents", key: node_id, expected: agent.revision },
-      { kind: "delete", collection: "agent_attributes", key: node_id },
+      ...deletionOf(agent),
       { kind: "put", collection: "removed_agents", key: node_id, value: tombstone },
       ...also.writes,
     ];
     if (name !== undefined)
       writes.push({ kind: "delete", collection: "agent_names", key: name.toLowerCase() });
-    await this.#context.commit(caller, writes, also.event);
-    await this.#reindex(node_id);
+    await this.#change(node_id, () => this.#context.commit(caller, writes, also.event));
+  }
+
+  /** Removes an agent that was never approved, as if it had not been here. */
+  async forget(caller: Caller, agent: StoredDocument<AgentDocument>, also: Removal): Promise<void> {
+    const writes = [...deletionOf(agent), ...also.writes];
+    // With the reserve: this makes space.
+    await this.#change(agent.key, () => this.#context.commitWithReserve(caller, writes, also.event));
   }
 
   /** The approved agents that a selector matches now, by node_id. */
@@ -108,6 +123,23 @@ export class AgentRegistry {
   /** How many agents wait to be approved. */
   get pending(): number {
     return this.#pending.size;
+  }
+
+  /** The agents that wait to be approved, by node_id. */
+  pendingIds(): string[] {
+    return [...this.#pending];
+  }
+
+  /** Makes a change and has the index follow. It is under way until both are done: listeners hear of it in between. */
+  async #change(nodeId: string, commit: () => Promise<unknown>): Promise<void> {
+    this.#changes += 1;
+    this.#changing += 1;
+    try {
+      await commit();
+      await this.#reindex(nodeId);
+    } finally {
+      this.#changing -= 1;
+    }
   }
 
   /** Brings the index up to what is stored, one after another for each agent, so that an older state never follows a newer. */
@@ -145,6 +177,19 @@ export interface AgentChange {
   /** What else is written in the same step. */
   writes?: Write[];
   event?: EventInput;
+}
+
+/** What goes with the removal of an agent. */
+export interface Removal {
+  writes: Write[];
+  event: EventInput;
+}
+
+function deletionOf({ key, revision }: StoredDocument<AgentDocument>): Write[] {
+  return [
+    { kind: "delete", collection: "agents", key, expected: revision },
+    { kind: "delete", collection: "agent_attributes", key },
+  ];
 }
 
 /** The agent as selectors see it. */

@@ -8,8 +8,8 @@ export const approvalStatusSchema = z.enum(["pending", "approved", "rejected"]);
 export const tagKeySchema = z
   .string()
   .regex(
-    /^[A-Za-z_][A-Za-z0-9_./-]{0,62}$/,
-    "1-63 of letters, digits, '_', '.', '/', '-', starting with a letter or '_'",
+    /^(?!__proto__$)[A-Za-z_][A-Za-z0-9_./-]{0,62}$/,
+    "1-63 of letters, digits, '_', '.', '/', '-', starting with a letter or '_'; not __proto__",
   );
 
 /** Value of a tag; may be empty. */

@@ -14,19 +14,22 @@ export function partsBelow(folder: string, path: string): string[] {
   return parts;
 }
 
+/** `HOST_ERROR` with errno ELOOP where one of the folders between a folder and a path below it is a link. */
+export function refuseLinksBelow(files: Pick<HostFiles, "stat">, folder: string, path: string): void {
+  let above = folder === "/" ? "" : folder;
+  for (const part of partsBelow(folder, path).slice(0, -1)) {
+    above = `${above}/${part}`;
+    if (files.stat(above)?.kind === "symlink") throw hostError(path, "ELOOP");
+  }
+}
+
 /**
  * Looks at every folder on the way before each call and refuses a link. Enough where nobody can put one there between the
  * look and the call; {@link HostFiles.below} promises more where the system can.
  */
 export function guardFiles(files: HostFiles, folder: string): HostFiles {
   const guard = (path: string): string => {
-    const parts = partsBelow(folder, path);
-    parts.pop();
-    let above = folder === "/" ? "" : folder;
-    for (const part of parts) {
-      above = `${above}/${part}`;
-      if (files.stat(above)?.kind === "symlink") throw hostError(path, "ELOOP");
-    }
+    refuseLinksBelow(files, folder, path);
     return path;
   };
   const guarded: HostFiles = {

@@ -15,7 +15,7 @@
  * 7. A refusal of the machine is `HOST_ERROR` with `details { path, errno }`, and has changed nothing.
  * 8. Backups are kept by content; restoring one gives back the same bytes; pruning forgets all but those named.
  * 9. `run` gives exit code and output, takes standard input, ends the program when the signal is aborted, and rejects only
- *    for what can't be started.
+ *    for what can't be started: no such program, user or folder.
  * 10. `barrier` resolves after any number of changes, also when what was changed is gone again.
  * 11. Confined to a root folder, no path leads out of it, neither by `..` nor by a link above it: `PATH_OUTSIDE_ROOT`.
  *     (Capability "root".) `isConfined` says so.
@@ -68,6 +68,11 @@ export interface HostCommand {
   stdin?: string;
   /** Ends the program after this time. Absent = it may run until the signal ends it. */
   timeoutMs?: number;
+  /**
+   * Whether it is a question: the program tells something and changes nothing. Its output is then for who asked and nobody
+   * else, and a plan asks it too. Default: no.
+   */
+  asks?: boolean;
   /** Output that is kept of each stream, bytes. Default 256 KiB. */
   maxOutputBytes?: number;
   /** Called with each piece of output as it comes, also with what the result has no room for. */
@@ -163,6 +168,8 @@ export interface HostBackups {
   save(path: string, options?: BackupOptions): FileDigest | Promise<FileDigest>;
   /** Null where it is not kept. */
   sizeBytes(sha256: string): number | null;
+  /** The whole content of a kept copy. `HOST_ERROR` where it is not kept. */
+  read(sha256: string): Uint8Array;
   /** Writes a kept copy to a path, as {@link HostFiles.writeFile} does; waits as `save` does. `HOST_ERROR` where it is not kept. */
   restore(sha256: string, path: string, options: RestoreOptions): void | Promise<void>;
   /** Forgets every copy but these. */

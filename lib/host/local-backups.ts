@@ -5,6 +5,7 @@ import {
   mkdirSync,
   openSync,
   readdirSync,
+  readFileSync,
   renameSync,
   statSync,
   unlinkSync,
@@ -49,6 +50,7 @@ export class LocalBackups implements HostBackups {
       // Looking refuses a link among the folders on the way.
       save: (path, options) => (guarded.stat(path), this.save(path, options)),
       sizeBytes: (sha256) => this.sizeBytes(sha256),
+      read: (sha256) => this.read(sha256),
       restore: (sha256, path, options) => (guarded.stat(path), this.restore(sha256, path, options)),
       prune: (keep) => this.prune(keep),
     };
@@ -82,6 +84,15 @@ export class LocalBackups implements HostBackups {
 
   sizeBytes(sha256: string): number | null {
     return statSync(this.#pathOf(sha256), { throwIfNoEntry: false })?.size ?? null;
+  }
+
+  read(sha256: string): Uint8Array {
+    const path = this.#pathOf(sha256);
+    try {
+      return readFileSync(path);
+    } catch (error) {
+      throw hostError(`backup ${sha256}`, errnoOf(error), error);
+    }
   }
 
   restore(sha256: string, path: string, { signal, ...attributes }: RestoreOptions): MaybeWaiting<void> {

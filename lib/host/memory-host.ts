@@ -91,7 +91,10 @@ export class MemoryHost implements Host {
     signal.throwIfAborted();
     const [name] = command.argv;
     const program = this.#programs[name];
-    if (!program) throw hostError(name, "ENOENT");
+    const { user, cwd = "/" } = command;
+    if (user !== undefined && !/^\d+$/.test(user) && this.users.userId(user) === null)
+      throw hostError(`user ${user}`, "ENOENT");
+    if (!this.files.stat(cwd) || !program) throw hostError(name, "ENOENT");
     this.writes.push({ call: "run", path: name });
     const result: HostCommandResult = {
       exitCode: 0,
@@ -128,6 +131,12 @@ export class MemoryHost implements Host {
     this.barriers += 1;
   }
 
+  #copy(sha256: string): Uint8Array {
+    const content = this.#kept.get(sha256);
+    if (!content) throw hostError(`backup ${sha256}`, "ENOENT");
+    return content;
+  }
+
   #createBackups(files: HostFiles): HostBackups {
     return {
       below: (folder) => this.#createBackups(files.below(folder)),
@@ -138,11 +147,9 @@ export class MemoryHost implements Host {
         return { sha256, sizeBytes: content.length };
       },
       sizeBytes: (sha256) => this.#kept.get(sha256)?.length ?? null,
-      restore: (sha256, path, { signal: _signal, ...attributes }) => {
-        const content = this.#kept.get(sha256);
-        if (!content) throw hostError(`backup ${sha256}`, "ENOENT");
-        files.writeFile(path, content, attributes);
-      },
+      read: (sha256) => Uint8Array.from(this.#copy(sha256)),
+      restore: (sha256, path, { signal: _signal, ...attributes }) =>
+        files.writeFile(path, this.#copy(sha256), attributes),
       prune: (keep) => {
         for (const sha256 of this.#kept.keys()) if (!keep.has(sha256)) this.#kept.delete(sha256);
       },

@@ -22,7 +22,11 @@ export const nothingSchema = z.void();
 /** Any JSON value. Registered itself, not a copy: it contains itself, and descriptions are to know it by one name. */
 export const jsonSchema = z.json().register(z.globalRegistry, { id: "Json" });
 
-export const timestampSchema = z.iso.datetime({ offset: true });
+export const timestampSchema = z.iso.datetime({
+  offset: true,
+  // In a query a "+" is a space.
+  error: "a time with its zone, e.g. 2026-01-31T12:00:00Z (in a URL, + is written %2B)",
+});
 
 /** How much of a list is wanted. */
 export const pageInput = {

@@ -18,6 +18,7 @@ import type { Timer } from "../clock.ts";
 import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
+import { Turns } from "../internal/turns.ts";
 import type { AgentMessage, MessageOf, OrchestratorMessage } from "../wire/messages.ts";
 import type { ResolvedResource } from "../state/resource.ts";
 import type { OperationDocument } from "./documents.ts";
@@ -31,6 +32,9 @@ import type { Snapshots } from "./snapshots.ts";
 
 type Operation = Readonly<OperationDocument>;
 
+/** Messages to and results of agents that are worked on in one turn of the event loop: each takes up to a millisecond. */
+const perTurn = 4;
+
 export class Dispatcher {
   readonly #context: Context;
   readonly #store: OperationStore;
@@ -40,6 +44,7 @@ export class Dispatcher {
   readonly #lanes = new Lanes();
   readonly #expiries = new Map<string, Timer>();
   readonly #work: BackgroundWork;
+  readonly #turns = new Turns(perTurn);
   #stopped = false;
   /** Whether agents are given time to come back after a start: who is not there yet is not away. */
   #returning = false;
@@ -139,18 +144,16 @@ export class Dispatcher {
    */
   async result(nodeId: string, message: MessageOf<AgentMessage, "result">): Promise<void> {
     const { operation_id } = message;
+    await this.#turns.next();
     const operation = await this.#store.find(operation_id);
     if (operation && (operation.node_id !== nodeId || operation.status === "queued")) {
       throw new OrchestratorError("PROTOCOL_ERROR", {
         message: "The agent sent a result of an operation that is not its own.",
       });
     }
+    const names = { node_id: nodeId, operation_id };
     if (operation) await this.#end(operation_id, message);
-    else
-      this.#context.logger.warn("An agent sent a result that nobody waits for.", {
-        node_id: nodeId,
-        operation_id,
-      });
+    else this.#context.logger.warn("An agent sent a result that nobody waits for.", names);
     await this.#send(nodeId, { type: "ack", ...this.#notice(operation_id) });
   }
 
@@ -284,6 +287,7 @@ export class Dispatcher {
 
   /** Sends; an agent that has just gone is no fault here: it gets the message when it is back. */
   async #send(nodeId: string, message: OrchestratorMessage): Promise<void> {
+    await this.#turns.next();
     try {
       await this.#context.transport.send(nodeId, message);
     } catch (error) {

@@ -86,7 +86,10 @@ const runInput = {
     .max(86_400)
     .optional()
     .describe("How long it may run. Default 300."),
-  when_offline: z.enum(["fail", "queue"]).optional().describe("Default fail."),
+  when_offline: z
+    .enum(["fail", "queue"])
+    .optional()
+    .describe("Whether an agent that is away fails the call or is waited for. Default fail."),
   expires_in_seconds: z
     .number()
     .int()
@@ -104,7 +107,7 @@ export const applyInput = z.strictObject({
   plan_id: idSchema
     .optional()
     .describe(
-      "A plan of this agent: exactly that is applied, or PLAN_STALE is answered. Not beside modules and params.",
+      "A plan of this agent: exactly that is applied, or `PLAN_STALE` is answered. Not beside modules and params.",
     ),
   allow_empty: z
     .boolean()

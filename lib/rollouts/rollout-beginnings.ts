@@ -6,6 +6,7 @@ import type { AssignmentDocument } from "../assignments/documents.ts";
 import type { RolloutStrategy } from "../assignments/schemas.ts";
 import type { Context } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
+import { nextTurn } from "../internal/next-turn.ts";
 import type { Write } from "../storage/storage.ts";
 import type { RolloutDocument } from "./documents.ts";
 import { noCounts } from "./progress.ts";
@@ -87,8 +88,10 @@ export class RolloutBeginnings {
     const { agents, assignments } = this.#parts;
     const nodeIds = assignments.matchedAgents(assignment);
     const candidates: Candidate[] = [];
-    for (let at = 0; at < nodeIds.length; at += readAtOnce)
+    for (let at = 0; at < nodeIds.length; at += readAtOnce) {
       candidates.push(...(await agents.describe(nodeIds.slice(at, at + readAtOnce))));
+      if (at > 0) await nextTurn();
+    }
     if (candidates.length === 0) throw new OrchestratorError("NO_MATCH");
     return candidates;
   }

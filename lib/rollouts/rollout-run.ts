@@ -30,7 +30,7 @@ import { refusalKey, rolloutEvent, toPut, type RolloutStore } from "./rollout-st
 import type { Target, Targets } from "./targets.ts";
 
 /** Agents that are begun in one step, so that other calls are answered between two. */
-const begunAtOnce = 50;
+const begunAtOnce = 25;
 
 const defaultQueueSeconds = 3600;
 

@@ -1,3 +1,4 @@
+import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import { parseSelector } from "./parse.ts";
 import type { Selector } from "./selector.ts";
 
@@ -8,13 +9,23 @@ const keptInMemory = 1000;
 export class SelectorCache {
   readonly #parsed = new Map<string, Selector>();
 
-  /** @throws {OrchestratorError} `SELECTOR_INVALID`. */
+  /** @throws {OrchestratorError} `SELECTOR_INVALID`, which points at the field: every input that has a selector calls it so. */
   parse(text: string): Selector {
     const known = this.#parsed.get(text);
     if (known) return known;
     if (this.#parsed.size >= keptInMemory) this.#parsed.clear();
-    const selector = parseSelector(text);
+    const selector = parseField(text);
     this.#parsed.set(text, selector);
     return selector;
+  }
+}
+
+function parseField(text: string): Selector {
+  try {
+    return parseSelector(text);
+  } catch (error) {
+    if (!isOrchestratorError(error, "SELECTOR_INVALID")) throw error;
+    const issues = error.issues.map((issue) => ({ ...issue, path: ["selector", ...issue.path] }));
+    throw new OrchestratorError("SELECTOR_INVALID", { message: error.message, issues, cause: error });
   }
 }

@@ -94,9 +94,8 @@ export function isKnownInSync(item: StateItem, run: StateRun): boolean {
   return item.changes?.length === 0 && isFresh(item, run);
 }
 
-/** The first look at a removal saw the machine as it will be, not as it is. */
 function isFresh(item: StateItem, run: StateRun): boolean {
-  return !item.removal && item.changes !== null && item.checkedAt === run.changesBegun;
+  return item.changes !== null && item.checkedAt === run.changesBegun;
 }
 
 async function tryOnce(
@@ -173,13 +172,14 @@ function observe(item: StateItem, run: StateRun): { host: Host; lastExitCode: ()
           // A type that reads the output itself knows that nobody else would care to.
           ...(onOutput &&
             !sensitive &&
+            command.asks !== true &&
             command.onOutput === undefined && {
               onOutput: (stream, bytes) => onOutput({ module, resource_id, stream, bytes }),
             }),
         },
         signal,
       );
-      exitCode = result.exitCode;
+      if (command.asks !== true) exitCode = result.exitCode;
       return result;
     },
   };

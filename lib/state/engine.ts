@@ -4,13 +4,14 @@
  * ```
  * check all ──> (apply) keep what stood before ──> removals, last applied first ──> desired, in the order of the graph ──> barrier
  * ```
- * A plan and a drift check are the first step with the results of the last. Removals come first, so that what goes is not in
+ * A plan goes the same way on a machine that is only foreseen; a drift check is the first step alone. Removals come first, so that what goes is not in
  * the way of what comes. Changes are made one at a time; what was in sync is looked at again once something has changed.
  */
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import { findConflicts } from "./conflicts.ts";
 import { captureAll } from "./converge.ts";
 import { examineAll } from "./examine.ts";
+import { Foresight } from "./foresight.ts";
 import { orderResources } from "./graph.ts";
 import type { ResourceTypes } from "./resource-type.ts";
 import { type ResolvedResource, resourceKey } from "./resource.ts";
@@ -57,13 +58,15 @@ export async function runState(options: StateRunOptions): Promise<StateRunResult
   );
   const stop = AbortSignal.any([options.signal, limit.signal]);
   const run: StateRun = { ...options, types, stop, deadline: limit.signal, changesBegun: 0 };
+  const tells = run.mode === "plan" || (run.mode === "apply" && run.confirm !== undefined);
+  const foresight = tells ? new Foresight(run.host) : null;
   try {
-    await examineAll(items, run);
+    await examineAll(items, run, foresight?.host);
     if (run.mode === "apply" && !stop.aborted) {
-      await confirm(items, run);
+      if (foresight) await confirm(items, run, foresight);
       await captureAll(items, run);
     }
-    const { results, applied } = await walk(items, run);
+    const { results, applied } = await walk(items, run, run.mode === "plan" ? foresight : null);
     const error = await settle(run);
     return { status: statusOf(results, run, error), results, applied, ...(error && { error }) };
   } finally {
@@ -72,11 +75,10 @@ export async function runState(options: StateRunOptions): Promise<StateRunResult
 }
 
 /** Shows what would be done to whoever may refuse it. */
-async function confirm(items: readonly StateItem[], run: StateRun): Promise<void> {
-  if (!run.confirm) return;
+async function confirm(items: readonly StateItem[], run: StateRun, foresight: Foresight): Promise<void> {
   const { onResult: _unheard, ...quiet } = run;
-  const { results } = await walk(items, { ...quiet, mode: "plan" });
-  run.confirm(results);
+  const { results } = await walk(items, { ...quiet, mode: "plan" }, foresight);
+  run.confirm?.(results);
 }
 
 /** Removals, last applied first, then what is desired in its order. */

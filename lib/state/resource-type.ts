@@ -6,6 +6,7 @@
  * engine converges what `capture` returned before the first change, with the same `check` and `apply`.
  */
 import type { z } from "zod";
+import type { ForeseenHost } from "../host/foreseen-host.ts";
 import type { Host } from "../host/host.ts";
 import type { JsonObject } from "../internal/json.ts";
 import type { Action, Change } from "./result.ts";
@@ -63,6 +64,27 @@ export interface ResourceType<Spec = unknown> {
    * @throws OrchestratorError `HOST_ERROR` where the machine refuses; `COMMAND_FAILED` where a command ends with an error.
    */
   apply(spec: Spec, changes: readonly Change[], host: Host, signal: AbortSignal): void | Promise<void>;
+  /**
+   * Makes on the foreseen machine of a plan what `apply` would have made on the real one, for the checks of what comes after
+   * it. Only for a type whose programs make what others look at: they do nothing there, and what `apply` does itself is
+   * foreseen without this. Default: `apply`.
+   */
+  foresee?(
+    spec: Spec,
+    changes: readonly Change[],
+    host: ForeseenHost,
+    signal: AbortSignal,
+  ): void | Promise<void>;
+  /**
+   * The folder below which it may bring what nobody can tell before; "/" = anything, programs and accounts too. Default: null,
+   * nothing.
+   */
+  bringsBelow?(spec: Spec): string | null;
+  /**
+   * What `check` will find where a program can't be asked before something else of the run is there, or is gone: for a plan.
+   * Default: changes that nobody can name.
+   */
+  changesUnseen?(spec: Spec): Change[];
   /** Triggers that it knows; another can't be asked for. Default: none. */
   readonly triggers?: readonly Trigger[];
   /** Why a resource with this spec can't follow a trigger; null = it can. Default: it can. */

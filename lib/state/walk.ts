@@ -1,15 +1,19 @@
 /** The way through the resources: who is skipped, who is fired, who is converged, and what is applied afterwards. */
 import { converge, isKnownInSync, recapture } from "./converge.ts";
+import type { Foresight } from "./foresight.ts";
 import { resourceKey } from "./resource.ts";
 import type { ResourceResult } from "./result.ts";
 import { type AppliedResource, identityOf, type StateItem } from "./state-item.ts";
 import { actionOf, failureParts, type ResultParts, toResult } from "./state-result.ts";
+import { Slices } from "./slices.ts";
 import type { StateRun } from "./state-run.ts";
 import { type Firing, findFiring, watchedIds, watchesAny } from "./triggers.ts";
 
 /** Where a walk is. */
 interface Walk {
   readonly run: StateRun;
+  /** What is to be told in place of being done; null where it is done, or where each resource is told by itself. */
+  readonly foresight: Foresight | null;
   readonly results: ResourceResult[];
   /** Results of desired resources, by module and id. */
   readonly byKey: Map<string, ResourceResult>;
@@ -26,18 +30,23 @@ const unchanged: ResultParts = { outcome: "unchanged" };
 export async function walk(
   items: readonly StateItem[],
   run: StateRun,
+  foresight: Foresight | null,
 ): Promise<{ results: ResourceResult[]; applied: AppliedResource[] }> {
   const applied = new Map(run.applied.map((entry) => [identityOf(entry.resource, run.types), entry]));
-  const state: Walk = { run, results: [], byKey: new Map(), applied, stoppedBy: null, removalFailed: false };
+  const begin = { results: [], byKey: new Map(), stoppedBy: null, removalFailed: false };
+  const state: Walk = { run, foresight, applied, ...begin };
+  const slices = new Slices(run.clock);
   let nowMs = run.clock.monotonic();
   for (const item of items) {
     const startedMs = nowMs;
-    const working = decide(item, state) ?? work(item, firingOf(item, state), run);
+    const working = decide(item, state) ?? work(item, firingOf(item, state), state);
     const parts = working instanceof Promise ? await working : working;
     nowMs = run.clock.monotonic();
     const result = toResult(item.resource, parts, nowMs - startedMs);
     if (isToRecapture(item, result, run)) await recapture(item, run);
     record(item, result, state);
+    const giving = slices.next();
+    if (giving) await giving;
   }
   return { results: state.results, applied: [...applied.values()] };
 }
@@ -83,18 +92,25 @@ function firingOf({ resource, removal }: StateItem, { run, byKey }: Walk): Firin
   });
 }
 
-function work(item: StateItem, firing: Firing | null, run: StateRun): ResultParts | Promise<ResultParts> {
-  if (item.removal) return takeAway(item, run);
-  if (run.mode !== "apply") return withCauses(foresee(item, run, firing), firing);
-  if (!firing && isKnownInSync(item, run)) return unchanged;
-  return converge(item, run, firing).then((parts) => withCauses(parts, firing));
+function work(
+  item: StateItem,
+  firing: Firing | null,
+  { run, foresight }: Walk,
+): ResultParts | Promise<ResultParts> {
+  if (item.removal) return takeAway(item, run, foresight);
+  if (run.mode === "check") return compare(item);
+  if (!foresight && !firing && isKnownInSync(item, run)) return unchanged;
+  const parts = foresight ? foresight.foresee(item, run, firing) : converge(item, run, firing);
+  return parts instanceof Promise
+    ? parts.then((found) => withCauses(found, firing))
+    : withCauses(parts, firing);
 }
 
-async function takeAway(item: StateItem, run: StateRun): Promise<ResultParts> {
+async function takeAway(item: StateItem, run: StateRun, foresight: Foresight | null): Promise<ResultParts> {
   if (!item.target) {
     return { ...unchanged, message: "It is left as it is: nothing was changed that could be taken back." };
   }
-  const parts = run.mode === "apply" ? await converge(item, run, null) : foresee(item, run, null);
+  const parts = await (foresight ? foresight.foresee(item, run, null) : converge(item, run, null));
   if (parts.outcome !== "unchanged") return parts;
   return { ...parts, message: "It is left as it is: it is as before, or holds what others put there." };
 }
@@ -103,13 +119,11 @@ function withCauses(parts: ResultParts, firing: Firing | null): ResultParts {
   return firing ? { ...parts, caused_by: firing.causes } : parts;
 }
 
-/** What an apply would do, from what was found at the first look. */
-function foresee(item: StateItem, { mode }: StateRun, firing: Firing | null): ResultParts {
+/** What differs from a baseline, as it was found. */
+function compare(item: StateItem): ResultParts {
   if (!item.changes) return failureParts(item.resource, item.error);
-  const ignored = mode === "check" ? item.resource.ignore_drift : [];
-  const changes =
-    ignored.length === 0 ? item.changes : item.changes.filter((change) => !ignored.includes(change.property));
-  if (firing) return { outcome: "would_change", action: firing.trigger, changes };
+  const { ignore_drift: ignored } = item.resource;
+  const changes = item.changes.filter((change) => !ignored.includes(change.property));
   if (changes.length === 0) return unchanged;
   return { outcome: "would_change", action: actionOf(item, changes), changes };
 }

@@ -172,6 +172,7 @@ const cases: HostCase[] = [
       const kept = await host.backups.save(`${folder}/file`);
       assertEqual(kept, { sha256: host.sha256(bytes("before")), sizeBytes: 6 }, "digest");
       assertEqual(await host.backups.save(`${folder}/file`), kept, "saving again");
+      assertEqual(new TextDecoder().decode(host.backups.read(kept.sha256)), "before", "the copy");
       host.files.removeFile(`${folder}/file`);
       await host.backups.restore(kept.sha256, `${folder}/file`, { mode: 0o644 });
       assertEqual(textOf(host.files, `${folder}/file`), "before", "content");
@@ -192,6 +193,7 @@ const cases: HostCase[] = [
       assertEqual(host.backups.sizeBytes(first), 3, "kept");
       assertEqual(host.backups.sizeBytes(second), null, "forgotten");
       assertThrows(() => host.backups.restore(second, `${folder}/x`, {}), "HOST_ERROR");
+      assertThrows(() => host.backups.read(second), "HOST_ERROR");
     },
   },
   {
@@ -217,6 +219,19 @@ const cases: HostCase[] = [
       assertThrows(() => {
         throw error;
       }, "HOST_ERROR");
+    },
+  },
+  {
+    promise: 9,
+    name: "a program of a user who is not there, or in a folder that is not there, is an error",
+    async run({ host, folder, programs: { echo } }) {
+      const { signal } = new AbortController();
+      for (const command of [{ user: "nobody-of-this-name" }, { cwd: `${folder}/none` }]) {
+        const error = await host.run({ argv: echo, ...command }, signal).catch((cause: unknown) => cause);
+        assertThrows(() => {
+          throw error;
+        }, "HOST_ERROR");
+      }
     },
   },
   {

@@ -34,6 +34,7 @@ export function recordCalls(host: Host, record: (call: RecordedCall) => void): H
     below: (folder) => recordBackups(backups.below(folder)),
     save: noted("save", (path, options) => backups.save(path, options)),
     sizeBytes: (sha256) => backups.sizeBytes(sha256),
+    read: (sha256) => backups.read(sha256),
     restore(sha256, path, options) {
       record({ call: "restore", path });
       return backups.restore(sha256, path, options);

@@ -39,6 +39,13 @@ describe("sign-in", () => {
     await expect(ask("2001:db8:0:1::3")).resolves.toBeDefined();
   });
 
+  it("keys that are none count, too", async () => {
+    await using test = await createTestOrchestrator({ signInsPerMinute: 2 });
+    const ask = () => test.orchestrator.access.challenge(from("192.0.2.1"), { public_key: "ab".repeat(32) });
+    for (const code of ["KEY_REFUSED", "KEY_REFUSED", "RATE_LIMITED"])
+      await expect(ask()).rejects.toMatchObject({ code });
+  });
+
   it.each([
     ["192.0.2.1", "192.0.2.1"],
     ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"],

@@ -167,6 +167,24 @@ describe("the OpenAPI description of the product", () => {
     expect(emptySchemas(document)).toEqual([]);
   });
 
+  test("every schema, every field and every parameter is described, in words of `adapters/rest/reference` if not of its own", () => {
+    const silent: string[] = [];
+    for (const [name, schema] of Object.entries(document.components.schemas)) {
+      const { description, properties = {} } = schema as Silent;
+      if (description === undefined) silent.push(name);
+      for (const [field, property] of Object.entries(properties)) {
+        if (property.description === undefined && property.$ref === undefined)
+          silent.push(`${name}.${field}`);
+      }
+    }
+    for (const [name, { parameters = [] }] of operations) {
+      for (const each of parameters as unknown as (Silent & { name: string })[])
+        if (each.description === undefined) silent.push(`${name}?${each.name}`);
+    }
+    expect(silent).toEqual([]);
+    expect(Object.keys(document.components.schemas).filter((name) => !/^[A-Z]\w+$/.test(name))).toEqual([]);
+  });
+
   test("every schema that is referred to is there, and every one that is there is used", () => {
     const text = JSON.stringify(document);
     const used = [...text.matchAll(/"#\/components\/schemas\/([^"]+)"/g)].map(([, name]) => name);
@@ -184,6 +202,12 @@ describe("the OpenAPI description of the product", () => {
     }
   });
 });
+
+interface Silent {
+  $ref?: string;
+  description?: string;
+  properties?: Record<string, Silent>;
+}
 
 /** What the docstrings of `lib` promise to throw, by the permission that the method asks for. */
 function promisedCodes(): [Permission, ErrorCode][] {

@@ -69,9 +69,10 @@ describe("the folders of lib", () => {
     const features = rules
       .filter((rule) => rule.name.endsWith("-knows-only-what-is-below"))
       .map((rule) => rule.name.replace("-knows-only-what-is-below", ""));
-    const rest = "selectors schedules storage transport wire state host crypto agent testing internal".split(
-      " ",
-    );
+    const rest =
+      "error-guide selectors schedules storage transport wire state host crypto agent testing internal".split(
+        " ",
+      );
     const known = new Set([...features, ...rest]);
     const folders = new Set(files.flatMap((file) => /^lib\/([^/]+)\//.exec(file.path)?.[1] ?? []));
     expect([...folders].filter((folder) => !known.has(folder))).toEqual([]);

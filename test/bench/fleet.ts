@@ -8,63 +8,18 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ResourceResult } from "fleetwright";
 import "./use-build.ts";
 
-const { FileStorage, MemoryTransport, nodeCrypto, Orchestrator, silentLogger, systemCaller, systemClock } =
-  await import("fleetwright");
-const { createAgentLink } = await import("../../lib/agent/agent-link.ts");
-type Transport = InstanceType<typeof MemoryTransport>;
+const { FileStorage, MemoryTransport, Orchestrator, systemCaller } = await import("fleetwright");
+const { createModule, createResults, createSimulatedAgent } = await import("./simulated-agent.ts");
 type Product = InstanceType<typeof Orchestrator>;
-type Link = ReturnType<typeof createAgentLink>;
+type Link = ReturnType<typeof createSimulatedAgent>;
 
 const agents = Number(process.env["BENCH_AGENTS"] ?? 1_000);
 const rounds = Number(process.env["BENCH_ROUNDS"] ?? 5);
 const resources = Number(process.env["BENCH_RESOURCES"] ?? 10);
 
-const results = Array.from({ length: resources }, (_, index): ResourceResult => ({
-  module: "base",
-  resource_id: `file:/etc/base/${index}.conf`,
-  type: "file",
-  identity: `/etc/base/${index}.conf`,
-  outcome: "unchanged",
-  action: "none",
-  changes: [],
-  caused_by: [],
-  attempts: 1,
-  duration_ms: 1,
-}));
-
-/** Makes an agent that answers every plan as if its machine were in order. */
-function createSimulatedAgent(transport: Transport, number: number): Link {
-  const signer = nodeCrypto.createSigner(nodeCrypto.createSigningKeyPair().secretKey);
-  let pinned: Uint8Array | null = null;
-  const link: Link = createAgentLink({
-    clock: systemClock,
-    crypto: nodeCrypto,
-    identity: { signer, boxPublicKey: nodeCrypto.createExchangeKeyPair().publicKey },
-    pin: { get: () => pinned, set: async (key) => void (pinned = key) },
-    description: { agent_version: "0.1.0", hostname: `machine-${number}`, platform: "linux" },
-    logger: silentLogger,
-    random: Math.random,
-    dial: async () => transport.connect(),
-    handlers: {
-      accepted() {},
-      statusChanged() {},
-      async command(message) {
-        if (message.type !== "plan") return;
-        const { id, operation_id } = message;
-        const at = new Date().toISOString();
-        link.send({ type: "reply", id });
-        const times = { started_at: at, finished_at: at, duration_ms: 1 };
-        link.send({ type: "result", operation_id, status: "succeeded", results, output: [], ...times });
-      },
-      stream: async () => {},
-      down() {},
-    },
-  });
-  return link;
-}
+const results = createResults(resources);
 
 /** Resolves when this many events of a type have happened. */
 function countEvents(orchestrator: Product, type: string, count: number): Promise<void> {
@@ -145,7 +100,6 @@ async function benchSingle(orchestrator: Product): Promise<number> {
   return cpuMs / items.length;
 }
 
-const content = `name: base\nresources:\n${results.map(({ identity }) => `  - { type: file, path: ${identity}, content: "${"x".repeat(500)}" }\n`).join("")}`;
 const folder = mkdtempSync(join(tmpdir(), "fleetwright-bench-"));
 const transport = new MemoryTransport({ maxPendingAgents: agents });
 const orchestrator = new Orchestrator({ storage: new FileStorage({ folder }), transport });
@@ -153,9 +107,11 @@ const orchestrator = new Orchestrator({ storage: new FileStorage({ folder }), tr
 const alive = setInterval(() => {}, 1_000);
 try {
   await orchestrator.start();
-  await orchestrator.modules.upload(systemCaller, { content });
+  await orchestrator.modules.upload(systemCaller, { content: createModule(results) });
   await orchestrator.assignments.create(systemCaller, { name: "everyone", selector: "*", modules: ["base"] });
-  const links = Array.from({ length: agents }, (_, number) => createSimulatedAgent(transport, number));
+  const links = Array.from({ length: agents }, (_, number) =>
+    createSimulatedAgent({ number, results, dial: async () => transport.connect() }),
+  );
   const before = memory();
   const joined = await timed(() => enrol(orchestrator, links));
   const after = memory();

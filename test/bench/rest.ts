@@ -5,20 +5,22 @@
  *
  * Each server runs the build, not the sources, in a process of its own; the figure is its user and system time, which moves less with the load of the
  * machine than the wall clock does. The ratio to node:http is the result; the microseconds are for scale. BENCH_GROUP=1 runs the
- * lists alone, 0 the single reads.
+ * lists alone, 0 the single reads. BENCH_PROFILE=folder leaves a CPU profile of each server there.
  */
 import { fork } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { connect } from "node:net";
 import type { Socket } from "node:net";
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
+import { ask, openConnections, writeGet } from "./http-load.ts";
 import type { Ready } from "./server-process.ts";
 
 const rounds = Number(process.env["BENCH_ROUNDS"] ?? 7);
 const requestsPerRound = Number(process.env["BENCH_REQUESTS"] ?? 20_000);
 const connections = 16;
+const profiles = process.env["BENCH_PROFILE"];
+const profiling = profiles === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profiles}`];
 
 interface Variant {
   name: string;
@@ -32,27 +34,20 @@ const here = (path: string): string => fileURLToPath(new URL(path, import.meta.u
 /** Each against the first of its group. */
 const groups = [
   ["node-http", "rest", "rest-chain", "rest-h3", "trpc", "real"],
-  ["list-node-http", "list-real", "list-filtered"],
+  ["list-node-http", "list-cached-bytes", "list-real", "list-filtered", "list-trpc"],
 ];
 
 async function start(module: string): Promise<Variant> {
   const child = fork(here("server-process.ts"), [module], {
-    execArgv: ["--import", "tsx", "--import", here("use-build.ts")],
+    execArgv: [...profiling, "--import", "tsx", "--import", here("use-build.ts")],
     env: { ...process.env, NODE_ENV: "production" },
   });
   const [ready] = (await once(child, "message")) as [Ready];
-  const headers = Object.entries({ host: `127.0.0.1:${ready.port}`, ...ready.headers });
-  const lines = [
-    `GET ${ready.path} HTTP/1.1`,
-    ...headers.map(([name, value]) => `${name}: ${value}`),
-    "",
-    "",
-  ];
   return {
     name: basename(module, ".ts"),
     child,
     ready,
-    request: Buffer.from(lines.join("\r\n")),
+    request: writeGet(ready.path, ready.headers),
     microseconds: [],
   };
 }
@@ -65,35 +60,11 @@ async function cpuTime({ child }: Variant): Promise<number> {
 
 /** Sends one request after the other on one connection. */
 async function load(socket: Socket, request: Buffer, count: number): Promise<void> {
-  for (let sent = 0; sent < count; sent += 1) {
-    socket.write(request);
-    await readAnswer(socket);
-  }
-}
-
-function readAnswer(socket: Socket): Promise<void> {
-  return new Promise((resolve, reject) => {
-    let text = "";
-    const onData = (piece: Buffer): void => {
-      text += piece.toString("latin1");
-      const headEnd = text.indexOf("\r\n\r\n");
-      if (headEnd === -1) return;
-      const length = /content-length: (\d+)/i.exec(text)?.[1];
-      const isWhole =
-        length === undefined ? text.endsWith("\r\n0\r\n\r\n") : text.length >= headEnd + 4 + Number(length);
-      if (!isWhole) return;
-      socket.off("data", onData);
-      if (text.startsWith("HTTP/1.1 200")) resolve();
-      else reject(new Error(text));
-    };
-    socket.on("data", onData);
-  });
+  for (let sent = 0; sent < count; sent += 1) await ask(socket, request);
 }
 
 async function round(variant: Variant, count: number): Promise<number> {
-  const sockets = Array.from({ length: connections }, () => connect(variant.ready.port, "127.0.0.1"));
-  await Promise.all(sockets.map((socket) => once(socket, "connect")));
-  for (const socket of sockets) socket.setNoDelay(true);
+  const sockets = await openConnections(variant.ready.port, connections);
   const before = await cpuTime(variant);
   const each = Math.ceil(count / connections);
   await Promise.all(sockets.map((socket) => load(socket, variant.request, each)));

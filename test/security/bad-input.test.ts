@@ -4,7 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Call } from "../support/http.ts";
 import { sendRaw } from "../support/raw-http.ts";
 import { serve, type TestServer } from "../support/server.ts";
-import { bodies, get, headers, json, nodeId, paths, strangers, values } from "./bad-input-cases.ts";
+import { headers, strangers } from "./bad-header-cases.ts";
+import { bodies, get, json, nodeId, paths, values } from "./bad-input-cases.ts";
 
 let orchestrator: TestOrchestrator;
 let server: TestServer;
@@ -24,6 +25,11 @@ afterAll(async () => {
 function signed(call: Call): Call {
   return { ...call, headers: { authorization: `Bearer ${token}`, ...call.headers } };
 }
+let total = 0;
+function counted<Case>(cases: Case[]): Case[] {
+  total += cases.length;
+  return cases;
+}
 const pageOfSecrets = /\bat .*\.(?:ts|js):\d+|node_modules|\/lib\/|\/adapters\/|zod|TRPCError/i;
 
 describe.each([
@@ -33,7 +39,7 @@ describe.each([
   ["a header", headers],
   ["a stranger", strangers],
 ])("%s that is refused", (_title, refused) => {
-  test.each(refused)("%s", async (_name, call, status, code, pointer) => {
+  test.each(counted(refused))("%s", async (_name, call, status, code, pointer) => {
     const answer = await server.call(signed(call));
     expect(answer.json).toMatchObject({ status, code, request_id: answer.headers["x-request-id"] });
     expect(answer.status).toBe(status);
@@ -69,10 +75,14 @@ describe("a method that a path does not have", () => {
     ["PUT", `/agents/${nodeId}`, "DELETE, GET, HEAD, OPTIONS, POST"],
     ["POST", `/agents/${nodeId}/tags/env`, "DELETE, OPTIONS, PUT"],
     ["PROPFIND", "/agents", "GET, HEAD, OPTIONS"],
+    ["TRACE", "/agents", "GET, HEAD, OPTIONS"],
+    ["POST", "/audit", "DELETE, GET, HEAD, OPTIONS"],
+    ["POST", "/openapi.json", "GET, HEAD, OPTIONS"],
+    ["HEAD", "/auth/verify", "OPTIONS, POST"],
   ];
-  test.each(wrong)("%s %s is told which it has", async (method, path, allow) => {
+  test.each(counted(wrong))("%s %s is told which it has", async (method, path, allow) => {
     const answer = await server.call(signed({ method, path: `/api/v1${path}` }));
-    expect(answer.json).toMatchObject({ status: 405, code: "METHOD_NOT_ALLOWED" });
+    if (method !== "HEAD") expect(answer.json).toMatchObject({ status: 405, code: "METHOD_NOT_ALLOWED" });
     expect([answer.status, answer.headers.allow]).toEqual([405, allow]);
   });
 });
@@ -128,9 +138,32 @@ describe("tRPC", () => {
       413,
       "PAYLOAD_TOO_LARGE",
     ],
+    [
+      "input that nests 1,000 deep",
+      trpc(`agents.list?input=${"%5B".repeat(1_000)}${"%5D".repeat(1_000)}`),
+      400,
+      "VALIDATION_FAILED",
+    ],
+    [
+      "a body that nests 20,000 deep",
+      trpc("modules.upload", `${"[".repeat(20_000)}${"]".repeat(20_000)}`),
+      400,
+      "VALIDATION_FAILED",
+    ],
+    ["a list for an input", trpc("modules.upload", []), 400, "VALIDATION_FAILED"],
+    [
+      "__proto__ in a body",
+      trpc("operators.add", '{"username":"a","__proto__":{"role":"Admin"}}'),
+      400,
+      "VALIDATION_FAILED",
+    ],
+    ["two names with a slash", trpc("/status.get"), 404, "NOT_FOUND"],
+    ["a name in upper case", trpc("Status.get"), 404, "NOT_FOUND"],
+    ["a stream among other calls", trpc("events.stream,status.get?batch=1"), 400, "VALIDATION_FAILED"],
+    ["a batch whose inputs are a list", trpc("agents.list?batch=1&input=%5B%5D"), 400, "VALIDATION_FAILED"],
     ["a batch of 21", trpc(`${many(21)}?batch=1&input=%7B%7D`), 400, "VALIDATION_FAILED"],
   ];
-  test.each(refusals)("%s is refused", async (_name, call, status, code) => {
+  test.each(counted(refusals))("%s is refused", async (_name, call, status, code) => {
     const answer = await server.call(call);
     expect(answer.status, answer.text).toBe(status);
     expect(answer.text).toContain(`"code":"${code}"`);
@@ -153,21 +186,84 @@ describe("tRPC", () => {
 
 describe("an upgrade", () => {
   const key = "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==";
-  const upgrades: [name: string, path: string, headers: string, answer: string][] = [
-    ["without an Origin is let in", "/agent/v1", "Host: a", "101"],
-    ["of our own page is let in", "/agent/v1", "Host: a\r\nOrigin: http://a", "101"],
-    ["of another page is refused", "/agent/v1", "Host: a\r\nOrigin: http://b", "403"],
-    ["of a page without a site is refused", "/agent/v1", "Host: a\r\nOrigin: null", "403"],
-    ["with an Origin that is none is refused", "/agent/v1", "Host: a\r\nOrigin: b", "403"],
-    ["with a malformed Host is refused", "/agent/v1", "Host: a b", "400"],
-    ["to where no socket is is refused", "/api/v1/status", "Host: a", "404"],
-    ["to a path that leaves is refused", "/agent/../agent/v2", "Host: a", "404"],
+  const upgrades: [name: string, line: string, headers: string, status: string, code?: string][] = [
+    ["without an Origin is let in", "GET /agent/v1", "Host: a", "101"],
+    ["of our own page is let in", "GET /agent/v1", "Host: a\r\nOrigin: http://a", "101"],
+    ["of another page is refused", "GET /agent/v1", "Host: a\r\nOrigin: http://b", "403", "ORIGIN_REFUSED"],
+    ["of another port is refused", "GET /agent/v1", "Host: a\r\nOrigin: http://a:1", "403", "ORIGIN_REFUSED"],
+    [
+      "of a page without a site is refused",
+      "GET /agent/v1",
+      "Host: a\r\nOrigin: null",
+      "403",
+      "ORIGIN_REFUSED",
+    ],
+    [
+      "with an Origin that is none is refused",
+      "GET /agent/v1",
+      "Host: a\r\nOrigin: b",
+      "403",
+      "ORIGIN_REFUSED",
+    ],
+    ["with an empty Origin is refused", "GET /agent/v1", "Host: a\r\nOrigin:", "403", "ORIGIN_REFUSED"],
+    ["with a malformed Host is refused", "GET /agent/v1", "Host: a b", "400", "VALIDATION_FAILED"],
+    ["to where no socket is is refused", "GET /api/v1/status", "Host: a", "404", "NOT_FOUND"],
+    ["to a path that leaves is refused", "GET /agent/../agent/v2", "Host: a", "404", "NOT_FOUND"],
+    ["to a path that leaves and comes back is refused", "GET /x/../agent/v1", "Host: a", "404", "NOT_FOUND"],
+    ["in upper case is refused", "GET /Agent/v1", "Host: a", "404", "NOT_FOUND"],
+    ["that posts is refused", "POST /agent/v1", "Host: a", "405", "METHOD_NOT_ALLOWED"],
   ];
-  test.each(upgrades)("%s", async (_name, path, headers, status) => {
-    const upgrade = `Connection: Upgrade\r\nUpgrade: websocket\r\n${key}`;
-    const raw = await sendRaw(server.port, `GET ${path} HTTP/1.1\r\n${headers}\r\n${upgrade}\r\n\r\n`);
-    expect((await raw.until(/\r\n/)).split(" ")[1]).toBe(status);
-    raw.socket.destroy();
+  test.each(counted(upgrades))("%s", async (_name, line, headers, status, code) => {
+    const upgrade = `X-Request-Id: u-1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n${key}`;
+    const raw = await sendRaw(server.port, `${line} HTTP/1.1\r\n${headers}\r\n${upgrade}\r\n\r\n`);
+    expect((await raw.until(/\r\n\r\n/)).split(" ")[1]).toBe(status);
+    if (code === undefined) raw.socket.destroy();
+    else {
+      const [head = "", body = ""] = (await raw.closed).split("\r\n\r\n");
+      expect(head).toContain("content-type: application/problem+json");
+      expect(JSON.parse(body)).toMatchObject({ status: Number(status), code, request_id: "u-1" });
+    }
     expect((await server.call(signed(get("/agents")))).status).toBe(200);
   });
+});
+
+describe("what is not even HTTP is cut off, and others are served", () => {
+  const host = "Host: a\r\n";
+  const broken: [name: string, bytes: string, status: string][] = [
+    ["bytes", "\u0000\u0001\u0002\r\n\r\n", "400"],
+    ["no Host", "GET /api/v1/status HTTP/1.1\r\n\r\n", "400"],
+    [
+      "a length and pieces at once",
+      `POST /api/v1/modules HTTP/1.1\r\n${host}Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+      "400",
+    ],
+    [
+      "two lengths",
+      `POST /api/v1/modules HTTP/1.1\r\n${host}Content-Length: 3\r\nContent-Length: 4\r\n\r\nabc`,
+      "400",
+    ],
+    ["a length below nothing", `POST /api/v1/modules HTTP/1.1\r\n${host}Content-Length: -1\r\n\r\n`, "400"],
+    ["a header on two lines", `GET /api/v1/status HTTP/1.1\r\n${host}X: a\r\n b\r\n\r\n`, "400"],
+    ["line ends without a return", "GET /api/v1/status HTTP/1.1\nHost: a\n\n", "400"],
+    [
+      "pieces without a size",
+      `POST /api/v1/auth/challenge HTTP/1.1\r\n${host}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`,
+      "400",
+    ],
+    ["headers of 20 kB", `GET /api/v1/status HTTP/1.1\r\n${host}X: ${"a".repeat(20_000)}\r\n\r\n`, "431"],
+    ["3,000 headers", `GET /api/v1/status HTTP/1.1\r\n${host}${"X-Long: abcd\r\n".repeat(3_000)}\r\n`, "431"],
+    ["an address of 20 kB", `GET /${"a".repeat(20_000)} HTTP/1.1\r\n${host}\r\n`, "431"],
+  ];
+  test.each(counted(broken))("%s", async (_name, bytes, status) => {
+    const raw = await sendRaw(server.port, bytes);
+    const answer = await raw.closed;
+    expect(answer.split(" ")[1]).toBe(status);
+    expect(answer).not.toMatch(pageOfSecrets);
+    expect((await server.call(signed(get("/agents")))).status).toBe(200);
+  });
+});
+
+test("the tables are as long as they were", () => {
+  console.info(`bad input: ${total} requests`);
+  expect(total).toBeGreaterThanOrEqual(180);
 });

@@ -297,6 +297,23 @@ describe("what is told on the way", () => {
     expect(seen).toEqual(["a", "open stdout hello", "open", "secret"]);
   });
 
+  test("what programs are asked is no output, and their exit code is not that of the resource", async () => {
+    let text = "";
+    const host = createMachine({
+      crontab: ({ argv, stdin = "" }) => {
+        if (argv.at(-1) !== "-l") return ((text = stdin), { stdout: "installed\n" });
+        return text === "" ? { exitCode: 1, stderr: "no crontab for root\n" } : { stdout: text };
+      },
+    });
+    const seen: string[] = [];
+    const job = { id: "job", type: "cron", name: "job", hour: 3, command: "/bin/true" };
+    const { results } = await new StateFixture(host).run("apply", declare([job]), {
+      onOutput: ({ resource_id, bytes }) => seen.push(`${resource_id} ${Buffer.from(bytes)}`),
+    });
+    expect(seen).toEqual(["job installed\n"]);
+    expect(results[0]).toMatchObject({ outcome: "changed", exit_code: 0 });
+  });
+
   test("the one barrier comes after the last change, and none when nothing changed", async () => {
     const state = new StateFixture();
     await state.run("apply", declare([file("a"), file("b")]));

@@ -2,10 +2,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { JsonObject } from "../../lib/internal/json.ts";
-import type { StateRunResult } from "../../lib/state/engine.ts";
 import { planText } from "../../lib/state/plan-text.ts";
 import type { ResourceResult } from "../../lib/state/result.ts";
 import type { ResolvedResource } from "../../lib/state/resource.ts";
+import { foretold, told } from "../support/plan-and-apply.ts";
 import { declare, StateFixture } from "../support/state-fixture.ts";
 
 // Each path is of one kind of resource, since a plan can't know what a script or a second writer will do to a file.
@@ -119,18 +119,3 @@ test("an apply right after a plan is never stale and its outcomes equal the plan
     { numRuns: 400 },
   );
 });
-
-function told({ results }: StateRunResult): unknown[] {
-  return results.map(
-    ({ module, resource_id, outcome, action, changes, caused_by, skipped_because, code }) => {
-      return { module, resource_id, outcome, action, changes, caused_by, skipped_because, code };
-    },
-  );
-}
-
-function foretold(plan: StateRunResult): unknown[] {
-  const results = plan.results.map((result) =>
-    result.outcome === "would_change" ? { ...result, outcome: "changed" as const } : result,
-  );
-  return told({ ...plan, results });
-}

@@ -74,7 +74,8 @@ export async function runIn(
       ...(url !== undefined && { FLEETWRIGHT_URL: url }),
     },
     readInput: () => Promise.resolve(input),
-    untilStopped: () => Promise.resolve(),
+    untilStopped: (unwanted) =>
+      new Promise((resolve) => (unwanted ? unwanted.addEventListener("abort", () => resolve()) : resolve())),
   });
   return result;
 }

@@ -1,8 +1,8 @@
 /** Requests that are sent exactly as written, to an app on a real socket of loopback. */
-import { createServer, request as httpRequest } from "node:http";
+import { request as httpRequest } from "node:http";
 import type { IncomingHttpHeaders } from "node:http";
-import type { AddressInfo } from "node:net";
 import type { App } from "../../adapters/h3/app.ts";
+import { listenApp } from "../../adapters/h3/serve.ts";
 
 /** What a server answered. */
 export interface Answer {
@@ -30,21 +30,10 @@ export interface AppOnSocket extends AsyncDisposable {
   url: string;
 }
 
-/** Listens with an app until it is disposed of. */
-export async function listenOnLoopback({ listener, sockets }: App): Promise<AppOnSocket> {
-  const server = createServer(listener);
-  server.on("upgrade", sockets.upgrade);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  return {
-    port,
-    url: `http://127.0.0.1:${port}`,
-    async [Symbol.asyncDispose]() {
-      sockets.closeAll();
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
+/** Listens with an app as a server does, until it is disposed of. */
+export async function listenOnLoopback(app: App): Promise<AppOnSocket> {
+  const { port, url, close } = await listenApp(app, { port: 0, graceMs: 0 });
+  return { port, url, [Symbol.asyncDispose]: close };
 }
 
 /** Sends a request on a connection of its own and reads the whole answer. */

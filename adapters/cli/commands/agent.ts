@@ -1,19 +1,7 @@
-import { join, resolve } from "node:path";
-import { createAgent } from "fleetwright/agent";
 import type { Command } from "commander";
-import type { CommandCall, Run } from "../call.ts";
-import { UsageError } from "../failure.ts";
-import { createLogger, logLevelOption } from "../logger.ts";
-import type { LogLevel } from "../logger.ts";
-import { homeFolder } from "../profile.ts";
-import { toFacts } from "../text.ts";
-
-interface AgentCommandOptions {
-  orchestratorKey?: string;
-  stateDir?: string;
-  root?: string;
-  logLevel?: LogLevel;
-}
+import type { Run } from "../call.ts";
+import { logLevelOption } from "../log-level.ts";
+import type { AgentOptions } from "../work/agent.ts";
 
 /** `fleetwright agent` */
 export function addAgentCommand(program: Command, run: Run): void {
@@ -24,46 +12,7 @@ export function addAgentCommand(program: Command, run: Run): void {
     .option("--state-dir <folder>", "the agent's own folder; default agent in the user's configuration")
     .option("--root <folder>", "folder that stands for / in file resources, for trials and tests")
     .addOption(logLevelOption())
-    .action(run(runAgent));
-}
-
-async function runAgent(call: CommandCall, options: AgentCommandOptions): Promise<void> {
-  const { context } = call;
-  const url = toAgentUrl(call.options.url ?? context.environment["FLEETWRIGHT_URL"]);
-  const stateDir = resolve(options.stateDir ?? join(homeFolder(context), "agent"));
-  const agent = createAgent({
-    url,
-    stateDir,
-    logger: createLogger(context, options.logLevel ?? "info"),
-    ...(options.root !== undefined && { root: resolve(options.root) }),
-    ...(options.orchestratorKey !== undefined && { orchestratorKey: options.orchestratorKey }),
-  });
-  await agent.start();
-  try {
-    // Heard from before the first line: whoever reads it may stop the agent at once.
-    const stopped = context.untilStopped();
-    const told = { node_id: agent.nodeId, url, state_dir: stateDir, root: options.root };
-    call.show(told, () =>
-      toFacts([
-        ["Node", told.node_id],
-        ["Orchestrator", told.url],
-        ["State folder", told.state_dir],
-        ["Root", told.root],
-      ]),
+    .action(
+      run(async (call, options: AgentOptions) => (await import("../work/agent.ts")).runAgent(call, options)),
     );
-    await stopped;
-  } finally {
-    await agent.stop();
-  }
-}
-
-/** The address of the server will do: the protocol and the path of agents are added. */
-function toAgentUrl(text: string | undefined): string {
-  if (text === undefined) throw new UsageError("--url is missing: where is the orchestrator?");
-  const url = URL.canParse(text) ? new URL(text) : null;
-  if (!url || !/^(ws|http)s?:$/.test(url.protocol)) {
-    throw new UsageError(`${JSON.stringify(text)} is no ws, wss, http or https address.`);
-  }
-  const path = url.pathname === "/" ? "/agent/v1" : url.pathname;
-  return `${url.protocol.replace("http", "ws")}//${url.host}${path}`;
 }

@@ -1,11 +1,9 @@
-import { readFileSync } from "node:fs";
-import { checkModule, moduleJsonSchema } from "fleetwright";
 import type { Module, ModuleCheck } from "fleetwright";
 import type { Command } from "commander";
-import type { CommandCall, Run } from "../call.ts";
+import type { Run } from "../call.ts";
 import { exitCode } from "../context.ts";
-import { UsageError } from "../failure.ts";
 import { integer, limitOption } from "../options.ts";
+import { readText } from "../read-text.ts";
 import { toLine, toLines, toSafeText } from "../text.ts";
 import type { Column } from "../text.ts";
 
@@ -37,7 +35,7 @@ export function addModulesCommands(program: Command, run: Run): void {
       run(async (call, files: string[]) => {
         const uploaded = [];
         for (const file of files) {
-          const module = await call.client.modules.upload({ content: await read(call, file) });
+          const module = await call.client.modules.upload({ content: await readText(call.context, file) });
           uploaded.push(module);
           if (!call.options.json) call.context.stdout(`${describeUpload(module)}\n`);
         }
@@ -55,15 +53,16 @@ export function addModulesCommands(program: Command, run: Run): void {
     );
 }
 
-/** What needs no server. */
+/** What needs no server, but the library, which takes longer to load than to ask a server. */
 function addOfflineCommands(modules: Command, run: Run): void {
   modules
     .command("check <file...>")
     .description("find every fault, as an upload would, without a server; - is standard input")
     .action(
       run(async (call, files: string[]) => {
+        const { checkModule } = await import("fleetwright");
         const checks: (ModuleCheck & { file: string })[] = [];
-        for (const file of files) checks.push({ file, ...checkModule(await read(call, file)) });
+        for (const file of files) checks.push({ file, ...checkModule(await readText(call.context, file)) });
         call.show(checks, () => checks.map(describeCheck).join(""));
         return checks.every(({ faults }) => faults.length === 0) ? exitCode.ok : exitCode.failure;
       }),
@@ -73,6 +72,7 @@ function addOfflineCommands(modules: Command, run: Run): void {
     .description("print the format of modules as JSON Schema, for editors")
     .action(
       run(async (call) => {
+        const { moduleJsonSchema } = await import("fleetwright");
         call.context.stdout(`${JSON.stringify(moduleJsonSchema(), null, 2)}\n`);
       }),
     );
@@ -99,13 +99,4 @@ function describeUpload({ name, revision, created }: Module & { created: boolean
   return created
     ? `${name} is now at revision ${revision}.`
     : `${name} is at revision ${revision} as before.`;
-}
-
-async function read(call: CommandCall, file: string): Promise<string> {
-  if (file === "-") return call.context.readInput();
-  try {
-    return readFileSync(file, "utf8");
-  } catch (error) {
-    throw new UsageError(`${file} can't be read (${(error as NodeJS.ErrnoException).code ?? "unknown"}).`);
-  }
 }

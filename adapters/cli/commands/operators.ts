@@ -1,4 +1,3 @@
-import { roles } from "fleetwright";
 import type { Operator, Role } from "fleetwright";
 import { Option } from "commander";
 import type { Command } from "commander";
@@ -7,6 +6,8 @@ import { UsageError } from "../failure.ts";
 import { limitOption } from "../options.ts";
 import { toLines } from "../text.ts";
 import type { Column } from "../text.ts";
+
+const roles = Object.keys({ Viewer: true, Operator: true, Admin: true } satisfies Record<Role, true>);
 
 /** `fleetwright operators ...` */
 export function addOperatorsCommands(program: Command, run: Run): void {

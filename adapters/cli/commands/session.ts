@@ -6,7 +6,7 @@ import { createClient } from "../../client/client.ts";
 import { createKeyFile, readSigner } from "../../client/node-signer.ts";
 import { UsageError } from "../failure.ts";
 import type { CommandCall, Run } from "../call.ts";
-import { adminKeysFile } from "../first-admin.ts";
+import { adminKeysFile } from "../admin-keys.ts";
 import { defaultUrl, keyPath, makePrivateFolder, readProfile, writeProfile } from "../profile.ts";
 import { toFacts, toLines, toTable } from "../text.ts";
 import type { Column } from "../text.ts";

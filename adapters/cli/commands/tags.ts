@@ -1,7 +1,8 @@
 import type { Command } from "commander";
 import type { Run } from "../call.ts";
-import { UsageError } from "../failure.ts";
 import { findAgent } from "../find-agent.ts";
+import { gatherTag } from "../options.ts";
+import type { TagOptions } from "../options.ts";
 import { toLine, toLines, toTable } from "../text.ts";
 
 /** `fleetwright tags ...` */
@@ -26,14 +27,15 @@ export function addTagsCommands(program: Command, run: Run): void {
       }),
     );
   tags
-    .command("set <agent> <key=value...>")
+    .command("set <agent>")
+    .argument("<key=value...>", "tags", gatherTag)
     .description("set tags of an agent")
     .action(
-      run(async (call, text: string, pairs: string[]) => {
-        const parsed = pairs.map(parsePair);
+      run(async (call, text: string, pairs: TagOptions) => {
         const { node_id } = await findAgent(call.client, text);
         let all = {};
-        for (const [key, value] of parsed) all = (await call.client.tags.set(node_id, { key, value })).tags;
+        for (const [key, value] of Object.entries(pairs))
+          all = (await call.client.tags.set(node_id, { key, value })).tags;
         call.show({ tags: all }, () =>
           toLines(Object.entries(all).map(([key, value]) => toLine(`${key}=${String(value)}`))),
         );
@@ -49,10 +51,4 @@ export function addTagsCommands(program: Command, run: Run): void {
         call.show(null, () => toLines([`Removed ${keys.join(", ")}.`]));
       }),
     );
-}
-
-function parsePair(pair: string): [key: string, value: string] {
-  const at = pair.indexOf("=");
-  if (at < 1) throw new UsageError(`A tag is written key=value, not ${JSON.stringify(pair)}.`);
-  return [pair.slice(0, at), pair.slice(at + 1)];
 }

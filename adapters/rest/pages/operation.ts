@@ -101,22 +101,25 @@ function renderResponse(status: string, response: ShownResponse, context: Refere
   const { description = "", headers = {}, content = {} } = context.responses[name] ?? response;
   const isRefusal = Number(status) >= 400;
   const [media] = Object.entries(content);
-  const codes = [...description.matchAll(/^`([A-Z_]+)`: /gm)].map(([, code]) => code ?? "");
+  const refusals = [...description.matchAll(/^`([A-Z_]+)`: (.*)$/gm)].map(([, code = "", meaning = ""]) => {
+    return { code, meaning };
+  });
   const line = isRefusal
-    ? markup`${codes.map((code) => markup`<code>${code}</code> `)}`
+    ? markup`${refusals.map(({ code }) => markup`<code>${code}</code> `)}`
     : markup`${description.replaceAll("`", "")}`;
   return markup`<details class="response" ${!isRefusal && media && markup` open`}>
     <summary><span class="status ${isRefusal ? "refused" : "ok"}">${status}</span>${line}</summary>
-    ${
-      isRefusal
-        ? markup`<p>
-              ${codes.map((code) => markup`<a href="${context.mountPath}/problems/${code.toLowerCase().replaceAll("_", "-")}">${code}</a> `)}
-            </p>
-            ${prose(description)}`
-        : renderMedia(media)
-    }
+    ${isRefusal ? refusals.map((refusal) => renderRefusal(refusal, context)) : renderMedia(media)}
     ${renderHeaders(headers)}
   </details>`;
+}
+
+function renderRefusal(
+  { code, meaning }: { code: string; meaning: string },
+  context: ReferenceContext,
+): Html {
+  const page = `${context.mountPath}/problems/${code.toLowerCase().replaceAll("_", "-")}`;
+  return markup`<p><a href="${page}">${code}</a> ${meaning}</p>`;
 }
 
 function renderMedia(media: [string, ShownMedia] | undefined): Html | null {

@@ -34,7 +34,7 @@ h3 { margin: 0; font-size: 1.15rem; letter-spacing: -0.01em; }
 h4 { margin: 1.5rem 0 0.4rem; font-size: 0.78rem; font-weight: 650; letter-spacing: 0.05em; text-transform: uppercase; color: var(--soft); }
 p { margin: 0.5rem 0; max-width: 46rem; }
 .soft { color: var(--soft); }
-code { font-family: var(--mono); font-size: 0.87em; background: var(--panel); border-radius: 4px; padding: 0.1em 0.3em; overflow-wrap: anywhere; }
+code { font-family: var(--mono); font-size: 0.87em; background: var(--panel); border-radius: 4px; padding: 0.1em 0.25em; overflow-wrap: anywhere; }
 pre { margin: 0; padding: 0.85rem 1rem; overflow-x: auto; max-height: 28rem; background: var(--panel); border: 1px solid var(--line); border-radius: 8px; font: 0.8rem/1.55 var(--mono); }
 pre code { padding: 0; background: none; font-size: inherit; overflow-wrap: normal; }
 .operation { margin-top: 1.75rem; padding-top: 1.75rem; border-top: 1px solid var(--line); display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 27rem); gap: 0 2.5rem; }
@@ -60,11 +60,12 @@ dd dl > div:last-child { border-bottom: none; }
 details > summary { cursor: pointer; color: var(--soft); font-size: 0.85rem; }
 details.response { border-bottom: 1px solid var(--line); padding: 0.5rem 0; }
 details.response > summary { color: var(--text); font-size: 0.9rem; }
-details.response > :not(summary) { margin: 0.4rem 0 0.6rem 1.1rem; }
+details.response > :not(summary) { margin: 0.4rem 0 0.6rem 1.1rem; font-size: 0.9rem; }
 .status { font: 650 0.82rem var(--mono); margin-right: 0.5rem; }
 .ok { color: var(--post); } .refused { color: var(--delete); }
 .list { margin: 1.5rem 0 0; padding: 0; list-style: none; }
 .list li { padding: 0.55rem 0; border-top: 1px solid var(--line); display: grid; grid-template-columns: minmax(0, 18rem) minmax(0, 1fr) auto; gap: 1rem; align-items: baseline; }
+.list p { margin: 0; }
 @media (max-width: 72rem) { .operation { grid-template-columns: minmax(0, 1fr); } .operation > .samples { margin-top: 1.25rem; } }
 @media (max-width: 52rem) {
   .with-side { grid-template-columns: minmax(0, 1fr); }

@@ -16,7 +16,7 @@ import { OrchestratorError } from "../../errors.ts";
 import type { Host } from "../../host/host.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
-import { extractInto, removeExtracted } from "./archive/extract.ts";
+import { extractInto, hashSource, removeExtracted } from "./archive/extract.ts";
 import { formatOf } from "./archive/program.ts";
 import { contentOf, eachEntry, readStamp, type Stamp } from "./archive/stamp.ts";
 import { toFileAttributes } from "./shared/attributes.ts";
@@ -80,6 +80,15 @@ export const archiveResourceType = defineResourceType<ArchiveSpec>({
     if (spec.ensure === "absent") await removeExtracted(spec, { host, signal });
     else await extractInto(spec, { host, signal });
   },
+  async foresee(spec, _changes, host, signal) {
+    if (spec.ensure === "absent") return removeExtracted(spec, { host, signal });
+    const { path, source = "" } = spec;
+    const owner = toFileAttributes({ owner: spec.owner, group: spec.group }, host);
+    if (!host.files.stat(path)) host.files.makeDirectory(path, { mode: 0o755, ...owner });
+    // What is in it is not listed: that may take as long as extracting it.
+    if (source.startsWith("/")) await hashSource(spec, { host, signal });
+  },
+  bringsBelow: (spec) => (spec.ensure === "present" ? spec.path : null),
   capture,
   describe: describeChange,
   action(changes) {

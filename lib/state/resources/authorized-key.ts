@@ -18,6 +18,7 @@ import type { Change } from "../result.ts";
 import { accountNameSchema, findUser, type UserEntry } from "./shared/accounts.ts";
 import { printMode } from "./shared/attributes.ts";
 import { describeChange } from "./shared/describe.ts";
+import { missing } from "./shared/missing.ts";
 import { obstacle } from "./shared/obstacle.ts";
 import { ensureSchema } from "./shared/properties.ts";
 import { joinLines, readText, splitLines } from "./shared/text-file.ts";
@@ -104,10 +105,7 @@ function check(spec: AuthorizedKeySpec, host: Host): Change[] {
 
 function apply(spec: AuthorizedKeySpec, _changes: readonly Change[], host: Host, signal: AbortSignal): void {
   const place = findPlace(spec, host);
-  if (!place) {
-    const message = `There is no user "${spec.user}".`;
-    throw new OrchestratorError("HOST_ERROR", { message, details: { user: spec.user } });
-  }
+  if (!place) throw missing(`There is no user "${spec.user}".`, { user: spec.user });
   const { user, folder, path, files, folderStat, lines } = place;
   if (!host.files.stat(user.home)) throw hostError(user.home, "ENOENT");
   const { uid, gid } = user;

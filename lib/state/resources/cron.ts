@@ -87,17 +87,13 @@ export const cronResourceType = defineResourceType<CronSpec>({
   checksWithPrograms: true,
   identity: (spec) => (spec.user === undefined ? spec.name : `${spec.user}: ${spec.name}`),
   async check(spec, host, signal) {
-    const before = readMarked((await read(spec, { host, signal })) ?? "", spec.name);
-    const after = wanted(spec);
-    if (before === after) return [];
-    const changes: Change[] = [];
-    if (before === null || after === null)
-      changes.push({ property: "ensure", before: printed(before), after: printed(after) });
-    if (after !== null)
-      changes.push({ property: "entry", before: before?.trimEnd() ?? null, after: after.trimEnd() });
-    return changes;
+    return compare(spec, readMarked((await read(spec, { host, signal })) ?? "", spec.name));
   },
   apply,
+  // A crontab is known to its program alone.
+  foresee() {},
+  // Who is new has no crontab.
+  changesUnseen: (spec) => compare(spec, null),
   async capture(spec, host, signal): Promise<Prior> {
     const text = await read(spec, { host, signal });
     const lines = readMarked(text ?? "", spec.name);
@@ -109,6 +105,18 @@ export const cronResourceType = defineResourceType<CronSpec>({
   },
   describe: describeChange,
 });
+
+/** What differs, given the text between the marks. */
+function compare(spec: CronSpec, before: string | null): Change[] {
+  const after = wanted(spec);
+  if (before === after) return [];
+  const changes: Change[] = [];
+  if (before === null || after === null)
+    changes.push({ property: "ensure", before: printed(before), after: printed(after) });
+  if (after !== null)
+    changes.push({ property: "entry", before: before?.trimEnd() ?? null, after: after.trimEnd() });
+  return changes;
+}
 
 async function apply(
   spec: CronSpec,

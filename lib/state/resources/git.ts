@@ -96,6 +96,23 @@ export const gitResourceType = defineResourceType<GitSpec>({
     return wanted ? compare(wanted, found, machine) : findRemains(spec, found, machine);
   },
   apply,
+  async foresee(spec, _changes, host, signal) {
+    const { path, user } = spec;
+    const wanted = toWanted(spec);
+    if (!wanted) {
+      if (spec.keep_folder === true) host.files.clear(path);
+      else host.files.removeAll(path);
+      return;
+    }
+    if (!host.files.stat(path))
+      host.files.makeDirectory(path, { mode: 0o755, ...toFileAttributes({ owner: user }, host) });
+    await wantedCommit(wanted, { host, signal });
+  },
+  bringsBelow: (spec) => (spec.ensure === "present" ? spec.path : null),
+  changesUnseen(spec) {
+    const wanted = toWanted(spec);
+    return wanted ? changesOfNew(wanted) : [removal];
+  },
   capture,
   describe: describeChange,
 });
@@ -106,15 +123,9 @@ function toWanted(spec: GitSpec): WantedClone | null {
 }
 
 async function compare(spec: WantedClone, found: FoundClone, machine: Machine): Promise<Change[]> {
-  const { path, repository, revision, force } = spec;
+  const { path, repository, force } = spec;
   if (found.kind === "folder") throw refuse(path, "is a folder with something else in it");
-  if (found.kind !== "clone") {
-    return [
-      { property: "ensure", before: "absent", after: "present" },
-      { property: "repository", before: null, after: toPublicUrl(repository) },
-      { property: "revision", before: null, after: revision },
-    ];
-  }
+  if (found.kind !== "clone") return changesOfNew(spec);
   const changes: Change[] = [];
   if (found.repository === null || storedAddress(found.repository) !== storedAddress(repository)) {
     const before = found.repository === null ? null : toPublicUrl(found.repository);
@@ -134,6 +145,14 @@ async function compare(spec: WantedClone, found: FoundClone, machine: Machine): 
   return changes;
 }
 
+function changesOfNew({ repository, revision }: WantedClone): Change[] {
+  return [
+    { property: "ensure", before: "absent", after: "present" },
+    { property: "repository", before: null, after: toPublicUrl(repository) },
+    { property: "revision", before: null, after: revision },
+  ];
+}
+
 /** What is left of a clone that is not wanted. */
 async function findRemains(spec: GitSpec, found: FoundClone, machine: Machine): Promise<Change[]> {
   if (found.kind === "none" || found.kind === "folder") return [];
@@ -142,8 +161,10 @@ async function findRemains(spec: GitSpec, found: FoundClone, machine: Machine): 
     const changed = await localChanges(spec, "normal", machine);
     if (changed > 0) throw refuse(spec.path, "holds new or changed files, which only force deletes");
   }
-  return [{ property: "ensure", before: "present", after: "absent" }];
+  return [removal];
 }
+
+const removal: Change = { property: "ensure", before: "present", after: "absent" };
 
 async function apply(
   spec: GitSpec,

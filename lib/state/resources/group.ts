@@ -22,6 +22,7 @@ import {
 } from "./shared/accounts.ts";
 import { describeChange } from "./shared/describe.ts";
 import { refuseConfined, requireLinux } from "./shared/platform.ts";
+import { foreseeGroup } from "./user/foresee.ts";
 import { ensureSchema } from "./shared/properties.ts";
 import { act } from "./shared/command.ts";
 
@@ -56,6 +57,11 @@ export const groupResourceType = defineResourceType<GroupSpec>({
   identity: (spec) => spec.name,
   check,
   apply,
+  foresee({ name, ensure, gid, system }, changes, host) {
+    const members = changes.find(({ property }) => property === "members")?.after;
+    const wanted = { gid, system, members: Array.isArray(members) ? members.map(String) : undefined };
+    foreseeGroup(name, ensure === "absent" ? null : wanted, host);
+  },
   capture,
   describe: describeChange,
 });

@@ -85,6 +85,7 @@ export const mountResourceType = defineResourceType<MountSpec>({
   identity: (spec) => spec.path,
   check,
   apply,
+  bringsBelow: (spec) => (wantsMounted(spec) === true ? spec.path : null),
   capture,
   describe: describeChange,
   action(changes) {

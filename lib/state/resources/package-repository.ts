@@ -16,12 +16,12 @@
  * ```
  */
 import { z } from "zod";
-import { OrchestratorError } from "../../errors.ts";
 import type { Host } from "../../host/host.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { diffText } from "../text-diff.ts";
 import { act, type Machine } from "./shared/command.ts";
+import { missing } from "./shared/missing.ts";
 import { refuseConfined } from "./shared/platform.ts";
 import { describeChange } from "./shared/describe.ts";
 import { readText } from "./shared/text-file.ts";
@@ -158,17 +158,21 @@ function write(spec: PackageRepositorySpec, texts: Texts, { host, signal }: Mach
     signal.throwIfAborted();
     if (next === null) files.removeFile(path);
     else {
-      makeFolder(path, host);
+      makeFolder(path, { host, signal });
       signal.throwIfAborted();
       files.writeFile(path, Buffer.from(next), { mode: 0o644 });
     }
   }
 }
 
-/** Older releases have no folder for keys. */
-function makeFolder(path: string, { files }: Host): void {
+/** Older releases have no folder for keys, and a package manager that is not the machine's own none of these. */
+function makeFolder(path: string, machine: Machine): void {
+  const { files } = machine.host;
   const folder = path.slice(0, path.lastIndexOf("/"));
-  if (!files.stat(folder)) files.makeDirectory(folder, { mode: 0o755 });
+  if (folder === "" || files.stat(folder)) return;
+  makeFolder(folder, machine);
+  machine.signal.throwIfAborted();
+  files.makeDirectory(folder, { mode: 0o755 });
 }
 
 function read(spec: PackageRepositorySpec, host: Host): Texts {
@@ -194,7 +198,7 @@ function layoutOf(spec: PackageRepositorySpec, host: Host): RepositoryLayout {
     .find((layout) => host.files.stat(layout.folder) !== null);
   if (found) return found;
   const message = `${all.join(", ")} is not on this machine.`;
-  throw new OrchestratorError("HOST_ERROR", { message, details: { provider: spec.provider ?? null } });
+  throw missing(message, { provider: spec.provider ?? null });
 }
 
 function digest(content: string, host: Host): string | null {

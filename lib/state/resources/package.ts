@@ -17,6 +17,7 @@ import type { Host } from "../../host/host.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { ask } from "./shared/command.ts";
+import { missing } from "./shared/missing.ts";
 import { refuseConfined } from "./shared/platform.ts";
 import { describeChange } from "./shared/describe.ts";
 import { apkProvider } from "./package/apk.ts";
@@ -113,6 +114,9 @@ export const packageResourceType = defineResourceType<PackageSpec>({
     return changes;
   },
   apply,
+  // What it asks the package manager on its way says nothing of what was foreseen before.
+  foresee() {},
+  bringsBelow: () => "/",
   capture,
   describe: describeChange,
   action(changes) {
@@ -220,7 +224,7 @@ async function needsIndex(
   { found, indexAlone }: { found: readonly PackageDifference[]; indexAlone: boolean },
 ): Promise<boolean> {
   const installs = found.filter(({ work }) => work === "install");
-  if (provider.indexFolder === undefined || (installs.length === 0 && !indexAlone)) return false;
+  if (installs.length === 0 && !indexAlone) return false;
   if (await isStale(spec, provider, machine)) return true;
   if (installs.length === 0) return false;
   const candidates = await provider.candidates(namesIn(installs), machine);
@@ -258,7 +262,8 @@ function open(
     if (spec.hold !== undefined && !provider.setHeld) throw unable(name, "can't hold packages");
     return [provider, { host, signal, program }];
   }
-  throw unable(spec.provider ?? names.join(", "), "is not on this machine");
+  const wanted = spec.provider ?? names.join(", ");
+  throw missing(`${wanted} is not on this machine.`, { provider: wanted });
 }
 
 function unable(provider: string, why: string): OrchestratorError {

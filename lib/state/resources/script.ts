@@ -66,6 +66,14 @@ export const scriptResourceType = defineResourceType<ScriptSpec>({
   triggeredOnly: (spec) => spec.check === undefined && spec.creates === undefined,
   check,
   apply: (spec, _changes, host, signal) => run(spec, host, signal),
+  async foresee(spec, _changes, host, signal) {
+    await run(spec, host, signal);
+    // All that is known of what a script does: when it has undone its work, what it is known by is gone.
+    if (spec.inverse === true && spec.check === undefined && spec.creates !== undefined)
+      host.files.removeAll(spec.creates);
+  },
+  bringsBelow: () => "/",
+  changesUnseen: () => [notDone],
   triggers: ["run"],
   fire: ({ spec }, host, signal) => run(spec, host, signal),
   capture(spec) {
@@ -81,9 +89,13 @@ async function check(spec: ScriptSpec, host: Host, signal: AbortSignal): Promise
   if (spec.check === undefined && spec.creates === undefined) return [];
   const stands = spec.creates === undefined || host.files.stat(spec.creates) !== null;
   const done =
-    stands && (spec.check === undefined || (await start(spec, spec.check, { host, signal })).exitCode === 0);
-  return done === (spec.inverse !== true) ? [] : [{ property: "run", before: "not done", after: "done" }];
+    stands &&
+    (spec.check === undefined ||
+      (await start(spec, spec.check, { host, signal, asks: true })).exitCode === 0);
+  return done === (spec.inverse !== true) ? [] : [notDone];
 }
+
+const notDone: Change = { property: "run", before: "not done", after: "done" };
 
 async function run(spec: ScriptSpec, host: Host, signal: AbortSignal): Promise<void> {
   const { exitCode, signal: killedBy } = await start(spec, spec.run, { host, signal });
@@ -98,13 +110,14 @@ async function run(spec: ScriptSpec, host: Host, signal: AbortSignal): Promise<v
 function start(
   spec: ScriptSpec,
   what: Program,
-  { host, signal }: { host: Host; signal: AbortSignal },
+  { host, signal, asks = false }: { host: Host; signal: AbortSignal; asks?: boolean },
 ): Promise<HostCommandResult> {
   const command: HostCommand =
     typeof what === "string" ? interpret(spec, what) : { argv: [what[0], ...what.slice(1)] };
   if (spec.cwd !== undefined) command.cwd = spec.cwd;
   if (spec.environment !== undefined) command.environment = spec.environment;
   if (spec.user !== undefined) command.user = spec.user;
+  if (asks) command.asks = true;
   signal.throwIfAborted();
   return host.run(command, signal);
 }

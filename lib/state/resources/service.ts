@@ -18,6 +18,7 @@ import type { JsonObject } from "../../internal/json.ts";
 import { defineResourceType, type FireCall, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import type { Machine } from "./shared/command.ts";
+import { missing } from "./shared/missing.ts";
 import { refuseConfined } from "./shared/platform.ts";
 import { describeChange } from "./shared/describe.ts";
 import { openrcProvider } from "./service/openrc.ts";
@@ -66,21 +67,32 @@ export const serviceResourceType = defineResourceType<ServiceSpec>({
     return compare(spec, await provider.query(spec.name, { host, signal }));
   },
   apply: (spec, changes, host, signal) => makeChanges(spec, changes, { host, signal }),
+  foresee() {},
+  // What is started makes its sockets, folders and data.
+  bringsBelow: (spec) => (spec.running === true ? "/" : null),
   fire,
-  async capture(spec, host, signal): Promise<Prior> {
-    const provider = open(spec, { host, signal });
-    const state = await provider.query(spec.name, { host, signal });
-    const prior: JsonObject = { name: spec.name };
-    // What is masked can neither run again nor be enabled.
-    if (spec.masked !== undefined || state.masked) prior["masked"] = state.masked;
-    if (spec.running !== undefined || spec.masked === true) prior["running"] = state.running ?? false;
-    if (spec.enabled !== undefined && state.fixed === undefined) prior["enabled"] = state.enabled ?? false;
-    if (spec.provider) prior["provider"] = spec.provider;
-    return { type: "service", spec: prior };
+  capture,
+  async extendPrior(prior, spec, host, signal) {
+    const now = await capture(spec, host, signal);
+    // What a later version declares beside the first was left alone until now.
+    const isMore = Object.keys(now.spec).some((property) => !(property in prior.spec));
+    return isMore ? { ...prior, spec: { ...now.spec, ...prior.spec } } : prior;
   },
   describe: describeChange,
   action: () => "update",
 });
+
+async function capture(spec: ServiceSpec, host: Host, signal: AbortSignal): Promise<Prior> {
+  const provider = open(spec, { host, signal });
+  const state = await provider.query(spec.name, { host, signal });
+  const prior: JsonObject = { name: state.ownName ?? spec.name };
+  // What is masked can neither run again nor be enabled.
+  if (spec.masked !== undefined || state.masked) prior["masked"] = state.masked;
+  if (spec.running !== undefined || spec.masked === true) prior["running"] = state.running ?? false;
+  if (spec.enabled !== undefined && state.fixed === undefined) prior["enabled"] = state.enabled ?? false;
+  if (spec.provider) prior["provider"] = spec.provider;
+  return { type: "service", spec: prior };
+}
 
 function compare(spec: ServiceSpec, state: ServiceState): Change[] {
   const changes: Change[] = [];
@@ -102,19 +114,19 @@ const verbs = {
   running: { true: "start", false: "stop" },
 } as const;
 
+/**
+ * What is masked can be stopped, but neither enabled, disabled nor started. To disable a service that was asked for by
+ * another name takes that name away, so it is stopped before.
+ */
+const verbOrder: readonly ServiceVerb[] = ["stop", "unmask", "disable", "enable", "start", "mask"];
+
 async function makeChanges(spec: ServiceSpec, changes: readonly Change[], machine: Machine): Promise<void> {
   const provider = open(spec, machine);
-  // It is stopped before it is masked, and unmasked before it is started.
-  const order =
-    spec.masked === true
-      ? (["running", "enabled", "masked"] as const)
-      : (["masked", "enabled", "running"] as const);
-  for (const property of order) {
-    const change = changes.find((each) => each.property === property);
-    if (!change) continue;
-    const verb: ServiceVerb = verbs[property][change.after === true ? "true" : "false"];
-    await provider.act(verb, spec.name, machine);
-  }
+  const wanted = changes.map(({ property, after }): ServiceVerb | undefined => {
+    if (property !== "masked" && property !== "enabled" && property !== "running") return undefined;
+    return verbs[property][after === true ? "true" : "false"];
+  });
+  for (const verb of verbOrder) if (wanted.includes(verb)) await provider.act(verb, spec.name, machine);
 }
 
 async function fire(
@@ -132,8 +144,7 @@ function open(spec: ServiceSpec, machine: Machine): ServiceProvider {
   refuseConfined(machine.host, "service");
   const name = spec.provider ?? names.find((each) => providers[each].isHere(machine));
   if (name === undefined) {
-    const message = "This machine has no init system that is known here.";
-    throw new OrchestratorError("HOST_ERROR", { message });
+    throw missing("This machine has no init system that is known here.", {});
   }
   const provider: ServiceProvider = providers[name];
   if (spec.masked === undefined || provider.masks) return provider;

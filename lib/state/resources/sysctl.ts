@@ -15,6 +15,7 @@ import type { Host } from "../../host/host.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { describeChange } from "./shared/describe.ts";
+import { missing } from "./shared/missing.ts";
 import { refuseConfined, requireLinux } from "./shared/platform.ts";
 import { ensureSchema, pathSchema } from "./shared/properties.ts";
 import { act } from "./shared/command.ts";
@@ -102,7 +103,7 @@ async function apply(
   const wanted = wantedValue(spec);
   // The kernel judges the value: what it refuses must not be in the file.
   if (wanted !== undefined && changes.some((change) => change.property === "value")) {
-    await act({ argv: ["sysctl", "-w", `${spec.key}=${wanted}`] }, { host, signal });
+    await act({ argv: ["sysctl", "-q", "-w", `${spec.key}=${wanted}`] }, { host, signal });
   }
   if (!changes.some((change) => change.property === "line")) return;
   signal.throwIfAborted();
@@ -162,10 +163,7 @@ function readLive(key: string, host: Host): string {
       details: { path },
     });
   }
-  throw new OrchestratorError("HOST_ERROR", {
-    message: `This kernel knows no setting ${key}.`,
-    details: { path },
-  });
+  throw missing(`This kernel knows no setting ${key}.`, { path });
 }
 
 /** The kernel writes tabs between numbers. */

@@ -9,12 +9,12 @@
  * ```
  */
 import { z } from "zod";
-import { OrchestratorError } from "../../errors.ts";
 import type { Host } from "../../host/host.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { describeChange } from "./shared/describe.ts";
 import { readText } from "./shared/text-file.ts";
+import { missing } from "./shared/missing.ts";
 import { obstacle } from "./shared/obstacle.ts";
 
 const linkPath = "/etc/localtime";
@@ -52,7 +52,7 @@ export const timezoneResourceType = defineResourceType<TimezoneSpec>({
     const { files } = host;
     if (!files.stat(`${zones}/${spec.name}`)) {
       const message = `There is no time zone ${spec.name} below ${zones}; is tzdata installed?`;
-      throw new OrchestratorError("HOST_ERROR", { message, details: { zone: spec.name } });
+      throw missing(message, { zone: spec.name });
     }
     for (const { property } of changes) {
       signal.throwIfAborted();

@@ -23,6 +23,7 @@ import {
 } from "./shared/accounts.ts";
 import { describeChange } from "./shared/describe.ts";
 import { refuseConfined, requireLinux } from "./shared/platform.ts";
+import { foreseeUser } from "./user/foresee.ts";
 import { applyUser } from "./user/programs.ts";
 import { readText } from "./shared/text-file.ts";
 import { bareHash, isLocked, wantedPassword } from "./user/password.ts";
@@ -43,6 +44,9 @@ export const userResourceType = defineResourceType<UserSpec>({
   identity: (spec) => spec.name,
   check,
   apply: applyUser,
+  foresee(spec, changes, host) {
+    foreseeUser(spec, { changes, home: homeOf(spec, host) }, host);
+  },
   capture,
   describe: describeChange,
 });

@@ -45,6 +45,14 @@ it("shows whole lines, however their pieces come, and at the end what is left of
   );
 });
 
+it("shows of a line that was written over what a terminal shows at its end", () => {
+  const progress = new LiveProgress();
+  const text = "read\r(Reading ... 5%\r(Reading ... 100%\r(Reading ... done)\r\r\nplain\r\n\u001b[2Jx\r";
+  expect([output(text), output("\ry\n")].map((item) => progress.tell(item)).join("")).toBe(
+    ["    say | (Reading ... done)", "    say | plain", "    say | y", ""].join("\n"),
+  );
+});
+
 it("shows each resource and each line of output once, however often a connection breaks off", () => {
   const items: OperationWatchItem[] = [
     { type: "operation", operation },

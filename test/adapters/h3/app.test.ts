@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
-import { moduleJsonSchema } from "fleetwright";
+import { errorGuide, errorTable, moduleJsonSchema } from "fleetwright";
+import type { Call } from "../../support/http.ts";
 import { startToy } from "../rest/server.ts";
 
 let server: Awaited<ReturnType<typeof startToy>>;
@@ -24,6 +25,7 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]());
 
 const json = { "content-type": "application/json" };
+const form = { "content-type": "application/x-www-form-urlencoded" };
 
 describe("tRPC", () => {
   test("answers with the procedure's output and the caller's request id", async () => {
@@ -88,6 +90,41 @@ describe("tRPC", () => {
     expect(server.toy.machines.size).toBe(1);
   });
 
+  const early: [name: string, call: Call, status: number, code: string][] = [
+    [
+      "without a media type",
+      { method: "POST", path: "/trpc/machines.create", body: "{}" },
+      415,
+      "UNSUPPORTED_MEDIA_TYPE",
+    ],
+    [
+      "of a form",
+      { method: "POST", path: "/trpc/me", headers: form, body: "a=b" },
+      415,
+      "UNSUPPORTED_MEDIA_TYPE",
+    ],
+    ["with input that is no JSON", { path: "/trpc/machines.get?input=%7B" }, 400, "VALIDATION_FAILED"],
+    ["of nobody", { path: "/trpc/me", headers: { authorization: "Bearer none" } }, 401, "UNAUTHENTICATED"],
+  ];
+  test.each(early)("a request %s is a problem with its request's id", async (_name, call, status, code) => {
+    const answer = await server.call({ ...call, headers: { ...call.headers, "x-request-id": "e-1" } });
+    expect(answer.headers).toMatchObject({ "content-type": "application/json", "x-request-id": "e-1" });
+    expect(answer.headers["www-authenticate"]).toBe(status === 401 ? "Bearer" : undefined);
+    const problem = { status, code, request_id: "e-1" };
+    expect(answer.json).toMatchObject({ error: { data: { httpStatus: status, problem } } });
+    expect(answer.status).toBe(status);
+  });
+
+  test("a method that is not of tRPC is told which are", async () => {
+    for (const method of ["PUT", "DELETE", "OPTIONS"]) {
+      const answer = await server.call({ method, path: "/trpc/me" });
+      expect([answer.status, answer.headers.allow]).toEqual([
+        method === "OPTIONS" ? 204 : 405,
+        "GET, HEAD, OPTIONS, POST",
+      ]);
+    }
+  });
+
   test("a call that answers with a stream is refused before anything is done, alone and in a batch", async () => {
     const before = server.toy.linesSent;
     for (const path of [
@@ -129,6 +166,7 @@ describe("what stands beside", () => {
     expect(answer.headers).toMatchObject({
       "content-type": "application/schema+json",
       "access-control-allow-origin": "*",
+      "cache-control": "public, max-age=3600",
     });
     expect(JSON.parse(answer.text)).toEqual(moduleJsonSchema());
   });
@@ -140,10 +178,51 @@ describe("what stands beside", () => {
     expect(page.headers["content-type"]).toMatch("text/html");
     expect(page.headers["content-security-policy"]).toContain("default-src 'none'");
     expect(page.text).toContain("NOT_FOUND");
+    const explained = errorGuide.NOT_FOUND;
+    for (const text of [explained.cause, explained.advice]) expect(page.text).toContain(text);
     const data = await server.call({ path: type, headers: { accept: "application/json" } });
-    expect(data.json).toMatchObject({ code: "NOT_FOUND", status: 404, retryable: false });
+    expect(data.json).toMatchObject({ code: "NOT_FOUND", status: 404, retryable: false, ...explained });
+    const plain = await server.call({ path: type, headers: { accept: "text/plain" } });
+    expect(plain.headers).toMatchObject({ "content-type": "text/plain; charset=utf-8", vary: "accept" });
+    expect(plain.text).toContain(`What to do: ${explained.advice}`);
     expect((await server.call({ path: "/problems" })).text).toContain('href="/problems/not-found"');
     expect((await server.call({ path: "/problems/no-such" })).status).toBe(404);
+  });
+
+  const pages = [
+    "/livez",
+    "/readyz",
+    "/docs",
+    "/docs/style.css",
+    "/problems",
+    "/problems/not-found",
+    "/schemas/module.json",
+  ];
+  test.each(pages)("%s is for reading only, and says so", async (path) => {
+    const [got, head] = [await server.call({ path }), await server.call({ method: "HEAD", path })];
+    expect([got.status, head.status, head.text]).toEqual([200, 200, ""]);
+    expect(head.headers["content-type"]).toBe(got.headers["content-type"]);
+    const options = await server.call({ method: "OPTIONS", path });
+    expect([options.status, options.headers.allow]).toEqual([204, "GET, HEAD, OPTIONS"]);
+    const refused = await server.call({ method: "POST", path, headers: { "x-request-id": "p-1" } });
+    expect([refused.status, refused.headers.allow]).toEqual([405, "GET, HEAD, OPTIONS"]);
+    expect(refused.json).toMatchObject({ code: "METHOD_NOT_ALLOWED", request_id: "p-1" });
+  });
+
+  test("every code has a page that explains it, and none says less than a sentence of each", async () => {
+    for (const code of Object.keys(errorTable) as (keyof typeof errorTable)[]) {
+      const path = `/problems/${code.toLowerCase().replaceAll("_", "-")}`;
+      const { status, text } = await server.call({ path, headers: { accept: "text/plain" } });
+      const { meaning, cause, advice } = errorGuide[code];
+      expect(status, code).toBe(200);
+      for (const each of [meaning, cause, advice]) {
+        expect(text).toContain(each);
+        expect(each, code).toMatch(/^\S.{9,}\.$/);
+      }
+    }
+    expect((await server.call({ path: "/problems" })).text.match(/href="\/problems\/[a-z-]+"/g)).toHaveLength(
+      Object.keys(errorTable).length,
+    );
   });
 
   test("an error of a route of one's own is a problem without its text", async () => {

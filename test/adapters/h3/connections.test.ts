@@ -31,6 +31,25 @@ const head = (line: string, ...headers: string[]): string =>
 const webSocket = ["Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13"];
 const handshake = [...webSocket, "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="];
 
+describe("a body of which the rest is given up", () => {
+  const piece = `10000\r\n${"a".repeat(0x10000)}\r\n`;
+  test.each([
+    ["tRPC", "POST /trpc/machines.create", "Content-Type: application/json"],
+    ["REST by its whole URL", "POST http://a/api/v1/machines", "Content-Type: application/json"],
+    ["no path", "POST /nothing", "Content-Type: text/plain"],
+  ])("leaves the server alone when it goes to %s", async (_where, line, type) => {
+    await using listening = await listenToy();
+    const raw = await sendRaw(
+      listening.port,
+      head(line, "Host: a", type, "Transfer-Encoding: chunked") + piece.repeat(200),
+    );
+    await raw.until(/^HTTP\/1.1 4\d\d /);
+    raw.socket.destroy();
+    const next = await sendRaw(listening.port, head("GET /livez", "Host: a", "Connection: close"));
+    expect(await next.closed).toMatch(/^HTTP\/1.1 200 /);
+  });
+});
+
 describe("a request that asks for another protocol", () => {
   test("is answered as if it had not, with its body, as the last on its connection", async () => {
     await using listening = await listenToy();

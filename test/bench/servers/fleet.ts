@@ -1,5 +1,4 @@
 /** The product with 10,000 agents on a folder of files, none of them connected. */
-import { createHash } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,16 +8,15 @@ import { createContextFactory } from "../../../adapters/trpc/context.ts";
 import { appRouter } from "../../../adapters/trpc/router.ts";
 import type { AgentDocument } from "../../../lib/agents/documents.ts";
 import type { ServerUnderTest } from "../server-process.ts";
+import { seedOf } from "../simulated-agent.ts";
 import { signIn } from "./sign-in.ts";
 import { agent as toy } from "./toy.ts";
-
-const agents = 10_000;
 
 /** Serves the fleet; `path` is what is asked for. */
 export async function createFleetServer(path: string): Promise<ServerUnderTest> {
   const folder = mkdtempSync(join(tmpdir(), "fleetwright-bench-"));
   process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
-  await fill(folder);
+  await fillFleet(folder, 10_000);
   const admin = nodeCrypto.createSigner(nodeCrypto.createSigningKeyPair().secretKey);
   const orchestrator = new Orchestrator({
     storage: new FileStorage({ folder }),
@@ -40,12 +38,13 @@ export async function createFleetServer(path: string): Promise<ServerUnderTest> 
 }
 
 /** Writes the agents behind the back of an orchestrator that has made the folder: enrolling so many would take minutes. */
-async function fill(folder: string): Promise<void> {
+export async function fillFleet(folder: string, agents: number): Promise<void> {
   const storage = new FileStorage({ folder });
   await using orchestrator = new Orchestrator({ storage, transport: new MemoryTransport() });
   await orchestrator.start();
   for (let at = 0; at < agents; at += 1_000) {
-    const documents = Array.from({ length: 1_000 }, (_, n) => toDocument(at + n));
+    const size = Math.min(1_000, agents - at);
+    const documents = Array.from({ length: size }, (_, n) => toDocument(at + n));
     await storage.commit(
       documents.map((document) => ({
         kind: "put",
@@ -57,14 +56,15 @@ async function fill(folder: string): Promise<void> {
   }
 }
 
+/** The simulated agent of this number, approved. */
 function toDocument(number: number): AgentDocument {
-  const node_id = createHash("sha256").update(`${number}`).digest("hex").slice(0, 32);
+  const { publicKey } = nodeCrypto.createSigner(seedOf(number));
   const { connected: _, ...agent } = toy;
   return {
     ...agent,
-    node_id,
+    node_id: toHex(nodeCrypto.sha256(publicKey)).slice(0, 32),
     name: `web-${number}`,
-    public_key: "0".repeat(64),
+    public_key: toHex(publicKey),
     box_public_key: "0".repeat(64),
     remote_address: "192.0.2.1",
   };

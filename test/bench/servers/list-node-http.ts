@@ -2,7 +2,8 @@
 import type { ServerUnderTest } from "../server-process.ts";
 import { agent, headers } from "./toy.ts";
 
-const page = {
+/** The page that is listed. */
+export const page = {
   items: Array.from({ length: 100 }, (_, n) => ({
     ...agent,
     name: `web-${String(n).padStart(4, "0")}`,

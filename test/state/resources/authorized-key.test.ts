@@ -91,9 +91,10 @@ test("a removal takes back our line, and leaves what others added", async () => 
   expect(state.read(path)).toBe(`${other}\n`);
 });
 
-test("the key of a user of the same run is a change in its plan", async () => {
+test("the key of a user who is not there is a change to a drift check, and a failure to a plan and an apply", async () => {
   const state = new StateFixture(memoryHost());
-  expect(outcomes(await state.run("plan", wanted()))).toEqual(["k would_change"]);
+  expect(outcomes(await state.run("check", wanted()))).toEqual(["k would_change"]);
+  expect(outcomes(await state.run("plan", wanted()))).toEqual(["k failed"]);
   expect((await state.run("apply", wanted())).results[0]).toMatchObject({
     code: "HOST_ERROR",
     message: 'There is no user "deploy".',

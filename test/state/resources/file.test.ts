@@ -44,6 +44,19 @@ test("a change of content shows hashes, sizes and a diff", async () => {
   ]);
 });
 
+test("what comes back shows a diff too, but not where it is sensitive", async () => {
+  for (const sensitive of [false, true]) {
+    const state = new StateFixture();
+    state.write("/conf", "theirs\n");
+    await state.run("apply", file({ content: "ours\n", sensitive }));
+    const change = (await state.run("plan", [])).results[0]?.changes[0];
+    expect(change?.diff).toBe(
+      sensitive ? undefined : "--- /conf\n+++ /conf\n@@ -1,1 +1,1 @@\n-ours\n+theirs\n",
+    );
+    expect(JSON.stringify(change).includes("theirs")).toBe(!sensitive);
+  }
+});
+
 test("a change of what is no text shows no diff", async () => {
   const { results } = await new StateFixture().run("plan", file({ content_base64: "AP8=" }));
   expect(results[0]?.changes.map((change) => [change.property, "diff" in change])).toEqual([
@@ -52,13 +65,15 @@ test("a change of what is no text shows no diff", async () => {
   ]);
 });
 
-test("an owner is a name or a number, and one that does not exist yet is a change in a plan", async () => {
+test("an owner is a name or a number; for one who does not exist a plan fails as an apply does", async () => {
   const state = new StateFixture();
   expect((await state.run("apply", file({ owner: "web" }))).status).toBe("succeeded");
   expect(state.host.files.stat("/conf")?.uid).toBe(33);
   expect((await state.run("apply", file({ owner: "33" }))).results[0]?.outcome).toBe("unchanged");
-  const changes = (await state.run("plan", file({ owner: "later" }))).results[0]?.changes;
-  expect(changes).toEqual([{ property: "owner", before: "web", after: "later" }]);
+  expect((await state.run("plan", file({ owner: "later" }))).results[0]).toMatchObject({
+    outcome: "failed",
+    changes: [{ property: "owner", before: "web", after: "later" }],
+  });
   expect((await state.run("apply", file({ owner: "later" }))).results[0]).toMatchObject({
     code: "HOST_ERROR",
     message: 'There is no user "later".',

@@ -1,10 +1,12 @@
-/** The kernel's name for real, in a namespace of its own: this machine keeps its name. */
+/** The kernel's name for real, in a namespace of its own and on a machine with systemd: this machine keeps its name. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { describeLaws } from "../../support/laws.ts";
+import { describeOnThrowawayMachine } from "../../support/machine/on-throwaway-machine.ts";
 import { describeOnRealMachine, output } from "../../support/machine/real-machine.ts";
 import { RealState } from "../../support/machine/real-state.ts";
 
@@ -38,3 +40,33 @@ describeOnRealMachine("hostname", { programs: ["unshare", "nsenter", "hostname"]
     expect(hostname()).toBe(before);
   });
 });
+
+describeOnThrowawayMachine(
+  "hostname, with systemd",
+  { paths: ["/lib/systemd/systemd"], programs: ["hostnamectl"], machine: { init: "systemd" } },
+  (machine) => {
+    const names = (): string[] =>
+      ["--static", "--transient"].map((which) => machine().output("hostnamectl", which).trim());
+    describeLaws(
+      {
+        "the name of a machine": {
+          definition: { type: "hostname", name: "web-1.example.org" },
+          prepare: () => void machine().output("hostnamectl", "hostname", "old"),
+          breakIt: () => void machine().output("hostnamectl", "hostname", "other"),
+          observe: names,
+        },
+      },
+      { "on a machine with systemd": () => machine().host },
+    );
+
+    test("hostnamectl tells the new name, and after a power cut too", async () => {
+      using state = new RealState({ host: machine().host });
+      await state.apply([{ type: "hostname", name: "web-2" }]);
+      expect(names()).toEqual(["web-2", "web-2"]);
+      await machine().restart();
+      expect(names()).toEqual(["web-2", "web-2"]);
+      using after = new RealState({ host: machine().host });
+      expect(await after.apply([{ id: "h", type: "hostname", name: "web-2" }])).toEqual(["h unchanged none"]);
+    });
+  },
+);

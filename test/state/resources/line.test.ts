@@ -57,9 +57,9 @@ test.each([
   expect(state.read(path)).toBe(before);
 });
 
-test("a file that is not there is made with create, and is an error of the apply without", async () => {
+test("a file that is not there is made with create, and is an error without, as the plan says", async () => {
   const state = new StateFixture();
-  expect(outcomes(await state.run("plan", line({ line: "a" })))).toEqual(["l would_change"]);
+  expect(outcomes(await state.run("plan", line({ line: "a" })))).toEqual(["l failed"]);
   expect((await state.run("apply", line({ line: "a" }))).results[0]).toMatchObject({ code: "HOST_ERROR" });
   await state.run("apply", line({ line: "a", create: true }));
   expect(state.read(path)).toBe("a\n");

@@ -25,7 +25,7 @@ function machineWith(folders: string[], ran: string[] = [], exitCode = 0): Memor
 }
 
 const apt = ["/etc/apt", "/etc/apt/sources.list.d"];
-const dnf = ["/etc/yum.repos.d", "/etc/pki"];
+const dnf = ["/etc/dnf"];
 const apk = ["/etc/apk"];
 const uris = ["https://example.org/debian"];
 
@@ -109,7 +109,7 @@ describe("what is written", () => {
     );
     expect(state.read("/etc/apt/keyrings/site.asc")).toBe(`${pgp}\n`);
     expect(ran).toEqual([
-      "/usr/bin/apt-get -q -o Dir::Etc::sourcelist=/etc/apt/sources.list.d/site.sources -o Dir::Etc::sourceparts=- " +
+      "/usr/bin/apt-get -qq -o Dir::Etc::sourcelist=/etc/apt/sources.list.d/site.sources -o Dir::Etc::sourceparts=- " +
         "-o APT::Get::List-Cleanup=0 -o APT::Update::Error-Mode=any update",
     ]);
   });
@@ -121,7 +121,9 @@ describe("what is written", () => {
     expect(state.read("/etc/yum.repos.d/site.repo")).toBe(
       "[site]\nname=site\nbaseurl=https://example.org/debian\nenabled=1\ngpgcheck=1\ngpgkey=file:///etc/pki/site.asc\n",
     );
-    expect(ran).toEqual(["dnf -q -y --disablerepo=* --enablerepo=site makecache"]);
+    expect(ran).toEqual([
+      "dnf -q -y --setopt=skip_if_unavailable=False --disablerepo=* --enablerepo=site makecache --refresh",
+    ]);
   });
 
   test("for apk are marked lines, and lines of others stay when they go", async () => {

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { MemoryHost } from "../../../lib/host/memory-host.ts";
 import type { JsonObject } from "../../../lib/internal/json.ts";
 import { resolveResource } from "../../../lib/state/definition.ts";
 import type { LawSubject } from "../../../lib/testing/resource-laws.ts";
@@ -75,6 +76,33 @@ test("the index is fetched when it does not know the package or the version", as
   machine.index = {};
   await state.run("apply", pkg({ name: "curl" }));
   expect(machine.list()).toEqual(["curl 8.0"]);
+});
+
+test("dnf, whose index has no age that can be told, fetches it for a version that it does not know", async () => {
+  const ran: string[] = [];
+  let known = "1.0-1";
+  let version: string | null = null;
+  const host = new MemoryHost({
+    programs: {
+      rpm: () => ({
+        exitCode: version === null ? 1 : 0,
+        stdout: version === null ? "" : `nginx\tnoarch\t0:${version}\n`,
+      }),
+      "/usr/bin/dnf": ({ argv }) => {
+        const verb = argv.find((word) => ["repoquery", "makecache", "install"].includes(word)) ?? "";
+        ran.push(verb);
+        if (verb === "makecache") known = "1.1-1";
+        if (verb === "install") version = argv.at(-1)?.slice("nginx-".length) ?? null;
+        return verb === "repoquery" ? { stdout: `nginx\tnoarch\t0:${known}\n\n` } : {};
+      },
+    },
+  });
+  for (const path of ["/usr", "/usr/bin"]) host.files.makeDirectory(path, {});
+  host.files.writeFile("/usr/bin/dnf", new Uint8Array(), { mode: 0o755 });
+  const state = new StateFixture(host);
+  expect((await state.run("apply", pkg({ name: "nginx", version: "1.0-1" }))).status).toBe("succeeded");
+  expect((await state.run("apply", pkg({ name: "nginx", version: "1.1-1" }))).status).toBe("succeeded");
+  expect(ran).toEqual(["repoquery", "install", "repoquery", "makecache", "install"]);
 });
 
 test("several packages are installed by one command", async () => {

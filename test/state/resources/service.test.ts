@@ -81,8 +81,12 @@ describe.each(inits)("a service on a machine with %s", (init) => {
       changes: [{ property: "running", before: null, after: true }],
     });
     const { results } = await state.run("apply", wanted);
-    expect(results[0]).toMatchObject({ code: "COMMAND_FAILED", exit_code: 5 });
-    expect(results[0]?.message).toContain("Unit nginx.service not found.");
+    const messages = {
+      systemd: "systemctl exited with 5: Failed to start nginx.service: Unit nginx.service not found.",
+      sysvinit: "service exited with 1: nginx: unrecognized service",
+      openrc: "rc-service exited with 1: * rc-service: service `nginx' does not exist",
+    };
+    expect(results[0]).toMatchObject({ code: "COMMAND_FAILED", message: messages[init] });
   });
 
   test("that is not known does not run, so nothing is to do to stop it", async () => {
@@ -111,6 +115,57 @@ test("a masked service is unmasked before it is started", async () => {
   expect([status, machine.commands]).toEqual(["succeeded", ["unmask nginx", "start nginx"]]);
 });
 
+test("a mask that ends with the next start of the machine is taken away too", async () => {
+  const machine = new ServiceMachine("systemd");
+  machine.add("nginx", { masked: true, maskedUntilRestart: true });
+  const state = new StateFixture(machine.host);
+  const wanted = declare([{ type: "service", name: "nginx", masked: false, running: true }]);
+  expect((await state.run("apply", wanted)).status).toBe("succeeded");
+});
+
+test("a service is stopped before it is disabled, and comes back, also by a name that it has while it is enabled", async () => {
+  const machine = new ServiceMachine("systemd");
+  machine.add("ssh", { running: true, enabled: true, alias: "sshd" });
+  const state = new StateFixture(machine.host);
+  const wanted = declare([{ type: "service", name: "sshd", running: false, enabled: false }]);
+  expect((await state.run("apply", wanted)).status).toBe("succeeded");
+  expect((await state.run("apply", wanted)).results[0]?.outcome).toBe("unchanged");
+  expect((await state.run("apply", [])).status).toBe("succeeded");
+  expect(machine.commands).toEqual(["stop sshd", "disable sshd", "enable ssh", "start ssh"]);
+});
+
+test("a unit whose file is elsewhere stays known when it is disabled", async () => {
+  const machine = new ServiceMachine("systemd");
+  machine.add("site", { enabled: true, linkedTo: "/srv/site.service" });
+  machine.host.files.makeSymlink("/etc/systemd/system/site.service", "/srv/site.service");
+  const state = new StateFixture(machine.host);
+  const { status } = await state.run("apply", declare([{ type: "service", name: "site", enabled: false }]));
+  expect([status, machine.commands]).toEqual(["succeeded", ["disable site", "link /srv/site"]]);
+  expect(machine.host.files.readLink("/etc/systemd/system/site.service")).toBe("/srv/site.service");
+});
+
+test("what a later version declares beside the first comes back too", async () => {
+  const machine = new ServiceMachine("systemd");
+  machine.add("nginx");
+  const state = new StateFixture(machine.host);
+  const wanted = (more: object) =>
+    declare([{ id: "s", type: "service", name: "nginx", running: true, ...more }]);
+  await state.run("apply", wanted({}));
+  await state.run("apply", wanted({ enabled: true }));
+  await state.run("apply", []);
+  expect(machine.commands).toEqual(["start nginx", "enable nginx", "stop nginx", "disable nginx"]);
+});
+
+test("OpenRC's programs make a folder on any machine; the one that it started has more in it", async () => {
+  const machine = new ServiceMachine("openrc");
+  machine.host.files.removeFile("/run/openrc/softlevel");
+  machine.add("nginx");
+  const state = new StateFixture(machine.host);
+  const { results } = await state.run("plan", declare([{ type: "service", name: "nginx", running: true }]));
+  // It has scripts below /etc/init.d all the same.
+  expect(results[0]).toMatchObject({ code: "HOST_ERROR", message: expect.stringContaining("service") });
+});
+
 test("what can't be enabled is an error and not a guess", async () => {
   const machine = new ServiceMachine("systemd");
   machine.add("dbus", { fixed: true, running: true });
@@ -134,35 +189,46 @@ test("masking is an error where the init system knows no such thing, and a machi
   expect(results[0]).toMatchObject({ message: "This machine has no init system that is known here." });
 });
 
+// As recorded of systemd 252.
 test.each<[string, string, object]>([
   [
     "running",
-    "LoadState=loaded\nActiveState=active\nUnitFileState=enabled\nNeedDaemonReload=no\n",
+    "Id=a.service\nLoadState=loaded\nActiveState=active\nFragmentPath=/lib/systemd/system/a.service\nUnitFileState=enabled\nNeedDaemonReload=no\n",
     { running: true, enabled: true, masked: false },
   ],
   [
     "failed",
-    "LoadState=loaded\nActiveState=failed\nUnitFileState=disabled\nNeedDaemonReload=yes\n",
+    "Id=a.service\nLoadState=loaded\nActiveState=failed\nFragmentPath=/lib/systemd/system/a.service\nUnitFileState=disabled\nNeedDaemonReload=yes\n",
     { running: false, enabled: false, masked: false },
   ],
   [
-    "on its way down again",
-    "LoadState=loaded\nActiveState=activating\nUnitFileState=enabled\nNeedDaemonReload=no\n",
+    "on its way up again",
+    "Id=a.service\nLoadState=loaded\nActiveState=activating\nFragmentPath=/lib/systemd/system/a.service\nUnitFileState=enabled\nNeedDaemonReload=no\n",
     { running: false, enabled: true, masked: false },
   ],
   [
     "masked",
-    "LoadState=masked\nActiveState=inactive\nUnitFileState=masked\nNeedDaemonReload=no\n",
+    "Id=a.service\nLoadState=masked\nActiveState=inactive\nFragmentPath=/etc/systemd/system/a.service\nUnitFileState=masked\nNeedDaemonReload=no\n",
     { running: false, enabled: false, masked: true },
   ],
   [
+    "masked until the next start of the machine, and runs",
+    "Id=a.service\nLoadState=masked\nActiveState=active\nFragmentPath=/run/systemd/system/a.service\nUnitFileState=masked-runtime\nNeedDaemonReload=no\n",
+    { running: true, enabled: false, masked: true },
+  ],
+  [
     "not known",
-    "LoadState=not-found\nActiveState=inactive\nUnitFileState=\nNeedDaemonReload=no\n",
+    "Id=a.service\nLoadState=not-found\nActiveState=inactive\nFragmentPath=\nUnitFileState=\nNeedDaemonReload=no\n",
     { running: null, enabled: null, masked: false },
   ],
   [
+    "not to be understood",
+    "Id=a.service\nLoadState=bad-setting\nActiveState=inactive\nFragmentPath=/lib/systemd/system/a.service\nUnitFileState=static\nNeedDaemonReload=no\n",
+    { running: false, enabled: false, masked: false, fixed: "systemd calls it static" },
+  ],
+  [
     "static",
-    "LoadState=loaded\nActiveState=active\nUnitFileState=static\nNeedDaemonReload=no\n",
+    "Id=a.service\nLoadState=loaded\nActiveState=active\nFragmentPath=/lib/systemd/system/a.service\nUnitFileState=static\nNeedDaemonReload=no\n",
     { running: true, enabled: false, masked: false, fixed: "systemd calls it static" },
   ],
 ])("systemctl show of a unit that is %s", (_what, stdout, expected) => {

@@ -1,7 +1,9 @@
-/** The zones of this machine, in a folder that stands for its root; `date` says what came of it. */
+/** The zones of this machine, in a folder that stands for its root and on a machine with systemd; `date` and timedatectl say what came of it. */
 import { cpSync, readlinkSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { describeLaws } from "../../support/laws.ts";
+import { describeOnThrowawayMachine } from "../../support/machine/on-throwaway-machine.ts";
 import { describeOnRealMachine, output } from "../../support/machine/real-machine.ts";
 import { RealState } from "../../support/machine/real-state.ts";
 
@@ -29,3 +31,42 @@ describeOnRealMachine("timezone", { programs: ["date", "env"], paths: [`${zones}
     expect(hour()).toBe("00 +0000");
   });
 });
+
+describeOnThrowawayMachine(
+  "timezone, with systemd",
+  {
+    paths: ["/lib/systemd/systemd", `${zones}/Asia/Tokyo`],
+    programs: ["timedatectl"],
+    machine: { init: "systemd" },
+  },
+  (machine) => {
+    /** Its daemon reads the zone when it starts, and runs for half a minute after it was asked. */
+    const timedatectl = (...args: string[]): string => {
+      machine().output("systemctl", "stop", "systemd-timedated");
+      return machine()
+        .output("timedatectl", ...args)
+        .trim();
+    };
+    const observe = (): string[] => [
+      timedatectl("show", "--property=Timezone", "--value"),
+      machine().output("date", "--date=@0", "+%H").trim(),
+    ];
+    describeLaws(
+      {
+        "the zone of a machine": {
+          definition: { type: "timezone", name: "Asia/Tokyo" },
+          prepare: () => void timedatectl("set-timezone", "UTC"),
+          breakIt: () => void timedatectl("set-timezone", "Europe/Berlin"),
+          observe,
+        },
+      },
+      { "on a machine with systemd": () => machine().host },
+    );
+
+    test("timedatectl tells the zone", async () => {
+      using state = new RealState({ host: machine().host });
+      await state.apply([{ type: "timezone", name: "Asia/Tokyo" }]);
+      expect(observe()).toEqual(["Asia/Tokyo", "09"]);
+    });
+  },
+);

@@ -131,7 +131,12 @@ function useradd(accounts: Accounts, { name, options }: Call): Result {
   const shadow = [name, "!", "20000", "0", "99999", "7", "", options.get("-e") ?? "", ""];
   accounts.edit("shadow", (rows) => [...rows, shadow]);
   accounts.setGroups(name, groups);
-  if (options.has("-m") && !accounts.files.stat(home)) accounts.files.makeDirectory(home, { mode: 0o755 });
+  if (!options.has("-m") || accounts.files.stat(home)) return {};
+  accounts.files.makeDirectory(home, { mode: 0o755 });
+  for (const file of accounts.files.stat("/etc/skel") ? accounts.files.list("/etc/skel") : [])
+    accounts.files.writeFile(`${home}/${file}`, accounts.files.readFile(`/etc/skel/${file}`), {
+      mode: 0o644,
+    });
   return {};
 }
 

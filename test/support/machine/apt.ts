@@ -17,6 +17,10 @@ export interface AptOptions {
   fresh?: boolean;
   /** Package -> packages that need it. */
   dependents?: Record<string, string[]>;
+  /** What else comes with a package. */
+  brings?: Record<string, () => void>;
+  /** Other programs of the machine. */
+  programs?: Record<string, MemoryProgram>;
 }
 
 /** The model; `commands` are the lines that were run, without options that are always the same. */
@@ -28,13 +32,15 @@ export class AptMachine {
   index: Record<string, string[]>;
   fresh: boolean;
   readonly #dependents: Record<string, string[]>;
+  readonly #brings: Record<string, () => void>;
 
-  constructor({ archive, fresh = true, dependents = {} }: AptOptions) {
+  constructor({ archive, fresh = true, dependents = {}, brings = {}, programs = {} }: AptOptions) {
     this.archive = archive;
     this.index = fresh ? archive : {};
     this.fresh = fresh;
     this.#dependents = dependents;
-    this.host = new MemoryHost({ programs: this.#programs() });
+    this.#brings = brings;
+    this.host = new MemoryHost({ programs: { ...this.#programs(), ...programs } });
     for (const path of ["/usr", "/usr/bin", "/var", "/var/lib", "/var/lib/apt", "/var/lib/apt/lists"])
       this.host.files.makeDirectory(path, {});
     this.host.files.makeDirectory("/var/lib/apt/lists/partial", {});
@@ -103,6 +109,7 @@ export class AptMachine {
       const isOlder = old && known.indexOf(version) < known.indexOf(old.version);
       if (isOlder && !downgrades) return { exitCode: 100, stderr: "E: Packages were downgraded\n" };
       this.installed.set(name, { version, held: old?.held ?? false, status: "installed" });
+      if (old?.status !== "installed") this.#brings[name]?.();
     }
     return {};
   }

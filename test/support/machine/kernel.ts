@@ -25,7 +25,7 @@ export function prepareKernel({ files }: { files: HostFiles }): void {
 export function kernelPrograms(host: () => MemoryHost): Record<string, MemoryProgram> {
   return {
     sysctl({ argv }) {
-      const [, key = "", value = ""] = /^(.+?)=(.*)$/.exec(argv[2] ?? "") ?? [];
+      const [, key = "", value = ""] = /^(.+?)=(.*)$/.exec(argv.at(-1) ?? "") ?? [];
       const path = `/proc/sys/${key.replaceAll(".", "/")}`;
       if (value === "refused")
         return { exitCode: 255, stderr: `sysctl: setting key "${key}": Invalid argument` };

@@ -9,6 +9,8 @@ export interface RealMachineNeeds {
   programs?: readonly string[];
   /** Paths. */
   paths?: readonly string[];
+  /** Makes mounts and groups of processes of its own. */
+  namespaces?: boolean;
 }
 
 /** Declares tests that change this machine; where they can't be run the reason is printed and they are skipped. */
@@ -22,14 +24,31 @@ export function describeOnRealMachine(name: string, needs: RealMachineNeeds, tes
   });
 }
 
-function whyNot({ programs = [], paths = [] }: RealMachineNeeds): string | null {
+function whyNot({ programs = [], paths = [], namespaces = false }: RealMachineNeeds): string | null {
   if (process.env["FLEETWRIGHT_REAL_MACHINE"] !== "1")
     return "it changes the machine; set FLEETWRIGHT_REAL_MACHINE=1 to allow that";
   if (process.getuid?.() !== 0) return "it must be root";
   const missing = programs.find((program) => spawnSync("which", [program]).status !== 0);
   if (missing !== undefined) return `there is no program ${missing}`;
   const path = paths.find((each) => !existsSync(each));
-  return path === undefined ? null : `there is no ${path}`;
+  if (path !== undefined) return `there is no ${path}`;
+  return namespaces ? whyNoNamespaces() : null;
+}
+
+/** A machine may be a container itself, where this is not allowed. */
+function whyNoNamespaces(): string | null {
+  const mounts = [
+    "mount -t tmpfs tmpfs /mnt",
+    "mkdir /mnt/upper /mnt/work /mnt/root /mnt/groups",
+    "mount -t overlay -o lowerdir=/,upperdir=/mnt/upper,workdir=/mnt/work overlay /mnt/root",
+    "mount -t cgroup2 cgroup2 /mnt/groups",
+    "mount -t proc proc /mnt/root/proc",
+  ];
+  const kinds = ["--mount", "--uts", "--ipc", "--net", "--pid", "--cgroup", "--fork"];
+  const { status, stderr } = spawnSync("unshare", [...kinds, "sh", "-c", mounts.join(" && ")], {
+    encoding: "utf8",
+  });
+  return status === 0 ? null : `namespaces can't be made here: ${stderr.trim()}`;
 }
 
 /** What a program prints, asked past our own code; an error where it fails. */

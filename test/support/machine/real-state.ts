@@ -16,6 +16,8 @@ export interface RealStateOptions {
   rootFolders?: readonly string[];
   /** Words put before each command, e.g. to run it in a namespace. */
   enter?: readonly [string, ...string[]];
+  /** Another machine than this one. */
+  host?: Host;
 }
 
 /** This machine, and what is applied to it. Removes its own folder. */
@@ -26,11 +28,11 @@ export class RealState implements Disposable {
   readonly #host: Host;
   #applied: AppliedResource[] = [];
 
-  constructor({ rootFolders, enter }: RealStateOptions = {}) {
+  constructor({ rootFolders, enter, host }: RealStateOptions = {}) {
     this.root = rootFolders ? join(this.folder, "root") : "/";
     for (const path of rootFolders ?? []) mkdirSync(join(this.root, path), { recursive: true });
     const local = new LocalHost({ root: this.root, stateFolder: join(this.folder, "state") });
-    this.#host = enter ? entering(local, enter) : local;
+    this.#host = host ?? (enter ? entering(local, enter) : local);
   }
 
   /** Runs, and keeps what is applied. */

@@ -1,4 +1,7 @@
-/** The init systems on machines in memory, with services that can be looked into. */
+/**
+ * The init systems on machines in memory, with services that can be looked into. They answer as systemd 252, OpenRC 0.45 and
+ * the scripts of sysvinit do on Debian 12, where the real tests run them.
+ */
 import type { HostCommandResult } from "../../../lib/host/host.ts";
 import { MemoryHost, type MemoryProgram } from "../../../lib/host/memory-host.ts";
 import { lawFolder } from "../../../lib/testing/resource-laws.ts";
@@ -8,11 +11,28 @@ export interface ModelService {
   running: boolean;
   enabled: boolean;
   masked: boolean;
+  /** systemd: the mask is gone after a restart of the machine. */
+  maskedUntilRestart?: boolean;
+  /** systemd: another name, which is there while the service is enabled. */
+  alias?: string;
+  /** systemd: the file that it is linked to; it is known while the link is there. */
+  linkedTo?: string;
   /** Whether its file is newer than what systemd has read. */
   stale: boolean;
   /** Has no [Install] section. */
   fixed: boolean;
 }
+
+/** What is asked of a unit, in the order in which systemctl answers. */
+const shown = ["Id", "LoadState", "ActiveState", "FragmentPath", "UnitFileState", "NeedDaemonReload"];
+
+const unitFolder = "/etc/systemd/system";
+const unitPath = (name: string): string => `${unitFolder}/${name}.service`;
+
+const failed = (exitCode: number, message: string): Partial<HostCommandResult> => ({
+  exitCode,
+  stderr: `${message}\n`,
+});
 
 /** A machine with one init system. */
 export class ServiceMachine {
@@ -25,11 +45,12 @@ export class ServiceMachine {
     const programs = { systemd: this.#systemd(), sysvinit: this.#sysvinit(), openrc: this.#openrc() }[init];
     this.host = new MemoryHost({ programs });
     const folders = {
-      systemd: ["/run", "/run/systemd", "/run/systemd/system"],
+      systemd: ["/run", "/run/systemd", "/run/systemd/system", "/etc", "/etc/systemd", unitFolder],
       sysvinit: ["/etc", "/etc/init.d", "/etc/rc2.d", "/etc/rc3.d"],
       openrc: ["/etc", "/etc/init.d", "/etc/runlevels", "/etc/runlevels/default", "/run", "/run/openrc"],
     }[init];
     for (const path of [lawFolder, ...folders]) this.host.files.makeDirectory(path, {});
+    if (init === "openrc") this.host.files.writeFile("/run/openrc/softlevel", Buffer.from("default"), {});
   }
 
   add(name: string, more: Partial<ModelService> = {}): ModelService {
@@ -42,11 +63,8 @@ export class ServiceMachine {
 
   #do(verb: string, name: string): Partial<HostCommandResult> {
     this.commands.push(`${verb} ${name}`);
-    const service = this.services.get(name);
-    if (!service)
-      return { exitCode: 5, stderr: `Failed to ${verb} ${name}.service: Unit ${name}.service not found.\n` };
-    if (verb === "start" && service.masked)
-      return { exitCode: 1, stderr: `Unit ${name}.service is masked.\n` };
+    const service = this.#find(name);
+    if (!service) return failed(1, `${name} is unknown to the model`);
     if (verb === "start" || verb === "restart") service.running = true;
     else if (verb === "stop") service.running = false;
     else if (verb === "enable" || verb === "disable") service.enabled = verb === "enable";
@@ -54,26 +72,63 @@ export class ServiceMachine {
     return {};
   }
 
+  #find(name: string): ModelService | undefined {
+    const others = [...this.services.values()];
+    return this.services.get(name) ?? others.find(({ alias, enabled }) => enabled && alias === name);
+  }
+
+  #systemctl(verb: string, name: string, runtime: boolean): Partial<HostCommandResult> {
+    const unit = `${name}.service`;
+    const service = this.#find(name);
+    const changesFile = verb === "enable" || verb === "disable";
+    if (!service) {
+      if (changesFile) return failed(1, `Failed to ${verb} unit: Unit file ${unit} does not exist.`);
+      return failed(
+        5,
+        `Failed to ${verb} ${unit}: Unit ${unit} not ${verb === "stop" ? "loaded" : "found"}.`,
+      );
+    }
+    if (service.masked && changesFile)
+      return failed(1, `Failed to ${verb} unit: Unit file ${unit} is masked.`);
+    if (service.masked && verb === "start")
+      return failed(1, `Failed to start ${unit}: Unit ${unit} is masked.`);
+    // The one kind of mask is not the other's.
+    if (verb === "unmask" && runtime !== (service.maskedUntilRestart ?? false)) return {};
+    if (verb === "disable" && service.linkedTo !== undefined) this.host.files.removeFile(unitPath(name));
+    return this.#do(verb, name);
+  }
+
   #systemd(): Record<string, MemoryProgram> {
     const show = (name: string): string => {
-      const service = this.services.get(name);
-      if (!service) return "LoadState=not-found\nActiveState=inactive\nUnitFileState=\nNeedDaemonReload=no\n";
-      const { running, enabled, masked, stale, fixed } = service;
-      const file = masked ? "masked" : fixed ? "static" : enabled ? "enabled" : "disabled";
-      return [
-        `LoadState=${masked ? "masked" : "loaded"}`,
-        `ActiveState=${running ? "active" : "inactive"}`,
-        `UnitFileState=${file}`,
-        `NeedDaemonReload=${stale ? "yes" : "no"}`,
-        "",
-      ].join("\n");
+      const service = this.#find(name);
+      const isGone = service?.linkedTo !== undefined && !this.host.files.stat(unitPath(name));
+      if (!service || isGone) return print([`${name}.service`, "not-found", "inactive", "", "", "no"]);
+      const { running, enabled, masked, maskedUntilRestart, stale, fixed, linkedTo } = service;
+      const mask = maskedUntilRestart ? "masked-runtime" : "masked";
+      const own = [...this.services].find(([, each]) => each === service)?.[0];
+      return print([
+        `${own}.service`,
+        masked ? "masked" : "loaded",
+        running ? "active" : "inactive",
+        linkedTo === undefined ? `/lib/systemd/system/${own}.service` : unitPath(name),
+        masked ? mask : fixed ? "static" : enabled ? "enabled" : "disabled",
+        stale ? "yes" : "no",
+      ]);
     };
+    const print = (values: readonly string[]): string =>
+      shown.map((property, index) => `${property}=${values[index]}\n`).join("");
     return {
       systemctl: ({ argv }) => {
         const [, verb = ""] = argv;
         const name = (argv.at(-1) ?? "").replace(/\.service$/, "");
         if (verb === "show") return { stdout: show(name) };
-        if (verb !== "daemon-reload") return this.#do(verb, name);
+        if (verb === "link") {
+          this.commands.push(`link ${name}`);
+          const path = `${name}.service`;
+          this.host.files.makeSymlink(unitPath(path.slice(path.lastIndexOf("/") + 1, -8)), path);
+          return {};
+        }
+        if (verb !== "daemon-reload") return this.#systemctl(verb, name, argv.includes("--runtime"));
         this.commands.push("daemon-reload");
         for (const service of this.services.values()) service.stale = false;
         return {};
@@ -85,10 +140,13 @@ export class ServiceMachine {
     return {
       service: ({ argv: [, name = "", verb = ""] }) => {
         if (verb === "status") return { exitCode: this.services.get(name)?.running ? 0 : 3 };
+        if (!this.services.has(name)) return failed(1, `${name}: unrecognized service`);
         return this.#do(verb, name);
       },
       "update-rc.d": ({ argv: [, name = "", verb = ""] }) => {
         const { files } = this.host;
+        if (!this.services.has(name))
+          return failed(1, `update-rc.d: error: unable to read /etc/init.d/${name}`);
         const [here, there] = verb === "disable" ? ["S", "K"] : ["K", "S"];
         for (const level of ["/etc/rc2.d", "/etc/rc3.d"]) {
           if (verb === "defaults") {
@@ -107,11 +165,13 @@ export class ServiceMachine {
   #openrc(): Record<string, MemoryProgram> {
     return {
       "rc-service": ({ argv: [, , name = "", verb = ""] }) => {
+        if (!this.services.has(name)) return failed(1, ` * rc-service: service \`${name}' does not exist`);
         if (verb === "status") return { exitCode: this.services.get(name)?.running ? 0 : 3 };
         return this.#do(verb, name);
       },
       "rc-update": ({ argv: [, verb = "", name = "", ...levels] }) => {
         const { files } = this.host;
+        if (!this.services.has(name)) return failed(1, ` * rc-update: service \`${name}' does not exist`);
         for (const level of levels) {
           const path = `/etc/runlevels/${level}/${name}`;
           if (verb === "add") files.makeSymlink(path, `/etc/init.d/${name}`);

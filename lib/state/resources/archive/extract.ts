@@ -57,7 +57,7 @@ export async function extractInto(spec: ArchiveProperties, machine: Machine): Pr
   await host.run({ argv: ["sync", "-f", relativeToRoot(path)] }, signal);
 }
 
-/** Gets the archive where it is elsewhere; its hash. `HOST_ERROR` where the one on the machine is another. */
+/** Gets the archive where it is elsewhere; its hash. */
 async function obtain(
   spec: ArchiveProperties,
   fetched: string | null,
@@ -69,6 +69,14 @@ async function obtain(
     const request = { url: source, path: fetched, sha256: sha256 ?? "", attributes: { mode: 0o600 } };
     return (await host.download(request, signal)).sha256;
   }
+  return hashSource(spec, { host, signal });
+}
+
+/** The hash of an archive on the machine. `HOST_ERROR` where there is none, or another than the one that is wanted. */
+export async function hashSource(
+  { source = "", sha256 }: ArchiveProperties,
+  { host, signal }: Machine,
+): Promise<string> {
   const found = (await host.files.hashFile(source, signal)).sha256;
   if (sha256 === undefined || sha256 === found) return found;
   const message = `The SHA-256 of ${source} is ${found}, not ${sha256}.`;

@@ -1,8 +1,7 @@
 /** The programs that list and extract archives: tar and unzip, without a shell and without what an archive says of owners. */
-import { OrchestratorError } from "../../../errors.ts";
 import type { HostCommand } from "../../../host/host.ts";
 import { type ListedEntry, readTarList, readZipList } from "./list.ts";
-import { act, type Machine } from "../shared/command.ts";
+import { act, ask, type Machine } from "../shared/command.ts";
 import { relativeToRoot } from "../git/program.ts";
 
 /** An archive and how it is to be read. */
@@ -32,13 +31,8 @@ export async function listArchive(file: ArchiveFile, machine: Machine): Promise<
     file.format === "zip"
       ? ["unzip", "-Z", "-s", relativeToRoot(file.path), "*"]
       : ["tar", ...list, ...tarOptions(file)];
-  // The list is read here and is too long for anybody else.
-  const command = { ...inLocale(argv, file.format), maxOutputBytes: maxListBytes, onOutput: () => {} };
-  const { stdout, truncated } = await act(command, { ...machine, staysInRoot: true });
-  if (truncated.stdout)
-    throw new OrchestratorError("HOST_ERROR", {
-      message: "The list of the archive is longer than can be read.",
-    });
+  const command = { ...inLocale(argv, file.format), maxOutputBytes: maxListBytes };
+  const { stdout } = await ask(command, { ...machine, staysInRoot: true });
   return file.format === "zip" ? readZipList(stdout) : readTarList(stdout, file.strip);
 }
 

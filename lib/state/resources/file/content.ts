@@ -65,15 +65,23 @@ function compareContents(
   { stat, before }: { stat: FileStat | null; before: string | null },
   host: Host,
 ): Change {
-  const content = desiredContent(spec);
+  const declared = desiredContent(spec);
   const change: Change = {
     property: "content",
     before,
-    after: content ? printDigest(host.sha256(content), content.length) : printKnown(spec, host),
+    after: declared ? printDigest(host.sha256(declared), declared.length) : printKnown(spec, host),
   };
+  const content = declared ?? keptContent(spec, host);
   if (!content || content.length > diffLimitBytes || (stat && stat.sizeBytes > diffLimitBytes)) return change;
   const diff = diffText(spec.path, stat ? host.files.readFile(spec.path) : new Uint8Array(), content);
   return diff === null ? change : { ...change, diff };
+}
+
+/** The content that comes back, where it is small enough to show. */
+function keptContent({ content_backup }: ContentProperties, { backups }: Host): Uint8Array | null {
+  if (content_backup === undefined) return null;
+  const sizeBytes = backups.sizeBytes(content_backup);
+  return sizeBytes === null || sizeBytes > diffLimitBytes ? null : backups.read(content_backup);
 }
 
 /** A content that is known by its hash alone; the size of one to download is not known before. */

@@ -2,7 +2,14 @@
 import { OrchestratorError } from "../../../errors.ts";
 import { toPublicUrl } from "../../../internal/url-text.ts";
 import type { Machine } from "../shared/command.ts";
-import { type GitPlace, relativeToRoot, runInClone, runOutside, storedAddress } from "./program.ts";
+import {
+  askInClone,
+  askOutside,
+  changeClone,
+  type GitPlace,
+  relativeToRoot,
+  storedAddress,
+} from "./program.ts";
 import { obstacle } from "../shared/obstacle.ts";
 
 /** What is wanted of a clone. */
@@ -33,7 +40,7 @@ export async function findClone(place: GitPlace & { remote: string }, machine: M
   if (files.stat(`${place.path}/.git`)?.kind !== "directory") return { kind: "folder" };
   if (!files.stat(`${place.path}/.git/HEAD`))
     return names.length === 1 ? { kind: "begun", empty: false } : { kind: "folder" };
-  const own = (await runInClone(place, ["rev-parse", "--git-dir"], machine)).stdout.trim();
+  const own = (await askInClone(place, ["rev-parse", "--git-dir"], machine)).stdout.trim();
   // Git looks in the folders above too, where the one at the path is no good.
   if (own !== ".git") throw refuse(place.path, "holds a clone that git can't read");
   const ask = (args: readonly string[]): Promise<string | null> => askOrNull(place, args, machine);
@@ -45,7 +52,7 @@ export async function findClone(place: GitPlace & { remote: string }, machine: M
 }
 
 async function askOrNull(place: GitPlace, args: readonly string[], machine: Machine): Promise<string | null> {
-  const { exitCode, stdout } = await runInClone(place, args, { ...machine, codes: [0, 1] });
+  const { exitCode, stdout } = await askInClone(place, args, { ...machine, codes: [0, 1] });
   return exitCode === 0 ? stdout.trim() : null;
 }
 
@@ -62,7 +69,7 @@ export async function wantedCommit(
     ? [revision]
     : [`refs/heads/${revision}`, `refs/tags/${revision}`];
   const names = refs.flatMap((ref) => [ref, `${ref}^{}`]);
-  const { stdout } = await runOutside(
+  const { stdout } = await askOutside(
     spec,
     ["ls-remote", "--", storedAddress(repository), ...names],
     machine,
@@ -90,20 +97,20 @@ export async function localChanges(
   machine: Machine,
 ): Promise<number> {
   const args = ["status", "--porcelain", `--untracked-files=${untracked}`, "--ignore-submodules=none"];
-  const { stdout } = await runInClone(place, args, machine);
+  const { stdout } = await askInClone(place, args, machine);
   return stdout.split("\n").filter((line) => line !== "").length;
 }
 
 /** How many submodules are not at the commit that is recorded for them. */
 export async function differingSubmodules(place: GitPlace, machine: Machine): Promise<number> {
-  const { stdout } = await runInClone(place, ["submodule", "status", "--recursive"], machine);
+  const { stdout } = await askInClone(place, ["submodule", "status", "--recursive"], machine);
   return stdout.split("\n").filter((line) => /^[-+U]/.test(line)).length;
 }
 
 /** Makes the clone as it is wanted, from whatever an interrupted try left. */
 export async function bringTo(spec: WantedClone, machine: Machine): Promise<void> {
   const { remote, repository, force } = spec;
-  const git = (...args: string[]): Promise<unknown> => runInClone(spec, args, machine);
+  const git = (...args: string[]): Promise<unknown> => changeClone(spec, args, machine);
   // Without a template there are no hooks; over a clone that stands it does nothing.
   await git("init", "--quiet", "--template=");
   await git("config", `remote.${remote}.url`, storedAddress(repository));
@@ -126,10 +133,10 @@ async function fetchCommit(
   const { remote, depth } = spec;
   const has = async (): Promise<boolean> => {
     const args = ["cat-file", "-e", `${commit}^{commit}`];
-    return (await runInClone(spec, args, { ...machine, codes: [0, 1, 128] })).exitCode === 0;
+    return (await askInClone(spec, args, { ...machine, codes: [0, 1, 128] })).exitCode === 0;
   };
   const fetch = (...refs: string[]): Promise<unknown> =>
-    runInClone(
+    changeClone(
       spec,
       ["fetch", "--quiet", "--no-recurse-submodules", ...depthOption(spec), remote, ...refs],
       machine,
@@ -167,7 +174,7 @@ export async function emptyClone(place: GitPlace, machine: Machine): Promise<voi
     if (exitCode !== 0) throw refuse(path, "can't be emptied");
   };
   if (machine.host.files.stat(`${path}/.git/HEAD`))
-    await runInClone(place, ["config", removing, "true"], machine);
+    await changeClone(place, ["config", removing, "true"], machine);
   const others = names.filter((name) => name !== ".git");
   for (let at = 0; at < others.length; at += 500) await remove(others.slice(at, at + 500));
   if (names.includes(".git")) await remove([".git"]);

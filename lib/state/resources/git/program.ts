@@ -2,7 +2,7 @@
 import type { HostCommand, HostCommandResult } from "../../../host/host.ts";
 import { withoutCredentials } from "../../../internal/url-text.ts";
 import { isOrchestratorError, OrchestratorError } from "../../../errors.ts";
-import { ask, type Machine } from "../shared/command.ts";
+import { act, ask, type Machine } from "../shared/command.ts";
 
 /** A clone, or the place of one, and where it comes from. */
 export interface GitPlace {
@@ -22,27 +22,37 @@ const settings = [
   "maintenance.autoDetach=false",
 ].flatMap((setting) => ["-c", setting]);
 
-/** Output is only ever read here, so nobody is told of it. */
-const readOnly = { maxOutputBytes: 4 * 1024 * 1024, onOutput: () => {} };
+const maxOutputBytes = 4 * 1024 * 1024;
 
 /**
- * Runs git in a clone. `COMMAND_FAILED` where it ends with a code that is not among `codes`. Default: 0 alone.
+ * Asks git about a clone. `COMMAND_FAILED` where it ends with a code that is not among `codes`. Default: 0 alone.
  */
-export function runInClone(
+export function askInClone(
   place: GitPlace,
   args: readonly string[],
-  machine: Machine & { codes?: readonly number[] },
+  { codes, ...machine }: Machine & { codes?: readonly number[] },
 ): Promise<HostCommandResult> {
-  return run(place, ["-C", relativeToRoot(place.path), ...args], machine);
+  const command = commandFor(place, ["-C", relativeToRoot(place.path), ...args]);
+  return withoutPasswords(ask(command, { ...machine, staysInRoot: true }, codes));
 }
 
-/** Runs git outside of any clone. */
-export function runOutside(
+/** Asks git about what is elsewhere. */
+export function askOutside(
   place: GitPlace,
   args: readonly string[],
   machine: Machine,
 ): Promise<HostCommandResult> {
-  return run(place, args, machine);
+  return withoutPasswords(ask(commandFor(place, args), { ...machine, staysInRoot: true }));
+}
+
+/** Lets git change a clone. It is told to be quiet, and what it says of a failure may hold the address with its password. */
+export function changeClone(
+  place: GitPlace,
+  args: readonly string[],
+  machine: Machine,
+): Promise<HostCommandResult> {
+  const command = commandFor(place, ["-C", relativeToRoot(place.path), ...args]);
+  return withoutPasswords(act({ ...command, onOutput: () => {} }, { ...machine, staysInRoot: true }));
 }
 
 /** A path for a program that begins in the root folder of the host, which need not be that of the machine. */
@@ -55,19 +65,18 @@ export function storedAddress(repository: string): string {
   return withoutCredentials(repository);
 }
 
-async function run(
-  { repository, user }: GitPlace,
-  args: readonly string[],
-  { codes, ...machine }: Machine & { codes?: readonly number[] },
-): Promise<HostCommandResult> {
-  const command: HostCommand = {
+function commandFor({ repository, user }: GitPlace, args: readonly string[]): HostCommand {
+  return {
     argv: ["git", ...settings, ...args],
     environment: { GIT_TERMINAL_PROMPT: "0", GIT_OPTIONAL_LOCKS: "0", ...credentials(repository) },
     ...(user !== undefined && { user }),
-    ...readOnly,
+    maxOutputBytes,
   };
+}
+
+async function withoutPasswords(running: Promise<HostCommandResult>): Promise<HostCommandResult> {
   try {
-    return await ask(command, { ...machine, staysInRoot: true }, codes);
+    return await running;
   } catch (error) {
     if (!isOrchestratorError(error, "COMMAND_FAILED")) throw error;
     const { details, cause } = error;

@@ -61,7 +61,8 @@ export const aptProvider: PackageProvider = {
 };
 
 async function aptGet(args: readonly string[], machine: PackageMachine): Promise<void> {
-  const options = ["-q", "-y", "-o", lockTimeout];
+  // Without a terminal dpkg counts no percents.
+  const options = ["-q", "-y", "-o", "Dpkg::Use-Pty=0", "-o", lockTimeout];
   for (const option of keepConfiguration) options.push("-o", `Dpkg::Options::=${option}`);
   await act({ argv: [machine.program, ...options, ...args], environment }, machine);
 }

@@ -1,4 +1,4 @@
-/** Fedora and its kin: rpm knows what is there, dnf fetches and keeps its index fresh by itself. */
+/** Fedora and its kin: rpm knows what is there, dnf fetches. It drops an index that is too old by itself. */
 import { act, ask } from "../shared/command.ts";
 import {
   inOrder,

@@ -1,5 +1,6 @@
 /** Arch. Its archive has one version of each package, so there is none to choose. */
-import { act, ask } from "../shared/command.ts";
+import { OrchestratorError } from "../../../errors.ts";
+import { act, ask, commandFailed } from "../shared/command.ts";
 import { inOrder, installedState, notInstalled, type PackageProvider } from "./provider.ts";
 
 export const pacmanProvider: PackageProvider = {
@@ -15,7 +16,9 @@ export const pacmanProvider: PackageProvider = {
     return inOrder(names, new Map(states), notInstalled);
   },
   async candidates(names, machine) {
-    const { stdout } = await ask({ argv: [machine.program, "-Si", "--", ...names] }, machine, [0, 1]);
+    // Ends with the number of those that it does not know.
+    const codes = Array.from({ length: names.length + 1 }, (_, code) => code);
+    const { stdout } = await ask({ argv: [machine.program, "-Si", "--", ...names] }, machine, codes);
     return inOrder<string | null>(names, parsePacmanInfo(stdout), null);
   },
   async refresh(machine) {
@@ -26,9 +29,22 @@ export const pacmanProvider: PackageProvider = {
     await act({ argv: [machine.program, "-S", "--noconfirm", "--needed", "--", ...names] }, machine);
   },
   async remove(names, { purge }, machine) {
-    await act({ argv: [machine.program, purge ? "-Rn" : "-R", "--noconfirm", "--", ...names] }, machine);
+    const argv = [machine.program, purge ? "-Rn" : "-R", "--noconfirm", "--", ...names] as const;
+    const result = await ask({ argv }, machine, [0, 1]);
+    if (result.exitCode === 0) return;
+    // Why it does not, it says on standard output.
+    const others = parseDependents(result.stdout).slice(0, 10);
+    if (others.length === 0) throw commandFailed({ argv }, result);
+    const message = `Other packages need it: ${others.join(", ")}.`;
+    throw new OrchestratorError("HOST_ERROR", { message, details: { packages: others } });
   },
 };
+
+/** Who needs what pacman did not remove. */
+export function parseDependents(stdout: string): string[] {
+  const found = stdout.matchAll(/^:: removing \S+ breaks dependency '[^']+' required by (\S+)$/gm);
+  return [...new Set([...found].map(([, name = ""]) => name))];
+}
 
 /** Takes the lines of `pacman -Q` apart. */
 export function parsePacmanQuery(stdout: string): Map<string, string> {

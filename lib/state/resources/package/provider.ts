@@ -37,7 +37,7 @@ export interface PackageProvider {
   /** Where its program may be. The first that stands shows that the machine has it, and is run. */
   readonly programs: readonly string[];
   readonly choosesVersions: boolean;
-  /** A folder whose time of change is that of the package index. Absent = it keeps its index fresh by itself. */
+  /** A folder whose time of change is that of the package index. Absent = its age can't be told, and it looks after that by itself. */
   readonly indexFolder?: string;
   /** What stands. Reads only. */
   query(names: readonly string[], machine: PackageMachine): Promise<PackageState[]>;

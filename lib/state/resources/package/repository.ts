@@ -58,13 +58,14 @@ const apt: RepositoryLayout = {
       "APT::Get::List-Cleanup=0",
       "APT::Update::Error-Mode=any",
     ];
-    return ["/usr/bin/apt-get", "-q", ...options.flatMap((option) => ["-o", option]), "update"];
+    // Quieter than quiet: it names a source on a disk twice.
+    return ["/usr/bin/apt-get", "-qq", ...options.flatMap((option) => ["-o", option]), "update"];
   },
 };
 
 const dnf: RepositoryLayout = {
   ...ownFile,
-  folder: "/etc/yum.repos.d",
+  folder: "/etc/dnf",
   paths: (name) => ({
     key: `/etc/pki/rpm-gpg/RPM-GPG-KEY-${name}`,
     source: `/etc/yum.repos.d/${name}.repo`,
@@ -73,7 +74,11 @@ const dnf: RepositoryLayout = {
     const signed = keyPath === null ? [] : ["gpgcheck=1", `gpgkey=file://${keyPath}`];
     return [`[${name}]`, `name=${name}`, `baseurl=${uris.join(" ")}`, "enabled=1", ...signed, ""].join("\n");
   },
-  refresh: (name) => ["dnf", "-q", "-y", "--disablerepo=*", `--enablerepo=${name}`, "makecache"],
+  refresh(name) {
+    // Where dnf is told to go on without a source that can't be reached, as Fedora's is, it calls that a success.
+    const only = ["--setopt=skip_if_unavailable=False", "--disablerepo=*", `--enablerepo=${name}`];
+    return ["dnf", "-q", "-y", ...only, "makecache", "--refresh"];
+  },
 };
 
 const apk: RepositoryLayout = {

@@ -8,7 +8,8 @@ const statusCodes = [0, 1, 3, 8, 16, 32];
 
 export const openrcProvider: ServiceProvider = {
   masks: false,
-  isHere: ({ host }) => host.files.stat("/run/openrc") !== null,
+  // Its programs make /run/openrc on any machine; what it is at is there only where it started the machine.
+  isHere: ({ host }) => host.files.stat("/run/openrc/softlevel") !== null,
   async query(name, machine) {
     if (!machine.host.files.stat(`/etc/init.d/${name}`)) return unknownService;
     const { exitCode } = await ask({ argv: ["rc-service", "--", name, "status"] }, machine, statusCodes);

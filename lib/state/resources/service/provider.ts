@@ -7,6 +7,8 @@ export interface ServiceState {
   running: boolean | null;
   enabled: boolean | null;
   masked: boolean;
+  /** What it is called itself, where it was asked for by another name, which may go away when it is disabled. */
+  ownName?: string;
   /** Why it can't be enabled or disabled, where it can't. */
   fixed?: string;
 }

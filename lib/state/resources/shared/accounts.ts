@@ -1,7 +1,7 @@
 /** Users and groups as the account files of the machine name them. */
 import { z } from "zod";
 import type { Host } from "../../../host/host.ts";
-import { readText } from "./text-file.ts";
+import { joinLines, readText, writeText } from "./text-file.ts";
 
 /** A name that every program of the machine takes for a name: never an option, a number or two fields of a table. */
 export const accountNameSchema = z
@@ -81,7 +81,17 @@ export function wantedMembers(
   return [...new Set(membership === "inclusive" ? declared : [...present, ...declared])].sort();
 }
 
-function readTable(host: Host, path: string): string[][] {
+/** The fields of a line. */
+export type Row = string[];
+
+/** Writes a table anew; what is no entry of it goes. */
+export function editTable(host: Host, path: string, edit: (rows: Row[]) => Row[]): void {
+  const lines = edit(readTable(host, path)).map((row) => row.join(":"));
+  writeText(path, joinLines(lines), host);
+}
+
+/** The entries of a table; none where there is no such file. */
+export function readTable(host: Host, path: string): Row[] {
   const lines = (readText(path, host) ?? "").split("\n");
   return lines.filter((line) => line.includes(":")).map((line) => line.split(":"));
 }

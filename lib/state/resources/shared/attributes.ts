@@ -1,7 +1,7 @@
 /** Mode, owner and group: the same for files and folders. */
-import { OrchestratorError } from "../../../errors.ts";
 import type { FileAttributes, FileStat, Host } from "../../../host/host.ts";
 import type { Change } from "../../result.ts";
+import { missing } from "./missing.ts";
 import { accountSchema, modeSchema } from "./properties.ts";
 
 /** The properties in a schema. */
@@ -85,8 +85,5 @@ function findGroup(account: string, host: Host): number | null {
 
 function required(id: number | null, kind: string, name: string): number {
   if (id !== null) return id;
-  throw new OrchestratorError("HOST_ERROR", {
-    message: `There is no ${kind} "${name}".`,
-    details: { [kind]: name },
-  });
+  throw missing(`There is no ${kind} "${name}".`, { [kind]: name });
 }

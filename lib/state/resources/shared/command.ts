@@ -33,7 +33,7 @@ export async function act(
 }
 
 /**
- * Runs a program whose output is taken apart, so it must not be cut.
+ * Asks a program, which must change nothing. Its output is taken apart, so it must not be cut, and told to nobody else.
  * `COMMAND_FAILED` where it ends with a code that is not among `codes`. Default: 0 alone.
  */
 export async function ask(
@@ -41,7 +41,7 @@ export async function ask(
   machine: Machine,
   codes: readonly number[] = [0],
 ): Promise<HostCommandResult> {
-  const result = await start(command, machine);
+  const result = await start({ ...command, asks: true }, machine);
   if (result.exitCode === null || !codes.includes(result.exitCode)) throw commandFailed(command, result);
   if (!result.truncated.stdout) return result;
   const message = `The output of ${command.argv[0]} is longer than can be read.`;

@@ -1,4 +1,7 @@
-/** What the package managers print: apt and dpkg as recorded on Debian 12, the others as their manuals describe it: they were not run. */
+/**
+ * What the package managers print: apt, dpkg, dnf 4 with rpm, and pacman as recorded on Debian 12; dnf 5, apk and brew as their
+ * manuals describe it: they were not run.
+ */
 import { describe, expect, test } from "vitest";
 import { parseApkList } from "../../../../lib/state/resources/package/apk.ts";
 import {
@@ -8,7 +11,11 @@ import {
 } from "../../../../lib/state/resources/package/apt.ts";
 import { parseBrewInfo } from "../../../../lib/state/resources/package/brew.ts";
 import { parseRpmQuery, parseVersionLocks } from "../../../../lib/state/resources/package/dnf.ts";
-import { parsePacmanInfo, parsePacmanQuery } from "../../../../lib/state/resources/package/pacman.ts";
+import {
+  parseDependents,
+  parsePacmanInfo,
+  parsePacmanQuery,
+} from "../../../../lib/state/resources/package/pacman.ts";
 import { matchesVersion } from "../../../../lib/state/resources/package/wanted.ts";
 
 describe("apt", () => {
@@ -91,7 +98,17 @@ vim-enhanced\tx86_64\t2:8.2.2637-20.el9_1
     ]);
   });
 
+  test("repoquery puts an empty line after each", () => {
+    expect([...parseRpmQuery("one\tnoarch\t0:1.1-1\n\ntwo\tnoarch\t2:1.0-1\n\n").keys()]).toEqual([
+      "one",
+      "one.noarch",
+      "two",
+      "two.noarch",
+    ]);
+  });
+
   test("versionlock list, of dnf 4 and of dnf 5", () => {
+    expect([...parseVersionLocks("one-0:1.0-1.*\none-0:1.1-1.*\n")]).toEqual(["one"]);
     expect([...parseVersionLocks("vim-enhanced-2:8.2.2637-20.el9_1.*\n!bash-0:5.1.8-9.el9.*\n")]).toEqual([
       "vim-enhanced",
     ]);
@@ -128,13 +145,28 @@ test("pacman -Q and -Si: the first repository that has it", () => {
   const info = `Repository      : core
 Name            : bash
 Version         : 5.2.026-2
-Description     : The GNU Bourne Again shell
+Description     : t
+Architecture    : any
+URL             : None
+Provides        : None
+Depends On      : one
+Download Size   : 313.00 B
+Validated By    : MD5 Sum  SHA-256 Sum
 
 Repository      : testing
 Name            : bash
 Version         : 5.2.032-1
+
 `;
   expect([...parsePacmanInfo(info)]).toEqual([["bash", "5.2.026-2"]]);
+});
+
+test("pacman -R: who needs what it does not remove", () => {
+  const stdout = `checking dependencies...
+:: removing one breaks dependency 'one' required by two
+:: removing one breaks dependency 'one>=1' required by two
+`;
+  expect([parseDependents(stdout), parseDependents("checking dependencies...\n")]).toEqual([["two"], []]);
 });
 
 describe("brew", () => {

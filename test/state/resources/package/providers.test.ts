@@ -1,4 +1,4 @@
-/** The command lines that each package manager gets; apt runs for real in package.real.test.ts. */
+/** The command lines that each package manager gets; apt, dnf and pacman run for real too, in package.real.test.ts and beside this file. */
 import { describe, expect, test } from "vitest";
 import { type MemoryProgram, MemoryHost } from "../../../../lib/host/memory-host.ts";
 import { apkProvider } from "../../../../lib/state/resources/package/apk.ts";
@@ -8,11 +8,11 @@ import { pacmanProvider } from "../../../../lib/state/resources/package/pacman.t
 import type { PackageMachine } from "../../../../lib/state/resources/package/provider.ts";
 
 /** A machine whose programs note their line, and answer with `stdout`. */
-function record(program: string, stdout = ""): { machine: PackageMachine; ran: string[] } {
+function record(program: string, stdout = "", exitCode = 0): { machine: PackageMachine; ran: string[] } {
   const ran: string[] = [];
   const note: MemoryProgram = ({ argv, user }) => {
     ran.push([...(user === undefined ? [] : [`${user}:`]), ...argv].join(" "));
-    return { stdout };
+    return { stdout, exitCode };
   };
   const host = new MemoryHost({ users: { root: 0, me: 501 }, programs: { [program]: note, rpm: note } });
   return { machine: { host, signal: new AbortController().signal, program }, ran };
@@ -87,6 +87,22 @@ test("pacman", async () => {
     "/usr/bin/pacman -Rn --noconfirm -- nginx",
     "/usr/bin/pacman -Sy --noconfirm",
   ]);
+});
+
+test("pacman ends with the number of packages that its index does not know", async () => {
+  const { machine } = record("/usr/bin/pacman", "", 2);
+  expect(await pacmanProvider.candidates(["none", "neither"], machine)).toEqual([null, null]);
+});
+
+test("what pacman says of a removal that it refuses is in the failure", async () => {
+  const needed = record("/usr/bin/pacman", ":: removing one breaks dependency 'one' required by two\n", 1);
+  const other = record("/usr/bin/pacman", "", 1);
+  await expect(pacmanProvider.remove(["one"], kept, needed.machine)).rejects.toThrow(
+    "Other packages need it: two.",
+  );
+  await expect(pacmanProvider.remove(["one"], kept, other.machine)).rejects.toThrow(
+    "/usr/bin/pacman exited with 1.",
+  );
 });
 
 describe("brew", () => {

@@ -1,32 +1,9 @@
 /** How the first Admin of a server comes to be: by a key in the data folder, which is the owner's. */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { OrchestratorError, systemCaller } from "fleetwright";
+import { systemCaller } from "fleetwright";
 import type { Orchestrator } from "fleetwright";
-import { createKeyFile, readSigner } from "../client/node-signer.ts";
-
-/** File in the data folder with a public key a line; each is made Admin at the start. `fleetwright init` writes it. */
-export const adminKeysFile = "admin-keys";
-
-/**
- * Reads the keys that the owner of a data folder put there. Lines that begin with `#` are comments.
- *
- * @throws {OrchestratorError} `CONFIGURATION_INVALID` where the file can't be read.
- */
-export function readAdminKeys(dataDir: string): string[] {
-  const path = join(dataDir, adminKeysFile);
-  try {
-    const lines = readFileSync(path, "utf8").split("\n");
-    return lines.map((line) => line.trim()).filter((line) => line !== "" && !line.startsWith("#"));
-  } catch (cause) {
-    const { code = "unknown" } = cause as NodeJS.ErrnoException;
-    if (code === "ENOENT") return [];
-    throw new OrchestratorError("CONFIGURATION_INVALID", {
-      message: `${path} can't be read (${code}).`,
-      cause,
-    });
-  }
-}
+import { createKeyFile, readSigner } from "../../client/node-signer.ts";
 
 /**
  * Makes an Admin where there is none, with a new key pair in the data folder.

@@ -1,0 +1,27 @@
+/** Keys that the owner of a data folder puts there. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { OrchestratorError } from "fleetwright/errors";
+
+/** File in the data folder with a public key a line; each is made Admin at the start. `fleetwright init` writes it. */
+export const adminKeysFile = "admin-keys";
+
+/**
+ * Reads the keys that the owner of a data folder put there. Lines that begin with `#` are comments.
+ *
+ * @throws {OrchestratorError} `CONFIGURATION_INVALID` where the file can't be read.
+ */
+export function readAdminKeys(dataDir: string): string[] {
+  const path = join(dataDir, adminKeysFile);
+  try {
+    const lines = readFileSync(path, "utf8").split("\n");
+    return lines.map((line) => line.trim()).filter((line) => line !== "" && !line.startsWith("#"));
+  } catch (cause) {
+    const { code = "unknown" } = cause as NodeJS.ErrnoException;
+    if (code === "ENOENT") return [];
+    throw new OrchestratorError("CONFIGURATION_INVALID", {
+      message: `${path} can't be read (${code}).`,
+      cause,
+    });
+  }
+}

@@ -1,0 +1,13 @@
+import { readFileSync } from "node:fs";
+import type { CommandContext } from "./context.ts";
+import { UsageError } from "./failure.ts";
+
+/** Reads a file that a command names; `-` is standard input. */
+export async function readText(context: CommandContext, file: string): Promise<string> {
+  if (file === "-") return context.readInput();
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    throw new UsageError(`${file} can't be read (${(error as NodeJS.ErrnoException).code ?? "unknown"}).`);
+  }
+}

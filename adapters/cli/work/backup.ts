@@ -1,0 +1,102 @@
+import { createReadStream } from "node:fs";
+import { open, rm, link } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { OrchestratorError, restoreBackup, verifyBackup } from "fleetwright";
+import type { BackupSummary } from "fleetwright";
+import type { CommandCall } from "../call.ts";
+import { UsageError } from "../failure.ts";
+import { toFacts } from "../text.ts";
+
+/** Checks a backup. */
+export async function verify(call: CommandCall, file: string): Promise<void> {
+  const path = resolve(file);
+  showSummary(call, path, await reading(path, verifyBackup));
+}
+
+/** Makes a data folder out of a backup. */
+export async function restore(call: CommandCall, file: string, dataDir: string): Promise<void> {
+  const folder = resolve(dataDir);
+  const summary = await reading(resolve(file), (archive) => restoreBackup(archive, folder));
+  showSummary(call, folder, summary);
+}
+
+/** Downloads a backup. The file appears under its name when it is whole, checked and on disk; never over another one. */
+export async function download(call: CommandCall, file: string): Promise<void> {
+  const path = resolve(file);
+  const aside = `${path}.${process.pid}.part`;
+  const target = await open(aside, "wx", 0o600).catch((error: unknown) => {
+    throw new UsageError(`${path} can't be written (${codeOf(error)}).`);
+  });
+  try {
+    const stream = await call.client.backups.create();
+    const summary = await verifyBackup(copied(stream, (piece) => target.appendFile(piece)));
+    await target.sync();
+    await link(aside, path).catch((error: unknown) => {
+      throw new UsageError(`${path} can't be written (${codeOf(error)}).`);
+    });
+    await syncFolder(dirname(path));
+    showSummary(call, path, summary);
+  } finally {
+    await target.close();
+    await rm(aside, { force: true });
+  }
+}
+
+/** Hands a stream on and writes it down on the way. */
+async function* copied(
+  stream: AsyncIterable<Uint8Array>,
+  write: (piece: Uint8Array) => Promise<unknown>,
+): AsyncGenerator<Uint8Array> {
+  const pieces = stream[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const { done, value } = await pieces.next().catch((cause: unknown) => {
+        throw new OrchestratorError("UNAVAILABLE", { message: "The download broke off; try again.", cause });
+      });
+      if (done === true) return;
+      await write(value);
+      yield value;
+    }
+  } finally {
+    await pieces.return?.();
+  }
+}
+
+async function reading(
+  path: string,
+  use: (archive: AsyncIterable<Uint8Array>) => Promise<BackupSummary>,
+): Promise<BackupSummary> {
+  const file = await open(path, "r").catch((error: unknown) => {
+    throw new UsageError(`${path} can't be read (${codeOf(error)}).`);
+  });
+  try {
+    return await use(createReadStream(path, { fd: file, autoClose: false }) as AsyncIterable<Uint8Array>);
+  } finally {
+    // Also where nothing was read of it.
+    await file.close();
+  }
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, "r");
+  await folder.sync();
+  await folder.close();
+}
+
+function showSummary(call: CommandCall, path: string, summary: BackupSummary): void {
+  const { files, bytes, documents, log_entries, series_parts, series_damages } = summary;
+  call.show({ path, ...summary }, () =>
+    toFacts([
+      ["Path", path],
+      ["Files", files],
+      ["Bytes", bytes],
+      ["Documents", documents],
+      ["Log entries", log_entries],
+      ["Time series", `${series_parts} parts${series_damages > 0 ? `, ${series_damages} damaged` : ""}`],
+    ]),
+  );
+}
+
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? "unknown";
+}

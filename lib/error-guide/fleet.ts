@@ -1,0 +1,156 @@
+/** Explains the errors of what is kept, and agents. */
+import type { ErrorExplanation } from "./explanation.ts";
+
+export const fleetErrors = {
+  NOT_FOUND: {
+    meaning: "There is no such thing.",
+    cause:
+      "The id or name is wrong, it was removed, or nothing is served at this path: paths are exact, in lower case and without a slash at the end.",
+    advice: "List what is there. After a removal, treat it as gone.",
+  },
+  ALREADY_EXISTS: {
+    meaning: "One with this name or key exists.",
+    cause: "Names and keys are unique. Another caller may have been first.",
+    advice: "Choose another name, or update the one that is there.",
+  },
+  REVISION_CONFLICT: {
+    meaning: "It was changed by someone else between reading and writing.",
+    cause: "Two callers changed the same thing at the same moment.",
+    advice: "Read it again, decide again and repeat the change.",
+  },
+  PRECONDITION_FAILED: {
+    meaning: "It is not the version that `If-Match` names.",
+    cause: "It was changed since the `ETag` was read.",
+    advice: "Read it again, look at the difference, and send the new `ETag`.",
+  },
+  IDEMPOTENCY_KEY_REUSED: {
+    meaning: "The idempotency key was used for another input.",
+    cause:
+      "Within 24 hours the same operator called the same thing with this `Idempotency-Key` and another path, body or `If-Match`.",
+    advice: "Make a new key for each new call; keep it only for sending the same call again.",
+  },
+  IDEMPOTENCY_ANSWER_UNKNOWN: {
+    meaning: "A call with this idempotency key was begun, and its answer is not known.",
+    cause:
+      "The process ended in the middle of the first call, the call failed unexpectedly, or its answer was too large to keep (64 KiB, and 8 MiB for all of an operator). It is not made again, since it may have taken effect.",
+    advice: "Read what the call changes. If it did not take effect, send it with a new key.",
+  },
+  IN_USE: {
+    meaning: "It can't be removed because something still refers to it.",
+    cause: "A module is named by an assignment, for example.",
+    advice: "`details` names who uses it. Remove or change those first.",
+  },
+  LAST_ADMIN: {
+    meaning: "The last Admin can't be removed or demoted.",
+    cause: "Nobody could add operators afterwards.",
+    advice: "Make another operator Admin first.",
+  },
+  INVALID_TRANSITION: {
+    meaning: "The present status does not allow this change.",
+    cause:
+      "For example removing an agent that is not rejected, approving one that is approved, or naming one anew.",
+    advice: "Read the status and take the steps between.",
+  },
+  NO_MATCH: {
+    meaning: "The selector matches no agent.",
+    cause: "No approved agent has these tags or attributes now.",
+    advice: "Look at the assignment's matches and at the tags of the agents.",
+  },
+  NO_BASELINE: {
+    meaning: "The agent has no successful apply to compare with.",
+    cause: "Drift is the difference to the last successful apply, and there was none yet.",
+    advice: "Apply first.",
+  },
+  RESOURCE_CONFLICT: {
+    meaning: "Two modules describe the same thing differently.",
+    cause:
+      "Two of the modules for one agent have a resource of the same type and identity with different properties.",
+    advice: "`details` names both. Keep it in one of them, or make them equal.",
+  },
+  PARAMS_INVALID: {
+    meaning: "The params of an assignment do not fit its modules.",
+    cause:
+      "A module was uploaded since then that declares other params, or a param has neither a default nor a value.",
+    advice:
+      "The message names the assignment or the module, and the param. Change the assignment, give the param in the call, or give it a default.",
+  },
+  TEMPLATE_FAILED: {
+    meaning: "A template can't be evaluated for this agent.",
+    cause:
+      "A template names an attribute or a tag that this agent does not have, gives a value that its property can't have, or costs too much.",
+    advice:
+      "`errors` has the line and column of each, as in the module that was uploaded. Set the tag, write `| default: ...`, or put a `when` on the resource.",
+  },
+  EMPTY_DESIRED_STATE: {
+    meaning: "Nothing is desired any more, but something is applied.",
+    cause:
+      "No assignment matches the agent now, so an apply would remove all that was applied before. This is refused in case a tag was lost by mistake.",
+    advice: "Look at the plan. If the removal is meant, repeat the call with `allow_empty`.",
+  },
+  PLAN_STALE: {
+    meaning: "The plan no longer describes what an apply would do.",
+    cause:
+      "Modules, params, tags or attributes that were used, or the machine itself changed since the plan was made, perhaps because it was applied. `details.reason` is `desired` where the orchestrator saw it, and `machine` where the agent did; nothing was changed.",
+    advice: "Plan again, look at it, and apply the new plan.",
+  },
+  AGENT_NOT_APPROVED: {
+    meaning: "The agent is pending or rejected.",
+    cause: "An agent gets no work before an operator has approved it.",
+    advice: "Compare its key with the one on the machine and approve it.",
+  },
+  AGENT_UNSUPPORTED: {
+    meaning: "A module does not support this agent.",
+    cause:
+      "The module says with `supports` for which agents it is made, and this agent matches none of those selectors. It was refused before anything ran.",
+    advice: "Narrow the assignment's selector, or widen `supports` of the module if it really works there.",
+  },
+  AGENT_OFFLINE: {
+    meaning: "The agent is not connected.",
+    cause: "The machine is off, the agent is not running, or the network between is broken.",
+    advice: "Try again later, or queue the operation where the call can do that (`when_offline: queue`).",
+  },
+  AGENT_TIMEOUT: {
+    meaning: "The agent is connected and did not answer in time.",
+    cause: "The machine is very busy or is just losing its connection.",
+    advice: "Read the operation before trying again: the agent may have taken the command all the same.",
+  },
+  AGENT_ALREADY_CONNECTED: {
+    meaning: "An agent with this key is connected already.",
+    cause:
+      "Usually a machine that was cloned together with the agent's key; sometimes a connection that is dead but not yet noticed.",
+    advice: "If it does not pass within a minute, look for the clone and give it a key of its own.",
+  },
+  PROTOCOL_ERROR: {
+    meaning: "The peer broke the agent protocol.",
+    cause:
+      "A fault or a hostile program on the other side, or something between that alters the traffic. The connection was ended.",
+    advice: "Look at the versions of both sides and at the audit log.",
+  },
+  VERSION_UNSUPPORTED: {
+    meaning: "No protocol version is spoken by both sides.",
+    cause: "One of them is too old for the other.",
+    advice: "Update the older side.",
+  },
+  ORCHESTRATOR_KEY_CHANGED: {
+    meaning: "The orchestrator's key is not the one that the agent has pinned.",
+    cause:
+      "The orchestrator was set up anew without its old key, or the agent talks to a stranger. The agent refuses to go on.",
+    advice: "Find out which. If the new orchestrator is yours, pin its key on the agent.",
+  },
+  COMMAND_UNSUPPORTED: {
+    meaning: "The agent can't do this.",
+    cause: "It is an older version, or its machine lacks the ability.",
+    advice: "Update the agent, or leave this out there.",
+  },
+  COMMAND_EXPIRED: {
+    meaning: "The command came after its time.",
+    cause:
+      "Each command says until when it may begin. It was held up, or the clocks of the two machines differ by far.",
+    advice: "Set the clocks, and repeat the call.",
+  },
+  PEER_ERROR: {
+    meaning: "The peer reported an error that this version does not know.",
+    cause: "The other side is newer. `details` has the code and the message as they came.",
+    advice: "Look the code up in the other side's version; update this side.",
+  },
+} as const satisfies Record<string, ErrorExplanation>;

@@ -1,0 +1,103 @@
+/** Explains the errors of machines, the storage and the process. */
+import type { ErrorExplanation } from "./explanation.ts";
+
+export const machineErrors = {
+  NOT_CONVERGED: {
+    meaning: "The resource still differs after it was applied.",
+    cause:
+      "Something on the machine changes it back at once, or the desired value is one that the machine normalises.",
+    advice: "Look at the changes in the result; find what else manages this.",
+  },
+  HOST_ERROR: {
+    meaning: "The machine refused.",
+    cause:
+      "No permission, no such path, no space, a read-only file system. `details` has the path and the system's error name.",
+    advice: "Correct it on the machine, then apply again.",
+  },
+  PATH_OUTSIDE_ROOT: {
+    meaning: "The path leaves the folder that the agent is confined to.",
+    cause: "The agent was started with a root folder and a path, or a link on the way, leads out of it.",
+    advice: "Use a path inside, or run the agent without that limit.",
+  },
+  DOWNLOAD_FAILED: {
+    meaning: "What was to be downloaded could not be had.",
+    cause:
+      "The server could not be reached or answered with an error, or what it gave is too long or has another SHA-256 than the declared one. Nothing was replaced.",
+    advice:
+      "Read the message. With another SHA-256, find out whether the file was renewed on purpose before you declare the new one.",
+  },
+  COMMAND_FAILED: {
+    meaning: "A program that was run ended with an error.",
+    cause:
+      "It gave an exit code other than 0. The code is in the result, its output in the operation's output.",
+    advice: "Read the output; correct the script or the machine.",
+  },
+  RESOURCE_TIMEOUT: {
+    meaning: "The resource took longer than it may.",
+    cause: "A program hangs or the limit is too short.",
+    advice: "Look at the output so far; raise `timeout_seconds` of the resource if the time is needed.",
+  },
+  UNKNOWN_RESOURCE_TYPE: {
+    meaning: "The agent does not know this type of resource.",
+    cause: "It is older than the orchestrator, or the type is misspelt.",
+    advice: "Update the agent or correct the type.",
+  },
+  CANCELLED: {
+    meaning: "It was cancelled.",
+    cause: "Someone cancelled the operation, or the caller's signal was aborted.",
+    advice: "Nothing needs to be done. What was finished before stays.",
+  },
+  STORAGE_FULL: {
+    meaning: "There is no space to write.",
+    cause: "The disk of the data folder is full, or a quota is reached. Reading goes on.",
+    advice: "Make space. Writing works again by itself, without a restart.",
+  },
+  STORAGE_FAILED: {
+    meaning: "The storage can't be written any more.",
+    cause:
+      "The disk reported an error while data was being made durable, so what is on it is not certain. Or a data folder can't be used at all: `details` has its `folder` and the system's `errno`.",
+    advice: "Look at the disk, then restart the process: it makes sure of what it reads.",
+  },
+  STORAGE_CLOSED: {
+    meaning: "The storage is closed.",
+    cause: "A call came after `stop()`.",
+    advice: "Make the calls before, or start a new orchestrator.",
+  },
+  STORAGE_LOCKED: {
+    meaning: "Another process uses the data folder.",
+    cause: "Two orchestrators were started on one folder.",
+    advice: "Stop the other, or give this one a folder of its own.",
+  },
+  STORAGE_CORRUPT: {
+    meaning: "The stored data is damaged.",
+    cause: "A file was altered, or the disk lost part of it. `details` names the file and the place.",
+    advice: "Restore a backup. A torn last line after a crash is not this: it is cut by itself.",
+  },
+  STORAGE_VERSION_UNSUPPORTED: {
+    meaning: "The stored data was written by a newer version.",
+    cause: "The package was downgraded.",
+    advice: "Run the newer version, or restore a backup of the older one.",
+  },
+  ADDRESS_IN_USE: {
+    meaning: "The address is in use.",
+    cause:
+      "Another program listens there, often another copy of this one. Fleetwright never picks another port by itself.",
+    advice: "Stop the other, or choose a port.",
+  },
+  CONFIGURATION_INVALID: {
+    meaning: "The configuration is not valid.",
+    cause: "An option or an environment variable has a value that can't be used.",
+    advice: "The message names it and says what is expected.",
+  },
+  UNAVAILABLE: {
+    meaning: "The service is stopping.",
+    cause: "It drains: what runs is finished, nothing new is taken.",
+    advice: "Try again in a moment; it may be restarting.",
+  },
+  INTERNAL: {
+    meaning: "Something went wrong inside.",
+    cause: "A fault in Fleetwright. Nothing of its cause is told to the caller.",
+    advice:
+      "Find the request id in the log of the process, which has the cause with its stack, and report it.",
+  },
+} as const satisfies Record<string, ErrorExplanation>;

@@ -1,0 +1,192 @@
+/** A machine as it will be. */
+import { andThen } from "../internal/maybe-waiting.ts";
+import { OrchestratorError } from "../errors.ts";
+import { ForeseenFiles, type ForeseenFilesParts } from "./foreseen-files.ts";
+import { type ForeseenContent, ForeseenTree } from "./foreseen-tree.ts";
+import type {
+  FileDigest,
+  Host,
+  HostBackups,
+  HostCommand,
+  HostCommandResult,
+  HostDownload,
+  HostUsers,
+} from "./host.ts";
+import { hostError } from "./host-error.ts";
+
+/**
+ * A host over another one that is never changed: what is written here is kept in memory and read back from there. Programs
+ * that would change something do nothing and succeed. Those that are asked something are run on the machine below, once
+ * each, and know nothing of what is foreseen.
+ */
+export class ForeseenHost implements Host {
+  readonly platform: string;
+  readonly isConfined: boolean;
+  readonly files: ForeseenFiles;
+  readonly users: HostUsers;
+  readonly backups: HostBackups;
+  readonly #below: Host;
+  readonly #tree: ForeseenTree;
+  readonly #answers = new Map<string, HostCommandResult | Error>();
+  readonly #kept = new Map<string, ForeseenContent>();
+  #askedInVain = false;
+
+  /** @param below - The machine as it is. */
+  constructor(below: Host) {
+    this.#below = below;
+    this.platform = below.platform;
+    this.isConfined = below.isConfined;
+    this.#tree = new ForeseenTree(below.files);
+    const parts: ForeseenFilesParts = {
+      tree: this.#tree,
+      all: below.files,
+      sha256: (content) => below.sha256(content),
+    };
+    this.files = new ForeseenFiles(below.files, parts);
+    this.users = foreseenUsers(this.files, below, this.#tree);
+    this.backups = this.#createBackups(this.files, below.backups);
+  }
+
+  /** Whether anything differs from the machine below. */
+  get isChanged(): boolean {
+    return this.#tree.isChanged;
+  }
+
+  /** Whether, since the last time, a program was asked about something that only the foreseen machine knows. */
+  takeAskedInVain(): boolean {
+    const asked = this.#askedInVain;
+    this.#askedInVain = false;
+    return asked;
+  }
+
+  sha256(content: Uint8Array): string {
+    return this.#below.sha256(content);
+  }
+
+  async run(command: HostCommand, signal: AbortSignal): Promise<HostCommandResult> {
+    signal.throwIfAborted();
+    if (command.asks === true) return this.#ask(command, signal);
+    const { user, cwd } = command;
+    if (user !== undefined && !/^\d+$/.test(user) && this.users.userId(user) === null)
+      throw hostError(`user ${user}`, "ENOENT");
+    if (cwd !== undefined && cwd !== "/" && !this.files.stat(cwd)) throw hostError(cwd, "ENOENT");
+    return { exitCode: 0, signal: null, timedOut: false, stdout: "", stderr: "", truncated: nothing };
+  }
+
+  async download(request: HostDownload, signal: AbortSignal): Promise<FileDigest> {
+    signal.throwIfAborted();
+    const digest = { sha256: request.sha256, sizeBytes: 0 };
+    const read = (): never => {
+      this.#askedInVain = true;
+      throw hostError(request.path, "ENOENT");
+    };
+    this.files.putFile(request.path, { ...digest, digest: () => digest, read }, request.attributes);
+    return digest;
+  }
+
+  async barrier(): Promise<void> {}
+
+  async #ask(command: HostCommand, signal: AbortSignal): Promise<HostCommandResult> {
+    this.#askedInVain ||= this.#isAboutForeseen(command);
+    const { argv, cwd, user, environment, stdin } = command;
+    const key = JSON.stringify([argv, cwd, user, environment, stdin]);
+    const known = this.#answers.get(key) ?? (await this.#askBelow(command, signal));
+    if (!signal.aborted) this.#answers.set(key, known);
+    if (known instanceof Error) throw known;
+    return known;
+  }
+
+  async #askBelow(command: HostCommand, signal: AbortSignal): Promise<HostCommandResult | Error> {
+    try {
+      return await this.#below.run(command, signal);
+    } catch (error) {
+      if (error instanceof OrchestratorError) return error;
+      throw error;
+    }
+  }
+
+  /** Whether a word of a command names an account, a path or a program that the machine below does not have as it will be. */
+  #isAboutForeseen({ argv, user, cwd, stdin = "" }: HostCommand): boolean {
+    if (!this.isChanged) return false;
+    if (this.#tree.hasName(argv[0])) return true;
+    const text = [...argv, user ?? "", cwd ?? "", stdin].join(" ");
+    const words = new Set(text.split(/[^\w./@+-]+/).filter((word) => word !== ""));
+    return [...words].some((word) => this.#isForeseenAccount(word) || this.#isForeseenPath(word));
+  }
+
+  #isForeseenAccount(name: string): boolean {
+    const { users } = this.#below;
+    return users.userId(name) !== this.users.userId(name) || users.groupId(name) !== this.users.groupId(name);
+  }
+
+  /** "./srv" is how programs that begin in the root folder are told of "/srv". */
+  #isForeseenPath(word: string): boolean {
+    const path = word.replace(/^\.(?=\/)/, "").replace(/(?<=.)\/+$/, "");
+    return path.length > 1 && path.startsWith("/") && !path.includes("//") && this.#tree.concerns(path);
+  }
+
+  #createBackups(files: ForeseenFiles, below: HostBackups): HostBackups {
+    const take = (sha256: string): ForeseenContent => {
+      const kept = this.#kept.get(sha256);
+      if (kept) return kept;
+      const sizeBytes = below.sizeBytes(sha256);
+      if (sizeBytes === null) throw hostError(`backup ${sha256}`, "ENOENT");
+      return { sha256, sizeBytes, digest: () => ({ sha256, sizeBytes }), read: () => below.read(sha256) };
+    };
+    const sizeOf = (content: ForeseenContent): number =>
+      content instanceof Uint8Array ? content.length : (content.sizeBytes ?? 0);
+    return {
+      below: (folder) => this.#createBackups(files.below(folder) as ForeseenFiles, below),
+      save: (path, { expected, signal } = {}) => {
+        const content = files.contentAt(path, expected);
+        return andThen(files.digest(content, signal), (digest) => {
+          this.#kept.set(digest.sha256, content);
+          return digest;
+        });
+      },
+      sizeBytes: (sha256) => {
+        const kept = this.#kept.get(sha256);
+        return kept ? sizeOf(kept) : below.sizeBytes(sha256);
+      },
+      read: (sha256) => {
+        const content = take(sha256);
+        return content instanceof Uint8Array ? Uint8Array.from(content) : content.read();
+      },
+      restore: (sha256, path, { signal: _signal, ...attributes }) =>
+        files.putFile(path, take(sha256), attributes),
+      prune: (keep) => {
+        for (const sha256 of this.#kept.keys()) if (!keep.has(sha256)) this.#kept.delete(sha256);
+      },
+    };
+  }
+}
+
+const nothing = { stdout: false, stderr: false };
+
+const accountFiles = { user: "/etc/passwd", group: "/etc/group" } as const;
+
+/** Accounts from the account files where these differ, which on a confined host are not those of its machine. */
+function foreseenUsers(files: ForeseenFiles, below: Host, tree: ForeseenTree): HostUsers {
+  const { users, isConfined } = below;
+  const table = (kind: keyof typeof accountFiles): Map<string, number> | null => {
+    const path = accountFiles[kind];
+    if (!tree.isChanged || isConfined || tree.find(path).node?.kind !== "file") return null;
+    const lines = new TextDecoder().decode(files.readFile(path)).split("\n");
+    const entries = lines.map((line) => line.split(":")).filter((fields) => fields.length > 2);
+    return new Map(entries.map(([name = "", , id]) => [name, Number(id)]));
+  };
+  const idOf = (kind: keyof typeof accountFiles, name: string, known: number | null): number | null => {
+    const ids = table(kind);
+    return ids ? (ids.get(name) ?? null) : known;
+  };
+  const nameOf = (kind: keyof typeof accountFiles, id: number, known: string | null): string | null => {
+    const ids = table(kind);
+    return ids ? ([...ids].find(([, each]) => each === id)?.[0] ?? null) : known;
+  };
+  return {
+    userId: (name) => idOf("user", name, users.userId(name)),
+    groupId: (name) => idOf("group", name, users.groupId(name)),
+    userName: (uid) => nameOf("user", uid, users.userName(uid)),
+    groupName: (gid) => nameOf("group", gid, users.groupName(gid)),
+  };
+}

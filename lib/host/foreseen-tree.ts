@@ -1,0 +1,182 @@
+/** What differs on a foreseen machine from the one below it, path by path. */
+import type { MaybeWaiting } from "../internal/maybe-waiting.ts";
+import type { FileAttributes, FileDigest, FileStat, HostFiles } from "./host.ts";
+import { hostError } from "./host-error.ts";
+
+/** A content, or what is known of one: where it comes from is asked only by who must read it. */
+export type ForeseenContent =
+  | Uint8Array
+  | (Partial<FileDigest> & { digest(signal?: AbortSignal): MaybeWaiting<FileDigest>; read(): Uint8Array });
+
+/** What stands at a path that differs. */
+export interface ForeseenNode {
+  kind: FileStat["kind"];
+  mode: number;
+  uid: number;
+  gid: number;
+  /** Of a file. */
+  content?: ForeseenContent;
+  /** Of a link. */
+  target?: string;
+  /** A folder of the machine below, of which only mode or owner differs: what is in it shows through. */
+  isThere?: boolean;
+}
+
+/** Where a path leads. */
+export interface ForeseenPlace {
+  /** The path with every link above it followed. */
+  real: string;
+  /** The path as the machine below knows it. */
+  below: string;
+  /** What differs there: null where nothing stands any more, undefined where the machine below says what does. */
+  node: ForeseenNode | null | undefined;
+}
+
+const maxLinks = 40;
+
+/** Nothing differs at first. Links in the folders above a path are followed, those that are foreseen too. */
+export class ForeseenTree {
+  readonly #files: HostFiles;
+  readonly #nodes = new Map<string, ForeseenNode | null>();
+  /** Names in a folder about which something is said. */
+  readonly #names = new Map<string, Set<string>>();
+  /** Folders as they were found with the links above them followed. */
+  #folders = new Map<string, { real: string; isForeseen: boolean }>();
+
+  /** @param files - The machine below. */
+  constructor(files: HostFiles) {
+    this.#files = files;
+  }
+
+  get isChanged(): boolean {
+    return this.#nodes.size > 0;
+  }
+
+  find(path: string): ForeseenPlace {
+    const { folder, name } = split(path);
+    if (name === "") return { real: "/", below: "/", node: this.#nodes.get("/") };
+    const above = this.#followed(folder, path);
+    const real = join(above.real, name);
+    return { real, below: above.isForeseen ? real : path, node: this.#nodeAt(real) };
+  }
+
+  /** What stands at a place; `files` may be the guarded files of a folder. */
+  stat({ node, below }: ForeseenPlace, files: HostFiles): FileStat | null {
+    if (node === undefined) return files.stat(below);
+    if (node === null) return null;
+    const { kind, mode, uid, gid, content } = node;
+    return { kind, mode, uid, gid, sizeBytes: content ? sizeOf(content) : 0 };
+  }
+
+  /** What is said of the names in a folder: whether something stands there. */
+  *names({ real }: ForeseenPlace): Iterable<[name: string, stands: boolean]> {
+    for (const name of this.#names.get(real) ?? []) yield [name, this.#nodes.get(join(real, name)) !== null];
+  }
+
+  /** Says what stands at a path; null = nothing. `HOST_ERROR` where there is no folder to hold it. */
+  put(path: string, { real }: ForeseenPlace, node: ForeseenNode | null): void {
+    const { folder, name } = split(real);
+    const above = this.find(folder);
+    const kind = folder === "/" ? "directory" : this.stat(above, this.#files)?.kind;
+    if (kind !== "directory") throw hostError(path, kind === undefined ? "ENOENT" : "ENOTDIR");
+    this.#nodes.set(real, node);
+    const names = this.#names.get(folder) ?? new Set();
+    this.#names.set(folder, names.add(name));
+    if (node?.kind !== "file") this.#folders = new Map();
+  }
+
+  /** Whether what stands at a path, above it or below it is said here. */
+  concerns(path: string): boolean {
+    if (!this.isChanged) return false;
+    const { real } = this.find(path);
+    for (let at = real; at !== "/"; at = split(at).folder) if (this.#nodes.has(at)) return true;
+    return [...this.#nodes.keys()].some((known) => known.startsWith(`${real}/`));
+  }
+
+  /** Whether a file of this name is said to stand anywhere. */
+  hasName(name: string): boolean {
+    return [...this.#nodes].some(([path, node]) => node !== null && path.endsWith(`/${name}`));
+  }
+
+  /** Forgets what was said of everything below a path. */
+  forgetBelow({ real }: ForeseenPlace): void {
+    for (const path of this.#nodes.keys()) if (path.startsWith(`${real}/`)) this.#nodes.delete(path);
+    for (const path of this.#names.keys())
+      if (path === real || path.startsWith(`${real}/`)) this.#names.delete(path);
+  }
+
+  #nodeAt(real: string): ForeseenNode | null | undefined {
+    const own = this.#nodes.get(real);
+    if (own !== undefined) return own;
+    for (let at = split(real).folder; at !== "/"; at = split(at).folder) {
+      const above = this.#nodes.get(at);
+      if (above === undefined || above?.isThere === true) continue;
+      return null;
+    }
+    return undefined;
+  }
+
+  #followed(folder: string, path: string): { real: string; isForeseen: boolean } {
+    const known = this.#folders.get(folder);
+    if (known) return known;
+    const found = this.#follow(folder, path);
+    this.#folders.set(folder, found);
+    return found;
+  }
+
+  #follow(folder: string, path: string): { real: string; isForeseen: boolean } {
+    let links = 0;
+    let done = "";
+    let isForeseen = false;
+    const rest = partsOf(folder);
+    for (let part = rest.shift(); part !== undefined; part = rest.shift()) {
+      if (part === "..") {
+        done = done.slice(0, Math.max(0, done.lastIndexOf("/")));
+        continue;
+      }
+      const next = `${done}/${part}`;
+      const target = this.#linkAt(next);
+      if (target === null) {
+        done = next;
+        continue;
+      }
+      links += 1;
+      if (links > maxLinks) throw hostError(path, "ELOOP");
+      isForeseen ||= this.#nodes.has(next);
+      if (target.startsWith("/")) done = "";
+      rest.unshift(...partsOf(target));
+    }
+    return { real: done === "" ? "/" : done, isForeseen };
+  }
+
+  #linkAt(real: string): string | null {
+    const node = this.#nodeAt(real);
+    if (node !== undefined) return node?.kind === "symlink" ? (node.target ?? "") : null;
+    return this.#files.stat(real)?.kind === "symlink" ? this.#files.readLink(real) : null;
+  }
+}
+
+/** Mode and owner of something new. Whose a new thing is that nobody asked for an owner of, is taken to be root's. */
+export function newNode(
+  kind: ForeseenNode["kind"],
+  { mode = 0o600, uid = 0, gid = 0 }: FileAttributes,
+): ForeseenNode {
+  return { kind, mode, uid, gid };
+}
+
+function sizeOf(content: ForeseenContent): number {
+  return content instanceof Uint8Array ? content.length : (content.sizeBytes ?? 0);
+}
+
+function split(path: string): { folder: string; name: string } {
+  const at = path.lastIndexOf("/");
+  return { folder: at <= 0 ? "/" : path.slice(0, at), name: path.slice(at + 1) };
+}
+
+function join(folder: string, name: string): string {
+  return folder === "/" ? `/${name}` : `${folder}/${name}`;
+}
+
+function partsOf(path: string): string[] {
+  return path.split("/").filter((part) => part !== "" && part !== ".");
+}

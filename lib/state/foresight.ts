@@ -1,0 +1,125 @@
+/**
+ * What a plan knows of the machine as it will be.
+ *
+ * Each resource is checked on the foreseen machine, which is the machine with all that the resources before it would have
+ * changed. Then its own changes are made there, by the same `apply` unless the type has programs do them (`foresee`). So a
+ * plan looks at what an apply will find, and fails where that would fail.
+ *
+ * Two things can't be foreseen: what a program will bring that nobody described (a package, a script), and what a program
+ * would say that asks about what is not there yet. Where a check or an apply fails for want of such a thing, the plan says
+ * that the resource would be changed, and as well as its type can tell, how.
+ */
+import { ForeseenHost } from "../host/foreseen-host.ts";
+import type { Host } from "../host/host.ts";
+import { isOrchestratorError } from "../errors.ts";
+import { withDeadline } from "./deadline.ts";
+import { look, type Seen, timeoutOf } from "./examine.ts";
+import type { Change } from "./result.ts";
+import type { StateItem } from "./state-item.ts";
+import { actionOf, failureParts, type ResultParts } from "./state-result.ts";
+import type { StateRun } from "./state-run.ts";
+import type { Firing } from "./triggers.ts";
+
+/** The foreseen machine of one plan. */
+export class Foresight {
+  readonly host: ForeseenHost;
+  /** Folders below which something before may have brought what nobody could tell; "/" = accounts and programs too. */
+  readonly #filled = new Set<string>();
+
+  /** @param host - The machine as it is. */
+  constructor(host: Host) {
+    this.host = host instanceof ForeseenHost ? host : new ForeseenHost(host);
+  }
+
+  /** What an apply would do to an item when its turn comes, and foresees that it was done. Never rejects. */
+  foresee(item: StateItem, run: StateRun, firing: Firing | null): ResultParts | Promise<ResultParts> {
+    if (!this.host.isChanged) return this.#follow(item, { run, firing, seen: item });
+    this.host.takeAskedInVain();
+    const seen = look(item, run, this.host);
+    if (seen instanceof Promise)
+      return seen.then((found) => this.#follow(item, { run, firing, seen: found }));
+    return this.#follow(item, { run, firing, seen });
+  }
+
+  #follow(
+    item: StateItem,
+    { run, firing, seen }: { run: StateRun; firing: Firing | null; seen: Seen },
+  ): ResultParts | Promise<ResultParts> {
+    if (!item.target) return { outcome: "unchanged" };
+    const { type, spec } = item.target;
+    if (!seen.changes && run.stop.aborted) return { outcome: "skipped", skipped_because: "cancelled" };
+    if (!seen.changes && !this.#isForWant(seen.error)) return failed(item, [], { firing, error: seen.error });
+    const known = seen.changes ?? type.changesUnseen?.(spec);
+    if (known?.length === 0 && !firing) return { outcome: "unchanged" };
+    const changes = known ?? [];
+    const conclude = (error: unknown): ResultParts => {
+      if (error !== null && run.stop.aborted) return { outcome: "skipped", skipped_because: "cancelled" };
+      if (error !== null && !this.#isForWant(error)) return failed(item, changes, { firing, error });
+      const below = error === null ? (type.bringsBelow?.(spec) ?? null) : "/";
+      if (below !== null) this.#filled.add(below);
+      return wouldChange(item, changes, { firing, unseen: error ?? seen.error });
+    };
+    const making = this.#make(item, changes, run);
+    return making instanceof Promise ? making.then(conclude) : conclude(making);
+  }
+
+  /** Makes changes on the foreseen machine; the error where that is refused, as it would be on the real one. */
+  #make(item: StateItem, changes: readonly Change[], run: StateRun): unknown {
+    if (!item.target || changes.length === 0) return null;
+    const { type, spec } = item.target;
+    const limits = { clock: run.clock, timeoutMs: timeoutOf(item), signal: run.stop };
+    this.host.takeAskedInVain();
+    try {
+      const making = withDeadline(limits, (signal) =>
+        type.foresee
+          ? type.foresee(spec, changes, this.host, signal)
+          : type.apply(spec, changes, this.host, signal),
+      );
+      return making instanceof Promise
+        ? making.then(
+            () => null,
+            (error: unknown) => error,
+          )
+        : null;
+    } catch (error) {
+      return error;
+    }
+  }
+
+  /** Whether something failed for want of what an earlier resource of the run may bring. */
+  #isForWant(error: unknown): boolean {
+    const askedInVain = this.host.takeAskedInVain();
+    if (!isOrchestratorError(error, "COMMAND_FAILED") && !isOrchestratorError(error, "HOST_ERROR"))
+      return false;
+    if (askedInVain) return true;
+    if (error.code === "COMMAND_FAILED") return this.#filled.size > 0;
+    const { errno, missing, path } = error.details;
+    if (errno !== "ENOENT" && missing !== true) return false;
+    if (this.#filled.has("/")) return true;
+    return typeof path === "string" && [...this.#filled].some((folder) => path.startsWith(`${folder}/`));
+  }
+}
+
+function wouldChange(
+  item: StateItem,
+  changes: readonly Change[],
+  { firing, unseen }: { firing: Firing | null; unseen: unknown },
+): ResultParts {
+  const action = firing ? firing.trigger : actionOf(item, changes);
+  const parts: ResultParts = { outcome: "would_change", action, changes: [...changes] };
+  if (unseen === null) return parts;
+  const { message = "" } = failureParts(item.resource, unseen);
+  return {
+    ...parts,
+    message: `Told without a look, which needs what comes before it: ${message}`.slice(0, 4096),
+  };
+}
+
+function failed(
+  item: StateItem,
+  changes: readonly Change[],
+  { firing, error }: { firing: Firing | null; error: unknown },
+): ResultParts {
+  const action = firing ? firing.trigger : changes.length === 0 ? "none" : actionOf(item, changes);
+  return { ...failureParts(item.resource, error), action, changes: [...changes] };
+}

@@ -1,0 +1,120 @@
+/** Users and groups in the account files of a foreseen machine, as the programs of shadow-utils would write them. */
+import type { ForeseenHost } from "../../../host/foreseen-host.ts";
+import type { Change } from "../../result.ts";
+import {
+  editTable,
+  findGroup,
+  findUser,
+  groupsOf,
+  readTable,
+  type Row,
+  wantedMembers,
+} from "../shared/accounts.ts";
+import { createsHome, type UserSpec } from "./properties.ts";
+
+const [passwdPath, groupPath, skeleton] = ["/etc/passwd", "/etc/group", "/etc/skel"] as const;
+
+/** Makes the changes of a `user` there; `home` is where that of a new one will be. */
+export function foreseeUser(
+  spec: UserSpec,
+  { changes, home }: { changes: readonly Change[]; home: string },
+  host: ForeseenHost,
+): void {
+  const { name } = spec;
+  if (spec.ensure === "absent") return forgetUser(spec, host);
+  if (changes.some(({ property }) => property === "ensure")) addUser(spec, home, host);
+  const gid = spec.group === undefined ? undefined : gidOf(spec.group, host);
+  const fields = [undefined, undefined, spec.uid, gid, spec.comment, spec.home, spec.shell];
+  editTable(host, passwdPath, (rows) =>
+    rows.map((row) => (row[0] === name ? row.map((field, at) => String(fields[at] ?? field)) : row)),
+  );
+  if (!spec.groups) return;
+  const groups = new Set(wantedMembers(spec.groups, groupsOf(host, name), spec.membership));
+  setGroups(name, groups, host);
+}
+
+/** Makes or changes a group there, or takes it away with `null`. Members that are not given stay. */
+export function foreseeGroup(
+  name: string,
+  wanted: { gid?: number | undefined; members?: readonly string[] | undefined; system: boolean } | null,
+  host: ForeseenHost,
+): void {
+  if (wanted === null) return editTable(host, groupPath, (rows) => rows.filter((row) => row[0] !== name));
+  const { gid, members, system } = wanted;
+  if (!findGroup(host, name)) {
+    const number = gid ?? freeId(host, groupPath, system);
+    editTable(host, groupPath, (rows) => [...rows, [name, "x", String(number), ""]]);
+  }
+  editTable(host, groupPath, (rows) =>
+    rows.map((row) => {
+      if (row[0] !== name) return row;
+      return [name, row[1] ?? "x", String(gid ?? row[2]), members?.join(",") ?? row[3] ?? ""];
+    }),
+  );
+}
+
+function addUser(spec: UserSpec, home: string, host: ForeseenHost): void {
+  const { name, group, system, group_gid } = spec;
+  if (group !== undefined && group_gid !== undefined && gidOf(group, host) === undefined)
+    foreseeGroup(group, { gid: group_gid, system }, host);
+  if (group === undefined && !findGroup(host, name)) foreseeGroup(name, { system }, host);
+  const uid = spec.uid ?? freeId(host, passwdPath, system);
+  const gid = gidOf(group ?? name, host) ?? uid;
+  const row = [name, "x", String(uid), String(gid), spec.comment ?? "", home, spec.shell ?? "/bin/sh"];
+  editTable(host, passwdPath, (rows) => [...rows, row]);
+  if (!createsHome(spec) || host.files.stat(home)) return;
+  host.files.makeDirectory(home, { mode: 0o700, uid, gid });
+  if (host.files.stat(skeleton)?.kind === "directory") fillHome(skeleton, home, { host, uid, gid });
+}
+
+/** What every new home begins with. */
+function fillHome(
+  from: string,
+  home: string,
+  { host, uid, gid }: { host: ForeseenHost; uid: number; gid: number },
+): void {
+  const { files } = host;
+  for (const name of files.list(from)) {
+    const [source, path] = [`${from}/${name}`, `${home}/${name}`];
+    const { kind, mode } = files.stat(source) ?? { kind: "other", mode: 0 };
+    if (kind === "file") files.putFile(path, files.contentAt(source), { mode, uid, gid });
+    if (kind === "symlink") files.makeSymlink(path, files.readLink(source));
+    if (kind !== "directory") continue;
+    files.makeDirectory(path, { mode, uid, gid });
+    fillHome(source, path, { host, uid, gid });
+  }
+}
+
+/** The group with the user's name goes too, unless others are in it. */
+function forgetUser({ name, keep_group, remove_home }: UserSpec, host: ForeseenHost): void {
+  const user = findUser(host, name);
+  editTable(host, passwdPath, (rows) => rows.filter((row) => row[0] !== name));
+  setGroups(name, new Set(), host);
+  const own = findGroup(host, name);
+  const goes = keep_group !== true && own !== null && own.gid === user?.gid && own.members.length === 0;
+  if (goes) foreseeGroup(name, null, host);
+  if (remove_home && user) host.files.removeAll(user.home);
+}
+
+function setGroups(user: string, groups: ReadonlySet<string>, host: ForeseenHost): void {
+  editTable(host, groupPath, (rows) =>
+    rows.map(([name = "", password = "", gid = "", list = ""]) => {
+      const members = list.split(",").filter((member) => member !== "");
+      if (members.includes(user) === groups.has(name)) return [name, password, gid, list];
+      const others = members.filter((member) => member !== user);
+      return [name, password, gid, [...others, ...(groups.has(name) ? [user] : [])].join(",")];
+    }),
+  );
+}
+
+function gidOf(group: string, host: ForeseenHost): number | undefined {
+  return /^\d+$/.test(group) ? Number(group) : findGroup(host, group)?.gid;
+}
+
+/** A number that nobody has: which one the machine takes is its affair. */
+function freeId(host: ForeseenHost, path: string, system: boolean): number {
+  const taken = new Set(readTable(host, path).map((row: Row) => Number(row[2])));
+  let id = system ? 100 : 1000;
+  while (taken.has(id)) id += 1;
+  return id;
+}

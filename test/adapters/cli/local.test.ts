@@ -1,0 +1,153 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeEach, describe, expect, it } from "vitest";
+import type { Operation } from "fleetwright";
+import { createAgent } from "fleetwright/agent";
+import { runCommandLine } from "fleetwright/cli";
+import { runIn, type CommandResult } from "../../support/command-line.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+
+const web = `name: web
+params: { to: { type: string, default: world } }
+resources:
+  - { type: directory, path: /srv }
+  - { type: file, path: /srv/page, content: "hello {{ params.to }}\\n" }
+  - { type: file, path: /srv/replica, content: "of the first\\n", when: "role=replica" }
+`;
+const motd = "name: motd\nresources:\n  - { type: file, path: /motd, content: hi }\n";
+
+let folder: string;
+let root: string;
+
+beforeEach(() => {
+  folder = temporaryFolder();
+  root = temporaryFolder();
+});
+
+/** Writes modules into files and runs `fleetwright local` there. */
+function local(...args: string[]): Promise<CommandResult> {
+  return runIn(folder, ["local", ...args, "--root", root], undefined, motd);
+}
+
+function moduleFile(name: string, content: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, content);
+  return path;
+}
+
+describe("this machine alone", () => {
+  it("is planned, applied and looked after without a server", async () => {
+    const file = moduleFile("web.yaml", web);
+    const plan = await local("plan", file);
+    expect(plan).toMatchObject({ code: 3, stderr: "" });
+    expect(plan.stdout).toMatch(/plan succeeded \(2 to change, 1 skipped\)\n {2}operation [0-9a-f-]{36}\n$/);
+    expect(existsSync(join(root, "srv"))).toBe(false);
+
+    expect(await local("apply", file)).toMatchObject({ code: 0, stderr: "" });
+    expect(readFileSync(join(root, "srv/page"), "utf8")).toBe("hello world\n");
+    expect((await local("apply", file)).stdout).toContain("apply succeeded (2 unchanged, 1 skipped)");
+    expect(await local("drift")).toMatchObject({ code: 0 });
+    writeFileSync(join(root, "srv/page"), "broken\n");
+    const drift = await local("drift");
+    expect(drift).toMatchObject({ code: 3, stdout: expect.stringContaining(": drifted (1 to change") });
+  });
+
+  it("gets params and tags from options, and tags only for this run", async () => {
+    const file = moduleFile("web.yaml", web);
+    expect(await local("apply", file, "--param", "to=you", "--tag", "role=replica")).toMatchObject({
+      code: 0,
+    });
+    expect(readFileSync(join(root, "srv/page"), "utf8")).toBe("hello you\n");
+    expect(existsSync(join(root, "srv/replica"))).toBe(true);
+    expect((await local("plan", file)).stdout).toMatch(/\. file +\/srv\/replica +web {2}condition/);
+    expect(await local("plan", file, "--tag", "role")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("key=value"),
+    });
+  });
+
+  it("is what the files say and nothing else: what an earlier apply made is taken back", async () => {
+    writeFileSync(join(root, "motd"), "before");
+    expect(await local("apply", moduleFile("web.yaml", web), "-")).toMatchObject({ code: 0 });
+    expect(readFileSync(join(root, "motd"), "utf8")).toBe("hi");
+    expect(await local("apply", "-")).toMatchObject({ code: 0 });
+    expect(existsSync(join(root, "srv"))).toBe(false);
+
+    expect(await local("apply")).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("EMPTY_DESIRED_STATE"),
+    });
+    expect(await local("apply", "--allow-empty")).toMatchObject({ code: 0 });
+    expect(readFileSync(join(root, "motd"), "utf8")).toBe("before");
+  });
+
+  it("answers programs in JSON", async () => {
+    const { stdout } = await runIn(folder, ["--json", "local", "plan", "-", "--root", root], undefined, motd);
+    expect(JSON.parse(stdout) as Operation).toMatchObject({
+      kind: "plan",
+      status: "succeeded",
+      counts: { would_change: 1 },
+      resources: [{ identity: "/motd", outcome: "would_change" }],
+    });
+  });
+});
+
+describe("what is refused", () => {
+  it("is a file with faults, one that is not there, and a check before the first apply", async () => {
+    const bad = moduleFile("bad.yaml", "name: bad\nresources:\n  - { type: file, path: relative }\n");
+    expect(await local("apply", bad)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("MODULE_INVALID"),
+    });
+    expect(await local("apply", join(folder, "none.yaml"))).toMatchObject({ code: 2 });
+    expect(await local("drift")).toMatchObject({ code: 1, stderr: expect.stringContaining("NO_BASELINE") });
+  });
+
+  it("is a second process in the same folder", async () => {
+    const stateDir = join(folder, "state");
+    expect(await local("plan", "-", "--state-dir", stateDir)).toMatchObject({ code: 3 });
+    const other = createAgent({ url: "ws://127.0.0.1:1", stateDir: join(stateDir, "agent"), root });
+    await other.start();
+    try {
+      expect(await local("plan", "-", "--state-dir", stateDir)).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining("STORAGE_LOCKED"),
+      });
+    } finally {
+      await other.stop();
+    }
+  });
+});
+
+describe("a signal", () => {
+  it("ends the apply after the change in progress, and the next one does the rest", async () => {
+    const file = moduleFile(
+      "slow.yaml",
+      `name: slow
+resources:
+  - { id: first, type: script, run: "echo begun; sleep 0.5; touch '${root}/first'", creates: "${root}/first" }
+  - { id: second, type: script, run: "touch '${root}/second'", creates: "${root}/second" }
+`,
+    );
+    let stdout = "";
+    let signal: () => void = () => {};
+    const signalled = new Promise<void>((resolve) => (signal = resolve));
+    const args = ["local", "apply", file];
+    const environment = { FLEETWRIGHT_HOME: join(folder, "home") };
+    const rest = { environment, stderr: () => {}, readInput: () => Promise.resolve("") };
+    const code = await runCommandLine(args, {
+      ...rest,
+      stdout(text) {
+        stdout += text;
+        if (text.includes("first | begun")) signal();
+      },
+      untilStopped: () => signalled,
+    });
+    expect(code).toBe(1);
+    expect(stdout).toContain("apply interrupted (1 changed, 1 skipped)");
+    expect([existsSync(join(root, "first")), existsSync(join(root, "second"))]).toEqual([true, false]);
+
+    expect(await runIn(folder, args)).toMatchObject({ code: 0 });
+    expect(existsSync(join(root, "second"))).toBe(true);
+  });
+});

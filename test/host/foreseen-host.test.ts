@@ -1,0 +1,175 @@
+/** The machine that a plan looks at: whatever is done to it, the machine below it stays as it is. */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { ForeseenHost } from "../../lib/host/foreseen-host.ts";
+import { type HostFiles } from "../../lib/host/host.ts";
+import { MemoryHost, type MemoryProgram } from "../../lib/host/memory-host.ts";
+import { hostConformance } from "../../lib/testing/host-conformance.ts";
+
+const { signal } = new AbortController();
+
+describe("conformance", () => {
+  const none = ["none"] as const;
+  const create = () => {
+    const below = new MemoryHost();
+    below.files.makeDirectory("/work", {});
+    const programs = { echo: none, fail: none, wait: none };
+    return {
+      host: new ForeseenHost(below),
+      folder: "/work",
+      programs,
+      urls: { hello: "", none: "", endless: "" },
+    };
+  };
+  for (const { name, needs, promise, run } of hostConformance(create)) {
+    // Programs and downloads do nothing here.
+    test.skipIf(needs === "root" || promise === 9 || promise === 13)(name, run);
+  }
+});
+
+type Step = (files: HostFiles) => unknown;
+
+const path = fc
+  .array(fc.constantFrom("a", "b", "l"), { minLength: 1, maxLength: 3 })
+  .map((parts) => `/work/${parts.join("/")}`);
+const attributes = fc.record({ mode: fc.constantFrom(0o600, 0o755), uid: fc.constantFrom(0, 7) });
+const text = fc.constantFrom("", "x", "yy").map((content) => Buffer.from(content));
+const step: fc.Arbitrary<Step> = fc.oneof(
+  fc.tuple(path, text, attributes).map(
+    ([at, content, given]): Step =>
+      (files) =>
+        files.writeFile(at, content, given),
+  ),
+  fc.tuple(path, attributes).map(
+    ([at, given]): Step =>
+      (files) =>
+        files.makeDirectory(at, given),
+  ),
+  fc.tuple(path, fc.constantFrom("a", "../b", "/work/a", "l")).map(
+    ([at, target]): Step =>
+      (files) =>
+        files.makeSymlink(at, target),
+  ),
+  fc.tuple(path, attributes).map(
+    ([at, given]): Step =>
+      (files) =>
+        files.setAttributes(at, given),
+  ),
+  path.map(
+    (at): Step =>
+      (files) =>
+        files.removeFile(at),
+  ),
+  path.map(
+    (at): Step =>
+      (files) =>
+        files.removeDirectory(at),
+  ),
+  fc.tuple(path, text).map(
+    ([at, content]): Step =>
+      (files) =>
+        files.compareFile(at, content),
+  ),
+);
+
+test("steps on a foreseen machine end as on a real one, and the machine below stays as it is", () => {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 12 }), fc.array(step, { maxLength: 12 }), (before, then) => {
+      const [real, below] = [new MemoryHost(), new MemoryHost()];
+      for (const host of [real, below]) {
+        host.files.makeDirectory("/work", { mode: 0o755 });
+        for (const each of before) told(host.files, each);
+      }
+      const asItWas = snapshot(below.files, "/work");
+      const foreseen = new ForeseenHost(below);
+      for (const each of then) {
+        expect(told(foreseen.files, each)).toEqual(told(real.files, each));
+        expect(snapshot(foreseen.files, "/work")).toEqual(snapshot(real.files, "/work"));
+      }
+      expect(snapshot(below.files, "/work")).toEqual(asItWas);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+/** What a step gives, or how it is refused. */
+function told(files: HostFiles, act: Step): unknown {
+  try {
+    return act(files) ?? null;
+  } catch (error) {
+    return (error as { details?: unknown }).details;
+  }
+}
+
+function snapshot(files: HostFiles, folder: string): unknown[] {
+  return files.list(folder).map((name) => {
+    const at = `${folder}/${name}`;
+    const stat = files.stat(at);
+    if (stat?.kind === "directory") return [name, stat, snapshot(files, at)];
+    if (stat?.kind === "symlink") return [name, files.readLink(at)];
+    return [name, stat, Buffer.from(files.readFile(at)).toString(), files.hashFile(at)];
+  });
+}
+
+function machine(programs: Record<string, MemoryProgram> = {}): { below: MemoryHost; host: ForeseenHost } {
+  const below = new MemoryHost({ programs });
+  for (const folder of ["/etc", "/srv"]) below.files.makeDirectory(folder, { mode: 0o755 });
+  below.files.writeFile("/etc/passwd", Buffer.from("root:x:0:0::/root:/bin/sh\n"), {});
+  return { below, host: new ForeseenHost(below) };
+}
+
+test("a program that changes something does nothing; one that is asked answers, and is asked once", async () => {
+  let asked = 0;
+  const { below, host } = machine({ tell: () => ({ stdout: String(++asked) }) });
+  expect(await host.run({ argv: ["useradd", "web"] }, signal)).toMatchObject({ exitCode: 0, stdout: "" });
+  for (let time = 0; time < 2; time += 1)
+    expect((await host.run({ argv: ["tell"], asks: true }, signal)).stdout).toBe("1");
+  expect(below.writes.filter(({ call }) => call === "run")).toEqual([{ call: "run", path: "tell" }]);
+});
+
+test("who is foreseen is a user, and may run programs; nobody else may", async () => {
+  const { host } = machine();
+  const passwd = "root:x:0:0::/root:/bin/sh\nweb:x:33:33::/srv:/bin/sh\n";
+  host.files.writeFile("/etc/passwd", Buffer.from(passwd), {});
+  expect([host.users.userId("web"), host.users.userName(33)]).toEqual([33, "web"]);
+  await host.run({ argv: ["work"], user: "web", cwd: "/srv" }, signal);
+  for (const command of [{ user: "nobody" }, { cwd: "/none" }])
+    await expect(host.run({ argv: ["work"], ...command }, signal)).rejects.toThrow("ENOENT");
+});
+
+test("a program that is asked about what is only foreseen is asked in vain", async () => {
+  const { host } = machine({ tell: () => ({}) });
+  const ask = async (...words: string[]): Promise<boolean> => {
+    await host.run({ argv: ["tell", ...words], asks: true }, signal);
+    return host.takeAskedInVain();
+  };
+  expect(await ask("/srv/site")).toBe(false);
+  host.files.makeDirectory("/srv/site", {});
+  host.files.writeFile("/etc/passwd", Buffer.from("web:x:33:33::/srv:/bin/sh\n"), {});
+  expect(await ask("./srv/site/.git")).toBe(true);
+  expect(await ask("-c", "cd /srv; test -d site")).toBe(true);
+  expect(await ask("-u", "web")).toBe(true);
+  expect(await ask("/var", "-u", "nobody")).toBe(false);
+});
+
+test("a file to download has its hash at once, and its content not yet", async () => {
+  const { below, host } = machine();
+  const sha256 = host.sha256(Buffer.from("hello"));
+  await host.download({ url: "http://a.test/x", path: "/srv/x", sha256, attributes: {} }, signal);
+  expect(host.files.hashFile("/srv/x")).toMatchObject({ sha256 });
+  expect(host.files.compareFile("/srv/x", Buffer.from("hello")).same).toBe(true);
+  expect(() => host.files.readFile("/srv/x")).toThrow("ENOENT");
+  expect([host.takeAskedInVain(), host.takeAskedInVain()]).toEqual([true, false]);
+  expect(below.files.stat("/srv/x")).toBeNull();
+});
+
+test("a folder that is cleared holds nothing, also nothing of what was foreseen in it", () => {
+  const { below, host } = machine();
+  below.files.writeFile("/srv/old", Buffer.from("x"), {});
+  host.files.writeFile("/srv/new", Buffer.from("x"), {});
+  host.files.clear("/srv");
+  expect(host.files.list("/srv")).toEqual([]);
+  host.files.writeFile("/srv/new", Buffer.from("x"), {});
+  for (const path of ["/srv", "/none"]) host.files.removeAll(path);
+  expect([host.files.stat("/srv"), below.files.list("/srv")]).toEqual([null, ["old"]]);
+});
