@@ -13,6 +13,7 @@ import type { Crypto } from "./crypto/crypto.ts";
 import { toHex } from "./crypto/encoding.ts";
 import { isOrchestratorError } from "./errors.ts";
 import type { CollectionDefinition, Storage, StoredDocument, Write } from "./storage/storage.ts";
+import { eachPage } from "./internal/each-document.ts";
 import { readContent, saveContent } from "./internal/content-blob.ts";
 
 /** What kinds of contents there are. */
@@ -90,13 +91,8 @@ export class Contents {
   /** Removes the contents that have been loose for an hour and that nothing refers to; yields after each slice. */
   async *sweep(): AsyncGenerator<void> {
     const seen = new Map<string, Sight>();
-    let after: string | null = null;
-    do {
-      const page: Awaited<ReturnType<Storage["list"]>> = await this.#parts.storage.list("loose_contents", {
-        limit: atOnce,
-        ...(after !== null && { after }),
-      });
-      for (const { key, revision } of page.items) {
+    for await (const items of eachPage(this.#parts.storage, "loose_contents", { limit: atOnce })) {
+      for (const { key, revision } of items) {
         const now = this.#parts.clock.monotonic();
         const known = this.#seen.get(key);
         const sight = known?.revision === revision ? known : { revision, atMs: now };
@@ -104,9 +100,8 @@ export class Contents {
         if (now - sight.atMs < looseMs + claimMs) seen.set(key, sight);
         else await this.#enqueue(key, (id) => this.#settle(id, revision));
       }
-      after = page.next;
       yield;
-    } while (after !== null);
+    }
     this.#seen = seen;
     const now = this.#parts.clock.monotonic();
     for (const [id, atMs] of this.#claimedAt) if (now - atMs >= claimMs) this.#claimedAt.delete(id);

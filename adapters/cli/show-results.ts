@@ -45,7 +45,12 @@ export function describeCounts(counts: Counts): string {
 
 /** Nothing while an operation is open: what it has done so far is told at its end. */
 function describeProgress(operation: Operation): string {
-  return isOpen(operation) ? "" : ` (${describeCounts(operation.counts)})`;
+  return isOpen(operation) ? "" : ` (${describeEnd(operation)})`;
+}
+
+/** An operation that was cut off, or never began, had perhaps much to do. */
+function describeEnd({ status, counts }: Operation): string {
+  return counts.total === 0 && status !== "succeeded" ? "no results" : describeCounts(counts);
 }
 
 function isOpen({ status }: Operation): boolean {
@@ -58,7 +63,7 @@ export const operationColumns = [
   ["AGENT", (operation: Operation) => operation.agent_name],
   ["KIND", (operation: Operation) => operation.kind],
   ["STATUS", (operation: Operation) => operation.status],
-  ["RESULT", (operation: Operation) => (isOpen(operation) ? "-" : describeCounts(operation.counts))],
+  ["RESULT", (operation: Operation) => (isOpen(operation) ? "-" : describeEnd(operation))],
   ["CREATED", (operation: Operation) => operation.created_at],
 ] as const;
 

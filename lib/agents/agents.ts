@@ -216,6 +216,11 @@ export class Agents {
     );
   }
 
+  /** Whether a selector matches an approved agent now: found at the first. */
+  hasMatch(selector: Selector): boolean {
+    return this.#registry.hasMatch(selector);
+  }
+
   /** The agent as selectors see it. */
   async target(nodeId: string): Promise<SelectorTarget> {
     const agent = await this.#registry.read(nodeId);

@@ -115,6 +115,11 @@ export class AgentRegistry {
     return this.index.match(selector).filter((nodeId) => this.#approved.has(nodeId));
   }
 
+  /** Whether a selector matches an approved agent now. */
+  hasMatch(selector: Selector): boolean {
+    return this.index.some(selector, (nodeId) => this.#approved.has(nodeId));
+  }
+
   /** How many agents wait to be approved. */
   get pending(): number {
     return this.#pending.size;

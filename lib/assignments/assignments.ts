@@ -12,7 +12,6 @@ import type { JsonObject } from "../internal/json.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import { toTimestamp } from "../clock.ts";
-import type { ParsedModule } from "../modules/parsed-module.ts";
 import type { Modules } from "../modules/modules.ts";
 import { matchesSelector } from "../selectors/match.ts";
 import { printSelector } from "../selectors/print.ts";
@@ -20,6 +19,7 @@ import { SelectorCache } from "../selectors/selector-cache.ts";
 import type { SelectorTarget } from "../selectors/selector.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import type { AssignmentDocument } from "./documents.ts";
+import { AssignmentAgreement } from "./assignment-agreement.ts";
 import { DueAssignments } from "./due-assignments.ts";
 import {
   assignmentNameInput,
@@ -40,6 +40,7 @@ export class Assignments {
   readonly #context: Context;
   readonly #agents: Agents;
   readonly #modules: Modules;
+  readonly #agreement: AssignmentAgreement;
   readonly #selectors = new SelectorCache();
 
   constructor(context: Context, agents: Agents, modules: Modules) {
@@ -48,7 +49,8 @@ export class Assignments {
     this.#modules = modules;
     this.due = new DueAssignments(context);
     context.references.register("module", (names) => this.#usersOf(new Set(names)));
-    modules.beforeUpload((module) => this.#requireAgreement(module));
+    this.#agreement = new AssignmentAgreement(context, { agents, modules, all: () => this.#all() });
+    modules.guardUploads((module, store) => this.#agreement.guardUpload(module, store));
   }
 
   /** Lists assignments by name. */
@@ -84,7 +86,7 @@ export class Assignments {
    * Creates an assignment. Nothing is applied by it.
    *
    * @throws {OrchestratorError} `SELECTOR_INVALID`; `NOT_FOUND` for an unknown module; `RESOURCE_CONFLICT` where two of
-   * its modules contradict each other; `VALIDATION_FAILED`, also for a schedule that never comes, and for params that its
+   * its modules contradict each other, or one contradicts that of another assignment on an agent that both match; `VALIDATION_FAILED`, also for a schedule that never comes, and for params that its
    * modules do not declare or that are missing; `TEMPLATE_FAILED` where they make a resource that is none; `ALREADY_EXISTS`.
    */
   async create(caller: Caller, input: z.input<typeof createAssignmentInput>): Promise<Assignment> {
@@ -150,7 +152,6 @@ export class Assignments {
       const document: AssignmentDocument = { ...stored.value, ...changes };
       if (rollout === null) delete document.rollout;
       if (schedule === null) delete document.schedule;
-      await this.#modules.requireCompatible(document);
       await this.#write(caller, stored, document);
       return withVersion(await this.#toAssignment(document), stored.revision + 1);
     });
@@ -194,31 +195,15 @@ export class Assignments {
     return this.#agents.matching(this.#selectors.parse(assignment.selector));
   }
 
-  /** The modules of an assignment in their present revisions. */
-  async revisionsOf({
-    modules,
-  }: Readonly<AssignmentDocument>): Promise<{ name: string; revision: number }[]> {
-    const resolved = await Promise.all([...new Set(modules)].map((name) => this.#modules.resolve(name)));
-    return resolved.map(({ name, revision }) => ({ name, revision }));
-  }
-
-  /** Refuses a module that contradicts another of an assignment. Params that do not fit it any more are told at the next apply. */
-  async #requireAgreement(module: ParsedModule): Promise<void> {
-    for await (const assignment of this.#all()) {
-      if (!assignment.modules.includes(module.name)) continue;
-      try {
-        await this.#modules.requireCompatible(assignment, module);
-      } catch (error) {
-        if (!isOrchestratorError(error)) throw error;
-        if (error.code !== "RESOURCE_CONFLICT") continue;
-        const message = `In assignment ${assignment.name}: ${error.message}`;
-        throw new OrchestratorError("RESOURCE_CONFLICT", {
-          message,
-          issues: [...error.issues],
-          cause: error,
-        });
-      }
-    }
+  /** The modules of an assignment in their present revisions, and what must be written beside a reference to them. */
+  async revisionsOf({ modules }: Readonly<AssignmentDocument>): Promise<{
+    modules: { name: string; revision: number }[];
+    held: Write[];
+  }> {
+    const names = [...new Set(modules)];
+    const held = await this.#modules.hold(names);
+    const resolved = await Promise.all(names.map((name) => this.#modules.resolve(name)));
+    return { modules: resolved.map(({ name, revision }) => ({ name, revision })), held };
   }
 
   /** Reads every assignment once, to ask for one agent after another; see `AssignmentMatcher`. */
@@ -249,8 +234,6 @@ export class Assignments {
     before: StoredDocument<AssignmentDocument> | null,
     document: AssignmentDocument,
   ): Promise<void> {
-    await this.#modules.requireCompatible(document);
-    const added = document.modules.filter((module) => !before?.value.modules.includes(module));
     const put: Write = {
       kind: "put",
       collection: "assignments",
@@ -258,12 +241,11 @@ export class Assignments {
       value: { ...document } as unknown as JsonObject,
       expected: before?.revision ?? 0,
     };
-    const also = await Promise.all([
-      this.#modules.hold(added),
-      this.due.change(before?.value ?? null, document),
-    ]);
     const event = this.#event(before ? "assignment.updated" : "assignment.created", document);
-    await this.#context.commit(caller, [put, ...also.flat()], event);
+    await this.#agreement.guard({ before: before?.value ?? null, after: document }, async (also) => {
+      const due = await this.due.change(before?.value ?? null, document);
+      await this.#context.commit(caller, [put, ...due, ...also], event);
+    });
     this.due.changed();
   }
 

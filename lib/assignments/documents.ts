@@ -29,8 +29,15 @@ export interface DueDocument {
   last_run_at?: number;
 }
 
+/** Changes with everything that decides whether assignments agree, so that no two such changes pass each other unseen. */
+export interface AgreementDocument {
+  changed_at: string;
+}
+
 /** What the assignments feature keeps. */
 export const assignmentCollections = {
   assignments: { indexes: {} },
+  /** One document. */
+  assignment_agreement: { indexes: {} },
   assignment_schedules: { indexes: { by_due: ["next_run_at"] } },
 } as const satisfies Record<string, CollectionDefinition>;

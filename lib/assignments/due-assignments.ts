@@ -58,15 +58,10 @@ export class DueAssignments {
     return [this.#put({ name: key, next_run_at: next }, stored?.revision ?? 0)];
   }
 
-  /** Those that are due, the longest first; at most 100. */
-  async due(): Promise<StoredDocument<DueDocument>[]> {
-    const to = this.#context.clock.now() + 1;
-    const page = await this.#context.storage.list<DueDocument>(collection, {
-      index: "by_due",
-      to,
-      limit: 100,
-    });
-    return page.items;
+  /** Those that are due, the longest first. Each is told once, also where it stays due. */
+  due(): AsyncGenerator<StoredDocument<DueDocument>> {
+    const query = { index: "by_due", to: this.#context.clock.now() + 1 };
+    return eachDocument<DueDocument>(this.#context.storage, collection, query);
   }
 
   /** When the next is due; null where nothing has a schedule. */

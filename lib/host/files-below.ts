@@ -37,7 +37,7 @@ export function guardFiles(files: HostFiles, folder: string): HostFiles {
     below: () => guarded,
     stat: (path) => files.stat(guard(path)),
     readFile: (path, expected) => files.readFile(guard(path), expected),
-    hashFile: (path) => files.hashFile(guard(path)),
+    hashFile: (path, signal) => files.hashFile(guard(path), signal),
     compareFile: (path, content) => files.compareFile(guard(path), content),
     readLink: (path) => files.readLink(guard(path)),
     list: (path) => files.list(guard(path)),

@@ -1,10 +1,16 @@
-import { OrchestratorError } from "../errors.ts";
+import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import type { FileStat } from "./host.ts";
 
 /** Names the refusal of a machine: `HOST_ERROR` with the path and the name of the system's error. */
 export function hostError(path: string, errno: string, cause?: unknown): OrchestratorError {
   const message = `${meanings[errno] ?? "The machine refused"}: ${path} (${errno}).`;
   return new OrchestratorError("HOST_ERROR", { message, details: { path, errno }, cause });
+}
+
+/** The same for what a call of the system threw; anything else, as the reason of a signal, stays what it is. */
+export function toHostError(path: string, error: unknown): unknown {
+  const isOfSystem = error instanceof Error && typeof (error as { code?: unknown }).code === "string";
+  return isOfSystem && !isOrchestratorError(error) ? hostError(path, errnoOf(error), error) : error;
 }
 
 /** `HOST_ERROR` with errno ESTALE where a file is not the one that was looked at before. */

@@ -117,8 +117,11 @@ export interface HostFiles {
   stat(path: string): FileStat | null;
   /** With `expected`, `HOST_ERROR` with errno ESTALE unless the file that was opened is as `stat` told. */
   readFile(path: string, expected?: FileStat): Uint8Array;
-  /** SHA-256 of a file's content, hex, and its size, in one pass. */
-  hashFile(path: string): FileDigest;
+  /**
+   * SHA-256 of a file's content, hex, and its size, in one pass. At once for a small file; one of many megabytes lets others
+   * have their turn in between, and is left where the signal is aborted.
+   */
+  hashFile(path: string, signal?: AbortSignal): FileDigest | Promise<FileDigest>;
   /** What stands at a path, and whether it is a file with exactly this content: one open, and no read where the size tells. */
   compareFile(path: string, content: Uint8Array): FileComparison;
   readLink(path: string): string;
@@ -143,18 +146,32 @@ export interface HostUsers {
   groupName(gid: number): string | null;
 }
 
+/** How a copy is kept. */
+export interface BackupOptions {
+  /** As for {@link HostFiles.readFile}. */
+  expected?: FileStat;
+  /** Leaves a large file where it is; nothing is kept then. */
+  signal?: AbortSignal;
+}
+
+/** How a copy comes back: the attributes of the file, as for {@link HostFiles.writeFile}. */
+export interface RestoreOptions extends FileAttributes {
+  /** Leaves a large file where it is; what stands at the path stays then. */
+  signal?: AbortSignal;
+}
+
 /** Copies of files that stood before us, kept by content until nothing refers to them. They are secret: nobody else may read them. */
 export interface HostBackups {
   /** The same copies for paths below a folder that somebody else may write to, as {@link HostFiles.below}. */
   below(folder: string): HostBackups;
-  /** Keeps a copy of a file, of any size. `expected` as for {@link HostFiles.readFile}. */
-  save(path: string, expected?: FileStat): FileDigest;
+  /** Keeps a copy of a file, of any size; waits as {@link HostFiles.hashFile} does. */
+  save(path: string, options?: BackupOptions): FileDigest | Promise<FileDigest>;
   /** Null where it is not kept. */
   sizeBytes(sha256: string): number | null;
   /** The whole content of a kept copy. `HOST_ERROR` where it is not kept. */
   read(sha256: string): Uint8Array;
-  /** Writes a kept copy to a path, as {@link HostFiles.writeFile} does. `HOST_ERROR` where it is not kept. */
-  restore(sha256: string, path: string, attributes: FileAttributes): void;
+  /** Writes a kept copy to a path, as {@link HostFiles.writeFile} does; waits as `save` does. `HOST_ERROR` where it is not kept. */
+  restore(sha256: string, path: string, options: RestoreOptions): void | Promise<void>;
   /** Forgets every copy but these. */
   prune(keep: ReadonlySet<string>): void;
 }

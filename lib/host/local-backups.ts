@@ -11,9 +11,9 @@ import {
   unlinkSync,
 } from "node:fs";
 import { join } from "node:path";
-import { isOrchestratorError } from "../errors.ts";
-import type { FileAttributes, FileDigest, FileStat, HostBackups } from "./host.ts";
-import { errnoOf, hostError, requireSame } from "./host-error.ts";
+import { andThen, lastly, type MaybeWaiting, orFail } from "../internal/maybe-waiting.ts";
+import type { BackupOptions, FileDigest, HostBackups, RestoreOptions } from "./host.ts";
+import { errnoOf, hostError, requireSame, toHostError } from "./host-error.ts";
 import type { LocalFiles } from "./local-files.ts";
 import { eachPiece, toStat, withFile, writeAll } from "./open-file.ts";
 import { type LocalPaths, PathsBelow } from "./local-paths.ts";
@@ -48,32 +48,38 @@ export class LocalBackups implements HostBackups {
     return {
       below: () => this.below(folder),
       // Looking refuses a link among the folders on the way.
-      save: (path, expected) => (guarded.stat(path), this.save(path, expected)),
+      save: (path, options) => (guarded.stat(path), this.save(path, options)),
       sizeBytes: (sha256) => this.sizeBytes(sha256),
       read: (sha256) => this.read(sha256),
-      restore: (sha256, path, attributes) => (guarded.stat(path), this.restore(sha256, path, attributes)),
+      restore: (sha256, path, options) => (guarded.stat(path), this.restore(sha256, path, options)),
       prune: (keep) => this.prune(keep),
     };
   }
 
-  save(path: string, expected?: FileStat): FileDigest {
+  save(path: string, { expected, signal }: BackupOptions = {}): MaybeWaiting<FileDigest> {
     const temporary = join(this.#folder, `.${randomBytes(8).toString("hex")}`);
-    try {
+    const copy = (): MaybeWaiting<FileDigest> => {
       mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
-      const digest = this.#parts.paths.use(path, (real) =>
+      return this.#parts.paths.use(path, (real) =>
         withFile(real, (source) => {
           if (expected) requireSame(path, toStat(fstatSync(source)), expected);
-          return copyTo(source, temporary);
+          return copyTo(source, temporary, signal);
         }),
       );
+    };
+    const keep = (digest: FileDigest): FileDigest => {
       const kept = this.#pathOf(digest.sha256);
       renameSync(temporary, kept);
       this.#parts.pending.addFile(kept);
       return digest;
-    } catch (error) {
-      removeIfThere(temporary);
-      throw isOrchestratorError(error) ? error : hostError(path, errnoOf(error), error);
-    }
+    };
+    return orFail(
+      () => andThen(copy(), keep),
+      (error) => {
+        removeIfThere(temporary);
+        throw toHostError(path, error);
+      },
+    );
   }
 
   sizeBytes(sha256: string): number | null {
@@ -89,10 +95,12 @@ export class LocalBackups implements HostBackups {
     }
   }
 
-  restore(sha256: string, path: string, attributes: FileAttributes): void {
+  restore(sha256: string, path: string, { signal, ...attributes }: RestoreOptions): MaybeWaiting<void> {
     if (this.sizeBytes(sha256) === null) throw hostError(`backup ${sha256}`, "ENOENT");
-    this.#parts.files.replaceFile(path, attributes, (target) =>
-      withFile(this.#pathOf(sha256), (source) => eachPiece(source, (piece) => writeAll(target, piece))),
+    return this.#parts.files.replaceFile(path, attributes, (target) =>
+      withFile(this.#pathOf(sha256), (source) =>
+        eachPiece(source, (piece) => writeAll(target, piece), signal),
+      ),
     );
   }
 
@@ -114,18 +122,18 @@ export class LocalBackups implements HostBackups {
 }
 
 /** Copies an open file and takes its hash on the way. */
-function copyTo(source: number, path: string): FileDigest {
+function copyTo(source: number, path: string, signal?: AbortSignal): MaybeWaiting<FileDigest> {
   const hash = createHash("sha256");
   const target = openSync(path, "wx", 0o600);
-  try {
-    const sizeBytes = eachPiece(source, (piece) => {
-      hash.update(piece);
-      writeAll(target, piece);
-    });
-    return { sha256: hash.digest("hex"), sizeBytes };
-  } finally {
-    closeSync(target);
-  }
+  const take = (piece: Uint8Array): void => {
+    hash.update(piece);
+    writeAll(target, piece);
+  };
+  return lastly(
+    () =>
+      andThen(eachPiece(source, take, signal), (sizeBytes) => ({ sha256: hash.digest("hex"), sizeBytes })),
+    () => closeSync(target),
+  );
 }
 
 function removeIfThere(path: string): void {

@@ -15,18 +15,19 @@ import {
   symlinkSync,
   unlinkSync,
 } from "node:fs";
-import { dirname } from "node:path";
+import { basename, dirname } from "node:path";
 import { isOrchestratorError } from "../errors.ts";
+import { andThen, lastly, type MaybeWaiting, orFail } from "../internal/maybe-waiting.ts";
 import type { FileAttributes, FileComparison, FileDigest, FileStat, HostFiles } from "./host.ts";
 import { guardFiles } from "./files-below.ts";
-import { errnoOf, hostError, requireSame } from "./host-error.ts";
+import { errnoOf, hostError, requireSame, toHostError } from "./host-error.ts";
 import { type LocalPaths, PathsBelow, type PathUse } from "./local-paths.ts";
 import type { PendingWrites } from "./local-sync.ts";
 import { digest, holds, readFlags, setAttributes, toStat, withFile, writeAll } from "./open-file.ts";
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
 
-/** The files of this machine, by synchronous calls. */
+/** The files of this machine, by synchronous calls; of large ones in slices, so that others get their turn. */
 export class LocalFiles implements HostFiles {
   readonly #paths: LocalPaths;
   readonly #pending: PendingWrites;
@@ -64,8 +65,8 @@ export class LocalFiles implements HostFiles {
     return attempt(path, (real) => withFile(real, read), this.#paths);
   }
 
-  hashFile(path: string): FileDigest {
-    return attempt(path, (real) => withFile(real, digest), this.#paths);
+  hashFile(path: string, signal?: AbortSignal): MaybeWaiting<FileDigest> {
+    return attempt(path, (real) => withFile(real, (fd) => digest(fd, signal)), this.#paths);
   }
 
   compareFile(path: string, content: Uint8Array): FileComparison {
@@ -111,35 +112,53 @@ export class LocalFiles implements HostFiles {
   }
 
   writeFile(path: string, content: Uint8Array, attributes: FileAttributes): void {
-    this.replaceFile(path, attributes, (fd) => writeAll(fd, content));
+    void this.replaceFile(path, attributes, (fd) => writeAll(fd, content));
   }
 
-  /** Writes a file atomically with whatever `fill` puts into it. */
-  replaceFile(path: string, attributes: FileAttributes, fill: (fd: number) => void): void {
-    attempt(
+  /** Writes a file atomically with whatever `fill` puts into it. A promise only where `fill` gives one. */
+  replaceFile(
+    path: string,
+    attributes: FileAttributes,
+    fill: (fd: number) => MaybeWaiting<unknown>,
+  ): MaybeWaiting<void> {
+    const put = (temporary: string, real: string, lasting: string): void => {
+      renameSync(temporary, real);
+      this.#pending.addFile(lasting);
+    };
+    return attempt(
       path,
       (real, lasting) => {
         const there = lstatSync(real, { throwIfNoEntry: false });
         if (there?.isDirectory()) throw hostError(path, "EISDIR");
         const kept: FileAttributes = there?.isFile() ? toStat(there) : { mode: 0o600 };
         const temporary = temporaryBeside(real);
-        const fd = openSync(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
         try {
-          try {
-            fill(fd);
-            setAttributes(fd, { ...kept, ...attributes });
-          } finally {
-            closeSync(fd);
-          }
-          renameSync(temporary, real);
+          const filling = fillNew(temporary, { ...kept, ...attributes }, fill);
+          if (filling instanceof Promise) return this.#putLater(path, { temporary, filling, put });
+          put(temporary, real, lasting);
         } catch (error) {
-          unlinkSync(temporary);
+          discard(temporary);
           throw error;
         }
-        this.#pending.addFile(lasting);
       },
       this.#paths,
     );
+  }
+
+  /** What `temporary` stands for may be good for one turn only: it is looked for again by its name. */
+  #putLater(path: string, { temporary, filling, put }: Filling): Promise<void> {
+    const again = (act: (temporary: string, real: string, lasting: string) => void): void =>
+      attempt(
+        path,
+        (real, lasting) => act(`${dirname(real)}/${basename(temporary)}`, real, lasting),
+        this.#paths,
+      );
+    return filling
+      .then(() => again(put))
+      .catch((error: unknown) => {
+        again(discard);
+        throw error;
+      });
   }
 
   makeDirectory(path: string, attributes: FileAttributes): void {
@@ -212,17 +231,46 @@ export class LocalFiles implements HostFiles {
   }
 }
 
+/** A file that is being written beside the one that it will replace. */
+interface Filling {
+  temporary: string;
+  filling: Promise<void>;
+  put: (temporary: string, real: string, lasting: string) => void;
+}
+
+/** Makes a file, has it filled, and gives it its attributes. */
+function fillNew(
+  path: string,
+  attributes: FileAttributes,
+  fill: (fd: number) => MaybeWaiting<unknown>,
+): MaybeWaiting<void> {
+  const fd = openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
+  return lastly(
+    () => andThen(fill(fd), () => setAttributes(fd, attributes)),
+    () => closeSync(fd),
+  );
+}
+
+function discard(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch (error) {
+    if (errnoOf(error) !== "ENOENT") throw error;
+  }
+}
+
 /** A name that nobody can have taken (Node draws many UUIDs at a time), in the same folder so that a rename is atomic. */
 function temporaryBeside(real: string): string {
   return `${dirname(real)}/.fleetwright-${randomUUID()}`;
 }
 
 function attempt<T>(path: string, act: PathUse<T>, paths: LocalPaths): T {
-  try {
-    return paths.use(path, act);
-  } catch (error) {
-    throw isOrchestratorError(error) ? error : hostError(path, errnoOf(error), error);
-  }
+  return orFail(
+    () => paths.use(path, act),
+    (error) => {
+      throw toHostError(path, error);
+    },
+  );
 }
 
 /** Nothing there is an answer, not a failure. */
@@ -232,6 +280,6 @@ function orNull<T>(look: () => T, path: string): T | null {
   } catch (error) {
     const errno = isOrchestratorError(error) ? error.details["errno"] : errnoOf(error);
     if (errno === "ENOENT" || errno === "ENOTDIR") return null;
-    throw isOrchestratorError(error) ? error : hostError(path, errnoOf(error), error);
+    throw toHostError(path, error);
   }
 }

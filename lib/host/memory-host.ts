@@ -140,7 +140,7 @@ export class MemoryHost implements Host {
   #createBackups(files: HostFiles): HostBackups {
     return {
       below: (folder) => this.#createBackups(files.below(folder)),
-      save: (path, expected) => {
+      save: (path, { expected } = {}) => {
         const content = files.readFile(path, expected);
         const sha256 = this.sha256(content);
         this.#kept.set(sha256, content);
@@ -148,7 +148,8 @@ export class MemoryHost implements Host {
       },
       sizeBytes: (sha256) => this.#kept.get(sha256)?.length ?? null,
       read: (sha256) => Uint8Array.from(this.#copy(sha256)),
-      restore: (sha256, path, attributes) => files.writeFile(path, this.#copy(sha256), attributes),
+      restore: (sha256, path, { signal: _signal, ...attributes }) =>
+        files.writeFile(path, this.#copy(sha256), attributes),
       prune: (keep) => {
         for (const sha256 of this.#kept.keys()) if (!keep.has(sha256)) this.#kept.delete(sha256);
       },

@@ -11,6 +11,8 @@ import {
   type Stats,
   writeSync,
 } from "node:fs";
+import { andThen, lastly, type MaybeWaiting } from "../internal/maybe-waiting.ts";
+import { nextTurn } from "../internal/next-turn.ts";
 import type { FileAttributes, FileDigest, FileStat } from "./host.ts";
 
 const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY, S_IFDIR, S_IFLNK, S_IFMT, S_IFREG } = constants;
@@ -18,20 +20,51 @@ const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY, S_IFDIR, S_IFLNK, S_IFMT, S_IFREG } = 
 /** Not blocking, because a pipe may stand where a file was expected. */
 export const readFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
 
-/** Reading allocates nothing: every call is synchronous, so one buffer serves all. */
+/** Reading allocates nothing: every slice is synchronous, so one buffer serves all. */
 const buffer = Buffer.allocUnsafeSlow(65_536);
 
-/** SHA-256 and size of an open file, of any size. */
-export function digest(fd: number): FileDigest {
+/** So much of a file is read before others get their turn: a few milliseconds. */
+const sliceBytes = 4 * 1024 * 1024;
+
+/** SHA-256 and size of an open file; see {@link eachPiece}. */
+export function digest(fd: number, signal?: AbortSignal): MaybeWaiting<FileDigest> {
   const hash = createHash("sha256");
-  const sizeBytes = eachPiece(fd, (piece) => hash.update(piece));
-  return { sha256: hash.digest("hex"), sizeBytes };
+  const reading = eachPiece(fd, (piece) => hash.update(piece), signal);
+  return andThen(reading, (sizeBytes) => ({ sha256: hash.digest("hex"), sizeBytes }));
 }
 
-/** Reads an open file to its end in pieces that are good until the next; returns its size. */
-export function eachPiece(fd: number, take: (piece: Uint8Array) => void): number {
+/**
+ * Reads an open file to its end in pieces that are good until the next; returns its size. A large file gives way to others
+ * after each slice, and is left there where the signal is aborted.
+ */
+export function eachPiece(
+  fd: number,
+  take: (piece: Uint8Array) => void,
+  signal?: AbortSignal,
+): MaybeWaiting<number> {
+  const sizeBytes = takeSlice(fd, take);
+  return sizeBytes < sliceBytes ? sizeBytes : takeRest(fd, { take, sizeBytes, signal });
+}
+
+async function takeRest(
+  fd: number,
+  begun: { take: (piece: Uint8Array) => void; sizeBytes: number; signal: AbortSignal | undefined },
+): Promise<number> {
+  let { sizeBytes } = begun;
+  for (let slice = sizeBytes; slice >= sliceBytes; sizeBytes += slice) {
+    await nextTurn();
+    begun.signal?.throwIfAborted();
+    slice = takeSlice(fd, begun.take);
+  }
+  return sizeBytes;
+}
+
+/** Less than a slice only at the end of the file. */
+function takeSlice(fd: number, take: (piece: Uint8Array) => void): number {
   let sizeBytes = 0;
-  for (let read = readSync(fd, buffer); read > 0; read = readSync(fd, buffer)) {
+  while (sizeBytes < sliceBytes) {
+    const read = readSync(fd, buffer);
+    if (read === 0) break;
     sizeBytes += read;
     take(buffer.subarray(0, read));
   }
@@ -43,14 +76,13 @@ export function writeAll(fd: number, content: Uint8Array): void {
   for (let at = 0; at < content.length;) at += writeSync(fd, content, at);
 }
 
-/** Opens what stands at a path for reading, links refused, and closes it. */
+/** Opens what stands at a path for reading, links refused, and closes it when it was used. */
 export function withFile<T>(real: string, use: (fd: number) => T): T {
   const fd = openSync(real, readFlags);
-  try {
-    return use(fd);
-  } finally {
-    closeSync(fd);
-  }
+  return lastly(
+    () => use(fd),
+    () => closeSync(fd),
+  );
 }
 
 /** Whether an open file holds exactly this content from where it stands. */

@@ -6,14 +6,22 @@ export async function* eachDocument<T>(
   collection: string,
   query: Omit<ListQuery, "after" | "limit"> = {},
 ): AsyncGenerator<StoredDocument<T>> {
+  for await (const items of eachPage<T>(storage, collection, { ...query, limit: 1000 })) yield* items;
+}
+
+/** The same in pages of `limit`, for what is done in slices. The last may be empty. */
+export async function* eachPage<T>(
+  storage: Storage,
+  collection: string,
+  query: Omit<ListQuery, "after"> & { limit: number },
+): AsyncGenerator<StoredDocument<T>[]> {
   let after: string | null = null;
   do {
     const page: Awaited<ReturnType<typeof storage.list<T>>> = await storage.list<T>(collection, {
       ...query,
-      limit: 1000,
       ...(after !== null && { after }),
     });
-    yield* page.items;
+    yield page.items;
     after = page.next;
   } while (after !== null);
 }

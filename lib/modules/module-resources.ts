@@ -74,15 +74,20 @@ export function resolveResources(content: ParsedModule, evaluation: ModuleEvalua
  * The resources of a module that are the same on every agent, given values of params, each with its condition. What is wrong
  * with them is wrong everywhere.
  *
+ * @param isWanted - Which resources, by their place; default all.
  * @throws {OrchestratorError} As {@link resolveResources}.
  */
-export function resolveKnown(content: ParsedModule, given: JsonObject): KnownResource[] {
+export function resolveKnown(
+  content: ParsedModule,
+  given: JsonObject,
+  isWanted: (at: number) => boolean = () => true,
+): KnownResource[] {
   const params = { ...defaultsOf(content.params), ...given };
-  const { values, issues } = evaluateKnown(content.templates, params);
+  const { values, issues } = evaluateKnown(content.templates, params, isWanted);
   const known: KnownResource[] = [];
   const templates = valuedTemplates(content, values);
   for (const at of content.resources.keys()) {
-    if (templates.get(at)?.some((each) => !isKnown(each, params))) continue;
+    if (!isWanted(at) || templates.get(at)?.some((each) => !isKnown(each, params))) continue;
     const resolution = resolveOne(content, at, templates.get(at));
     const when = content.resources[at]!["when"];
     if (resolution.ok)
@@ -126,8 +131,14 @@ function refuse(conflicts: readonly ResourceConflict[]): void {
   if (conflicts.length === 0) return;
   throw new OrchestratorError("RESOURCE_CONFLICT", {
     message: conflicts[0]!.message,
+    details: toDetails(conflicts[0]!),
     issues: conflicts.map(({ message }) => ({ path: ["modules"], message })),
   });
+}
+
+/** Both sides of a contradiction, for the details of an error. */
+export function toDetails({ first, second, identity }: ResourceConflict): JsonObject {
+  return { first: { ...first }, second: { ...second }, identity };
 }
 
 /** A template with its value; undefined where it is not known. */

@@ -72,13 +72,14 @@ export function evaluateTemplates(
   return { values, issues };
 }
 
-/** Evaluates the templates that nothing but params decides. */
+/** Evaluates the templates that nothing but params decides, those of wanted resources; default all. */
 export function evaluateKnown(
   templates: readonly ModuleTemplate[],
   params: JsonObject,
+  isWanted: (resource: number) => boolean = () => true,
 ): { values: TemplateValues; issues: Issue[] } {
   const scope = { params, attributes: {}, tags: {} };
-  return evaluateTemplates(templates, scope, (template) => isKnown(template, params));
+  return evaluateTemplates(templates, scope, (each) => isWanted(each.resource) && isKnown(each, params));
 }
 
 /** Puts values in the places of the texts of a resource; what is not known stays as it is written. */

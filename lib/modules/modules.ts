@@ -1,9 +1,9 @@
 import type { z } from "zod";
 import { toSubject, type Caller } from "../access/caller.ts";
 import type { Context } from "../context.ts";
-import { toUtf8 } from "../crypto/encoding.ts";
+import { toHex, toUtf8 } from "../crypto/encoding.ts";
 import { requireVersion, withVersion, type ChangeOptions } from "../document-version.ts";
-import { isOrchestratorError, OrchestratorError } from "../errors.ts";
+import { OrchestratorError } from "../errors.ts";
 import type { Page } from "../internal/common-schemas.ts";
 import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
 import { eachDocument } from "../internal/each-document.ts";
@@ -13,7 +13,8 @@ import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import { revisionKey, type ModuleDocument } from "./documents.ts";
 import { parseModule } from "./module-document.ts";
-import { requireUsable, type ModuleUse } from "./module-use.ts";
+import { ModuleAgreement } from "./module-agreement.ts";
+import { moduleNotFound, ModuleRevisions, type ModuleRevision } from "./module-revisions.ts";
 import type { ParsedModule } from "./parsed-module.ts";
 import {
   getModuleInput,
@@ -25,25 +26,27 @@ import {
   type UploadedModule,
 } from "./schemas.ts";
 
-/** How many parsed revisions are kept in memory: parsing is slow and a fleet applies the same few. */
-const keptInMemory = 200;
-
-/** A module in the revision that an operation uses. */
-export interface ModuleRevision {
-  name: string;
-  revision: number;
-  content_hash: string;
-  content: ParsedModule;
-}
+/**
+ * Stands between a module and its being taken in: refuses it by what it throws, or calls `store`, once, with what must be
+ * written in the same step.
+ */
+export type UploadGuard = (
+  module: ParsedModule,
+  store: (also: readonly Write[]) => Promise<void>,
+) => Promise<void>;
 
 /** Declared state, uploaded as YAML. Every upload of other content is a new revision; old ones stay readable. */
 export class Modules {
+  /** Tells which modules can stand beside each other. */
+  readonly agreement: ModuleAgreement;
   readonly #context: Context;
-  readonly #parsed = new Map<string, ParsedModule>();
-  readonly #uploadChecks: ((module: ParsedModule) => Promise<void>)[] = [];
+  readonly #revisions: ModuleRevisions;
+  #guard: UploadGuard = (_module, store) => store([]);
 
   constructor(context: Context) {
     this.#context = context;
+    this.#revisions = new ModuleRevisions(context);
+    this.agreement = new ModuleAgreement(this.#revisions, context.crypto);
     context.contents.onReference("module", async (hash) => {
       const query = { index: "by_content", equals: [hash], limit: 1 };
       return (await context.storage.list("module_revisions", query)).items.length > 0;
@@ -72,11 +75,11 @@ export class Modules {
   async get(caller: Caller, input: z.input<typeof getModuleInput>): Promise<ModuleDetail> {
     await this.#context.authorize(caller, "modules.get");
     const { name, revision } = parseInput(getModuleInput, input);
-    const document = await this.#read(name, revision);
+    const document = await this.#revisions.read(name, revision);
     const content = new TextDecoder().decode(
       await this.#context.contents.read("module", document.content_hash),
     );
-    const { params, outline } = this.#parse(document.content_hash, content);
+    const { params, outline } = this.#revisions.parse(document.content_hash, content);
     const detail = {
       ...(await this.#toModule(document)),
       content,
@@ -102,17 +105,21 @@ export class Modules {
         issues: [{ path: ["name"], message: `the content is named ${parsed.name}, not ${name}` }],
       });
     }
-    for (const check of this.#uploadChecks) await check(parsed);
+    return retryOnConflict(() => this.#take(caller, parsed, content));
+  }
+
+  async #take(caller: Caller, parsed: ParsedModule, content: string): Promise<UploadedModule> {
+    const newest = await this.#context.storage.get<ModuleDocument>("modules", parsed.name);
     const bytes = toUtf8(content);
-    const hash = await this.#context.contents.save("module", bytes);
-    for (;;) {
-      const newest = await this.#context.storage.get<ModuleDocument>("modules", parsed.name);
-      if (newest?.value.content_hash === hash)
-        return { ...(await this.#toModule(newest.value)), created: false };
-      const document = this.#toDocument(caller, parsed, { hash, size: bytes.length, before: newest });
-      if (await this.#store(caller, document, newest))
-        return { ...(await this.#toModule(document)), created: true };
-    }
+    const hash = toHex(this.#context.crypto.sha256(bytes));
+    if (newest?.value.content_hash === hash)
+      return { ...(await this.#toModule(newest.value)), created: false };
+    const document = this.#toDocument(caller, parsed, { hash, size: bytes.length, before: newest });
+    await this.#guard(parsed, async (also) => {
+      await this.#context.contents.save("module", bytes);
+      await this.#store(caller, document, [toPut(document, newest?.revision ?? 0), ...also]);
+    });
+    return { ...(await this.#toModule(document)), created: true };
   }
 
   /**
@@ -133,7 +140,7 @@ export class Modules {
   /** Who begins to use the module meanwhile has changed its document, and it is looked at again. */
   async #remove(caller: Caller, name: string, options: ChangeOptions | undefined): Promise<void> {
     const module = await this.#context.storage.get<ModuleDocument>("modules", name);
-    if (!module) throw notFound(name);
+    if (!module) throw moduleNotFound(name);
     requireVersion(module.value, options);
     const usedBy = (await this.#context.references.usersOf("module", [name])).get(name) ?? [];
     if (usedBy.length > 0) {
@@ -161,9 +168,8 @@ export class Modules {
    *
    * @throws {OrchestratorError} `NOT_FOUND` naming it.
    */
-  async resolve(name: string, wanted?: number): Promise<ModuleRevision> {
-    const { revision, content_hash } = await this.#read(name, wanted);
-    return { name, revision, content_hash, content: await this.#load(content_hash) };
+  resolve(name: string, wanted?: number): Promise<ModuleRevision> {
+    return this.#revisions.resolve(name, wanted);
   }
 
   /**
@@ -176,88 +182,31 @@ export class Modules {
     return Promise.all(
       [...new Set(names)].map(async (name): Promise<Write> => {
         const stored = await this.#context.storage.get<ModuleDocument>("modules", name);
-        if (!stored) throw notFound(name);
-        const value = { ...stored.value } as unknown as JsonObject;
-        return { kind: "put", collection: "modules", key: name, value, expected: stored.revision };
+        if (!stored) throw moduleNotFound(name);
+        return toPut(stored.value, stored.revision);
       }),
     );
   }
 
-  /** Has a feature look at each module before it is taken in; what it throws refuses the upload. */
-  beforeUpload(check: (module: ParsedModule) => Promise<void>): void {
-    this.#uploadChecks.push(check);
+  /** Has a feature say which modules may be taken in; see {@link UploadGuard}. */
+  guardUploads(guard: UploadGuard): void {
+    this.#guard = guard;
   }
 
-  /**
-   * Refuses modules that can't stand beside each other on one machine, or can't be used with these values of params.
-   *
-   * @param uploaded - Stands for the stored module of its name.
-   * @throws {OrchestratorError} `NOT_FOUND`; `VALIDATION_FAILED` for values that the modules do not declare, that are not as
-   * declared, or that are missing; `TEMPLATE_FAILED` where they make a resource that is none; `RESOURCE_CONFLICT` naming both
-   * sides of each contradiction.
-   */
-  async requireCompatible(use: ModuleUse, uploaded?: ParsedModule): Promise<void> {
-    const others = [...new Set(use.modules)].filter((name) => name !== uploaded?.name);
-    const contents = (await Promise.all(others.map((name) => this.resolve(name)))).map(
-      ({ content }) => content,
-    );
-    if (uploaded && use.modules.includes(uploaded.name)) contents.push(uploaded);
-    requireUsable(contents, use.params ?? {});
-  }
-
-  async #load(hash: string): Promise<ParsedModule> {
-    const known = this.#parsed.get(hash);
-    if (known) return known;
-    return this.#parse(hash, new TextDecoder().decode(await this.#context.contents.read("module", hash)));
-  }
-
-  #parse(hash: string, content: string): ParsedModule {
-    const parsed = this.#parsed.get(hash) ?? parseModule(content);
-    // Deleting first moves it to the end: the map's order is the order of last use.
-    this.#parsed.delete(hash);
-    this.#parsed.set(hash, parsed);
-    const [oldest] = this.#parsed.keys();
-    if (this.#parsed.size > keptInMemory && oldest !== undefined) this.#parsed.delete(oldest);
-    return parsed;
-  }
-
-  async #read(name: string, revision?: number): Promise<Readonly<ModuleDocument>> {
-    const { storage } = this.#context;
-    const stored =
-      revision === undefined
-        ? await storage.get<ModuleDocument>("modules", name)
-        : await storage.get<ModuleDocument>("module_revisions", revisionKey(name, revision));
-    if (!stored) throw notFound(name, revision);
-    return stored.value;
-  }
-
-  /** False where somebody else uploaded in the meantime. */
-  async #store(
-    caller: Caller,
-    document: ModuleDocument,
-    newest: StoredDocument<ModuleDocument> | null,
-  ): Promise<boolean> {
-    const { name, revision } = document;
+  async #store(caller: Caller, document: ModuleDocument, writes: readonly Write[]): Promise<void> {
+    const { name, revision, content_hash } = document;
     const value = { ...document } as unknown as JsonObject;
-    try {
-      await this.#context.commit(
-        caller,
-        [
-          { kind: "put", collection: "modules", key: name, value, expected: newest?.revision ?? 0 },
-          { kind: "put", collection: "module_revisions", key: revisionKey(name, revision), value },
-        ],
-        {
-          type: "module.uploaded",
-          target: { type: "module", id: name, name },
-          summary: `Module ${name} was uploaded as revision ${revision}`,
-          metadata: { revision, content_hash: document.content_hash },
-        },
-      );
-      return true;
-    } catch (error) {
-      if (isOrchestratorError(error, "REVISION_CONFLICT")) return false;
-      throw error;
-    }
+    const key = revisionKey(name, revision);
+    await this.#context.commit(
+      caller,
+      [...writes, { kind: "put", collection: "module_revisions", key, value }],
+      {
+        type: "module.uploaded",
+        target: { type: "module", id: name, name },
+        summary: `Module ${name} was uploaded as revision ${revision}`,
+        metadata: { revision, content_hash },
+      },
+    );
   }
 
   #toDocument(
@@ -288,7 +237,7 @@ export class Modules {
   }
 }
 
-function notFound(name: string, revision?: number): OrchestratorError {
-  const which = revision === undefined ? name : `${name} in revision ${revision}`;
-  return new OrchestratorError("NOT_FOUND", { message: `There is no module ${which}.` });
+function toPut(document: Readonly<ModuleDocument>, expected: number): Write {
+  const value = { ...document } as unknown as JsonObject;
+  return { kind: "put", collection: "modules", key: document.name, value, expected };
 }

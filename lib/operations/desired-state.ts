@@ -9,7 +9,8 @@ import {
   resolveResources,
   type ModuleEvaluation,
 } from "../modules/module-resources.ts";
-import type { ModuleRevision, Modules } from "../modules/modules.ts";
+import type { ModuleRevision } from "../modules/module-revisions.ts";
+import type { Modules } from "../modules/modules.ts";
 import { SelectorCache } from "../selectors/selector-cache.ts";
 import { matchesSelector } from "../selectors/match.ts";
 import type { SelectorTarget } from "../selectors/selector.ts";

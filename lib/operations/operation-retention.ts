@@ -11,11 +11,10 @@ import { systemCaller } from "../access/caller.ts";
 import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { isOrchestratorError } from "../errors.ts";
-import { leastIdAt } from "../ids.ts";
 import type { JsonObject } from "../internal/json.ts";
-import { keepRounds } from "../rounds.ts";
+import { eachOldPage, keepRetention, retentionNow } from "../retention.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
-import type { DocumentPage, StoredDocument, Write } from "../storage/storage.ts";
+import type { StoredDocument, Write } from "../storage/storage.ts";
 import { resultsLog, type AgentStateDocument, type OperationDocument } from "./documents.ts";
 import { loadReport, saveReport } from "./operation-results.ts";
 import { isOpen } from "./operation-store.ts";
@@ -30,12 +29,6 @@ export interface Expiry {
 
 type Stored = StoredDocument<OperationDocument>;
 
-const dayMs = 86_400_000;
-const roundMs = 3_600_000;
-/** Between two slices: a hundred operations in a tenth of a second leave time for all else. */
-const pauseMs = 100;
-/** Operations that are looked at in one go. */
-const atOnce = 100;
 /** Log entries that are trimmed in one go. */
 const entriesAtOnce = 2_000;
 
@@ -64,35 +57,19 @@ export class OperationRetention {
 
   /** Removes, now and every hour, what is older than `operationRetentionDays`. The function returned ends it. */
   keep(): () => Promise<void> {
-    const { clock, logger } = this.#context;
-    return keepRounds({
-      clock,
-      everyMs: roundMs,
-      pauseMs,
-      round: () => this.round(),
-      failed: (error) => logger.error("Old operations were not removed.", { error }),
-    });
+    return keepRetention(this.#context, "operations", () => this.round());
   }
 
   /** Removes what is old; yields after each slice. */
   async *round(): AsyncGenerator<void> {
-    const { storage, options, retentionClock } = this.#context;
-    const now = await retentionClock.now();
-    const before = now - options.operationRetentionDays * dayMs;
-    const { head } = await storage.readLog(resultsLog, { reverse: true, limit: 1 });
-    let after: string | null = null;
-    do {
-      const page: DocumentPage<OperationDocument> = await storage.list<OperationDocument>("operations", {
-        to: leastIdAt(before),
-        limit: atOnce,
-        ...(after !== null && { after }),
-      });
-      const keys = page.items.map(({ key }) => key);
+    const { now, before } = await retentionNow(this.#context);
+    const { head } = await this.#context.storage.readLog(resultsLog, { reverse: true, limit: 1 });
+    for await (const old of eachOldPage<OperationDocument>(this.#context, "operations", before)) {
+      const keys = old.map(({ key }) => key);
       const kept = await retryOnConflict(() => this.#remove(keys, before));
       for (const operation of kept) await this.#renew(operation, { before, now });
-      after = page.next;
       yield;
-    } while (after !== null);
+    }
     yield* this.#trim(this.#headBefore);
     this.#headBefore = head.sequence;
     yield* this.#context.contents.sweep();

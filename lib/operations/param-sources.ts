@@ -6,7 +6,7 @@ import type { AssignmentDocument } from "../assignments/documents.ts";
 import { OrchestratorError } from "../errors.ts";
 import { canonicalJson } from "../internal/canonical-json.ts";
 import type { Json, JsonObject } from "../internal/json.ts";
-import type { ModuleRevision } from "../modules/modules.ts";
+import type { ModuleRevision } from "../modules/module-revisions.ts";
 import { findMissing, findValueFaults, valuesFor, type Params } from "../modules/params.ts";
 
 type Values = { readonly [key: string]: Json };

@@ -10,19 +10,14 @@ import { systemCaller } from "../access/caller.ts";
 import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { isOrchestratorError } from "../errors.ts";
-import { leastIdAt } from "../ids.ts";
-import { keepRounds } from "../rounds.ts";
-import type { DocumentPage, StoredDocument, Write } from "../storage/storage.ts";
+import { eachOldPage, keepRetention, retentionNow } from "../retention.ts";
+import type { StoredDocument, Write } from "../storage/storage.ts";
 import type { RolloutDocument } from "./documents.ts";
 import { hasEnded } from "./progress.ts";
 import { rolloutEvent } from "./rollout-store.ts";
 import { targetsKind } from "./targets.ts";
 
-const dayMs = 86_400_000;
-const roundMs = 3_600_000;
-/** Between two slices, so that a long round leaves time for everything else. */
-const pauseMs = 100;
-/** Rollouts, or refusals of one, that are looked at in one go. */
+/** Refusals of one rollout that are removed in one go. */
 const atOnce = 100;
 
 type Stored = StoredDocument<RolloutDocument>;
@@ -36,35 +31,20 @@ export class RolloutRetention {
 
   /** Removes, now and every hour, what is older than `operationRetentionDays`. The function returned ends it. */
   keep(): () => Promise<void> {
-    const { clock, logger } = this.#context;
-    return keepRounds({
-      clock,
-      everyMs: roundMs,
-      pauseMs,
-      round: () => this.round(),
-      failed: (error) => logger.error("Old rollouts were not removed.", { error }),
-    });
+    return keepRetention(this.#context, "rollouts", () => this.round());
   }
 
   /** Removes what is old; yields after each slice. */
   async *round(): AsyncGenerator<void> {
-    const { storage, options, retentionClock } = this.#context;
-    const before = (await retentionClock.now()) - options.operationRetentionDays * dayMs;
-    let after: string | null = null;
-    do {
-      const page: DocumentPage<RolloutDocument> = await storage.list<RolloutDocument>("rollouts", {
-        to: leastIdAt(before),
-        limit: atOnce,
-        ...(after !== null && { after }),
-      });
-      for (const rollout of page.items) {
+    const { before } = await retentionNow(this.#context);
+    for await (const rollouts of eachOldPage<RolloutDocument>(this.#context, "rollouts", before)) {
+      for (const rollout of rollouts) {
         if (await this.#isNeeded(rollout.value, before)) continue;
         yield* this.#removeRefusals(rollout.key);
         await this.#remove(rollout, before);
       }
-      after = page.next;
       yield;
-    } while (after !== null);
+    }
   }
 
   async #isNeeded({ rollout_id, status, finished_at }: RolloutDocument, before: number): Promise<boolean> {

@@ -3,22 +3,20 @@ import { toSubject, systemCaller, type Caller } from "../access/caller.ts";
 import type { Agents } from "../agents/agents.ts";
 import type { AssignmentDocument } from "../assignments/documents.ts";
 import type { Assignments } from "../assignments/assignments.ts";
-import type { RolloutStrategy } from "../assignments/schemas.ts";
 import { BackgroundWork } from "../background-work.ts";
 import type { Context } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { Page } from "../internal/common-schemas.ts";
-import { nextTurn } from "../internal/next-turn.ts";
 import { parseInput } from "../internal/parse-input.ts";
+import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { OperationDocument } from "../operations/documents.ts";
 import type { Operations } from "../operations/operations.ts";
-import type { Write } from "../storage/storage.ts";
 import type { RolloutDocument } from "./documents.ts";
-import { noCounts } from "./progress.ts";
+import { RolloutBeginnings, type Beginning, type Begun } from "./rollout-beginnings.ts";
 import { listRollouts } from "./rollout-list.ts";
 import { RolloutRetention } from "./rollout-retention.ts";
 import { RolloutRun } from "./rollout-run.ts";
-import { rolloutEvent, RolloutStore } from "./rollout-store.ts";
+import { RolloutStore } from "./rollout-store.ts";
 import { ScheduledRollouts } from "./scheduled-rollouts.ts";
 import { cancelling, correcting, pausing, resuming, type Transition } from "./transitions.ts";
 import { RolloutMembers, type Listed } from "./rollout-members.ts";
@@ -33,20 +31,7 @@ import {
   type RolloutDetail,
   type RolloutMember,
 } from "./schemas.ts";
-import { hashWith, loadTargets, planTargets, saveTargets, targetsKind } from "./targets.ts";
-import type { Candidate, Targets } from "./targets.ts";
-
-/** Agents that are looked up at once. */
-const readAtOnce = 500;
-
-/** How a rollout is begun. */
-interface Beginning {
-  kind: "apply" | "plan";
-  trigger?: "scheduled";
-  strategy?: RolloutStrategy | undefined;
-  /** What else is written in the step that makes it. */
-  writes?: readonly Write[];
-}
+import { loadTargets, targetsKind, type Targets } from "./targets.ts";
 
 /** Assignments carried out on every agent that they match at the time of the call. */
 export class Rollouts {
@@ -57,6 +42,7 @@ export class Rollouts {
   readonly #assignments: Assignments;
   readonly #operations: Operations;
   readonly #store: RolloutStore;
+  readonly #beginnings: RolloutBeginnings;
   readonly #members: RolloutMembers;
   readonly #work: BackgroundWork;
   readonly #scheduled: ScheduledRollouts;
@@ -71,14 +57,17 @@ export class Rollouts {
     this.#assignments = features.assignments;
     this.#operations = features.operations;
     this.#store = new RolloutStore(context);
+    this.#beginnings = new RolloutBeginnings(context, { ...features, store: this.#store });
     this.#members = new RolloutMembers({ operations: features.operations.store, store: this.#store });
     this.retention = new RolloutRetention(context);
     this.#work = new BackgroundWork(context);
     this.#scheduled = new ScheduledRollouts(context, {
       assignments: features.assignments,
       work: this.#work,
-      begin: (assignment, write) =>
-        this.#begin(systemCaller, assignment, { kind: "apply", trigger: "scheduled", writes: [write] }),
+      begin: async (assignment, write) => {
+        const how = { assignment, kind: "apply", trigger: "scheduled", writes: [write] } as const;
+        return this.#go(await this.#beginnings.store(systemCaller, how));
+      },
       isRunning: (name) =>
         [...this.#runs.values()].some(({ assignment, kind }) => assignment === name && kind === "apply"),
     });
@@ -101,17 +90,20 @@ export class Rollouts {
   async apply(caller: Caller, input: z.input<typeof rolloutApplyInput>): Promise<RolloutDetail> {
     await this.#context.authorize(caller, "assignments.applyNow");
     const { name, rollout, wait_seconds } = parseInput(rolloutApplyInput, input);
-    const { value: assignment } = await this.#assignments.read(name);
-    const strategy = { ...assignment.rollout, ...rollout };
-    return this.#follow(await this.#begin(caller, assignment, { kind: "apply", strategy }), wait_seconds);
+    const run = await this.#begin(caller, name, (assignment) => {
+      return { assignment, kind: "apply", strategy: { ...assignment.rollout, ...rollout } };
+    });
+    return this.#follow(run, wait_seconds);
   }
 
   /** Tells what {@link apply} would do, on all agents at once. */
   async plan(caller: Caller, input: z.input<typeof rolloutPlanInput>): Promise<RolloutDetail> {
     await this.#context.authorize(caller, "assignments.plan");
     const { name, wait_seconds } = parseInput(rolloutPlanInput, input);
-    const { value: assignment } = await this.#assignments.read(name);
-    return this.#follow(await this.#begin(caller, assignment, { kind: "plan", strategy: {} }), wait_seconds);
+    const run = await this.#begin(caller, name, (assignment) => {
+      return { assignment, kind: "plan", strategy: {} };
+    });
+    return this.#follow(run, wait_seconds);
   }
 
   /** Lists rollouts, newest first. */
@@ -195,44 +187,20 @@ export class Rollouts {
     await this.#work.stop();
   }
 
-  /** Stores a rollout; what it begins follows. */
+  /** Stores a rollout of what an assignment is then, again where one of its modules changed in that moment. */
   async #begin(
     caller: Caller,
-    assignment: Readonly<AssignmentDocument>,
-    { kind, trigger, strategy = assignment.rollout ?? {}, writes = [] }: Beginning,
+    name: string,
+    how: (assignment: Readonly<AssignmentDocument>) => Beginning,
   ): Promise<RolloutRun> {
-    const rolloutId = this.#context.ids.next();
-    const nodeIds = this.#assignments.matchedAgents(assignment);
-    const candidates: Candidate[] = [];
-    for (let at = 0; at < nodeIds.length; at += readAtOnce) {
-      candidates.push(...(await this.#agents.describe(nodeIds.slice(at, at + readAtOnce))));
-      if (at > 0) await nextTurn();
-    }
-    if (candidates.length === 0) throw new OrchestratorError("NO_MATCH");
-    const targets = planTargets(candidates, strategy, hashWith(this.#context, rolloutId));
-    const matched = targets.agents.length;
-    const rollout: RolloutDocument = {
-      rollout_id: rolloutId,
-      assignment: assignment.name,
-      kind,
-      trigger: trigger ?? "manual",
-      status: "running",
-      strategy,
-      modules: await this.#assignments.revisionsOf(assignment),
-      matched,
-      batches: targets.ends.length,
-      batch: 0,
-      begun: 0,
-      counts: { ...noCounts(), waiting: matched },
-      targets: await saveTargets(this.#context, targets),
-      requested_by: toSubject(caller),
-      created_at: this.#context.timestamp(),
-    };
-    const event = rolloutEvent("rollout.started", rollout, {
-      summary: `${kind === "apply" ? "Applying" : "Planning"} ${assignment.name} on ${matched} agents was requested`,
-      metadata: { trigger: rollout.trigger },
+    const begun = await retryOnConflict(async () => {
+      const { value: assignment } = await this.#assignments.read(name);
+      return this.#beginnings.store(caller, how(assignment));
     });
-    await this.#store.write(caller, null, { rollout, event, writes });
+    return this.#go(begun);
+  }
+
+  async #go({ rollout, targets }: Begun): Promise<RolloutRun> {
     const run = this.#run(rollout, targets);
     await run.goNow();
     return run;

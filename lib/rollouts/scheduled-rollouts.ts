@@ -81,7 +81,7 @@ export class ScheduledRollouts {
         this.#offset = this.#clockOffset();
       }
       let hasFailed = false;
-      for (const each of await due.due()) if (!(await this.#try(each))) hasFailed = true;
+      for await (const each of due.due()) if (!(await this.#try(each))) hasFailed = true;
       if (hasFailed) return this.#nextRetry();
       this.#retryMs = firstRetryMs;
       const earliest = await due.earliest();

@@ -1,13 +1,9 @@
 import type { Selector, SelectorKey, SelectorTarget } from "./selector.ts";
 import type { SelectorTerm } from "./match.ts";
+import { EntryOrder, type Entry } from "./entry-order.ts";
+import { isImpossible } from "./impossible.ts";
 import { KeyIndex } from "./key-index.ts";
 import { matchesSelector, matchesValue, valueOf } from "./match.ts";
-
-/** One agent; stays the same object while what is known of it changes. */
-interface Entry {
-  target: SelectorTarget;
-  removed: boolean;
-}
 
 /** A superset of what a selector matches, found without looking at every agent. */
 interface Candidates {
@@ -45,8 +41,7 @@ export class SelectorIndex {
   readonly #tags = new Map<string, KeyIndex<Entry>>();
   readonly #attributes = new Map<string, KeyIndex<Entry>>();
   readonly #names = new KeyIndex<Entry>();
-  #order: Entry[] = [];
-  #orderIsStale = false;
+  readonly #order = new EntryOrder();
 
   /** How many agents there are. */
   get size(): number {
@@ -64,8 +59,7 @@ export class SelectorIndex {
     }
     const entry: Entry = { target, removed: false };
     this.#entries.set(target.node_id, entry);
-    this.#order.push(entry);
-    this.#orderIsStale = true;
+    this.#order.add(entry);
     this.#index(entry);
   }
 
@@ -75,8 +69,7 @@ export class SelectorIndex {
     if (!entry) return false;
     this.#unindex(entry);
     this.#entries.delete(nodeId);
-    entry.removed = true;
-    this.#orderIsStale = true;
+    this.#order.remove(entry);
     return true;
   }
 
@@ -85,7 +78,8 @@ export class SelectorIndex {
     const candidates = this.#candidates(selector);
     // Sorting costs more per agent than walking the sorted whole does, unless few are to be sorted.
     if (!candidates || candidates.atMost * 8 > this.size) {
-      return this.#sorted()
+      return this.#order
+        .sorted()
         .filter((entry) => matchesSelector(selector, entry.target))
         .map(nodeIdOf);
     }
@@ -107,6 +101,14 @@ export class SelectorIndex {
     return count;
   }
 
+  /** Whether a selector matches an agent that is accepted. Looks no further than the first. */
+  some(selector: Selector, accept: (nodeId: string) => boolean): boolean {
+    if (isImpossible(selector)) return false;
+    for (const { target } of this.#candidates(selector)?.entries() ?? this.#entries.values())
+      if (matchesSelector(selector, target) && accept(target.node_id)) return true;
+    return false;
+  }
+
   /** A stretch of {@link match}: up to `limit` node ids that sort after `after`. */
   page(selector: Selector, query: { after?: string; limit: number }): SelectorPage {
     const { after = "", limit } = query;
@@ -115,8 +117,8 @@ export class SelectorIndex {
     const walks = !candidates || candidates.atMost ** 2 > limit * this.size;
     const found: string[] = [];
     if (walks) {
-      const order = this.#sorted();
-      for (let at = firstAfter(order, after); at < order.length && found.length <= limit; at += 1) {
+      const order = this.#order.sorted();
+      for (let at = this.#order.firstAfter(after); at < order.length && found.length <= limit; at += 1) {
         const { target } = order[at] as Entry;
         if (matchesSelector(selector, target)) found.push(target.node_id);
       }
@@ -261,35 +263,10 @@ export class SelectorIndex {
     const entries = [...candidates.entries()];
     return candidates.exact ? entries : entries.filter((entry) => matchesSelector(selector, entry.target));
   }
-
-  #sorted(): readonly Entry[] {
-    if (this.#orderIsStale) {
-      this.#order = this.#order.filter((entry) => !entry.removed).sort(byNodeId);
-      this.#orderIsStale = false;
-    }
-    return this.#order;
-  }
 }
 
 const nothing: Candidates = { atMost: 0, exact: true, entries: () => [] };
 
 function nodeIdOf(entry: Entry): string {
   return entry.target.node_id;
-}
-
-function byNodeId(a: Entry, b: Entry): number {
-  if (a.target.node_id === b.target.node_id) return 0;
-  return a.target.node_id < b.target.node_id ? -1 : 1;
-}
-
-/** The place of the first entry whose node id sorts after one. */
-function firstAfter(order: readonly Entry[], nodeId: string): number {
-  let low = 0;
-  let high = order.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((order[middle] as Entry).target.node_id <= nodeId) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

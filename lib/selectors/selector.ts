@@ -70,6 +70,15 @@ export const selectorLimits = {
   terms: 500,
 } as const;
 
+/** The selector of the agents that all of these match. */
+export function allOf(selectors: readonly Selector[]): Selector {
+  const operands = selectors
+    .flatMap((each) => (each.kind === "and" ? each.operands : [each]))
+    .filter(({ kind }) => kind !== "all");
+  if (operands.length === 0) return { kind: "all" };
+  return operands.length === 1 ? operands[0]! : { kind: "and", operands };
+}
+
 /** Which kinds of keys a selector looks at. */
 export interface SelectorUse {
   /** Tags, which operators set. */

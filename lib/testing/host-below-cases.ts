@@ -76,11 +76,11 @@ export const belowCases: HostCase[] = [
   {
     promise: 12,
     name: "a copy is neither taken nor put back through a link below a guarded folder",
-    run({ host, folder }) {
+    async run({ host, folder }) {
       host.files.makeDirectory(`${folder}/home`, {});
       host.files.makeDirectory(`${folder}/target`, {});
       host.files.writeFile(`${folder}/target/file`, bytes("theirs"), {});
-      const { sha256 } = host.backups.save(`${folder}/target/file`);
+      const { sha256 } = await host.backups.save(`${folder}/target/file`);
       host.files.makeSymlink(`${folder}/home/link`, `${folder}/target`);
       const backups = host.backups.below(`${folder}/home`);
       const path = `${folder}/home/link/file`;
@@ -100,7 +100,10 @@ export const belowCases: HostCase[] = [
       assertEqual(new TextDecoder().decode(host.files.readFile(path, seen)), "seen", "content");
       host.files.removeFile(path);
       host.files.writeFile(path, bytes("another"), { mode: 0o600 });
-      for (const act of [() => host.files.readFile(path, seen), () => host.backups.save(path, seen)]) {
+      for (const act of [
+        () => host.files.readFile(path, seen),
+        () => host.backups.save(path, { expected: seen }),
+      ]) {
         assertEqual(assertThrows(act, "HOST_ERROR")["errno"], "ESTALE", "errno");
       }
     },

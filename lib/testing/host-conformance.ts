@@ -167,14 +167,14 @@ const cases: HostCase[] = [
   {
     promise: 8,
     name: "a backup gives back the same bytes with the mode asked for",
-    run({ host, folder }) {
+    async run({ host, folder }) {
       host.files.writeFile(`${folder}/file`, bytes("before"), { mode: 0o640 });
-      const kept = host.backups.save(`${folder}/file`);
+      const kept = await host.backups.save(`${folder}/file`);
       assertEqual(kept, { sha256: host.sha256(bytes("before")), sizeBytes: 6 }, "digest");
-      assertEqual(host.backups.save(`${folder}/file`), kept, "saving again");
+      assertEqual(await host.backups.save(`${folder}/file`), kept, "saving again");
       assertEqual(new TextDecoder().decode(host.backups.read(kept.sha256)), "before", "the copy");
       host.files.removeFile(`${folder}/file`);
-      host.backups.restore(kept.sha256, `${folder}/file`, { mode: 0o644 });
+      await host.backups.restore(kept.sha256, `${folder}/file`, { mode: 0o644 });
       assertEqual(textOf(host.files, `${folder}/file`), "before", "content");
       assertEqual(host.files.stat(`${folder}/file`)?.mode, 0o644, "mode");
     },
@@ -182,16 +182,18 @@ const cases: HostCase[] = [
   {
     promise: 8,
     name: "pruning forgets every backup that is not named",
-    run({ host, folder }) {
-      const [first, second] = ["one", "two"].map((text) => {
+    async run({ host, folder }) {
+      const save = async (text: string): Promise<string> => {
         host.files.writeFile(`${folder}/${text}`, bytes(text), {});
-        return host.backups.save(`${folder}/${text}`).sha256;
-      });
-      host.backups.prune(new Set([first ?? ""]));
-      assertEqual(host.backups.sizeBytes(first ?? ""), 3, "kept");
-      assertEqual(host.backups.sizeBytes(second ?? ""), null, "forgotten");
-      assertThrows(() => host.backups.restore(second ?? "", `${folder}/x`, {}), "HOST_ERROR");
-      assertThrows(() => host.backups.read(second ?? ""), "HOST_ERROR");
+        return (await host.backups.save(`${folder}/${text}`)).sha256;
+      };
+      const first = await save("one");
+      const second = await save("two");
+      host.backups.prune(new Set([first]));
+      assertEqual(host.backups.sizeBytes(first), 3, "kept");
+      assertEqual(host.backups.sizeBytes(second), null, "forgotten");
+      assertThrows(() => host.backups.restore(second, `${folder}/x`, {}), "HOST_ERROR");
+      assertThrows(() => host.backups.read(second), "HOST_ERROR");
     },
   },
   {

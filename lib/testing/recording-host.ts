@@ -19,7 +19,7 @@ export function recordCalls(host: Host, record: (call: RecordedCall) => void): H
     below: (folder) => recordFiles(files.below(folder)),
     stat: (path) => files.stat(path),
     readFile: (path, expected) => files.readFile(path, expected),
-    hashFile: (path) => files.hashFile(path),
+    hashFile: (path, signal) => files.hashFile(path, signal),
     compareFile: (path, content) => files.compareFile(path, content),
     readLink: (path) => files.readLink(path),
     list: (path) => files.list(path),
@@ -32,12 +32,12 @@ export function recordCalls(host: Host, record: (call: RecordedCall) => void): H
   });
   const recordBackups = (backups: HostBackups): HostBackups => ({
     below: (folder) => recordBackups(backups.below(folder)),
-    save: noted("save", (path, expected) => backups.save(path, expected)),
+    save: noted("save", (path, options) => backups.save(path, options)),
     sizeBytes: (sha256) => backups.sizeBytes(sha256),
     read: (sha256) => backups.read(sha256),
-    restore(sha256, path, attributes) {
+    restore(sha256, path, options) {
       record({ call: "restore", path });
-      backups.restore(sha256, path, attributes);
+      return backups.restore(sha256, path, options);
     },
     prune: (keep) => backups.prune(keep),
   });

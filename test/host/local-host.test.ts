@@ -161,10 +161,10 @@ describe("programs", () => {
   });
 });
 
-test("backups are readable by the agent's user alone", () => {
+test("backups are readable by the agent's user alone", async () => {
   const host = new LocalHost({ stateFolder: join(base, "state") });
   writeFileSync(join(base, "work/file"), "secret", { mode: 0o644 });
-  const { sha256 } = host.backups.save(join(base, "work/file"));
+  const { sha256 } = await host.backups.save(join(base, "work/file"));
   expect(statSync(join(base, "state/backups")).mode & 0o777).toBe(0o700);
   expect(statSync(join(base, "state/backups", sha256)).mode & 0o777).toBe(0o600);
 });

@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { systemCaller } from "fleetwright";
 import type { RolloutDetail } from "fleetwright";
+import { FakeClock } from "fleetwright/testing";
+import { MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import { settle } from "../support/deferred.ts";
-import { createScene, type Scene } from "../support/rollout-scene.ts";
+import { createScene, motd, type Scene } from "../support/rollout-scene.ts";
 import { connectScriptedAgent, emptyResult } from "../support/scripted-agent.ts";
 
 const apply = async (
@@ -325,4 +327,35 @@ it("keeps its modules from being removed until it has ended, also where its assi
   await scene.finish(scene.agents[0]);
   await modules.remove(systemCaller, { name: "motd" });
   expect((await modules.list(systemCaller)).items).toEqual([]);
+});
+
+/** A storage in which something happens right before a rollout is stored. */
+class InterruptedStorage extends MemoryStorage {
+  before: (() => Promise<unknown>) | null = null;
+
+  override async commit(...args: Parameters<MemoryStorage["commit"]>): ReturnType<MemoryStorage["commit"]> {
+    const { before } = this;
+    if (before && args[0].some((write) => write.kind === "put" && write.collection === "rollouts")) {
+      this.before = null;
+      await before();
+    }
+    return super.commit(...args);
+  }
+}
+
+it("never begins with a module that is removed in the same moment, and takes one that is uploaded then", async () => {
+  const clock = new FakeClock();
+  const storage = new InterruptedStorage({ clock });
+  await using scene = await createScene(1, () => ({}), { clock, storage });
+  const { assignments, modules, rollouts } = scene.test.orchestrator;
+  const apply = () => rollouts.apply(systemCaller, { name: "all", wait_seconds: 0 });
+  storage.before = () => modules.upload(systemCaller, { content: motd.replace("hi", "ho") });
+  expect(await apply()).toMatchObject({ modules: [{ name: "motd", revision: 2 }] });
+  await scene.finish(scene.agents[0]);
+  storage.before = async () => {
+    await assignments.remove(systemCaller, { name: "all" });
+    await modules.remove(systemCaller, { name: "motd" });
+  };
+  await expect(apply()).rejects.toMatchObject({ code: "NOT_FOUND" });
+  expect((await rollouts.list(systemCaller)).items).toHaveLength(1);
 });

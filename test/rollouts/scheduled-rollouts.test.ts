@@ -199,3 +199,18 @@ describe.each([
     expect(begun.sort()).toEqual(["all", "other"]);
   });
 });
+
+it("a hundred and fifty schedules that fail hold back no other", async () => {
+  const clock = new FakeClock();
+  const storage = new FailingStorage({ clock });
+  await using scene = await createScene(1, () => ({}), { clock, storage, driftIntervalSeconds: 0 });
+  const { assignments } = scene.test.orchestrator;
+  const fields = { selector: "*", modules: ["motd"] };
+  for (let at = 0; at < 150; at += 1)
+    await assignments.create(systemCaller, { name: `failing-${at}`, ...fields, schedule });
+  // Due at the same moment as they are, and after them by its name.
+  await assignments.create(systemCaller, { name: "other", ...fields, schedule });
+  storage.fails = (name) => (name === "other" ? null : new OrchestratorError("STORAGE_FULL"));
+  await pass({ clock }, hourMs - (clock.now() % hourMs) + 10_000);
+  expect((await rolloutsOf(scene.test)).map(({ assignment }) => assignment)).toEqual(["other"]);
+});

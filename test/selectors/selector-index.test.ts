@@ -36,6 +36,8 @@ describe("SelectorIndex", () => {
             expect(index.match(selector)).toEqual(expected);
             expect(index.count(selector)).toBe(expected.length);
             expect(pagesOf(index, selector)).toEqual(expected);
+            expect(index.some(selector, () => true)).toBe(expected.length > 0);
+            expect(index.some(selector, (nodeId) => nodeId !== expected[0])).toBe(expected.length > 1);
           }
         },
       ),

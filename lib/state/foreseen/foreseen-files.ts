@@ -1,5 +1,6 @@
 import type { FileAttributes, FileComparison, FileDigest, FileStat, HostFiles } from "../../host/host.ts";
 import { refuseLinksBelow } from "../../host/files-below.ts";
+import type { MaybeWaiting } from "../../internal/maybe-waiting.ts";
 import { type ForeseenContent, type ForeseenPlace, type ForeseenTree, newNode } from "./foreseen-tree.ts";
 import { hostError, requireSame } from "../../host/host-error.ts";
 
@@ -43,11 +44,11 @@ export class ForeseenFiles implements HostFiles {
     return content instanceof Uint8Array ? Uint8Array.from(content) : content.read();
   }
 
-  hashFile(path: string): FileDigest {
-    if (this.#isAsBelow) return this.#files.hashFile(path);
+  hashFile(path: string, signal?: AbortSignal): MaybeWaiting<FileDigest> {
+    if (this.#isAsBelow) return this.#files.hashFile(path, signal);
     const content = this.#contentOf(path);
-    if (typeof content === "string") return this.#files.hashFile(content);
-    return this.digest(content);
+    if (typeof content === "string") return this.#files.hashFile(content, signal);
+    return this.digest(content, signal);
   }
 
   compareFile(path: string, content: Uint8Array): FileComparison {
@@ -58,7 +59,8 @@ export class ForeseenFiles implements HostFiles {
     const there = place.node?.content;
     if (!there) return { stat, same: false };
     if (there instanceof Uint8Array) return { stat, same: Buffer.compare(there, content) === 0 };
-    return { stat, same: this.digest(there).sha256 === this.#parts.sha256(content) };
+    if (there.sha256 !== undefined) return { stat, same: there.sha256 === this.#parts.sha256(content) };
+    return { stat, same: there.sizeBytes === content.length && Buffer.compare(there.read(), content) === 0 };
   }
 
   readLink(path: string): string {
@@ -153,14 +155,14 @@ export class ForeseenFiles implements HostFiles {
     requireSame(path, stat, expected);
     return {
       sizeBytes: stat.sizeBytes,
-      digest: () => this.#files.hashFile(content),
+      digest: (signal) => this.#files.hashFile(content, signal),
       read: () => this.#files.readFile(content),
     };
   }
 
   /** Hash and size of a content. */
-  digest(content: ForeseenContent): FileDigest {
-    if (!(content instanceof Uint8Array)) return content.digest();
+  digest(content: ForeseenContent, signal?: AbortSignal): MaybeWaiting<FileDigest> {
+    if (!(content instanceof Uint8Array)) return content.digest(signal);
     return { sha256: this.#parts.sha256(content), sizeBytes: content.length };
   }
 

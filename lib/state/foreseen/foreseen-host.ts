@@ -1,5 +1,6 @@
 /** A machine as it will be. */
 import { OrchestratorError } from "../../errors.ts";
+import { andThen } from "../../internal/maybe-waiting.ts";
 import { ForeseenFiles, type ForeseenFilesParts } from "./foreseen-files.ts";
 import { type ForeseenContent, ForeseenTree } from "./foreseen-tree.ts";
 import type {
@@ -134,16 +135,18 @@ export class ForeseenHost implements Host {
       if (kept) return kept;
       const sizeBytes = below.sizeBytes(sha256);
       if (sizeBytes === null) throw hostError(`backup ${sha256}`, "ENOENT");
-      return { sizeBytes, digest: () => ({ sha256, sizeBytes }), read: () => below.read(sha256) };
+      return { sha256, sizeBytes, digest: () => ({ sha256, sizeBytes }), read: () => below.read(sha256) };
     };
-    const sizeOf = (content: ForeseenContent): number => files.digest(content).sizeBytes;
+    const sizeOf = (content: ForeseenContent): number =>
+      content instanceof Uint8Array ? content.length : (content.sizeBytes ?? 0);
     return {
       below: (folder) => this.#createBackups(files.below(folder), below),
-      save: (path, expected) => {
+      save: (path, { expected, signal } = {}) => {
         const content = files.contentAt(path, expected);
-        const digest = files.digest(content);
-        this.#kept.set(digest.sha256, content);
-        return digest;
+        return andThen(files.digest(content, signal), (digest) => {
+          this.#kept.set(digest.sha256, content);
+          return digest;
+        });
       },
       sizeBytes: (sha256) => {
         const kept = this.#kept.get(sha256);
@@ -153,7 +156,8 @@ export class ForeseenHost implements Host {
         const content = take(sha256);
         return content instanceof Uint8Array ? Uint8Array.from(content) : content.read();
       },
-      restore: (sha256, path, attributes) => files.putFile(path, take(sha256), attributes),
+      restore: (sha256, path, { signal: _signal, ...attributes }) =>
+        files.putFile(path, take(sha256), attributes),
       prune: (keep) => {
         for (const sha256 of this.#kept.keys()) if (!keep.has(sha256)) this.#kept.delete(sha256);
       },

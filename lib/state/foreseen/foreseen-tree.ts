@@ -1,10 +1,12 @@
 /** What differs on a foreseen machine from the one below it, path by path. */
 import type { FileAttributes, FileDigest, FileStat, HostFiles } from "../../host/host.ts";
 import { hostError } from "../../host/host-error.ts";
+import type { MaybeWaiting } from "../../internal/maybe-waiting.ts";
 
 /** A content, or what is known of one: where it comes from is asked only by who must read it. */
 export type ForeseenContent =
-  Uint8Array | (Partial<FileDigest> & { digest(): FileDigest; read(): Uint8Array });
+  | Uint8Array
+  | (Partial<FileDigest> & { digest(signal?: AbortSignal): MaybeWaiting<FileDigest>; read(): Uint8Array });
 
 /** What stands at a path that differs. */
 export interface ForeseenNode {

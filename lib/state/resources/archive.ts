@@ -80,13 +80,13 @@ export const archiveResourceType = defineResourceType<ArchiveSpec>({
     if (spec.ensure === "absent") await removeExtracted(spec, { host, signal });
     else await extractInto(spec, { host, signal });
   },
-  foresee(spec, _changes, host, signal) {
+  async foresee(spec, _changes, host, signal) {
     if (spec.ensure === "absent") return removeExtracted(spec, { host, signal });
     const { path, source = "" } = spec;
     const owner = toFileAttributes({ owner: spec.owner, group: spec.group }, host);
     if (!host.files.stat(path)) host.files.makeDirectory(path, { mode: 0o755, ...owner });
     // What is in it is not listed: that may take as long as extracting it.
-    if (source.startsWith("/")) hashSource(spec, host);
+    if (source.startsWith("/")) await hashSource(spec, { host, signal });
   },
   bringsBelow: (spec) => (spec.ensure === "present" ? spec.path : null),
   capture,
@@ -107,7 +107,7 @@ async function check(spec: ArchiveSpec, host: Host, signal: AbortSignal): Promis
     const isLeft = stat !== null && spec.keep_folder !== true && host.files.list(spec.path).length === 0;
     return stamp || isLeft ? [{ property: "archive", before, after: null }] : [];
   }
-  const wanted = wantedSha256(spec, stamp, host);
+  const wanted = await wantedSha256(spec, stamp, { host, signal });
   if (!stamp || stamp.sha256 !== wanted) {
     return [{ property: "archive", before, after: wanted === null ? "not there yet" : `sha256:${wanted}` }];
   }
@@ -121,10 +121,14 @@ async function check(spec: ArchiveSpec, host: Host, signal: AbortSignal): Promis
 }
 
 /** The archive that is wanted. One that is not on the machine any more is the one that was extracted. */
-function wantedSha256(spec: ArchiveSpec, stamp: Stamp | null, host: Host): string | null {
+async function wantedSha256(
+  spec: ArchiveSpec,
+  stamp: Stamp | null,
+  { host, signal }: Machine,
+): Promise<string | null> {
   const { source = "", sha256 } = spec;
   if (sha256 !== undefined) return sha256;
-  if (host.files.stat(source)) return host.files.hashFile(source).sha256;
+  if (host.files.stat(source)) return (await host.files.hashFile(source, signal)).sha256;
   return stamp?.sha256 ?? null;
 }
 
@@ -132,9 +136,9 @@ async function compareEntries(spec: ArchiveSpec, stamp: Stamp, machine: Machine)
   const files = machine.host.files.below(spec.path);
   const differing = { entries: 0, owner: 0, group: 0 };
   const ids = accountIds(spec, machine.host);
-  await eachEntry(stamp.entries, machine, ({ name, kind, content }) => {
+  await eachEntry(stamp.entries, machine, async ({ name, kind, content }) => {
     const path = `${spec.path}/${name}`;
-    if (contentOf(files, path, kind) !== content) {
+    if ((await contentOf(files, { path, kind }, machine)) !== content) {
       differing.entries += 1;
       return;
     }

@@ -15,15 +15,14 @@
  */
 import { z } from "zod";
 import { OrchestratorError } from "../../errors.ts";
-import { hostError } from "../../host/host-error.ts";
 import type { Host } from "../../host/host.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
-import { diffText } from "../text-diff.ts";
 import { describeChange } from "./shared/describe.ts";
 import { matchesPattern } from "./line/pattern.ts";
 import { ensureSchema, pathSchema } from "./shared/properties.ts";
 import { joinLines, readText, splitLines } from "./shared/text-file.ts";
+import { applyPart, partAction, partChanges } from "./shared/text-part.ts";
 
 // eslint-disable-next-line no-control-regex -- a line break would be a second line, NUL makes it no text
 const oneLine = /^[^\n\r\u0000]+$/;
@@ -91,22 +90,10 @@ export const blockResourceType = defineResourceType<BlockSpec>({
   priorSchema: blockPriorSchema,
   identity: (spec) => `${spec.path}: ${spec.name}`,
   check,
-  apply(spec, _changes, host, signal) {
-    const text = readText(spec.path, host);
-    if (text === null && !spec.create) throw hostError(spec.path, "ENOENT");
-    const edited = edit(spec, text);
-    signal.throwIfAborted();
-    if (leavesNothing(spec, edited)) host.files.removeFile(spec.path);
-    else host.files.writeFile(spec.path, Buffer.from(edited), text === null ? { mode: 0o644 } : {});
-  },
+  apply: (spec, _changes, host, signal) => applyPart(spec, (text) => edit(spec, text), { host, signal }),
   capture,
   describe: describeChange,
-  // What comes and goes is the block, whatever becomes of the file.
-  action(changes) {
-    const block = changes.find((change) => change.property === "content");
-    if (block?.after === null) return "remove";
-    return block?.before === null ? "create" : "update";
-  },
+  action: (changes) => partAction("content", changes),
 });
 
 function check(spec: BlockSpec, host: Host): Change[] {
@@ -115,16 +102,7 @@ function check(spec: BlockSpec, host: Host): Change[] {
   if (edited === (text ?? "")) return [];
   const before = find(spec, splitLines(text))?.content ?? null;
   const after = spec.ensure === "absent" ? null : joinLines(contentLines(spec));
-  const diff = diffText(spec.path, Buffer.from(text ?? ""), Buffer.from(edited));
-  const change: Change = { property: "content", before, after, ...(diff !== null && { diff }) };
-  if (text === null) return [{ property: "ensure", before: "absent", after: "present" }, change];
-  if (!leavesNothing(spec, edited)) return [change];
-  return [{ property: "ensure", before: "present", after: "absent" }, change];
-}
-
-/** Whether the file goes with its block, because it was made for it. */
-function leavesNothing(spec: BlockSpec, edited: string): boolean {
-  return spec.remove_empty === true && edited === "";
+  return partChanges(spec, { property: "content", before, after }, { text, edited });
 }
 
 /** The text as it is to be. */

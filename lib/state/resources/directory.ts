@@ -141,7 +141,7 @@ async function apply(
   for (const entry of spec.inside ?? []) {
     if (isAsKept(entry, spec.path, host)) continue;
     signal.throwIfAborted();
-    restoreEntry(entry, spec.path, host);
+    await restoreEntry(entry, spec.path, { host, signal });
   }
   if (!changed("recurse", "purge")) return;
   const { differing, strangers } = await surveyContent(spec, host, signal);
@@ -183,8 +183,9 @@ function extendPrior(
   const { ensure, inside } = prior.spec;
   if (prior.type !== "directory" || ensure !== "present" || inside !== undefined) return prior;
   if (!spec.recurse && !spec.purge) return prior;
-  return surveyContent(spec, host, signal).then((survey) => {
-    const kept = keepContent(spec.backup ? survey : { ...survey, strangers: [] }, spec.path, host);
+  return surveyContent(spec, host, signal).then(async (survey) => {
+    const going = spec.backup ? survey : { ...survey, strangers: [] };
+    const kept = await keepContent(going, spec.path, { host, signal });
     return { ...prior, spec: { ...prior.spec, inside: kept as JsonObject[] } };
   });
 }

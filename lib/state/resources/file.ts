@@ -15,9 +15,11 @@
  */
 import { z } from "zod";
 import type { FileComparison, Host } from "../../host/host.ts";
+import { andThen, type MaybeWaiting } from "../../internal/maybe-waiting.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { attributeShape, compareAttributes, newAttributes, toFileAttributes } from "./shared/attributes.ts";
+import type { Machine } from "./shared/command.ts";
 import { describeChange } from "./shared/describe.ts";
 import { contentToCompare, describeContent, forgetDescription } from "./file/content.ts";
 import { captureFile } from "./file/prior.ts";
@@ -88,34 +90,39 @@ export const fileResourceType = defineResourceType<FileSpec>({
   describe: describeChange,
 });
 
-function check(spec: FileSpec, host: Host): Change[] {
-  const found = look(spec, host);
-  const { stat } = found;
+function check(spec: FileSpec, host: Host, signal: AbortSignal): MaybeWaiting<Change[]> {
+  return andThen(look(spec, { host, signal }), (found) => compare(spec, found, { host, signal }));
+}
+
+function compare(spec: FileSpec, { stat, same }: FileComparison, machine: Machine): MaybeWaiting<Change[]> {
+  const { host } = machine;
   if (stat && stat.kind !== "file" && !(stat.kind === "symlink" && spec.force))
     throw obstacle(spec.path, stat);
   if (spec.ensure === "absent")
     return stat ? [{ property: "ensure", before: "present", after: "absent" }] : [];
   if (stat?.kind === "file") {
     const changes = compareAttributes(spec, stat, host);
-    if (!found.same) changes.unshift(describeContent(spec, stat, host));
-    return changes;
+    if (same) return changes;
+    return andThen(describeContent(spec, stat, machine), (content) => [content, ...changes]);
   }
-  const changes: Change[] = [{ property: "ensure", before: stat ? "link" : "absent", after: "present" }];
-  if (hasContent(spec)) changes.push(describeContent(spec, null, host));
-  return [...changes, ...newAttributes(spec)];
+  const ensure: Change = { property: "ensure", before: stat ? "link" : "absent", after: "present" };
+  const attributes = newAttributes(spec);
+  if (!hasContent(spec)) return [ensure, ...attributes];
+  return andThen(describeContent(spec, null, machine), (content) => [ensure, content, ...attributes]);
 }
 
-function look(spec: FileSpec, host: Host): FileComparison {
+function look(spec: FileSpec, { host, signal }: Machine): MaybeWaiting<FileComparison> {
   if (spec.ensure === "absent") return { stat: host.files.stat(spec.path), same: true };
   const content = contentToCompare(spec);
   if (content) return host.files.compareFile(spec.path, content);
   const stat = host.files.stat(spec.path);
   if (stat?.kind !== "file") return { stat, same: true };
-  if (spec.sha256 !== undefined) return { stat, same: host.files.hashFile(spec.path).sha256 === spec.sha256 };
-  if (spec.content_backup === undefined) return { stat, same: true };
-  const sizeBytes = host.backups.sizeBytes(spec.content_backup);
-  const same = stat.sizeBytes === sizeBytes && host.files.hashFile(spec.path).sha256 === spec.content_backup;
-  return { stat, same };
+  const wanted = spec.sha256 ?? spec.content_backup;
+  if (wanted === undefined) return { stat, same: true };
+  const isOtherSize =
+    spec.sha256 === undefined && stat.sizeBytes !== host.backups.sizeBytes(spec.content_backup ?? "");
+  if (isOtherSize) return { stat, same: false };
+  return andThen(host.files.hashFile(spec.path, signal), ({ sha256 }) => ({ stat, same: sha256 === wanted }));
 }
 
 function hasContent(spec: FileSpec): boolean {
@@ -138,16 +145,16 @@ function apply(
   }
   if (creates) attributes.mode ??= 0o644;
   if (spec.content_backup !== undefined)
-    return host.backups.restore(spec.content_backup, spec.path, attributes);
+    return host.backups.restore(spec.content_backup, spec.path, { ...attributes, signal });
   return writeContent(spec, attributes, { host, signal });
 }
 
-function capture(spec: FileSpec, host: Host): Prior | null {
+function capture(spec: FileSpec, host: Host, signal: AbortSignal): MaybeWaiting<Prior | null> {
   const stat = host.files.stat(spec.path);
   if (!stat) return { type: "file", spec: { path: spec.path, ensure: "absent" } };
   if (stat.kind === "symlink") {
     const target = host.files.readLink(spec.path);
     return { type: "symlink", spec: { path: spec.path, ensure: "present", target, force: true } };
   }
-  return spec.backup ? captureFile(spec.path, stat, host) : null;
+  return spec.backup ? captureFile(spec.path, stat, { host, signal }) : null;
 }

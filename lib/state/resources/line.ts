@@ -12,15 +12,14 @@
  */
 import { z } from "zod";
 import { OrchestratorError } from "../../errors.ts";
-import { hostError } from "../../host/host-error.ts";
 import type { Host } from "../../host/host.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
-import { diffText } from "../text-diff.ts";
 import { describeChange } from "./shared/describe.ts";
 import { escapePattern, matchesPattern } from "./line/pattern.ts";
 import { ensureSchema, pathSchema } from "./shared/properties.ts";
 import { readText } from "./shared/text-file.ts";
+import { applyPart, partAction, partChanges } from "./shared/text-part.ts";
 
 const oneLine = z
   .string()
@@ -57,42 +56,19 @@ export const lineResourceType = defineResourceType<LineSpec>({
   identity: (spec) => `${spec.path}: ${patterns(spec)[0] ?? spec.line}`.slice(0, 4096),
   identityHoldsValue: (spec) => spec.match === undefined,
   check,
-  apply(spec, _changes, host, signal) {
-    const text = readText(spec.path, host);
-    if (text === null && !spec.create) throw hostError(spec.path, "ENOENT");
-    const edited = edit(spec, text);
-    signal.throwIfAborted();
-    if (leavesNothing(spec, edited)) return host.files.removeFile(spec.path);
-    host.files.writeFile(spec.path, Buffer.from(edited ?? ""), text === null ? { mode: 0o644 } : {});
-  },
+  apply: (spec, _changes, host, signal) => applyPart(spec, (text) => edit(spec, text), { host, signal }),
   capture,
   describe: describeChange,
-  // What comes and goes is the line, whatever becomes of the file.
-  action(changes) {
-    const line = changes.find((change) => change.property === "line");
-    if (line?.after === null) return "remove";
-    return line?.before === null ? "create" : "update";
-  },
+  action: (changes) => partAction("line", changes),
 });
 
 function check(spec: LineSpec, host: Host): Change[] {
   const text = readText(spec.path, host);
   const edited = edit(spec, text);
   if (edited === (text ?? "") && (text !== null || spec.ensure === "absent")) return [];
-  const lines = candidates(spec, text);
-  const diff = diffText(spec.path, Buffer.from(text ?? ""), Buffer.from(edited));
-  const before = lines[0] ?? null;
-  const change: Change = { property: "line", before, after: spec.ensure === "present" ? spec.line : null };
-  const changes = [diff === null ? change : { ...change, diff }];
-  if (text === null) changes.unshift({ property: "ensure", before: "absent", after: "present" });
-  else if (leavesNothing(spec, edited))
-    changes.unshift({ property: "ensure", before: "present", after: "absent" });
-  return changes;
-}
-
-/** Whether the file goes with its last line, because it was made for it. */
-function leavesNothing(spec: LineSpec, edited: string): boolean {
-  return spec.remove_empty === true && edited === "";
+  const before = candidates(spec, text)[0] ?? null;
+  const after = spec.ensure === "present" ? spec.line : null;
+  return partChanges(spec, { property: "line", before, after }, { text, edited });
 }
 
 /** The text as it is to be. */

@@ -10,6 +10,7 @@
  */
 import { z } from "zod";
 import type { Host } from "../../host/host.ts";
+import type { MaybeWaiting } from "../../internal/maybe-waiting.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { describeChange } from "./shared/describe.ts";
@@ -72,9 +73,9 @@ function check(spec: SymlinkSpec, host: Host): Change[] {
   return before === spec.target ? [] : [{ property: "target", before, after: spec.target }];
 }
 
-function capture(spec: SymlinkSpec, host: Host): Prior | null {
+function capture(spec: SymlinkSpec, host: Host, signal: AbortSignal): MaybeWaiting<Prior | null> {
   const stat = host.files.stat(spec.path);
-  if (stat?.kind === "file") return captureFile(spec.path, stat, host);
+  if (stat?.kind === "file") return captureFile(spec.path, stat, { host, signal });
   if (!stat) return { type: "symlink", spec: { path: spec.path, ensure: "absent", force: false } };
   const target = host.files.readLink(spec.path);
   return { type: "symlink", spec: { path: spec.path, ensure: "present", target, force: true } };

@@ -19,6 +19,7 @@
  */
 import { z } from "zod";
 import type { Host } from "../../host/host.ts";
+import { andThen } from "../../internal/maybe-waiting.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { act } from "./shared/command.ts";
@@ -68,16 +69,19 @@ export const systemdUnitResourceType = defineResourceType<SystemdUnitSpec>({
   namespace: "path",
   identity: pathOf,
   paths: (spec) => [pathOf(spec)],
-  check(spec, host) {
+  check(spec, host, signal) {
     const path = pathOf(spec);
     const stands = readText(path, host);
     if (spec.ensure === "absent" || spec.content === undefined)
       return stands === null ? [] : [{ property: "ensure", before: "present", after: "absent" }];
     if (stands === spec.content) return [];
-    const content = describeContent({ path, content: spec.content }, host.files.stat(path), host);
-    return stands === null
-      ? [{ property: "ensure", before: "absent", after: "present" }, content]
-      : [content];
+    const describing = describeContent({ path, content: spec.content }, host.files.stat(path), {
+      host,
+      signal,
+    });
+    return andThen(describing, (content) =>
+      stands === null ? [{ property: "ensure", before: "absent", after: "present" }, content] : [content],
+    );
   },
   apply,
   capture(spec, host): Prior {

@@ -82,3 +82,13 @@ it("shows each resource and each line of output once, however often a connection
     ].join("\n"),
   );
 });
+
+it("says of an operation that was cut off that it has no results, not that there was nothing to do", () => {
+  const counts = { total: 0, unchanged: 0, changed: 0, would_change: 0, failed: 0, skipped: 0 };
+  const tell = (status: Operation["status"]): string | undefined =>
+    new LiveProgress()
+      .tell({ type: "ended", operation: { ...operation, status, counts } as Operation })
+      .split("\n")[0];
+  expect(tell("interrupted")).toBe("web-1: apply interrupted (no results)");
+  expect(tell("succeeded")).toBe("web-1: apply succeeded (nothing to do)");
+});

@@ -141,6 +141,37 @@ test.each([
   expect(outcomes(await state.run("apply", desired))).toEqual(["m unchanged"]);
 });
 
+test.each([
+  ["nfs", "server:/data", "nfs4", "server:/data"],
+  ["sshfs", "user@server:/data", "fuse.sshfs", "user@server:/data"],
+  ["ntfs-3g", "/dev/sdb1", "fuseblk", "/dev/sdb1"],
+  ["ext4", "/dev/sdb1", "fuse", "/dev/sdb1"],
+  ["auto", "/dev/sdb1", "xfs", "/dev/sdb1"],
+  ["btrfs", "/dev/sdb1", "btrfs", "/dev/dm-0"],
+  ["bcachefs", "/dev/sdb1", "bcachefs", "/dev/dm-0"],
+])("%s of %s is left as it is where the kernel calls it %s of %s", async (fstype, device, live, shown) => {
+  const state = await withDisk("/dev/sdb1");
+  await state.host.run({ argv: ["umount", "/work/cache"] }, signal);
+  await state.host.run({ argv: ["mount", "-t", live, "-o", "rw", shown, "/work/cache"] }, signal);
+  const plan = await state.run("plan", wanted({ device, fstype }));
+  expect(plan.results[0]?.changes).toMatchObject([{ property: "fstab" }]);
+});
+
+test.each([
+  ["nfs4", "nfs"],
+  ["nfs", "cifs"],
+  ["sshfs", "fuse.rclone"],
+  ["btrfs", "ext4"],
+])("%s is another file system than %s", async (fstype, live) => {
+  const state = fixture();
+  await state.host.run({ argv: ["mount", "-t", live, "-o", "rw", "x", "/work/cache"] }, signal);
+  const plan = await state.run("plan", wanted({ device: "x", fstype }));
+  expect(plan.results[0]?.changes).toMatchObject([
+    { property: "fstab" },
+    { property: "fstype", before: live, after: fstype },
+  ]);
+});
+
 test("another disk in its place is unmounted first", async () => {
   const state = await withDisk("/dev/sdb1");
   const run = await state.run("apply", wanted({ device: "/dev/vg/lv", fstype: "ext4" }));

@@ -7,7 +7,7 @@
  * The stamp names everything before it is there, so that whatever an interrupted try left is known to be ours.
  */
 import { OrchestratorError } from "../../../errors.ts";
-import type { Host, HostFiles } from "../../../host/host.ts";
+import type { HostFiles } from "../../../host/host.ts";
 import type { ListedEntry } from "./list.ts";
 import { type ArchiveFile, type ArchiveFormat, extractArchive, formatOf, listArchive } from "./program.ts";
 import {
@@ -69,15 +69,15 @@ async function obtain(
     const request = { url: source, path: fetched, sha256: sha256 ?? "", attributes: { mode: 0o600 } };
     return (await host.download(request, signal)).sha256;
   }
-  return hashSource(spec, host);
+  return hashSource(spec, { host, signal });
 }
 
 /** The hash of an archive on the machine. `HOST_ERROR` where there is none, or another than the one that is wanted. */
-export function hashSource(
+export async function hashSource(
   { source = "", sha256 }: ArchiveProperties,
-  { files }: Pick<Host, "files">,
-): string {
-  const found = files.hashFile(source).sha256;
+  { host, signal }: Machine,
+): Promise<string> {
+  const found = (await host.files.hashFile(source, signal)).sha256;
   if (sha256 === undefined || sha256 === found) return found;
   const message = `The SHA-256 of ${source} is ${found}, not ${sha256}.`;
   throw new OrchestratorError("HOST_ERROR", { message, details: { path: source } });
@@ -110,10 +110,10 @@ async function extract({ path, file, sha256, owner }: Extraction, machine: Machi
   writeStamp(files, path, { ...stamp, entries: unique(stamp.entries) });
   await removeEntries(path, leaving, machine);
   await extractArchive(file, path, machine);
-  await eachEntry(coming, machine, (entry) => {
+  await eachEntry(coming, machine, async (entry) => {
     const place = `${path}/${entry.name}`;
     if (entry.kind !== "link" && Object.keys(owner).length > 0) inside.setAttributes(place, owner);
-    entry.content = contentOf(inside, place, entry.kind);
+    entry.content = await contentOf(inside, { path: place, kind: entry.kind }, machine);
     if (entry.content === null) throw refuse(place, "was not extracted");
   });
   signal.throwIfAborted();

@@ -1,5 +1,6 @@
 /** What was extracted into a folder, written down in it: what a check compares with and all that a removal takes away. */
 import { z } from "zod";
+import { andThen, type MaybeWaiting } from "../../../internal/maybe-waiting.ts";
 import { OrchestratorError } from "../../../errors.ts";
 import type { HostFiles } from "../../../host/host.ts";
 import type { Machine } from "../shared/command.ts";
@@ -54,23 +55,29 @@ export function writeStamp(files: HostFiles, folder: string, stamp: Stamp): void
 }
 
 /** What stands of an entry, as the stamp writes it; null where something else stands, or nothing. */
-export function contentOf(files: HostFiles, path: string, kind: ListedEntry["kind"]): string | null {
+export function contentOf(
+  files: HostFiles,
+  { path, kind }: { path: string; kind: ListedEntry["kind"] },
+  { signal }: Machine,
+): MaybeWaiting<string | null> {
   const stat = files.stat(path);
   if (kind === "folder") return stat?.kind === "directory" ? "" : null;
   if (kind === "link") return stat?.kind === "symlink" ? files.readLink(path) : null;
-  return stat?.kind === "file" ? files.hashFile(path).sha256 : null;
+  if (stat?.kind !== "file") return null;
+  return andThen(files.hashFile(path, signal), ({ sha256 }) => sha256);
 }
 
 /** Goes through many entries without holding up the process. */
 export async function eachEntry<T>(
   entries: Iterable<T>,
   { signal }: Machine,
-  use: (entry: T) => void,
+  use: (entry: T) => MaybeWaiting<void>,
 ): Promise<void> {
   let count = 0;
   for (const entry of entries) {
     signal.throwIfAborted();
-    use(entry);
+    const using = use(entry);
+    if (using instanceof Promise) await using;
     count += 1;
     if (count % 32 === 0) await new Promise((resolve) => setImmediate(resolve));
   }

@@ -1,6 +1,7 @@
 /** What is in a folder and is not as it was declared: the wrong owner or mode, or there without a resource that says so. */
 import { z } from "zod";
 import { OrchestratorError } from "../../../errors.ts";
+import type { Machine } from "../shared/command.ts";
 import type { FileStat, Host, HostFiles } from "../../../host/host.ts";
 import { type AttributeProperties, captureAttributes, compareAttributes } from "../shared/attributes.ts";
 import { listMounted } from "../mount/tables.ts";
@@ -140,26 +141,30 @@ export function attributesFor(
 }
 
 /** What must be noted to bring this back; copies of the files that go are kept. */
-export function keepContent({ differing, strangers }: Survey, folder: string, host: Host): KeptEntry[] {
+export async function keepContent(
+  { differing, strangers }: Survey,
+  folder: string,
+  { host, signal }: Machine,
+): Promise<KeptEntry[]> {
   // Whose the folder is may have put links and other files into it since it was looked at.
   const files = host.files.below(folder);
   const backups = host.backups.below(folder);
-  const keep = ({ path, stat }: Found, goes: boolean): KeptEntry[] => {
+  const kept: KeptEntry[] = [];
+  const keep = ({ path, stat }: Found, content_backup?: string): void => {
     const { kind } = stat;
-    if (kind === "other") return [];
-    return [
-      {
-        path,
-        kind,
-        ...captureAttributes(stat, host),
-        ...(goes && kind === "file" && { content_backup: backups.save(path, stat).sha256 }),
-        ...(kind === "symlink" && { target: files.readLink(path) }),
-      },
-    ];
+    if (kind === "other") return;
+    const target = kind === "symlink" ? { target: files.readLink(path) } : {};
+    const copy = content_backup === undefined ? {} : { content_backup };
+    kept.push({ path, kind, ...captureAttributes(stat, host), ...copy, ...target });
   };
   // A folder comes back before what was in it.
-  const gone = strangers.toReversed().flatMap((found) => keep(found, true));
-  return [...gone, ...differing.flatMap((found) => keep(found, false))];
+  for (const found of strangers.toReversed()) {
+    signal.throwIfAborted();
+    if (found.stat.kind !== "file") keep(found);
+    else keep(found, (await backups.save(found.path, { expected: found.stat, signal })).sha256);
+  }
+  for (const found of differing) keep(found);
+  return kept;
 }
 
 function foldersAbove(path: string, top: string): string[] {

@@ -1,5 +1,6 @@
 /** Bringing back what was in a folder before it was purged, or before its content got another owner or mode. */
 import type { Host } from "../../../host/host.ts";
+import type { Machine } from "../shared/command.ts";
 import { compareAttributes, toFileAttributes } from "../shared/attributes.ts";
 import type { KeptEntry } from "./content.ts";
 
@@ -12,12 +13,17 @@ export function isAsKept(entry: KeptEntry, folder: string, host: Host): boolean 
 }
 
 /** Brings one path back. */
-export function restoreEntry(entry: KeptEntry, folder: string, host: Host): void {
+export async function restoreEntry(
+  entry: KeptEntry,
+  folder: string,
+  { host, signal }: Machine,
+): Promise<void> {
   const { path, kind, content_backup, target } = entry;
   const files = host.files.below(folder);
   const attributes = toFileAttributes(entry, host);
   if (files.stat(path)) files.setAttributes(path, attributes);
   else if (kind === "directory") files.makeDirectory(path, attributes);
   else if (kind === "symlink") files.makeSymlink(path, target ?? "");
-  else if (content_backup !== undefined) host.backups.below(folder).restore(content_backup, path, attributes);
+  else if (content_backup !== undefined)
+    await host.backups.below(folder).restore(content_backup, path, { ...attributes, signal });
 }

@@ -1,5 +1,7 @@
 /** The content of a file resource: as bytes, and as a change to show. */
 import type { FileStat, Host } from "../../../host/host.ts";
+import { andThen, type MaybeWaiting } from "../../../internal/maybe-waiting.ts";
+import type { Machine } from "../shared/command.ts";
 import type { Change } from "../../result.ts";
 import { diffText } from "../../text-diff.ts";
 
@@ -42,15 +44,20 @@ export function forgetDescription(spec: ContentProperties): void {
 }
 
 /** The change of a content: hashes and sizes, and a diff where both sides are text. */
-export function describeContent(spec: ContentProperties, stat: FileStat | null, host: Host): Change {
-  const digest = stat && host.files.hashFile(spec.path);
-  const before = digest && printDigest(digest.sha256, digest.sizeBytes);
-  const known = described.get(spec);
-  if (known?.before === before) return known;
-  const change = compareContents(spec, { stat, before }, host);
-  // A copy of an old file is the host's own and may be gone.
-  if (spec.content_backup === undefined) described.set(spec, change);
-  return change;
+export function describeContent(
+  spec: ContentProperties,
+  stat: FileStat | null,
+  { host, signal }: Machine,
+): MaybeWaiting<Change> {
+  return andThen(stat && host.files.hashFile(spec.path, signal), (digest) => {
+    const before = digest && printDigest(digest.sha256, digest.sizeBytes);
+    const known = described.get(spec);
+    if (known?.before === before) return known;
+    const change = compareContents(spec, { stat, before }, host);
+    // A copy of an old file is the host's own and may be gone.
+    if (spec.content_backup === undefined) described.set(spec, change);
+    return change;
+  });
 }
 
 function compareContents(

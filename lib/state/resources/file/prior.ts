@@ -1,18 +1,21 @@
-import type { FileStat, Host } from "../../../host/host.ts";
+import type { FileStat } from "../../../host/host.ts";
+import { andThen, type MaybeWaiting } from "../../../internal/maybe-waiting.ts";
 import type { Prior } from "../../resource-type.ts";
 import { captureAttributes } from "../shared/attributes.ts";
+import type { Machine } from "../shared/command.ts";
 
 /** Keeps a copy of a file and says how to bring it back: content, mode and owner. */
-export function captureFile(path: string, stat: FileStat, host: Host): Prior {
-  const { sha256 } = host.backups.save(path);
-  const spec = {
-    path,
-    ensure: "present",
-    content_backup: sha256,
-    ...captureAttributes(stat, host),
-    force: true,
-  };
-  return { type: "file", spec };
+export function captureFile(path: string, stat: FileStat, { host, signal }: Machine): MaybeWaiting<Prior> {
+  return andThen(host.backups.save(path, { signal }), ({ sha256 }) => ({
+    type: "file",
+    spec: {
+      path,
+      ensure: "present",
+      content_backup: sha256,
+      ...captureAttributes(stat, host),
+      force: true,
+    },
+  }));
 }
 
 /** The copies that these need to be taken back one day: what `host.backups.prune` must keep. */

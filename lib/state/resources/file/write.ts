@@ -42,7 +42,10 @@ async function writeJudged(
     signal.throwIfAborted();
     if (spec.source === undefined) await put(spec, { path, attributes }, machine);
     // What was judged, not what the server would give by now.
-    else host.backups.restore(host.backups.save(copy).sha256, path, attributes);
+    else {
+      const { sha256 } = await host.backups.save(copy, { signal });
+      await host.backups.restore(sha256, path, { ...attributes, signal });
+    }
   } finally {
     host.files.removeFile(copy);
   }

@@ -1,0 +1,154 @@
+/**
+ * Refuses assignments and modules that contradict each other on an agent of now. Whatever decides about that goes one after
+ * another: in this process by waiting, and against others that have the same storage by a document that each of these
+ * changes writes. Agents are no part of it: two assignments that come to share an agent later are told of at its next plan
+ * or apply.
+ */
+import type { Agents } from "../agents/agents.ts";
+import type { Context } from "../context.ts";
+import { isOrchestratorError, OrchestratorError } from "../errors.ts";
+import { canonicalJson } from "../internal/canonical-json.ts";
+import { toDetails } from "../modules/module-resources.ts";
+import type { ModuleComparison } from "../modules/module-comparison.ts";
+import type { Modules } from "../modules/modules.ts";
+import type { ParsedModule } from "../modules/parsed-module.ts";
+import { SelectorCache } from "../selectors/selector-cache.ts";
+import { allOf } from "../selectors/selector.ts";
+import type { Write } from "../storage/storage.ts";
+import type { AgreementDocument, AssignmentDocument } from "./documents.ts";
+
+type Assignment = Readonly<AssignmentDocument>;
+/** Writes a change, with what must be written in the same step. */
+type Store = (also: readonly Write[]) => Promise<void>;
+
+interface Parts {
+  agents: Agents;
+  modules: Modules;
+  /** Every assignment that is stored. */
+  all: () => AsyncIterable<Assignment>;
+}
+
+const collection = "assignment_agreement";
+const key = "all";
+
+export class AssignmentAgreement {
+  readonly #context: Context;
+  readonly #parts: Parts;
+  readonly #selectors = new SelectorCache();
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(context: Context, parts: Parts) {
+    this.#context = context;
+    this.#parts = parts;
+  }
+
+  /**
+   * Lets an assignment be stored where its modules agree with each other and with those of the others. One that asks for what
+   * it asked for before is not looked at: it must be possible to change the rest of it.
+   */
+  guard({ before, after }: { before: Assignment | null; after: Assignment }, store: Store): Promise<void> {
+    if (before && asksForTheSame(before, after)) return store([]);
+    return this.#inTurn(async () => {
+      const added = after.modules.filter((module) => !before?.modules.includes(module));
+      // Before anything is read: what is uploaded or removed from here on fails the step that writes these.
+      const writes = [await this.#mark(), ...(await this.#parts.modules.hold(added))];
+      await this.#parts.modules.agreement.require(after);
+      await this.#requireOthers(after);
+      await store(writes);
+    });
+  }
+
+  /**
+   * Lets a module be stored where each assignment that uses it still agrees with itself and with the others. Params that do not
+   * fit it any more are told at the next apply.
+   */
+  guardUpload(module: ParsedModule, store: Store): Promise<void> {
+    return this.#inTurn(async () => {
+      const write = await this.#mark();
+      const all: Assignment[] = [];
+      for await (const assignment of this.#parts.all()) all.push(assignment);
+      const users = all.filter(({ modules }) => modules.includes(module.name));
+      for (const user of users) await this.#requireSelf(user, module);
+      if (users.length > 0) await this.#requireAmong(users, all, module);
+      await store(users.length > 0 ? [write] : []);
+    });
+  }
+
+  async #requireOthers(after: Assignment): Promise<void> {
+    const comparison = await this.#parts.modules.agreement.compare(after);
+    for await (const other of this.#parts.all()) {
+      if (other.name !== after.name) await this.#requirePair(after, other, comparison);
+    }
+  }
+
+  async #requireSelf(user: Assignment, module: ParsedModule): Promise<void> {
+    try {
+      await this.#parts.modules.agreement.require(user, module);
+    } catch (error) {
+      if (!isOrchestratorError(error)) throw error;
+      if (error.code !== "RESOURCE_CONFLICT") return;
+      const { details, issues } = error;
+      const message = `In assignment ${user.name}: ${error.message}`;
+      throw new OrchestratorError("RESOURCE_CONFLICT", {
+        message,
+        details,
+        issues: [...issues],
+        cause: error,
+      });
+    }
+  }
+
+  async #requireAmong(
+    users: readonly Assignment[],
+    all: readonly Assignment[],
+    module: ParsedModule,
+  ): Promise<void> {
+    const { agreement } = this.#parts.modules;
+    const modules = [module.name];
+    const alone = await agreement.compare({ modules }, module);
+    const others: Assignment[] = [];
+    for (const other of all) if ((await alone.shared(other)).size > 0) others.push(other);
+    for (const user of users) {
+      const comparison = await agreement.compare({ modules, params: user.params }, module);
+      for (const other of others)
+        if (other.name !== user.name) await this.#requirePair(user, other, comparison);
+    }
+  }
+
+  /** Refuses what contradicts on an agent that both match now. What costs least is asked first. */
+  async #requirePair(first: Assignment, second: Assignment, comparison: ModuleComparison): Promise<void> {
+    const { agents } = this.#parts;
+    const shared = await comparison.shared(second);
+    if (shared.size === 0) return;
+    const both = allOf([first, second].map(({ selector }) => this.#selectors.parse(selector)));
+    if (!agents.hasMatch(both)) return;
+    const contradictions = await comparison.contradictions(second, shared);
+    const found = contradictions.find(({ where }) => agents.hasMatch(allOf([both, where])));
+    if (!found) return;
+    const { conflict } = found;
+    throw new OrchestratorError("RESOURCE_CONFLICT", {
+      message: `Assignments ${first.name} and ${second.name} match the same agents: ${conflict.message}`,
+      details: { ...toDetails(conflict), assignments: [first.name, second.name] },
+      issues: [{ path: ["modules"], message: conflict.message }],
+    });
+  }
+
+  /** Fails the step that writes it with `REVISION_CONFLICT` where another of these changes came between. */
+  async #mark(): Promise<Write> {
+    const stored = await this.#context.storage.get<AgreementDocument>(collection, key);
+    const value = { changed_at: this.#context.timestamp() };
+    return { kind: "put", collection, key, value, expected: stored?.revision ?? 0 };
+  }
+
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const result = this.#turn.then(work);
+    this.#turn = result.catch(() => {});
+    return result;
+  }
+}
+
+function asksForTheSame(before: Assignment, after: Assignment): boolean {
+  const asked = ({ selector, modules, params = {} }: Assignment): string =>
+    canonicalJson({ selector, modules, params });
+  return asked(before) === asked(after);
+}

@@ -1,0 +1,93 @@
+/** Which modules can stand beside each other on one machine, as far as that is known without an agent. */
+import type { Crypto } from "../crypto/crypto.ts";
+import { toHex, toUtf8 } from "../crypto/encoding.ts";
+import { canonicalJson } from "../internal/canonical-json.ts";
+import { SelectorCache } from "../selectors/selector-cache.ts";
+import { resourceIdentityKey } from "../state/definition.ts";
+import {
+  ModuleComparison,
+  resolveUsable,
+  unprinted,
+  type ModuleThings,
+  type Things,
+} from "./module-comparison.ts";
+import type { ModuleRevisions } from "./module-revisions.ts";
+import { requireUsable, type ModuleUse } from "./module-use.ts";
+import type { ParsedModule } from "./parsed-module.ts";
+
+/** Of how many contents it is remembered what they are about. */
+const keptInMemory = 5_000;
+
+export class ModuleAgreement {
+  readonly #revisions: ModuleRevisions;
+  readonly #crypto: Crypto;
+  readonly #selectors = new SelectorCache();
+  /** By the hash of the content. */
+  readonly #things = new Map<string, Things>();
+
+  constructor(revisions: ModuleRevisions, crypto: Crypto) {
+    this.#revisions = revisions;
+    this.#crypto = crypto;
+  }
+
+  /**
+   * Refuses modules that can't stand beside each other on one machine, or can't be used with these values of params.
+   *
+   * @param uploaded - Stands for the stored module of its name.
+   * @throws {OrchestratorError} `NOT_FOUND`; `VALIDATION_FAILED` for values that the modules do not declare, that are not as
+   * declared, or that are missing; `TEMPLATE_FAILED` where they make a resource that is none; `RESOURCE_CONFLICT` naming both
+   * sides of each contradiction.
+   */
+  async require(use: ModuleUse, uploaded?: ParsedModule): Promise<void> {
+    const names = [...new Set(use.modules)];
+    requireUsable(await Promise.all(names.map((name) => this.#content(name, uploaded))), use.params ?? {});
+  }
+
+  /**
+   * Begins to compare the modules of one use with those of others, which may come together on an agent.
+   *
+   * @param uploaded - Stands for the stored module of its name.
+   * @throws {OrchestratorError} `NOT_FOUND`.
+   */
+  async compare(use: ModuleUse, uploaded?: ParsedModule): Promise<ModuleComparison> {
+    const source = {
+      content: (name: string) => this.#content(name, uploaded),
+      thingsOf: (name: string) => this.#thingsOf(name, uploaded),
+    };
+    const things: ModuleThings[] = [];
+    for (const name of new Set(use.modules)) things.push({ name, things: await source.thingsOf(name) });
+    return new ModuleComparison(use, things, { ...source, selectors: this.#selectors });
+  }
+
+  async #content(name: string, uploaded?: ParsedModule): Promise<ParsedModule> {
+    return uploaded?.name === name ? uploaded : (await this.#revisions.resolve(name)).content;
+  }
+
+  /** Remembered for longer than contents are, which are larger: a comparison asks for those of every module in use. */
+  async #thingsOf(name: string, uploaded?: ParsedModule): Promise<Things> {
+    if (uploaded?.name === name) return thingsOf(uploaded, this.#crypto);
+    const { content_hash } = await this.#revisions.read(name);
+    const known = this.#things.get(content_hash);
+    if (known) return known;
+    const things = thingsOf((await this.#revisions.resolve(name)).content, this.#crypto);
+    if (this.#things.size >= keptInMemory) this.#things.clear();
+    this.#things.set(content_hash, things);
+    return things;
+  }
+}
+
+/** What a module is about where no template decides that. */
+function thingsOf(content: ParsedModule, crypto: Crypto): Things {
+  const things = new Map<string, string>();
+  const templated = new Set(content.templates.map(({ resource }) => resource));
+  const plain = resolveUsable(content, {}, (at) => !templated.has(at));
+  const specs = new Map(plain.map(({ resource }) => [resource.resource_id, resource.spec]));
+  for (const { id, type, identity, isLiteral } of content.outline) {
+    if (!isLiteral) continue;
+    const key = resourceIdentityKey({ type, identity });
+    const spec = specs.get(id);
+    const said = spec && toHex(crypto.sha256(toUtf8(`${type} ${canonicalJson(spec)}`)));
+    things.set(key, said === undefined || things.has(key) ? unprinted : said);
+  }
+  return things;
+}

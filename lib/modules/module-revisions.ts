@@ -1,0 +1,65 @@
+/** Modules as they are read: documents, and contents that are parsed once for as long as they are remembered. */
+import type { Context } from "../context.ts";
+import { OrchestratorError } from "../errors.ts";
+import { revisionKey, type ModuleDocument } from "./documents.ts";
+import { parseModule } from "./module-document.ts";
+import type { ParsedModule } from "./parsed-module.ts";
+
+/** How many parsed revisions are kept in memory: parsing is slow and a fleet applies the same few. */
+const keptInMemory = 200;
+
+/** A module in the revision that an operation uses. */
+export interface ModuleRevision {
+  name: string;
+  revision: number;
+  content_hash: string;
+  content: ParsedModule;
+}
+
+export class ModuleRevisions {
+  readonly #context: Context;
+  readonly #parsed = new Map<string, ParsedModule>();
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  /** Reads what is stored of a module, by default of its newest revision; `NOT_FOUND` naming it. */
+  async read(name: string, revision?: number): Promise<Readonly<ModuleDocument>> {
+    const { storage } = this.#context;
+    const stored =
+      revision === undefined
+        ? await storage.get<ModuleDocument>("modules", name)
+        : await storage.get<ModuleDocument>("module_revisions", revisionKey(name, revision));
+    if (!stored) throw moduleNotFound(name, revision);
+    return stored.value;
+  }
+
+  /** The same with its content; `NOT_FOUND` naming it. */
+  async resolve(name: string, wanted?: number): Promise<ModuleRevision> {
+    const { revision, content_hash } = await this.read(name, wanted);
+    return { name, revision, content_hash, content: await this.#load(content_hash) };
+  }
+
+  /** Parses a content that was taken in once. */
+  parse(hash: string, content: string): ParsedModule {
+    const parsed = this.#parsed.get(hash) ?? parseModule(content);
+    // Deleting first moves it to the end: the map's order is the order of last use.
+    this.#parsed.delete(hash);
+    this.#parsed.set(hash, parsed);
+    const [oldest] = this.#parsed.keys();
+    if (this.#parsed.size > keptInMemory && oldest !== undefined) this.#parsed.delete(oldest);
+    return parsed;
+  }
+
+  async #load(hash: string): Promise<ParsedModule> {
+    const known = this.#parsed.get(hash);
+    if (known) return known;
+    return this.parse(hash, new TextDecoder().decode(await this.#context.contents.read("module", hash)));
+  }
+}
+
+export function moduleNotFound(name: string, revision?: number): OrchestratorError {
+  const which = revision === undefined ? name : `${name} in revision ${revision}`;
+  return new OrchestratorError("NOT_FOUND", { message: `There is no module ${which}.` });
+}

@@ -1,0 +1,98 @@
+/** How a rollout comes to be: which agents and revisions it gets is settled here and stays. */
+import { toSubject, type Caller } from "../access/caller.ts";
+import type { Agents } from "../agents/agents.ts";
+import type { Assignments } from "../assignments/assignments.ts";
+import type { AssignmentDocument } from "../assignments/documents.ts";
+import type { RolloutStrategy } from "../assignments/schemas.ts";
+import type { Context } from "../context.ts";
+import { OrchestratorError } from "../errors.ts";
+import { nextTurn } from "../internal/next-turn.ts";
+import type { Write } from "../storage/storage.ts";
+import type { RolloutDocument } from "./documents.ts";
+import { noCounts } from "./progress.ts";
+import { rolloutEvent, type RolloutStore } from "./rollout-store.ts";
+import { hashWith, planTargets, saveTargets, type Candidate, type Targets } from "./targets.ts";
+
+/** Agents that are looked up at once. */
+const readAtOnce = 500;
+
+/** What is to be rolled out, and how. */
+export interface Beginning {
+  assignment: Readonly<AssignmentDocument>;
+  kind: "apply" | "plan";
+  trigger?: "scheduled";
+  strategy?: RolloutStrategy | undefined;
+  /** What else is written in the step that makes it. */
+  writes?: readonly Write[];
+}
+
+/** A rollout that has begun no agent yet, and its list of agents. */
+export interface Begun {
+  rollout: RolloutDocument;
+  targets: Targets;
+}
+
+interface Parts {
+  agents: Agents;
+  assignments: Assignments;
+  store: RolloutStore;
+}
+
+export class RolloutBeginnings {
+  readonly #context: Context;
+  readonly #parts: Parts;
+
+  constructor(context: Context, parts: Parts) {
+    this.#context = context;
+    this.#parts = parts;
+  }
+
+  /**
+   * Stores a rollout.
+   *
+   * @throws {OrchestratorError} `NO_MATCH`; `NOT_FOUND` for a module that is gone; `REVISION_CONFLICT` where one was changed or
+   * removed in this moment.
+   */
+  async store(caller: Caller, beginning: Beginning): Promise<Begun> {
+    const { assignment, kind, trigger, strategy = assignment.rollout ?? {}, writes = [] } = beginning;
+    const rolloutId = this.#context.ids.next();
+    const candidates = await this.#candidates(assignment);
+    const targets = planTargets(candidates, strategy, hashWith(this.#context, rolloutId));
+    const { modules, held } = await this.#parts.assignments.revisionsOf(assignment);
+    const rollout: RolloutDocument = {
+      rollout_id: rolloutId,
+      assignment: assignment.name,
+      kind,
+      trigger: trigger ?? "manual",
+      status: "running",
+      strategy,
+      modules,
+      matched: candidates.length,
+      batches: targets.ends.length,
+      batch: 0,
+      begun: 0,
+      counts: { ...noCounts(), waiting: candidates.length },
+      targets: await saveTargets(this.#context, targets),
+      requested_by: toSubject(caller),
+      created_at: this.#context.timestamp(),
+    };
+    const event = rolloutEvent("rollout.started", rollout, {
+      summary: `${kind === "apply" ? "Applying" : "Planning"} ${assignment.name} on ${rollout.matched} agents was requested`,
+      metadata: { trigger: rollout.trigger },
+    });
+    await this.#parts.store.write(caller, null, { rollout, event, writes: [...writes, ...held] });
+    return { rollout, targets };
+  }
+
+  async #candidates(assignment: Readonly<AssignmentDocument>): Promise<Candidate[]> {
+    const { agents, assignments } = this.#parts;
+    const nodeIds = assignments.matchedAgents(assignment);
+    const candidates: Candidate[] = [];
+    for (let at = 0; at < nodeIds.length; at += readAtOnce) {
+      candidates.push(...(await agents.describe(nodeIds.slice(at, at + readAtOnce))));
+      if (at > 0) await nextTurn();
+    }
+    if (candidates.length === 0) throw new OrchestratorError("NO_MATCH");
+    return candidates;
+  }
+}
