@@ -126,7 +126,14 @@ export class ForeseenHost implements Host {
   /** "./srv" is how programs that begin in the root folder are told of "/srv". */
   #isForeseenPath(word: string): boolean {
     const path = word.replace(/^\.(?=\/)/, "").replace(/(?<=.)\/+$/, "");
-    return path.length > 1 && path.startsWith("/") && !path.includes("//") && this.#tree.concerns(path);
+    if (path.length < 2 || !path.startsWith("/") || path.includes("//")) return false;
+    try {
+      return this.#tree.concerns(path);
+    } catch (error) {
+      // A word need not be a path that one may look at.
+      if (error instanceof OrchestratorError) return false;
+      throw error;
+    }
   }
 
   #createBackups(files: ForeseenFiles, below: HostBackups): HostBackups {

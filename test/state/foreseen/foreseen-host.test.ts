@@ -138,7 +138,7 @@ test("who is foreseen is a user, and may run programs; nobody else may", async (
 });
 
 test("a program that is asked about what is only foreseen is asked in vain", async () => {
-  const { host } = machine({ tell: () => ({}) });
+  const { below, host } = machine({ tell: () => ({}) });
   const ask = async (...words: string[]): Promise<boolean> => {
     host.forgetQuestions();
     await host.run({ argv: ["tell", ...words], asks: true }, signal);
@@ -152,6 +152,8 @@ test("a program that is asked about what is only foreseen is asked in vain", asy
   expect(await ask("-u", "web")).toBe(true);
   expect(await ask("status", "site")).toBe(true);
   expect(await ask("/var", "-u", "nobody")).toBe(false);
+  below.files.makeSymlink("/round", "round");
+  expect(await ask("/round/x")).toBe(false);
 });
 
 test("a file to download has its hash at once, and its content not yet", async () => {
