@@ -211,9 +211,8 @@ export class Agents {
 
   /** The approved agents that a selector matches now, by node_id. */
   matching(selector: Selector | string): string[] {
-    return this.#registry.matching(
-      typeof selector === "string" ? this.#registry.selectors.parse(selector) : selector,
-    );
+    const parsed = typeof selector === "string" ? this.#registry.selectors.parse(selector) : selector;
+    return this.#registry.matching(parsed);
   }
 
   /** Whether a selector matches an approved agent now: found at the first. */

@@ -64,8 +64,9 @@ export const fleetErrors = {
   RESOURCE_CONFLICT: {
     meaning: "Two modules describe the same thing differently.",
     cause:
-      "Two of the modules for one agent have a resource of the same type and identity with different properties.",
-    advice: "`details` names both. Keep it in one of them, or make them equal.",
+      "Two of the modules for one agent have a resource of the same type and identity with different properties: modules of one assignment, of two that match the same agent, or of a call; see [modules](modules.md#conflicts).",
+    advice:
+      "`details` names both resources, and both assignments where the modules come from two. Keep it in one of them, or make them equal.",
   },
   PARAMS_INVALID: {
     meaning: "The params of an assignment do not fit its modules.",
