@@ -30,9 +30,19 @@ export function createAgentSocket(transport: Pick<SocketTransport, "accept">): P
       transport.accept(socket);
     },
     message: (peer, message) => sockets.get(peer)?.deliver(message),
+    ping: (peer) => sockets.get(peer)?.bear(),
+    pong: (peer) => sockets.get(peer)?.bear(),
     close: (peer, { code = 1005, reason = "" }) => sockets.get(peer)?.end(code, reason),
   });
 }
+
+/**
+ * Frames that nobody reads and a peer may send all the same, in so many milliseconds: WebSocket's own pings, and what was on the way
+ * when the socket was told to go. Agents send no such pings. Whoever sends them without end, be it a stranger, would hold up
+ * everybody else: hundreds of thousands fit into one turn of the event loop.
+ */
+const mostUnread = 1_000;
+const unreadWindowMs = 15_000;
 
 /** What crossws shows of the `ws` socket below it in Node. */
 interface NodeWebSocket {
@@ -49,6 +59,7 @@ class PeerSocket implements FrameSocket {
   /** What came before there was an owner. */
   #early: (Uint8Array | string)[] = [];
   #state: "open" | "closing" | "closed" = "open";
+  #unread = { count: 0, since: performance.now() };
 
   constructor(peer: Peer) {
     this.#peer = peer;
@@ -67,9 +78,18 @@ class PeerSocket implements FrameSocket {
   }
 
   deliver(message: Message): void {
+    if (this.#state !== "open") return this.bear();
     const frame = typeof message.rawData === "string" ? message.rawData : message.uint8Array();
     if (this.#handlers) this.#hand(frame);
-    else if (this.#state === "open") this.#early.push(frame);
+    else this.#early.push(frame);
+  }
+
+  /** Takes note of a frame that nobody reads. */
+  bear(): void {
+    const now = performance.now();
+    if (now - this.#unread.since > unreadWindowMs) this.#unread = { count: 0, since: now };
+    this.#unread.count += 1;
+    if (this.#unread.count > mostUnread) this.#peer.terminate();
   }
 
   end(code: number, reason: string): void {

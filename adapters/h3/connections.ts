@@ -10,9 +10,15 @@ const lookEveryMs = 50;
 /** How long a request that is half sent gets to come in whole when the server closes. */
 const halfSentMs = 1_000;
 
+/**
+ * Requests of one connection that may come in before the answers to those before them were taken. Hardly any client does so, and
+ * whoever sends thousands and reads nothing would have the server keep all their answers.
+ */
+const mostAhead = 64;
+
 /** The connections of one server. */
 export interface Connections {
-  /** Serves as before, and notes what is being answered. */
+  /** Serves as before, and notes what is being answered. A connection that asks too far ahead is cut. */
   listener: RequestListener;
   /** Begins to watch a server that listens. */
   watch(server: Server): void;
@@ -30,6 +36,18 @@ export function createConnections(listener: RequestListener): Connections {
   // The newest answer on each connection: one write to a map is all that a request pays.
   const answers = new WeakMap<Duplex, ServerResponse>();
 
+  const ahead = new WeakMap<Duplex, number>();
+
+  /** Whether a request is one too many of those that its connection sent ahead. */
+  function isTooFarAhead(socket: Duplex, response: ServerResponse): boolean {
+    const before = answers.get(socket);
+    if (before === undefined || before.writableFinished) return false;
+    const count = (ahead.get(socket) ?? 0) + 1;
+    ahead.set(socket, count);
+    response.once("close", () => ahead.set(socket, (ahead.get(socket) ?? 1) - 1));
+    return count > mostAhead;
+  }
+
   /** Whether somebody works on a request of this connection that came in whole. */
   function isAnswering(socket: Duplex): boolean {
     const answer = answers.get(socket);
@@ -38,6 +56,10 @@ export function createConnections(listener: RequestListener): Connections {
 
   return {
     listener(request, response) {
+      if (isTooFarAhead(request.socket, response)) {
+        request.socket.destroy();
+        return;
+      }
       answers.set(request.socket, response);
       listener(request, response);
     },

@@ -40,6 +40,12 @@ export interface SocketsOptions extends SocketLimits {
   createRequestId: () => string;
 }
 
+/**
+ * What a stranger may cost beside one message. A message in very many parts takes many times the memory of its bytes, and a socket
+ * that is told to go keeps what it holds until it went: crossws leaves it half a minute.
+ */
+const againstFloods = { perMessageDeflate: false, maxFragments: 256, closeTimeout: 5_000 };
+
 const selfKeeping = new WeakSet<object>();
 
 /**
@@ -56,7 +62,7 @@ export function createSockets(routes: SocketRoutes, options: SocketsOptions): So
   const createAdapter = (idleTimeout: number): ReturnType<typeof crossws> =>
     crossws({
       idleTimeout,
-      serverOptions: { maxPayload: options.maxMessageBytes ?? 1 << 20, perMessageDeflate: false },
+      serverOptions: { maxPayload: options.maxMessageBytes ?? 1 << 20, ...againstFloods },
       resolve: (request) => routes.get(new URL(request.url).pathname) ?? {},
     });
   const pinging = createAdapter(options.idleTimeoutSeconds ?? 30);

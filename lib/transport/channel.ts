@@ -23,6 +23,12 @@ export interface Ending {
 /** Default of {@link ChannelOptions.sendLimitBytes}: two of the largest messages. */
 export const defaultSendLimitBytes = 32 * 1024 * 1024;
 
+/**
+ * Pings that a peer may send while this side sends one: some may have waited while nobody read. Whoever sends them without end would
+ * hold up everybody else, and needs no approval for it.
+ */
+const mostPings = 1_000;
+
 /** What a channel is made of. */
 export interface ChannelOptions<Out, In> {
   socket: FrameSocket;
@@ -46,6 +52,7 @@ export class Channel<Out, In> {
   readonly #queue: InboundQueue<Exclude<Incoming<In>, { kind: "ping" }>>;
   readonly #heartbeat: Heartbeat;
   #isEnded = false;
+  #pings = 0;
 
   constructor(options: ChannelOptions<Out, In>) {
     this.#options = options;
@@ -57,7 +64,10 @@ export class Channel<Out, In> {
     });
     this.#heartbeat = startHeartbeat({
       clock,
-      ping: () => this.#write([session.encodePing()]),
+      ping: () => {
+        this.#pings = 0;
+        this.#write([session.encodePing()]);
+      },
       silent: () => this.#cut({ code: "AGENT_TIMEOUT", message: "The peer was silent for too long." }),
       isReading: () => !this.#queue.isPaused,
     });
@@ -74,7 +84,10 @@ export class Channel<Out, In> {
     try {
       this.#heartbeat.heard();
       const incoming = this.#options.session.decode(frame);
-      if (incoming?.kind === "ping") return;
+      if (incoming?.kind === "ping") {
+        this.#countPing();
+        return;
+      }
       if (this.isRestricted) {
         throw new OrchestratorError("PROTOCOL_ERROR", {
           message: "An agent that is not approved may only wait.",
@@ -84,6 +97,12 @@ export class Channel<Out, In> {
     } catch (error) {
       this.#fail(error);
     }
+  }
+
+  #countPing(): void {
+    this.#pings += 1;
+    if (this.#pings > mostPings)
+      throw new OrchestratorError("PROTOCOL_ERROR", { message: "The peer sends nothing but pings." });
   }
 
   /**

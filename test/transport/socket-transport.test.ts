@@ -85,6 +85,24 @@ test("closes connections before start and after stop", async () => {
   expect(await agent(1).heard.next("closed")).toMatchObject({ code: 1001 });
 });
 
+test("ends an agent that pings without end, approved or not, and none that pings for days", async () => {
+  for (const answer of ["pending", "approved"] as const) {
+    const { transport, clock, agent, heard } = await scene({}, { admit: async () => ({ status: answer }) });
+    const one = agent(1);
+    await one.join();
+    const ping = (): void => one.socket.send(one.session.encodePing());
+    for (let count = 0; count < 1_500; count += 1) {
+      ping();
+      await clock.advance(15_000);
+    }
+    expect(transport.isConnected(one.nodeId)).toBe(true);
+    for (let count = 0; count < 1_001; count += 1) ping();
+    expect(await one.heard.next("closed")).toMatchObject({ code: 1002, reason: "PROTOCOL_ERROR" });
+    expect((await heard.next("refused")).code).toBe("PROTOCOL_ERROR");
+    await transport.stop();
+  }
+});
+
 test("leaves no timer behind", async () => {
   const { transport, clock, agent } = await scene();
   const one = agent(1);

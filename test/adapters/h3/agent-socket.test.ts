@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import crossws from "crossws/adapters/node";
 import type { ResolveHooks } from "crossws";
@@ -5,6 +6,7 @@ import { H3 } from "h3";
 import { toNodeHandler } from "h3/node";
 import { listen } from "listhen";
 import { describe, expect, test } from "vitest";
+import { WebSocket } from "ws";
 import { agentSocketHandler, agentSocketMaxPayload } from "../../../adapters/h3/agent-socket.ts";
 import { dialWebSocket } from "../../../lib/agent/websocket-dial.ts";
 import { toHex } from "../../../lib/crypto/encoding.ts";
@@ -98,6 +100,20 @@ describe("a socket over WebSocket", () => {
     orchestrator.destroy();
     expect((await heard.next("closed")).code).toBe(1006);
     await close();
+  });
+
+  test.each(["ping", "pong"] as const)("a peer that sends %ss without end is cut off", async (kind) => {
+    const taker = new Taker();
+    const listener = await listenForAgents(taker);
+    const peer = new WebSocket(listener.url);
+    await once(peer, "open");
+    const heard = hear((await taker.taken.next("socket")).socket);
+    for (let count = 0; count < 1_000; count += 1) peer[kind]();
+    peer.send("still heard");
+    expect((await heard.next("frame")).frame).toBe("still heard");
+    peer[kind]();
+    expect((await heard.next("closed")).code).toBe(1006);
+    await listener.close();
   });
 
   test("a frame above the limit ends the connection", async () => {

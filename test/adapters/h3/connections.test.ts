@@ -3,6 +3,7 @@ import { get } from "node:http";
 import { connect as connectTls } from "node:tls";
 import { connect } from "node:net";
 import { describe, expect, test } from "vitest";
+import { WebSocket } from "ws";
 import { createApp, type AppOptions } from "../../../adapters/h3/app.ts";
 import { listenApp, type ListenAppOptions } from "../../../adapters/h3/serve.ts";
 import type { RequestContext } from "../../../adapters/trpc/context.ts";
@@ -76,7 +77,7 @@ describe("a request that asks for another protocol", () => {
       500,
     );
     const raw = await sendRaw(listening.port, many);
-    expect((await raw.closed).match(/^HTTP\/1.1 /gm)).toHaveLength(1);
+    expect((await raw.closed).match(/HTTP\/1.1 /g)).toHaveLength(1);
   });
 
   test("is answered so over TLS, too", async () => {
@@ -87,6 +88,25 @@ describe("a request that asks for another protocol", () => {
     socket.write(head("GET /api/v1/machines/web-1", "Host: a", "Upgrade: h2c", "Connection: upgrade"));
     expect(String((await once(socket, "data"))[0])).toMatch(/^HTTP\/1.1 200 OK/);
     socket.destroy();
+  });
+});
+
+describe("requests that are sent ahead of the answers", () => {
+  const one = head("GET /api/v1/machines/web-1", "Host: a");
+
+  test("are answered in order while they are few", async () => {
+    await using listening = await listenToy();
+    const last = head("GET /api/v1/machines/web-1", "Host: a", "Connection: close");
+    const raw = await sendRaw(listening.port, one.repeat(60) + last);
+    expect((await raw.closed).match(/HTTP\/1.1 200 OK/g)).toHaveLength(61);
+  });
+
+  test("without end have the connection cut, and no other", async () => {
+    await using listening = await listenToy();
+    const raw = await sendRaw(listening.port, one.repeat(400));
+    expect((await raw.closed).match(/HTTP\/1.1 200 OK/g) ?? []).not.toHaveLength(400);
+    const next = await sendRaw(listening.port, head("GET /livez", "Host: a", "Connection: close"));
+    expect(await next.closed).toMatch(/^HTTP\/1.1 200 /);
   });
 });
 
@@ -145,6 +165,15 @@ describe("hosts and web pages", () => {
     expect(await raw.until(/\r\n\r\n/)).toMatch(/^HTTP\/1.1 200 /);
     raw.socket.destroy();
   });
+});
+
+test("a message in very many parts ends its WebSocket", async () => {
+  await using listening = await listenToy();
+  const socket = new WebSocket(`ws://127.0.0.1:${listening.port}/agent/v1`);
+  await once(socket, "open");
+  const closed = once(socket, "close");
+  for (let part = 0; part < 300; part += 1) socket.send("x", { fin: false });
+  expect((await closed)[0]).toBe(1008);
 });
 
 describe("closing", () => {
