@@ -28,7 +28,10 @@ export function describeFailure(error: unknown): { text: string; code: ExitCode 
   }
   if (isOrchestratorError(error)) {
     // A fault of the set-up, found here: one line.
-    const faults = error.issues.map((issue) => ` ${issue.path.join(".")} ${issue.message}`);
+    const faults = error.issues.map(({ path, message, line, column }) => {
+      const place = line === undefined ? "" : ` ${line}:${column ?? 1}`;
+      return `${place} ${path.join(".")} ${message}`;
+    });
     return { text: say(`${error.code}: ${error.message}${faults.join(";")}`, []), code: exitCode.failure };
   }
   const message = error instanceof Error ? error.message : String(error);

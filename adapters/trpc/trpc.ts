@@ -1,5 +1,5 @@
 /** What the tRPC builder is given, and what a procedure says of itself. */
-import type { TRPCError, TRPCDefaultErrorShape as DefaultErrorShape } from "@trpc/server";
+import type { AnyProcedure, TRPCError, TRPCDefaultErrorShape as DefaultErrorShape } from "@trpc/server";
 import { TRPC_ERROR_CODES_BY_KEY } from "@trpc/server/rpc";
 import { OrchestratorError } from "fleetwright";
 import { toProblem } from "../rest/problem.ts";
@@ -101,15 +101,29 @@ markTransparent(errorLink);
 
 /** The second link: whoever needs a session and has none is told so before their input is looked at. REST sees to that itself. */
 export async function sessionLink<Result>({ ctx, meta, next }: SessionLinkOptions<Result>): Promise<Result> {
-  const isProtected = meta?.openapi?.protect !== false;
-  if (isProtected && (await ctx.caller()).kind === "anonymous")
-    throw new OrchestratorError("UNAUTHENTICATED");
+  if (meta?.openapi?.protect !== false) await requireSession(ctx);
   return next();
 }
 markTransparent(sessionLink);
 
+/** Whether the second link turns strangers away from a procedure: surfaces that call it directly then do so themselves. */
+export function isProtected({ _def: def }: AnyProcedure): boolean {
+  const { middlewares = [] } = def as { middlewares?: readonly unknown[] };
+  const { openapi } = (def.meta ?? {}) as ProcedureMeta;
+  return middlewares.includes(sessionLink) && openapi?.protect !== false;
+}
+
+/** @throws {OrchestratorError} `UNAUTHENTICATED` to strangers. */
+export async function requireSession(ctx: SessionContext): Promise<void> {
+  if ((await ctx.caller()).kind === "anonymous") throw new OrchestratorError("UNAUTHENTICATED");
+}
+
+interface SessionContext {
+  caller(): Promise<{ kind: string }>;
+}
+
 interface SessionLinkOptions<Result> {
-  ctx: { caller(): Promise<{ kind: string }> };
+  ctx: SessionContext;
   meta: ProcedureMeta | undefined;
   next: () => Promise<Result>;
 }

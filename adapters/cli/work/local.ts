@@ -1,9 +1,10 @@
 import { join, resolve } from "node:path";
-import { systemCaller } from "fleetwright";
+import { isOrchestratorError, OrchestratorError, systemCaller } from "fleetwright";
 import type { Operation } from "fleetwright";
 import type { CommandCall } from "../call.ts";
 import { exitCode } from "../context.ts";
 import type { ExitCode } from "../context.ts";
+import { UsageError } from "../failure.ts";
 import { LiveProgress } from "../live-progress.ts";
 import type { LogLevel } from "../log-level.ts";
 import type { ParamOptions, TagOptions } from "../options.ts";
@@ -46,9 +47,7 @@ export async function runLocal(
   for (const file of files) texts.push(await readText(call.context, file));
   await using machine = await open(call, options);
   const { orchestrator, nodeId } = machine;
-  const modules: string[] = [];
-  for (const content of texts)
-    modules.push((await orchestrator.modules.upload(systemCaller, { content })).name);
+  const modules = await upload(machine, files, texts);
   await orchestrator.agents.tags.replace(systemCaller, { node_id: nodeId, tags: options.tag ?? {} });
   const { operation_id } = await orchestrator.operations[kind](systemCaller, {
     node_id: nodeId,
@@ -59,6 +58,25 @@ export async function runLocal(
     ...(options.allowEmpty && { allow_empty: true }),
   });
   return exitCodeOf([await follow(call, machine, operation_id)]);
+}
+
+/** Uploads what the files say. Resolves with the names of the modules, in order. */
+async function upload({ orchestrator }: LocalMachine, files: string[], texts: string[]): Promise<string[]> {
+  const names: string[] = [];
+  for (const [index, content] of texts.entries()) {
+    const { name } = await orchestrator.modules.upload(systemCaller, { content }).catch((error: unknown) => {
+      throw isOrchestratorError(error, "MODULE_INVALID") ? inFile(files[index], error) : error;
+    });
+    // The later would be a revision of the former, and nothing of the former would be desired.
+    const same = files[names.indexOf(name)];
+    if (same !== undefined) throw new UsageError(`${same} and ${files[index]} both are the module ${name}.`);
+    names.push(name);
+  }
+  return names;
+}
+
+function inFile(file: string | undefined, { code, message, issues }: OrchestratorError): OrchestratorError {
+  return new OrchestratorError(code, { message: `${file}: ${message}`, issues: [...issues] });
 }
 
 /** Shows each resource as it is done, until the operation has ended; a signal ends it after the change in progress. */

@@ -97,10 +97,19 @@ describe("what is refused", () => {
     const bad = moduleFile("bad.yaml", "name: bad\nresources:\n  - { type: file, path: relative }\n");
     expect(await local("apply", bad)).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining("MODULE_INVALID"),
+      stderr: expect.stringMatching(/MODULE_INVALID: .*bad\.yaml: .* 3:25 resources\.0\.path must be/),
     });
     expect(await local("apply", join(folder, "none.yaml"))).toMatchObject({ code: 2 });
     expect(await local("drift")).toMatchObject({ code: 1, stderr: expect.stringContaining("NO_BASELINE") });
+  });
+
+  it("is a module that two files hold: only the later would count", async () => {
+    const [one, two] = [moduleFile("one.yaml", motd), moduleFile("two.yaml", motd.replace("hi", "ho"))];
+    expect(await local("apply", one, two)).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/one\.yaml and .*two\.yaml both are the module motd/),
+    });
+    expect(existsSync(join(root, "motd"))).toBe(false);
   });
 
   it("is a second process in the same folder", async () => {

@@ -1,4 +1,6 @@
 import { initTRPC } from "@trpc/server";
+import { createTestOrchestrator } from "fleetwright/testing";
+import { appRouter, createContextFactory } from "fleetwright/trpc";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createApp } from "../../../adapters/h3/app.ts";
 import { listenOnLoopback, send, type Call } from "../../support/http.ts";
@@ -109,6 +111,25 @@ describe("a read over tRPC is answered as tRPC itself answers", () => {
       { message: "A call failed unexpectedly", fields: { request_id: "r-1", path: "leak" } },
     ]);
   });
+});
+
+test("strangers are told to sign in before their input is looked at, but for what is open to them", async () => {
+  await using test = await createTestOrchestrator();
+  const createContext = createContextFactory(test.orchestrator);
+  const app = createApp({ router: appRouter, createContext, isReady: () => true });
+  await using listening = await listenOnLoopback(app);
+  for (const [path, status] of [
+    [`/trpc/agents.get?input=${input({ nope: 1 })}`, 401],
+    [`/trpc/agents.list,status.get?batch=1&input=${input({ 0: { limit: "x" } })}`, 207],
+    ["/trpc/status.get", 200],
+  ] as const) {
+    const { status: got, text } = await send(listening.port, { path });
+    const withoutIds = (answer: string): string => answer.replaceAll(/"request_id":"[^"]*"/g, "");
+    const own = await app.fetch(new Request(`http://127.0.0.1:${listening.port}${path}`), "127.0.0.1");
+    expect([got, withoutIds(text)]).toEqual([status, withoutIds(await own.text())]);
+    if (status !== 200) expect(text).toContain("UNAUTHENTICATED");
+    expect(text).not.toContain("VALIDATION_FAILED");
+  }
 });
 
 test("a router with a transformer is left to tRPC", async () => {
