@@ -199,3 +199,18 @@ test.each(["/etc", "../../etc", "srv/../../etc"])(
     expect(() => files.stat("/l/x")).toThrow(expect.objectContaining({ code: "PATH_OUTSIDE_ROOT" }));
   },
 );
+
+test("accounts are those of the account file as it was foreseen last", () => {
+  const below = new MemoryHost({ users: { root: 0 } });
+  below.files.makeDirectory("/etc", {});
+  const { files, users } = new ForeseenHost(below);
+  const write = (...names: string[]): void => {
+    const lines = names.map((name, at) => `${name}:x:${1000 + at}:100::/:/bin/sh\n`);
+    files.writeFile("/etc/passwd", Buffer.from(lines.join("")), { mode: 0o644 });
+  };
+  expect(users.userId("root")).toBe(0);
+  write("ann");
+  expect([users.userId("ann"), users.userName(1000), users.userId("root")]).toEqual([1000, "ann", null]);
+  write("bob", "ann");
+  expect([users.userId("ann"), users.userName(1000)]).toEqual([1001, "bob"]);
+});
