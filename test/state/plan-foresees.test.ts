@@ -124,6 +124,13 @@ const works: Record<string, JsonObject[]> = {
     folder("/srv/cache"),
     at("mount", "/srv/cache", { id: "mount", device: "tmpfs", fstype: "tmpfs" }),
   ],
+  "a home with a mode of its own": [user, folder("/home/deploy", { mode: "0700" })],
+  "a home that is as useradd makes it": [user, folder("/home/deploy", { mode: "0755" })],
+  "a home after other settings": [
+    file("/etc/login.defs", "#HOME_MODE 0711\nHOME_MODE\t0750\nUMASK 077\n"),
+    user,
+    folder("/home/deploy", { mode: "0755" }),
+  ],
   "a file below a link": [
     folder("/srv/app"),
     at("symlink", "/srv/now", { target: "app" }),
