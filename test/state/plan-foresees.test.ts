@@ -239,6 +239,14 @@ describe.each([
   });
 });
 
+test("a script of nobody that something sets off fails as it will", async () => {
+  const state = new StateFixture(wholeMachine());
+  const desired = declare([folder("/srv/app"), script({ run_on: ["/srv/app"], user: "deploy" })]);
+  const plan = await state.run("plan", desired);
+  expect(plan.results[1]).toMatchObject({ outcome: "failed", code: "HOST_ERROR" });
+  expect(foretold(plan)).toEqual(told(await state.run("apply", desired)));
+});
+
 function withoutChanges(results: unknown): unknown {
   return (results as JsonObject[]).map(({ changes: _changes, ...rest }) => rest);
 }
