@@ -8,7 +8,6 @@ import { BackgroundWork } from "../background-work.ts";
 import type { Context } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { Page } from "../internal/common-schemas.ts";
-import { nextTurn } from "../internal/next-turn.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import type { OperationDocument } from "../operations/documents.ts";
 import type { Operations } from "../operations/operations.ts";
@@ -33,11 +32,8 @@ import {
   type RolloutDetail,
   type RolloutMember,
 } from "./schemas.ts";
-import { hashWith, loadTargets, planTargets, saveTargets, targetsKind } from "./targets.ts";
-import type { Candidate, Targets } from "./targets.ts";
-
-/** Agents that are looked up at once. */
-const readAtOnce = 500;
+import { hashWith, loadTargets, planTargets, readCandidates, saveTargets, targetsKind } from "./targets.ts";
+import type { Targets } from "./targets.ts";
 
 /** How a rollout is begun. */
 interface Beginning {
@@ -203,11 +199,7 @@ export class Rollouts {
   ): Promise<RolloutRun> {
     const rolloutId = this.#context.ids.next();
     const nodeIds = this.#assignments.matchedAgents(assignment);
-    const candidates: Candidate[] = [];
-    for (let at = 0; at < nodeIds.length; at += readAtOnce) {
-      candidates.push(...(await this.#agents.describe(nodeIds.slice(at, at + readAtOnce))));
-      if (at > 0) await nextTurn();
-    }
+    const candidates = await readCandidates(nodeIds, (some) => this.#agents.describe(some));
     if (candidates.length === 0) throw new OrchestratorError("NO_MATCH");
     const targets = planTargets(candidates, strategy, hashWith(this.#context, rolloutId));
     const matched = targets.agents.length;
