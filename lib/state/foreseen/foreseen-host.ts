@@ -38,7 +38,7 @@ export class ForeseenHost implements Host {
     this.#below = below;
     this.platform = below.platform;
     this.isConfined = below.isConfined;
-    this.#tree = new ForeseenTree(below.files);
+    this.#tree = new ForeseenTree(below);
     const parts: ForeseenFilesParts = {
       tree: this.#tree,
       all: below.files,

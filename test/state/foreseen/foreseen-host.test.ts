@@ -179,3 +179,23 @@ test("a folder that is cleared holds nothing, also nothing of what was foreseen 
   for (const path of ["/srv", "/none"]) host.files.removeAll(path);
   expect([host.files.stat("/srv"), below.files.list("/srv")]).toEqual([null, ["old"]]);
 });
+
+test("what takes the place of a link cuts off the paths through it", () => {
+  const below = new MemoryHost();
+  below.files.makeDirectory("/a", {});
+  below.files.writeFile("/a/x", Buffer.from("x"), {});
+  below.files.makeSymlink("/l", "/a");
+  const { files } = new ForeseenHost(below);
+  expect(files.stat("/l/x")?.kind).toBe("file");
+  files.writeFile("/l", Buffer.from("no link"), {});
+  expect(files.stat("/l/x")).toBeNull();
+});
+
+test.each(["/etc", "../../etc", "srv/../../etc"])(
+  "a foreseen link to %s leads out of the root folder of a confined machine",
+  (target) => {
+    const { files } = new ForeseenHost(new MemoryHost({ isConfined: true }));
+    files.makeSymlink("/l", target);
+    expect(() => files.stat("/l/x")).toThrow(expect.objectContaining({ code: "PATH_OUTSIDE_ROOT" }));
+  },
+);
