@@ -99,17 +99,31 @@ export async function errorLink<Result extends { ok: boolean }>({
 }
 markTransparent(errorLink);
 
-/** The second link: whoever needs a session and has none is told so before their input is looked at. REST sees to that itself. */
+/** The second link: whoever needs a session and has none is told so before their input is looked at. Surfaces that call procedures directly see to that themselves. */
 export async function sessionLink<Result>({ ctx, meta, next }: SessionLinkOptions<Result>): Promise<Result> {
-  const isProtected = meta?.openapi?.protect !== false;
-  if (isProtected && (await ctx.caller()).kind === "anonymous")
-    throw new OrchestratorError("UNAUTHENTICATED");
+  if (isProtected(meta)) await requireSession(ctx);
   return next();
 }
 markTransparent(sessionLink);
 
+/** Whether a procedure is for those alone who are signed in. */
+export function isProtected(meta: ProcedureMeta | undefined): boolean {
+  return meta?.openapi?.protect !== false;
+}
+
+/** @throws {OrchestratorError} `UNAUTHENTICATED` for a stranger. */
+export async function requireSession(ctx: KnowsCaller): Promise<void> {
+  const { kind } = (await ctx.caller()) as { kind?: string };
+  if (kind === "anonymous") throw new OrchestratorError("UNAUTHENTICATED");
+}
+
+interface KnowsCaller {
+  /** Of the type that the router has for callers; a stranger's `kind` is "anonymous". */
+  caller(): Promise<unknown>;
+}
+
 interface SessionLinkOptions<Result> {
-  ctx: { caller(): Promise<{ kind: string }> };
+  ctx: KnowsCaller;
   meta: ProcedureMeta | undefined;
   next: () => Promise<Result>;
 }
