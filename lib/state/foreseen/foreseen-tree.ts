@@ -148,9 +148,12 @@ export class ForeseenTree {
       }
       links += 1;
       if (links > maxLinks) throw hostError(path, "ELOOP");
-      isForeseen ||= this.#nodes.has(next);
+      const isOwn = this.#nodes.has(next);
+      isForeseen ||= isOwn;
       if (target.startsWith("/")) {
-        if (this.#nodes.has(next)) this.#leave(path);
+        if (isOwn) this.#leave(path);
+        // Only the machine below knows where its own root folder is.
+        else if (this.#isConfined) return { real: [next, ...rest].join("/"), isForeseen };
         done = "";
       }
       rest.unshift(...partsOf(target));
