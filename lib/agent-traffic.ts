@@ -10,12 +10,19 @@ import type { AgentMessage } from "./wire/messages.ts";
 /** Refusals of one address a minute that are audited; the rest is only logged, so that a flood does not fill the disk. */
 const auditedRefusalsPerMinute = 10;
 
+/** What hears the transport. */
+export interface AgentTraffic extends TransportHandlers {
+  /** Resolves when everything that was heard of agents that left is written. */
+  settled(): Promise<void>;
+}
+
 export function createAgentTraffic(
   context: Context,
   features: { agents: Agents; operations: Operations },
-): TransportHandlers {
+): AgentTraffic {
   const { agents, operations } = features;
   const refusals = new RateLimiter(context.clock, auditedRefusalsPerMinute);
+  const leaving = new Set<Promise<void>>();
 
   async function hear(nodeId: string, message: AgentMessage): Promise<void> {
     switch (message.type) {
@@ -48,10 +55,13 @@ export function createAgentTraffic(
     // Streams are of terminals, which this version does not open.
     stream: () => Promise.resolve(),
     disconnected(nodeId, reason) {
-      agents.enrolment.disconnected(nodeId, reason).catch((error: unknown) => {
+      const written = agents.enrolment.disconnected(nodeId, reason).catch((error: unknown) => {
         context.logger.warn("An agent's leaving was not written.", { error, node_id: nodeId });
       });
+      leaving.add(written);
+      void written.then(() => leaving.delete(written));
     },
+    settled: async () => void (await Promise.all(leaving)),
     refused(refusal) {
       const { node_id, remote_address, code, message } = refusal;
       context.logger.warn("An agent was refused.", { ...refusal });

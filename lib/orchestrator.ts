@@ -145,8 +145,9 @@ export class Orchestrator {
       this.#ends.push(this.audit.keepRetention(), this.operations.retention.keep());
       this.#ends.push(this.rollouts.retention.keep(), this.agents.keepPending());
       this.#ends.push(await this.idempotency.start(identity.secret));
-      const handlers = createAgentTraffic(this.#context, this);
-      await transport.start({ clock, crypto, logger, signer: identity.signer }, handlers);
+      const traffic = createAgentTraffic(this.#context, this);
+      await transport.start({ clock, crypto, logger, signer: identity.signer }, traffic);
+      this.#ends.push(() => traffic.settled());
       this.#ends.push(() => transport.stop());
       this.#ends.push(() => this.#streams.stop());
     } catch (error) {

@@ -141,7 +141,7 @@ function createRun<Context extends RequestContext>({ router, logger }: TrpcOptio
     let ctx: Context | undefined;
     try {
       ctx = context();
-      if (read.isProtected) await requireSession(ctx as Parameters<typeof requireSession>[0]);
+      if (read.isProtected) await requireSession(ctx);
       const answer = await read.call.run(ctx, input);
       const rendering = read.render(answer);
       if (rendering !== null) {

@@ -4,6 +4,7 @@ import type { AnyProcedure } from "@trpc/server";
 import { errorGuide, permissionTable } from "fleetwright";
 import type { ErrorCode, Permission } from "fleetwright";
 import { httpStatusOf } from "../trpc/error-map.ts";
+import { isProtected } from "../trpc/trpc.ts";
 import type { ProcedureMeta } from "../trpc/trpc.ts";
 import { inputFields } from "./parameters.ts";
 import { exampleProblem, problemMediaType } from "./problem.ts";
@@ -78,9 +79,9 @@ export function codesOf(name: string, procedure: AnyProcedure): ReadonlySet<Erro
   const add = (condition: boolean, ...more: ErrorCode[]): void => {
     if (condition) for (const code of more) codes.add(code);
   };
-  const isProtected = openapi.protect !== false;
-  add(isProtected, "UNAUTHENTICATED", "RATE_LIMITED");
-  add(isProtected && openapi.method !== "GET", "IDEMPOTENCY_KEY_REUSED", "IDEMPOTENCY_ANSWER_UNKNOWN");
+  const needsSession = isProtected({ openapi });
+  add(needsSession, "UNAUTHENTICATED", "RATE_LIMITED");
+  add(needsSession && openapi.method !== "GET", "IDEMPOTENCY_KEY_REUSED", "IDEMPOTENCY_ANSWER_UNKNOWN");
   const role: string = (permissionTable as Record<string, string>)[name as Permission] ?? "anyone";
   add(role === "Operator" || role === "Admin", "FORBIDDEN");
   add(takesBody, "PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE");

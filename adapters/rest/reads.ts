@@ -2,14 +2,14 @@
 import type { AnyProcedure, AnyRouter } from "@trpc/server";
 import { prepareCall } from "../trpc/direct-call.ts";
 import type { PreparedCall } from "../trpc/direct-call.ts";
-import { isProtected } from "../trpc/trpc.ts";
+import { isProtected, type ProcedureMeta } from "../trpc/trpc.ts";
 import { createRender } from "./rendering.ts";
 import type { Render } from "./rendering.ts";
 
 /** One query. */
 export interface Read {
   call: PreparedCall;
-  /** Whether a stranger is to be turned away before their input is looked at. */
+  /** Whether it is for those alone who are signed in. */
   isProtected: boolean;
   /** The fast path of its answers. */
   render: Render;
@@ -25,7 +25,14 @@ export function prepareReads(router: AnyRouter): Reads {
   return new Map(
     queries.map(([name, procedure]) => {
       const call = prepareCall(router, name, procedure);
-      return [name, { call, isProtected: isProtected(procedure), render: createRender(call) }];
+      return [
+        name,
+        {
+          call,
+          isProtected: isProtected(procedure._def.meta as ProcedureMeta | undefined),
+          render: createRender(call),
+        },
+      ];
     }),
   );
 }

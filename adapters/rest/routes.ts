@@ -2,6 +2,7 @@
 import type { AnyProcedure, AnyRouter } from "@trpc/server";
 import { prepareCall } from "../trpc/direct-call.ts";
 import type { PreparedCall } from "../trpc/direct-call.ts";
+import { isProtected } from "../trpc/trpc.ts";
 import type { ProcedureMeta, SuccessStatus } from "../trpc/trpc.ts";
 import { inputFields, planParameter } from "./parameters.ts";
 import type { InputPlan, ParameterPlan } from "./parameters.ts";
@@ -89,7 +90,7 @@ function toRoute(
     method: openapi.method,
     call: read?.call ?? prepareCall(router, name, procedure),
     render: read?.render ?? (() => null),
-    isProtected: openapi.protect !== false,
+    isProtected: isProtected({ openapi }),
     takesBody,
     pathParameters: names.map((parameter) => ({
       name: parameter,

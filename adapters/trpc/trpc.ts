@@ -1,5 +1,5 @@
 /** What the tRPC builder is given, and what a procedure says of itself. */
-import type { AnyProcedure, TRPCError, TRPCDefaultErrorShape as DefaultErrorShape } from "@trpc/server";
+import type { TRPCError, TRPCDefaultErrorShape as DefaultErrorShape } from "@trpc/server";
 import { TRPC_ERROR_CODES_BY_KEY } from "@trpc/server/rpc";
 import { OrchestratorError } from "fleetwright";
 import { toProblem } from "../rest/problem.ts";
@@ -99,31 +99,31 @@ export async function errorLink<Result extends { ok: boolean }>({
 }
 markTransparent(errorLink);
 
-/** The second link: whoever needs a session and has none is told so before their input is looked at. REST sees to that itself. */
+/** The second link: whoever needs a session and has none is told so before their input is looked at. Surfaces that call procedures directly see to that themselves. */
 export async function sessionLink<Result>({ ctx, meta, next }: SessionLinkOptions<Result>): Promise<Result> {
-  if (meta?.openapi?.protect !== false) await requireSession(ctx);
+  if (isProtected(meta)) await requireSession(ctx);
   return next();
 }
 markTransparent(sessionLink);
 
-/** Whether the second link turns strangers away from a procedure: surfaces that call it directly then do so themselves. */
-export function isProtected({ _def: def }: AnyProcedure): boolean {
-  const { middlewares = [] } = def as { middlewares?: readonly unknown[] };
-  const { openapi } = (def.meta ?? {}) as ProcedureMeta;
-  return middlewares.includes(sessionLink) && openapi?.protect !== false;
+/** Whether a procedure is for those alone who are signed in. */
+export function isProtected(meta: ProcedureMeta | undefined): boolean {
+  return meta?.openapi?.protect !== false;
 }
 
-/** @throws {OrchestratorError} `UNAUTHENTICATED` to strangers. */
-export async function requireSession(ctx: SessionContext): Promise<void> {
-  if ((await ctx.caller()).kind === "anonymous") throw new OrchestratorError("UNAUTHENTICATED");
+/** @throws {OrchestratorError} `UNAUTHENTICATED` for a stranger. */
+export async function requireSession(ctx: KnowsCaller): Promise<void> {
+  const { kind } = (await ctx.caller()) as { kind?: string };
+  if (kind === "anonymous") throw new OrchestratorError("UNAUTHENTICATED");
 }
 
-interface SessionContext {
-  caller(): Promise<{ kind: string }>;
+interface KnowsCaller {
+  /** Of the type that the router has for callers; a stranger's `kind` is "anonymous". */
+  caller(): Promise<unknown>;
 }
 
 interface SessionLinkOptions<Result> {
-  ctx: SessionContext;
+  ctx: KnowsCaller;
   meta: ProcedureMeta | undefined;
   next: () => Promise<Result>;
 }

@@ -8,6 +8,7 @@ import type { Agents } from "../agents/agents.ts";
 import type { Context } from "../context.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import { canonicalJson } from "../internal/canonical-json.ts";
+import { nextTurn } from "../internal/next-turn.ts";
 import { toDetails } from "../modules/module-resources.ts";
 import type { ModuleComparison } from "../modules/module-comparison.ts";
 import type { Modules } from "../modules/modules.ts";
@@ -112,6 +113,8 @@ export class AssignmentAgreement {
       const comparison = await agreement.compare({ modules, params: user.params }, module);
       for (const other of others)
         if (other.name !== user.name) await this.#requirePair(user, other, comparison);
+      // Hundreds of users beside hundreds of others take a second.
+      if (others.length > 0) await nextTurn();
     }
   }
 

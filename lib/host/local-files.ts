@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import {
   closeSync,
   constants,
@@ -23,6 +22,7 @@ import { guardFiles } from "./files-below.ts";
 import { errnoOf, hostError, requireSame, toHostError } from "./host-error.ts";
 import { type LocalPaths, PathsBelow, type PathUse } from "./local-paths.ts";
 import type { PendingWrites } from "./local-sync.ts";
+import { beginPart, discard, temporaryBeside } from "./temporary-files.ts";
 import { digest, holds, readFlags, setAttributes, toStat, withFile, writeAll } from "./open-file.ts";
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
@@ -112,15 +112,19 @@ export class LocalFiles implements HostFiles {
   }
 
   writeFile(path: string, content: Uint8Array, attributes: FileAttributes): void {
-    void this.replaceFile(path, attributes, (fd) => writeAll(fd, content));
+    const fill = (fd: number): void => writeAll(fd, content);
+    void this.#replace(path, { attributes, fill, begin: temporaryBeside });
   }
 
-  /** Writes a file atomically with whatever `fill` puts into it. A promise only where `fill` gives one. */
-  replaceFile(
-    path: string,
-    attributes: FileAttributes,
-    fill: (fd: number) => MaybeWaiting<unknown>,
-  ): MaybeWaiting<void> {
+  /**
+   * Writes a file atomically with whatever `fill` puts into it, which may take long: what a process that was killed left of it is
+   * taken away by the next that tries. A promise only where `fill` gives one.
+   */
+  replaceFile(path: string, attributes: FileAttributes, fill: Replacement["fill"]): MaybeWaiting<void> {
+    return this.#replace(path, { attributes, fill, begin: beginPart });
+  }
+
+  #replace(path: string, { attributes, fill, begin }: Replacement): MaybeWaiting<void> {
     const put = (temporary: string, real: string, lasting: string): void => {
       renameSync(temporary, real);
       this.#pending.addFile(lasting);
@@ -131,7 +135,7 @@ export class LocalFiles implements HostFiles {
         const there = lstatSync(real, { throwIfNoEntry: false });
         if (there?.isDirectory()) throw hostError(path, "EISDIR");
         const kept: FileAttributes = there?.isFile() ? toStat(there) : { mode: 0o600 };
-        const temporary = temporaryBeside(real);
+        const temporary = begin(real);
         try {
           const filling = fillNew(temporary, { ...kept, ...attributes }, fill);
           if (filling instanceof Promise) return this.#putLater(path, { temporary, filling, put });
@@ -231,6 +235,14 @@ export class LocalFiles implements HostFiles {
   }
 }
 
+/** How a file is replaced. */
+interface Replacement {
+  attributes: FileAttributes;
+  fill: (fd: number) => MaybeWaiting<unknown>;
+  /** Names the file that will take the place of another; nothing stands there. */
+  begin: (real: string) => string;
+}
+
 /** A file that is being written beside the one that it will replace. */
 interface Filling {
   temporary: string;
@@ -249,19 +261,6 @@ function fillNew(
     () => andThen(fill(fd), () => setAttributes(fd, attributes)),
     () => closeSync(fd),
   );
-}
-
-function discard(path: string): void {
-  try {
-    unlinkSync(path);
-  } catch (error) {
-    if (errnoOf(error) !== "ENOENT") throw error;
-  }
-}
-
-/** A name that nobody can have taken (Node draws many UUIDs at a time), in the same folder so that a rename is atomic. */
-function temporaryBeside(real: string): string {
-  return `${dirname(real)}/.fleetwright-${randomUUID()}`;
 }
 
 function attempt<T>(path: string, act: PathUse<T>, paths: LocalPaths): T {

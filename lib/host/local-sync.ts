@@ -13,6 +13,15 @@ const wholeSyncFrom = 64;
 /** How many paths are synced at once. */
 const atOnce = 16;
 
+const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
+
+/** The owner of the folder may have put a pipe there since, or a link to a device, which it may matter to be opened. */
+const fileFlags = O_RDONLY | O_NONBLOCK | O_NOFOLLOW;
+const folderFlags = O_RDONLY | O_DIRECTORY;
+
+/** What the system says where something else stands, or nothing. */
+const others = new Set(["ENOENT", "ENOTDIR", "ELOOP", "EINVAL", "ENXIO"]);
+
 /** Remembers what was written and makes it survive a power loss, all at once. */
 export class PendingWrites {
   readonly #files = new Set<string>();
@@ -36,26 +45,30 @@ export class PendingWrites {
 
   /** Resolves when all that was noted so far is durable. `HOST_ERROR` where the disk fails; it is noted again then. */
   async flush(): Promise<void> {
-    const paths = [...this.#files, ...this.#folders];
+    const files = [...this.#files];
     const folders = [...this.#folders];
     this.#files.clear();
     this.#folders.clear();
-    if (paths.length >= wholeSyncFrom && (await syncFileSystems(folders))) return;
+    const all = [
+      ...files.map((path) => ({ path, flags: fileFlags })),
+      ...folders.map((path) => ({ path, flags: folderFlags })),
+    ];
     try {
-      for (let at = 0; at < paths.length; at += atOnce) {
-        await Promise.all(paths.slice(at, at + atOnce).map(syncPath));
+      if (all.length >= wholeSyncFrom && (await syncFileSystems(folders))) return;
+      for (let at = 0; at < all.length; at += atOnce) {
+        await Promise.all(all.slice(at, at + atOnce).map(sync));
       }
     } catch (error) {
-      for (const path of paths) this.#files.add(path);
+      for (const path of files) this.#files.add(path);
+      for (const path of folders) this.#folders.add(path);
       throw error;
     }
   }
 }
 
-async function syncPath(path: string): Promise<void> {
+async function sync({ path, flags }: { path: string; flags: number }): Promise<void> {
   try {
-    // Not blocking, because the owner of the folder may have put a pipe there since.
-    const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const handle = await open(path, flags);
     try {
       await handle.sync();
     } finally {
@@ -63,7 +76,7 @@ async function syncPath(path: string): Promise<void> {
     }
   } catch (error) {
     // What is gone again, or became something that can't be synced, need not survive; its folder is synced for it.
-    if (!["ENOENT", "EINVAL", "ENXIO"].includes(errnoOf(error))) throw hostError(path, errnoOf(error), error);
+    if (!others.has(errnoOf(error))) throw hostError(path, errnoOf(error), error);
   }
 }
 
@@ -71,8 +84,8 @@ async function syncPath(path: string): Promise<void> {
 function syncFileSystems(folders: readonly string[]): Promise<boolean> {
   const byDevice = new Map<number, string>();
   for (const folder of folders) {
-    const stat = statSync(folder, { throwIfNoEntry: false });
-    if (stat) byDevice.set(stat.dev, folder);
+    const device = deviceOf(folder);
+    if (device !== null) byDevice.set(device, folder);
   }
   return new Promise((resolve) => {
     const options = { stdio: "ignore", env: { PATH: "/usr/bin:/bin" } } as const;
@@ -80,4 +93,14 @@ function syncFileSystems(folders: readonly string[]): Promise<boolean> {
     child.once("error", () => resolve(false));
     child.once("close", (code) => resolve(code === 0));
   });
+}
+
+/** Null where no folder stands any more. */
+function deviceOf(folder: string): number | null {
+  try {
+    return statSync(folder).dev;
+  } catch (error) {
+    if (others.has(errnoOf(error))) return null;
+    throw hostError(folder, errnoOf(error), error);
+  }
 }

@@ -188,7 +188,7 @@ export class Modules {
     );
   }
 
-  /** Has a feature say which modules may be taken in; see {@link UploadGuard}. */
+  /** Has a feature say which modules may be taken in. */
   guardUploads(guard: UploadGuard): void {
     this.#guard = guard;
   }

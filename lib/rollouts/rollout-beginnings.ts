@@ -6,15 +6,18 @@ import type { AssignmentDocument } from "../assignments/documents.ts";
 import type { RolloutStrategy } from "../assignments/schemas.ts";
 import type { Context } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
-import { nextTurn } from "../internal/next-turn.ts";
 import type { Write } from "../storage/storage.ts";
 import type { RolloutDocument } from "./documents.ts";
 import { noCounts } from "./progress.ts";
 import { rolloutEvent, type RolloutStore } from "./rollout-store.ts";
-import { hashWith, planTargets, saveTargets, type Candidate, type Targets } from "./targets.ts";
-
-/** Agents that are looked up at once. */
-const readAtOnce = 500;
+import {
+  hashWith,
+  planTargets,
+  readCandidates,
+  saveTargets,
+  type Candidate,
+  type Targets,
+} from "./targets.ts";
 
 /** What is to be rolled out, and how. */
 export interface Beginning {
@@ -87,11 +90,7 @@ export class RolloutBeginnings {
   async #candidates(assignment: Readonly<AssignmentDocument>): Promise<Candidate[]> {
     const { agents, assignments } = this.#parts;
     const nodeIds = assignments.matchedAgents(assignment);
-    const candidates: Candidate[] = [];
-    for (let at = 0; at < nodeIds.length; at += readAtOnce) {
-      candidates.push(...(await agents.describe(nodeIds.slice(at, at + readAtOnce))));
-      if (at > 0) await nextTurn();
-    }
+    const candidates = await readCandidates(nodeIds, (some) => agents.describe(some));
     if (candidates.length === 0) throw new OrchestratorError("NO_MATCH");
     return candidates;
   }

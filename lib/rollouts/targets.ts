@@ -2,6 +2,7 @@
 import type { RolloutStrategy } from "../assignments/schemas.ts";
 import type { Context } from "../context.ts";
 import { toHex, toUtf8 } from "../crypto/encoding.ts";
+import { nextTurn } from "../internal/next-turn.ts";
 
 /** An agent of a rollout. */
 export interface Target {
@@ -23,6 +24,22 @@ export interface Targets {
 
 /** The kind of content that a list of agents is. */
 export const targetsKind = "rollout";
+
+/** Agents that are looked up at once. */
+const readAtOnce = 500;
+
+/** Looks agents up. Of a large fleet that takes long enough for others to be served in between. */
+export async function readCandidates(
+  nodeIds: readonly string[],
+  describe: (some: readonly string[]) => Promise<Candidate[]>,
+): Promise<Candidate[]> {
+  const candidates: Candidate[] = [];
+  for (let at = 0; at < nodeIds.length; at += readAtOnce) {
+    candidates.push(...(await describe(nodeIds.slice(at, at + readAtOnce))));
+    if (nodeIds.length > readAtOnce) await nextTurn();
+  }
+  return candidates;
+}
 
 /**
  * Puts agents into order and batches.

@@ -20,6 +20,7 @@ import { resourceTypes } from "./resources/index.ts";
 import {
   type AppliedResource,
   desiredItem,
+  hideSecrets,
   identityOf,
   placeAmid,
   removalItem,
@@ -95,9 +96,12 @@ function plannedItems(run: Pick<StateRun, "mode" | "desired" | "applied" | "type
   });
   if (wanted.size < items.length) refuseConflicts(desired, types);
   placeAmid(items);
-  if (mode === "check") return items;
-  const leaving = applied.filter((entry) => !wanted.has(identityOf(entry.resource, types)));
-  return [...leaving.reverse().map((entry) => removalItem(entry, types)), ...items];
+  if (mode !== "check") {
+    const leaving = applied.filter((entry) => !wanted.has(identityOf(entry.resource, types)));
+    items.unshift(...leaving.reverse().map((entry) => removalItem(entry, types)));
+  }
+  hideSecrets(items, applied, types);
+  return items;
 }
 
 function refuseConflicts(desired: readonly ResolvedResource[], types: ResourceTypes): void {

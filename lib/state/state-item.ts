@@ -37,6 +37,8 @@ export interface StateItem {
   checkedAt: number;
   /** The item before it that is about the same thing and says the same. */
   sameAs: StateItem | null;
+  /** What its results do not show: what is or was sensitive itself, or quotes what stands around it. */
+  hides: "nothing" | "diffs" | "values";
 }
 
 /** What follows from a resource alone, worked out once: a drift check looks at the same baseline again and again. */
@@ -62,6 +64,26 @@ export function placeAmid(items: readonly StateItem[]): void {
   for (const item of items) {
     const { target } = item;
     if (target?.type.amid) item.target = { type: target.type, spec: target.type.amid(target.spec, paths) };
+  }
+}
+
+/**
+ * Notes whose results would show what a sensitive resource put on the machine: a diff quotes the lines around a change, and
+ * what was sensitive until now is what stands there.
+ */
+export function hideSecrets(
+  items: readonly StateItem[],
+  applied: readonly AppliedResource[],
+  types: ResourceTypes,
+): void {
+  const all = [...items.map(({ resource }) => resource), ...applied.map(({ resource }) => resource)];
+  const secrets = all.filter(({ sensitive }) => sensitive).map((resource) => prepare(resource, types));
+  if (secrets.length === 0) return;
+  const identities = new Set(secrets.map(({ identity }) => identity));
+  const paths = new Set(secrets.flatMap(({ target }) => (target ? pathsOf(target) : [])));
+  for (const item of items) {
+    if (identities.has(item.identity)) item.hides = "values";
+    else if (item.target && pathsOf(item.target).some((path) => paths.has(path))) item.hides = "diffs";
   }
 }
 
@@ -97,7 +119,7 @@ type FixedParts = Pick<StateItem, "resource" | "key" | "identity" | "removal" | 
 function newItem(parts: FixedParts, prior: Prior | null): StateItem {
   const { resource, key, identity, removal, target, fault } = parts;
   const captured = prior !== null;
-  const found = { changes: null, error: null, checkedAt: 0, sameAs: null };
+  const found = { changes: null, error: null, checkedAt: 0, sameAs: null, hides: "nothing" as const };
   return { resource, key, identity, removal, target, fault, prior, captured, ...found };
 }
 

@@ -11,7 +11,11 @@ export const hidden = "(sensitive)";
 export type ResultParts = Partial<ResourceResult> & Pick<ResourceResult, "outcome">;
 
 /** Puts a result together; what is not given is nothing. */
-export function toResult(resource: ResolvedResource, parts: ResultParts, durationMs: number): ResourceResult {
+export function toResult(
+  { resource, hides }: Pick<StateItem, "resource" | "hides">,
+  parts: ResultParts,
+  durationMs: number,
+): ResourceResult {
   const { resource_id, module, type, identity } = resource;
   const { outcome, action = "none", changes = [], caused_by = [], attempts = 0 } = parts;
   const result: ResourceResult = {
@@ -21,7 +25,7 @@ export function toResult(resource: ResolvedResource, parts: ResultParts, duratio
     identity,
     outcome,
     action,
-    changes: resource.sensitive ? changes.map(hideValues) : changes,
+    changes: resource.sensitive || hides === "values" ? changes.map(hideValues) : shown(changes, hides),
     caused_by,
     attempts,
     duration_ms: durationMs,
@@ -54,6 +58,10 @@ export function actionOf(item: StateItem, changes: readonly Change[]): Action {
   const ensure = changes.find((change) => change.property === "ensure");
   if (!ensure) return "update";
   return ensure.after === "absent" ? "remove" : "create";
+}
+
+function shown(changes: Change[], hides: StateItem["hides"]): Change[] {
+  return hides === "diffs" ? changes.map(({ diff: _diff, ...change }) => change) : changes;
 }
 
 function hideValues(change: Change): Change {

@@ -42,7 +42,7 @@ export async function walk(
     const working = decide(item, state) ?? work(item, firingOf(item, state), state);
     const parts = working instanceof Promise ? await working : working;
     nowMs = run.clock.monotonic();
-    const result = toResult(item.resource, parts, nowMs - startedMs);
+    const result = toResult(item, parts, nowMs - startedMs);
     if (isToRecapture(item, result, run)) await recapture(item, run);
     record(item, result, state);
     const giving = slices.next();

@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { systemCaller } from "fleetwright";
+import { MemoryStorage, systemCaller } from "fleetwright";
+import type { Storage } from "fleetwright";
 import { createTestOrchestrator } from "fleetwright/testing";
 import { eventOf, startAgent, startApprovedAgent } from "../support/fleet.ts";
+import { RecordingLogger } from "../support/recording-logger.ts";
 
 describe("an agent that comes for the first time", () => {
   it("is pending, and its name, once approved, is its hostname made valid", async () => {
@@ -43,6 +45,30 @@ describe("an agent that comes for the first time", () => {
     });
   });
 });
+
+describe("an agent that leaves", () => {
+  it("is seen to leave also while the orchestrator stops", async () => {
+    const logger = new RecordingLogger();
+    const storage = new SlowStorage();
+    await using test = await createTestOrchestrator({ logger, storage });
+    await using agent = await startApprovedAgent(test);
+    storage.isSlow = true;
+    await agent.agent.stop();
+    await test.orchestrator.stop();
+    expect(logger.of("warn")).toEqual([]);
+    expect(test.events.at(-1)).toMatchObject({ event_type: "agent.disconnected" });
+  });
+});
+
+/** Takes some turns for a commit. */
+class SlowStorage extends MemoryStorage {
+  isSlow = false;
+
+  override async commit(...commit: Parameters<Storage["commit"]>): ReturnType<Storage["commit"]> {
+    for (let turn = 0; this.isSlow && turn < 20; turn += 1) await new Promise(setImmediate);
+    return super.commit(...commit);
+  }
+}
 
 describe("an agent that is rejected", () => {
   it("is sent away, can be approved again, and can be removed only while rejected", async () => {

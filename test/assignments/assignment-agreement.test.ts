@@ -143,6 +143,22 @@ describe("two assignments that contradict each other on an agent", () => {
     expect(await names(made.test)).toEqual(["all", "first"]);
   });
 
+  it("leave others their turn while a module that many use is compared", async () => {
+    await using made = await scene();
+    await assign(made.test, "other", "env=dev", "two");
+    for (let at = 0; at < 20; at += 1) await assign(made.test, `n${at}`, "env=prod", "one");
+    let turns = 0;
+    let isDone = false;
+    const count = (): void => {
+      turns += 1;
+      if (!isDone) setImmediate(count);
+    };
+    setImmediate(count);
+    await made.test.orchestrator.modules.upload(systemCaller, { content: file("one", "3") });
+    isDone = true;
+    expect(turns).toBeGreaterThanOrEqual(20);
+  });
+
   it("are no reason for any of a hundred at once to fail", async () => {
     await using made = await scene();
     const all = Array.from({ length: 150 }, (_, at) => assign(made.test, `n${at}`, "*", "one"));

@@ -75,6 +75,20 @@ describe("a large file", () => {
     expect(readdirSync(join(base, "state/backups"))).toEqual([sha256]);
   });
 
+  test("leaves nothing where it was half brought back by a process that was killed, once another has tried", async () => {
+    const { host, base, path } = large();
+    const { sha256 } = await host.backups.save(path);
+    const stop = new AbortController();
+    const restoring = host.backups.restore(sha256, join(base, "back"), { signal: stop.signal });
+    const [part] = readdirSync(base).filter((name) => name.startsWith(".fleetwright-"));
+    stop.abort(new Error("killed"));
+    await expect(restoring).rejects.toThrow("killed");
+    writeFileSync(join(base, part!), "half of another try");
+    await host.backups.restore(sha256, join(base, "back"), {});
+    expect(host.sha256(readFileSync(join(base, "back")))).toBe(sha256);
+    expect(readdirSync(base).sort()).toEqual(["back", "large", "state"]);
+  });
+
   test("is brought back below a guarded folder too, which may have become a link meanwhile", async () => {
     const { host, base, path } = large();
     const { sha256 } = await host.backups.save(path);

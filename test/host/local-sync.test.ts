@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -22,9 +22,24 @@ test.each([3, 200])("%i files in two folders are flushed, one of the folders gon
 
 test("a path that can't be flushed is an error, and is tried again by the next flush", async () => {
   const pending = new PendingWrites();
-  writeFileSync(join(folder, "file"), "x");
-  // Below a file there is no folder: the system answers ENOTDIR.
-  pending.addFile(join(folder, "file/below"));
-  await expect(pending.flush()).rejects.toMatchObject({ code: "HOST_ERROR", details: { errno: "ENOTDIR" } });
+  pending.addFile(join(folder, "x".repeat(300)));
+  const tooLong = { code: "HOST_ERROR", details: { errno: "ENAMETOOLONG" } };
+  await expect(pending.flush()).rejects.toMatchObject(tooLong);
+  expect(pending.isEmpty).toBe(false);
   await expect(pending.flush()).rejects.toMatchObject({ code: "HOST_ERROR" });
 });
+
+test.each([2, 200])(
+  "what became a link, or a file in place of its folder, holds up none of %i",
+  async (count) => {
+    const pending = new PendingWrites();
+    for (let index = 0; index < count; index += 1) pending.addFile(join(folder, `${index}`));
+    symlinkSync("0", join(folder, "0"));
+    symlinkSync("/dev/null", join(folder, "1"));
+    writeFileSync(join(folder, "file"), "x");
+    symlinkSync("loop", join(folder, "loop"));
+    for (const above of ["file", "loop"]) pending.addFile(join(folder, above, "below"));
+    await expect(pending.flush()).resolves.toBeUndefined();
+    expect(pending.isEmpty).toBe(true);
+  },
+);

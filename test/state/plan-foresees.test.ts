@@ -124,6 +124,13 @@ const works: Record<string, JsonObject[]> = {
     folder("/srv/cache"),
     at("mount", "/srv/cache", { id: "mount", device: "tmpfs", fstype: "tmpfs" }),
   ],
+  "a home with a mode of its own": [user, folder("/home/deploy", { mode: "0700" })],
+  "a home that is as useradd makes it": [user, folder("/home/deploy", { mode: "0755" })],
+  "a home after other settings": [
+    file("/etc/login.defs", "#HOME_MODE 0711\nHOME_MODE\t0750\nUMASK 077\n"),
+    user,
+    folder("/home/deploy", { mode: "0755" }),
+  ],
   "a file below a link": [
     folder("/srv/app"),
     at("symlink", "/srv/now", { target: "app" }),
@@ -230,6 +237,14 @@ describe.each([
       expect(compare(told(applied))).toEqual(compare(foretold(plan)));
     }
   });
+});
+
+test("a script of nobody that something sets off fails as it will", async () => {
+  const state = new StateFixture(wholeMachine());
+  const desired = declare([folder("/srv/app"), script({ run_on: ["/srv/app"], user: "deploy" })]);
+  const plan = await state.run("plan", desired);
+  expect(plan.results[1]).toMatchObject({ outcome: "failed", code: "HOST_ERROR" });
+  expect(foretold(plan)).toEqual(told(await state.run("apply", desired)));
 });
 
 function withoutChanges(results: unknown): unknown {

@@ -11,7 +11,7 @@ const change = { property: "content", before: null, after: "hunter2", diff: "+hu
 
 test("a result fits the wire", () => {
   const result = toResult(
-    open!,
+    { resource: open!, hides: "nothing" },
     { outcome: "changed", action: "create", changes: [change], exit_code: 0 },
     5,
   );
@@ -19,7 +19,11 @@ test("a result fits the wire", () => {
 });
 
 test("the values of a sensitive resource are hidden, what did not exist stays null", () => {
-  const { changes } = toResult(secret!, { outcome: "changed", changes: [change] }, 0);
+  const { changes } = toResult(
+    { resource: secret!, hides: "nothing" },
+    { outcome: "changed", changes: [change] },
+    0,
+  );
   expect(changes).toEqual([{ property: "content", before: null, after: "(sensitive)", sensitive: true }]);
 });
 

@@ -62,8 +62,7 @@ export class LocalMachine {
       await machine.#join();
       return machine;
     } catch (error) {
-      await agent.stop();
-      await orchestrator.stop();
+      await agent.stop().finally(() => orchestrator.stop());
       throw error;
     }
   }
@@ -75,8 +74,7 @@ export class LocalMachine {
 
   /** Ends both. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#agent.stop();
-    await this.orchestrator.stop();
+    await this.#agent.stop().finally(() => this.orchestrator.stop());
   }
 
   /** Waits until the agent is there and has told of its machine, and approves it: nobody else can have come. */

@@ -2,7 +2,7 @@
 import { OrchestratorError } from "../../errors.ts";
 import { andThen } from "../../internal/maybe-waiting.ts";
 import { ForeseenFiles, type ForeseenFilesParts } from "./foreseen-files.ts";
-import { type ForeseenContent, ForeseenTree } from "./foreseen-tree.ts";
+import { type ForeseenContent, type ForeseenNode, ForeseenTree } from "./foreseen-tree.ts";
 import type {
   FileDigest,
   Host,
@@ -38,7 +38,7 @@ export class ForeseenHost implements Host {
     this.#below = below;
     this.platform = below.platform;
     this.isConfined = below.isConfined;
-    this.#tree = new ForeseenTree(below.files);
+    this.#tree = new ForeseenTree(below);
     const parts: ForeseenFilesParts = {
       tree: this.#tree,
       all: below.files,
@@ -185,25 +185,37 @@ const accountFiles = { user: "/etc/passwd", group: "/etc/group" } as const;
 /** Accounts from the account files where these differ, which on a confined host are not those of its machine. */
 function foreseenUsers(files: ForeseenFiles, below: Host, tree: ForeseenTree): HostUsers {
   const { users, isConfined } = below;
+  // A table of ten thousand users is not taken apart again for each of thousands of files.
+  const taken = new Map<string, { node: ForeseenNode; ids: Map<string, number> }>();
   const table = (kind: keyof typeof accountFiles): Map<string, number> | null => {
     const path = accountFiles[kind];
-    if (!tree.isChanged || isConfined || tree.find(path).node?.kind !== "file") return null;
+    if (!tree.isChanged || isConfined) return null;
+    const { node } = tree.find(path);
+    if (node?.kind !== "file") return null;
+    const known = taken.get(path);
+    if (known?.node === node) return known.ids;
     const lines = new TextDecoder().decode(files.readFile(path)).split("\n");
     const entries = lines.map((line) => line.split(":")).filter((fields) => fields.length > 2);
-    return new Map(entries.map(([name = "", , id]) => [name, Number(id)]));
+    const ids = new Map(entries.map(([name = "", , id]) => [name, Number(id)]));
+    taken.set(path, { node, ids });
+    return ids;
   };
-  const idOf = (kind: keyof typeof accountFiles, name: string, known: number | null): number | null => {
-    const ids = table(kind);
-    return ids ? (ids.get(name) ?? null) : known;
+  const nameIn = (ids: ReadonlyMap<string, number>, id: number): string | null => {
+    for (const [name, each] of ids) if (each === id) return name;
+    return null;
   };
-  const nameOf = (kind: keyof typeof accountFiles, id: number, known: string | null): string | null => {
+  const idOf = (kind: keyof typeof accountFiles, name: string, known: (name: string) => number | null) => {
     const ids = table(kind);
-    return ids ? ([...ids].find(([, each]) => each === id)?.[0] ?? null) : known;
+    return ids ? (ids.get(name) ?? null) : known(name);
+  };
+  const nameOf = (kind: keyof typeof accountFiles, id: number, known: (id: number) => string | null) => {
+    const ids = table(kind);
+    return ids ? nameIn(ids, id) : known(id);
   };
   return {
-    userId: (name) => idOf("user", name, users.userId(name)),
-    groupId: (name) => idOf("group", name, users.groupId(name)),
-    userName: (uid) => nameOf("user", uid, users.userName(uid)),
-    groupName: (gid) => nameOf("group", gid, users.groupName(gid)),
+    userId: (name) => idOf("user", name, (each) => users.userId(each)),
+    groupId: (name) => idOf("group", name, (each) => users.groupId(each)),
+    userName: (uid) => nameOf("user", uid, (each) => users.userName(each)),
+    groupName: (gid) => nameOf("group", gid, (each) => users.groupName(each)),
   };
 }

@@ -1,5 +1,6 @@
 /** What differs on a foreseen machine from the one below it, path by path. */
-import type { FileAttributes, FileDigest, FileStat, HostFiles } from "../../host/host.ts";
+import { OrchestratorError } from "../../errors.ts";
+import type { FileAttributes, FileDigest, FileStat, Host, HostFiles } from "../../host/host.ts";
 import { hostError } from "../../host/host-error.ts";
 import type { MaybeWaiting } from "../../internal/maybe-waiting.ts";
 
@@ -37,15 +38,17 @@ const maxLinks = 40;
 /** Nothing differs at first. Links in the folders above a path are followed, those that are foreseen too. */
 export class ForeseenTree {
   readonly #files: HostFiles;
+  readonly #isConfined: boolean;
   readonly #nodes = new Map<string, ForeseenNode | null>();
   /** Names in a folder about which something is said. */
   readonly #names = new Map<string, Set<string>>();
   /** Folders as they were found with the links above them followed. */
   #folders = new Map<string, { real: string; isForeseen: boolean }>();
 
-  /** @param files - The machine below. */
-  constructor(files: HostFiles) {
+  /** @param below - The machine below. */
+  constructor({ files, isConfined }: Pick<Host, "files" | "isConfined">) {
     this.#files = files;
+    this.#isConfined = isConfined;
   }
 
   get isChanged(): boolean {
@@ -79,10 +82,11 @@ export class ForeseenTree {
     const above = this.find(folder);
     const kind = folder === "/" ? "directory" : this.stat(above, this.#files)?.kind;
     if (kind !== "directory") throw hostError(path, kind === undefined ? "ENOENT" : "ENOTDIR");
+    // What takes the place of a link cuts off the paths through it.
+    if (node?.kind !== "file" || this.#linkAt(real) !== null) this.#folders = new Map();
     this.#nodes.set(real, node);
     const names = this.#names.get(folder) ?? new Set();
     this.#names.set(folder, names.add(name));
-    if (node?.kind !== "file") this.#folders = new Map();
   }
 
   /** Whether what stands at a path, above it or below it is said here. */
@@ -132,6 +136,7 @@ export class ForeseenTree {
     const rest = partsOf(folder);
     for (let part = rest.shift(); part !== undefined; part = rest.shift()) {
       if (part === "..") {
+        if (isForeseen && done === "") this.#leave(path);
         done = done.slice(0, Math.max(0, done.lastIndexOf("/")));
         continue;
       }
@@ -143,11 +148,22 @@ export class ForeseenTree {
       }
       links += 1;
       if (links > maxLinks) throw hostError(path, "ELOOP");
-      isForeseen ||= this.#nodes.has(next);
-      if (target.startsWith("/")) done = "";
+      const isOwn = this.#nodes.has(next);
+      isForeseen ||= isOwn;
+      if (target.startsWith("/")) {
+        if (isOwn) this.#leave(path);
+        // Only the machine below knows where its own root folder is.
+        else if (this.#isConfined) return { real: [next, ...rest].join("/"), isForeseen };
+        done = "";
+      }
       rest.unshift(...partsOf(target));
     }
     return { real: done === "" ? "/" : done, isForeseen };
+  }
+
+  /** To the machine itself a link means what it says: it does not know that a folder stands for its root. */
+  #leave(path: string): void {
+    if (this.#isConfined) throw new OrchestratorError("PATH_OUTSIDE_ROOT", { details: { path } });
   }
 
   #linkAt(real: string): string | null {

@@ -59,13 +59,13 @@ export class Foresight {
       if (below !== null) this.#filled.add(below);
       return wouldChange(item, changes, { firing, unseen: error ?? seen.error });
     };
-    const making = this.#make(item, changes, run);
+    const making = changes.length > 0 || firing ? this.#make(item, changes, run) : null;
     return making instanceof Promise ? making.then(conclude) : conclude(making);
   }
 
   /** Makes changes on the foreseen machine; the error where that is refused, as it would be on the real one. */
   #make(item: StateItem, changes: readonly Change[], run: StateRun): unknown {
-    if (!item.target || changes.length === 0) return null;
+    if (!item.target) return null;
     const { type, spec } = item.target;
     const limits = { clock: run.clock, timeoutMs: timeoutOf(item), signal: run.stop };
     this.host.forgetQuestions();

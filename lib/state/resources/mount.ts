@@ -86,6 +86,12 @@ export const mountResourceType = defineResourceType<MountSpec>({
   identity: (spec) => spec.path,
   check,
   apply,
+  async foresee(spec, changes, host, signal) {
+    await apply(spec, changes, host, signal);
+    const turns = changes.some(({ property }) => ["mounted", "device", "fstype"].includes(property));
+    // What was seen in the folder until now is not what will be: it is hidden, or goes with its file system.
+    if (turns && host.files.stat(spec.path)) host.files.clear(realPath(spec.path, host));
+  },
   bringsBelow: (spec) => (wantsMounted(spec) === true ? spec.path : null),
   capture,
   describe: describeChange,

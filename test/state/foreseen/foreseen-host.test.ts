@@ -179,3 +179,38 @@ test("a folder that is cleared holds nothing, also nothing of what was foreseen 
   for (const path of ["/srv", "/none"]) host.files.removeAll(path);
   expect([host.files.stat("/srv"), below.files.list("/srv")]).toEqual([null, ["old"]]);
 });
+
+test("what takes the place of a link cuts off the paths through it", () => {
+  const below = new MemoryHost();
+  below.files.makeDirectory("/a", {});
+  below.files.writeFile("/a/x", Buffer.from("x"), {});
+  below.files.makeSymlink("/l", "/a");
+  const { files } = new ForeseenHost(below);
+  expect(files.stat("/l/x")?.kind).toBe("file");
+  files.writeFile("/l", Buffer.from("no link"), {});
+  expect(files.stat("/l/x")).toBeNull();
+});
+
+test.each(["/etc", "../../etc", "srv/../../etc"])(
+  "a foreseen link to %s leads out of the root folder of a confined machine",
+  (target) => {
+    const { files } = new ForeseenHost(new MemoryHost({ isConfined: true }));
+    files.makeSymlink("/l", target);
+    expect(() => files.stat("/l/x")).toThrow(expect.objectContaining({ code: "PATH_OUTSIDE_ROOT" }));
+  },
+);
+
+test("accounts are those of the account file as it was foreseen last", () => {
+  const below = new MemoryHost({ users: { root: 0 } });
+  below.files.makeDirectory("/etc", {});
+  const { files, users } = new ForeseenHost(below);
+  const write = (...names: string[]): void => {
+    const lines = names.map((name, at) => `${name}:x:${1000 + at}:100::/:/bin/sh\n`);
+    files.writeFile("/etc/passwd", Buffer.from(lines.join("")), { mode: 0o644 });
+  };
+  expect(users.userId("root")).toBe(0);
+  write("ann");
+  expect([users.userId("ann"), users.userName(1000), users.userId("root")]).toEqual([1000, "ann", null]);
+  write("bob", "ann");
+  expect([users.userId("ann"), users.userName(1000)]).toEqual([1001, "bob"]);
+});

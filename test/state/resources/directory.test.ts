@@ -122,10 +122,10 @@ describe("a purge", () => {
   test("leaves a mount point and the folders above it", async () => {
     const state = fixture();
     state.host.files.makeDirectory(`${path}/sub/disk`, {});
-    state.write(`${path}/sub/disk/data`, "x");
     const { signal } = new AbortController();
     const argv = ["mount", "-t", "ext4", "-o", "rw", "/dev/sdb1", `${path}/sub/disk`] as const;
     await state.host.run({ argv }, signal);
+    state.write(`${path}/sub/disk/data`, "x");
     await state.run("apply", folder({ purge: true, recurse: true, file_mode: "0600" }));
     expect(state.host.files.list(path)).toEqual(["sub"]);
     expect(state.host.files.list(`${path}/sub`)).toEqual(["disk"]);

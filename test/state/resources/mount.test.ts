@@ -4,6 +4,7 @@ import { MemoryHost } from "../../../lib/host/memory-host.ts";
 import { escapeField, parseFstab, unescapeField } from "../../../lib/state/resources/mount/tables.ts";
 import { describeLaws, text } from "../../support/laws.ts";
 import { memoryMachine, observeFiles } from "../../support/machine/memory-machine.ts";
+import { foretold, told } from "../../support/plan-and-apply.ts";
 import { declare, outcomes, StateFixture } from "../../support/state-fixture.ts";
 
 const fstab = "/etc/fstab";
@@ -241,4 +242,20 @@ test.each([
   { ensure: "mount" },
 ])("%j is a fault", (more) => {
   expect(() => wanted(more)).toThrow();
+});
+
+test("a plan does not take what a mount will hide for what stands there, nor what goes with it", async () => {
+  const host = memoryMachine();
+  host.files.makeDirectory("/work/my cache", { mode: 0o755 });
+  host.files.writeFile("/work/my cache/x", text("x"), { mode: 0o644 });
+  const state = new StateFixture(host);
+  const file = { id: "file", type: "file", path: "/work/my cache/x", content: "x" };
+  const mounted = declare([{ ...base, id: "mount" }, file]);
+  for (const desired of [mounted, []]) {
+    const plan = await state.run("plan", desired);
+    const applied = await state.run("apply", desired);
+    expect(told(applied)).toEqual(foretold(plan));
+    expect(applied.results.map(({ outcome }) => outcome)).toEqual(["changed", "changed"]);
+  }
+  expect(state.read("/work/my cache/x")).toBe("x");
 });

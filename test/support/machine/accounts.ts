@@ -132,7 +132,10 @@ function useradd(accounts: Accounts, { name, options }: Call): Result {
   accounts.edit("shadow", (rows) => [...rows, shadow]);
   accounts.setGroups(name, groups);
   if (!options.has("-m") || accounts.files.stat(home)) return {};
-  accounts.files.makeDirectory(home, { mode: 0o755 });
+  const settings = accounts.files.stat("/etc/login.defs") && accounts.files.readFile("/etc/login.defs");
+  const [, mode = "755"] =
+    /^HOME_MODE\s+([0-7]+)/m.exec(new TextDecoder().decode(settings ?? undefined)) ?? [];
+  accounts.files.makeDirectory(home, { mode: Number.parseInt(mode, 8) });
   for (const file of accounts.files.stat("/etc/skel") ? accounts.files.list("/etc/skel") : [])
     accounts.files.writeFile(`${home}/${file}`, accounts.files.readFile(`/etc/skel/${file}`), {
       mode: 0o644,

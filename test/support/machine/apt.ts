@@ -61,7 +61,7 @@ export class AptMachine {
   #programs(): Record<string, MemoryProgram> {
     return {
       "/usr/bin/apt-get": ({ argv }) => this.#aptGet(argv.slice(1)),
-      "apt-cache": ({ argv }) => this.#policy(argv.slice(3)),
+      "apt-cache": ({ argv }) => this.#policy(argv.slice(argv.indexOf("--") + 1)),
       "dpkg-query": ({ argv }) => this.#query(argv.slice(5)),
       "apt-mark": ({ argv }) => this.#mark(argv[1] === "hold", argv.slice(3)),
       dpkg: ({ argv }) => this.#note(`dpkg ${argv.slice(1).join(" ")}`),

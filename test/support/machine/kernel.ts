@@ -1,6 +1,6 @@
 /** Small models of sysctl, mount and umount, over the files that a kernel shows. */
 import type { MemoryHost, MemoryProgram } from "../../../lib/host/memory-host.ts";
-import type { HostFiles } from "../../../lib/host/host.ts";
+import type { FileStat, HostFiles } from "../../../lib/host/host.ts";
 
 const mountTable = "/proc/self/mountinfo";
 
@@ -23,6 +23,7 @@ export function prepareKernel({ files }: { files: HostFiles }): void {
 
 /** The programs by name; `host` is asked for when one is run. */
 export function kernelPrograms(host: () => MemoryHost): Record<string, MemoryProgram> {
+  const hidden = new Map<string, Entry[]>();
   return {
     sysctl({ argv }) {
       const [, key = "", value = ""] = /^(.+?)=(.*)$/.exec(argv.at(-1) ?? "") ?? [];
@@ -32,16 +33,56 @@ export function kernelPrograms(host: () => MemoryHost): Record<string, MemoryPro
       host().files.writeFile(path, Buffer.from(`${value.replaceAll(" ", "\t")}\n`), {});
       return {};
     },
-    mount: ({ argv }) => mount(host().files, argv),
+    mount({ argv }) {
+      const before = readLines(host().files).length;
+      const result = mount(host().files, argv);
+      const path = argv.at(-1) ?? "";
+      if (readLines(host().files).length > before) hidden.set(path, takeOut(host().files, path));
+      return result;
+    },
     umount({ argv }) {
       const path = escape(argv.at(-1) ?? "");
       const lines = readLines(host().files);
       const at = lines.findLastIndex((line) => line.split(" ")[4] === path);
       if (at === -1) return { exitCode: 32, stderr: `umount: ${path}: not mounted.` };
       writeLines(host().files, lines.toSpliced(at, 1));
+      const folder = argv.at(-1) ?? "";
+      takeOut(host().files, folder);
+      putBack(host().files, hidden.get(folder) ?? []);
       return {};
     },
   };
+}
+
+/** Something below a folder on which a file system is mounted. */
+type Entry = { path: string; stat: FileStat; content?: Uint8Array; target?: string };
+
+/** Empties a folder; what was in it comes before what was in that. */
+function takeOut(files: HostFiles, folder: string): Entry[] {
+  return files.list(folder).flatMap((name) => {
+    const path = `${folder}/${name}`;
+    const stat = files.stat(path)!;
+    if (stat.kind === "directory") {
+      const below = takeOut(files, path);
+      files.removeDirectory(path);
+      return [{ path, stat }, ...below];
+    }
+    const entry =
+      stat.kind === "file"
+        ? { path, stat, content: files.readFile(path) }
+        : { path, stat, target: files.readLink(path) };
+    files.removeFile(path);
+    return [entry];
+  });
+}
+
+function putBack(files: HostFiles, entries: readonly Entry[]): void {
+  for (const { path, stat, content, target } of entries) {
+    const { mode, uid, gid } = stat;
+    if (content) files.writeFile(path, content, { mode, uid, gid });
+    else if (target !== undefined) files.makeSymlink(path, target);
+    else files.makeDirectory(path, { mode, uid, gid });
+  }
 }
 
 function mount(files: HostFiles, argv: readonly string[]): { exitCode?: number; stderr?: string } {

@@ -16,6 +16,9 @@ const keepConfiguration = ["--force-confdef", "--force-confold"];
 /** Waits for another package manager to finish, seconds. */
 const lockTimeout = "DPkg::Lock::Timeout=300";
 
+/** To be asked changes nothing, not even the caches that apt would renew: it puts together in memory what it is asked for. */
+const withoutCaches = ["-o", "Dir::Cache::pkgcache=", "-o", "Dir::Cache::srcpkgcache="];
+
 /** Where dpkg keeps what an interrupted run left to do. */
 const unfinishedFolder = "/var/lib/dpkg/updates";
 
@@ -36,7 +39,8 @@ export const aptProvider: PackageProvider = {
     return inOrder(names, parseDpkgQuery(stdout), notInstalled);
   },
   async candidates(names, machine) {
-    const { stdout } = await ask({ argv: ["apt-cache", "policy", "--", ...names] }, machine);
+    const argv = ["apt-cache", ...withoutCaches, "policy", "--", ...names] as const;
+    const { stdout } = await ask({ argv }, machine);
     return inOrder<string | null>(names, parseAptPolicy(stdout), null);
   },
   async refresh(machine) {
@@ -76,7 +80,10 @@ async function finishInterrupted(machine: PackageMachine): Promise<void> {
 }
 
 async function refuseDependents(names: readonly string[], machine: PackageMachine): Promise<void> {
-  const { stdout } = await ask({ argv: [machine.program, "-s", "-q", "remove", "--", ...names] }, machine);
+  const { stdout } = await ask(
+    { argv: [machine.program, ...withoutCaches, "-s", "-q", "remove", "--", ...names] },
+    machine,
+  );
   const own = new Set(names.map(bareName));
   const others = parseSimulatedRemoval(stdout).filter((name) => !own.has(bareName(name)));
   if (others.length === 0) return;

@@ -1,6 +1,6 @@
 /** Arch. Its archive has one version of each package, so there is none to choose. */
 import { OrchestratorError } from "../../../errors.ts";
-import { act, ask, commandFailed } from "../shared/command.ts";
+import { act, ask, attempt, commandFailed } from "../shared/command.ts";
 import { inOrder, installedState, notInstalled, type PackageProvider } from "./provider.ts";
 
 export const pacmanProvider: PackageProvider = {
@@ -30,7 +30,7 @@ export const pacmanProvider: PackageProvider = {
   },
   async remove(names, { purge }, machine) {
     const argv = [machine.program, purge ? "-Rn" : "-R", "--noconfirm", "--", ...names] as const;
-    const result = await ask({ argv }, machine, [0, 1]);
+    const result = await attempt({ argv }, machine, [0, 1]);
     if (result.exitCode === 0) return;
     // Why it does not, it says on standard output.
     const others = parseDependents(result.stdout).slice(0, 10);

@@ -32,6 +32,17 @@ export async function act(
   return result;
 }
 
+/** Runs a program that changes something and whose output says how that went. As {@link act}, but any of `codes` is good. */
+export async function attempt(
+  command: HostCommand,
+  machine: Machine,
+  codes: readonly number[],
+): Promise<HostCommandResult> {
+  const result = await start(command, machine);
+  if (result.exitCode === null || !codes.includes(result.exitCode)) throw commandFailed(command, result);
+  return result;
+}
+
 /**
  * Asks a program, which must change nothing. Its output is taken apart, so it must not be cut, and told to nobody else.
  * `COMMAND_FAILED` where it ends with a code that is not among `codes`. Default: 0 alone.

@@ -10,6 +10,7 @@ import {
   type Row,
   wantedMembers,
 } from "../shared/accounts.ts";
+import { readText } from "../shared/text-file.ts";
 import { createsHome, type UserSpec } from "./properties.ts";
 
 const [passwdPath, groupPath, skeleton] = ["/etc/passwd", "/etc/group", "/etc/skel"] as const;
@@ -63,8 +64,18 @@ function addUser(spec: UserSpec, home: string, host: ForeseenHost): void {
   const row = [name, "x", String(uid), String(gid), spec.comment ?? "", home, spec.shell ?? "/bin/sh"];
   editTable(host, passwdPath, (rows) => [...rows, row]);
   if (!createsHome(spec) || host.files.stat(home)) return;
-  host.files.makeDirectory(home, { mode: 0o700, uid, gid });
+  host.files.makeDirectory(home, { mode: homeMode(host), uid, gid });
   if (host.files.stat(skeleton)?.kind === "directory") fillHome(skeleton, home, { host, uid, gid });
+}
+
+/** As the settings of useradd(8) say. */
+function homeMode(host: ForeseenHost): number {
+  const settings = readText("/etc/login.defs", host) ?? "";
+  const valueOf = (name: string): number | null => {
+    const [, digits] = new RegExp(`^[ \\t]*${name}[ \\t]+([0-7]{1,4})\\b`, "m").exec(settings) ?? [];
+    return digits === undefined ? null : Number.parseInt(digits, 8);
+  };
+  return valueOf("HOME_MODE") ?? 0o777 & ~(valueOf("UMASK") ?? 0o022);
 }
 
 /** What every new home begins with. */

@@ -1,7 +1,9 @@
 /** The command lines that each package manager gets; apt, dnf and pacman run for real too, in package.real.test.ts and beside this file. */
 import { describe, expect, test } from "vitest";
 import { type MemoryProgram, MemoryHost } from "../../../../lib/host/memory-host.ts";
+import type { HostCommand } from "../../../../lib/host/host.ts";
 import { apkProvider } from "../../../../lib/state/resources/package/apk.ts";
+import { aptProvider } from "../../../../lib/state/resources/package/apt.ts";
 import { brewProvider } from "../../../../lib/state/resources/package/brew.ts";
 import { dnfProvider } from "../../../../lib/state/resources/package/dnf.ts";
 import { pacmanProvider } from "../../../../lib/state/resources/package/pacman.ts";
@@ -26,6 +28,39 @@ const [both, kept] = [
   { purge: true, alone: false },
   { purge: false, alone: true },
 ];
+
+test("apt is asked without having its caches written anew", async () => {
+  const ran: HostCommand[] = [];
+  const note: MemoryProgram = (command) => {
+    ran.push(command);
+    return { stdout: "nginx:\n  Candidate: 1.22-1\n" };
+  };
+  const host = new MemoryHost({ programs: { "apt-cache": note } });
+  const machine = { host, signal: new AbortController().signal, program: "/usr/bin/apt-get" };
+  expect(await aptProvider.candidates(["nginx"], machine)).toEqual(["1.22-1"]);
+  const argv = "apt-cache -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= policy -- nginx".split(" ");
+  expect(ran).toMatchObject([{ argv, asks: true }]);
+});
+
+test.each([
+  ["dnf", dnfProvider, "/usr/bin/dnf"],
+  ["apk", apkProvider, "/sbin/apk"],
+  ["pacman", pacmanProvider, "/usr/bin/pacman"],
+  ["brew", brewProvider, "/brew"],
+])("no program of %s that changes something is taken for a question", async (_name, provider, program) => {
+  const questions: string[] = [];
+  const note: MemoryProgram = ({ argv, asks }) => {
+    if (asks === true) questions.push(argv.join(" "));
+    return {};
+  };
+  const host = new MemoryHost({ programs: { [program]: note, rpm: note } });
+  const machine = { host, signal: new AbortController().signal, program };
+  await provider.refresh(machine);
+  await provider.install(some, machine);
+  for (const options of [both, kept]) await provider.remove(["nginx"], options, machine);
+  await provider.setHeld?.(["nginx"], true, machine);
+  expect(questions).toEqual([]);
+});
 
 test("dnf", async () => {
   const { machine, ran } = record("/usr/bin/dnf", "nginx\tx86_64\t1:1.24.0-1\n");

@@ -40,6 +40,8 @@ describeOnThrowawayMachine(
       for (const name of ["law", "site"]) machine().write(`/etc/init.d/${name}`, script(name), 0o755);
       machine().write("/etc/init.d/bad", script("bad", "start() { eend 1 'it is broken'; }"), 0o755);
       machine().write("/etc/init.d/user", script("user", "depend() { need site; }"), 0o755);
+      // OpenRC sees by itself only what is a second newer than what it knows.
+      machine().output("rc-update", "--update");
     });
     beforeEach(() => void machine().exitCode("rm", "/run/test.log"));
 
@@ -95,25 +97,18 @@ describeOnThrowawayMachine(
       ).toEqual([{ property: "running", before: false, after: true }]);
     });
 
-    test.each([
-      [
-        "that can't be started",
-        { name: "bad", running: true },
-        "rc-service exited with 1: * it is broken | [ !! ] | * ERROR: bad failed to start",
-      ],
-      [
-        "that is not known",
-        { name: "nope", running: true },
-        "rc-service exited with 1: * rc-service: service `nope' does not exist",
-      ],
-      [
-        "that is not known and to be enabled",
-        { name: "nope", enabled: true },
-        "rc-update exited with 1: * rc-update: service `nope' does not exist",
-      ],
-    ])("a service %s is a failure in OpenRC's words", async (_what, more, expected) => {
+    test("a service that can't be started is a failure in OpenRC's words", async () => {
       using state = start();
-      expect(await state.apply([declareService(more)])).toEqual([`s COMMAND_FAILED: ${expected}`]);
+      const words = "rc-service exited with 1: * it is broken | [ !! ] | * ERROR: bad failed to start";
+      expect(await state.apply([declareService({ name: "bad", running: true })])).toEqual([
+        `s COMMAND_FAILED: ${words}`,
+      ]);
+    });
+
+    test.each([{ running: true }, { enabled: true }])("one that is not known can't be %j", async (wish) => {
+      using state = start();
+      const told = 's HOST_ERROR: There is no service "nope".';
+      expect(await state.apply([declareService({ name: "nope", ...wish })])).toEqual([told]);
     });
 
     test("one that is enabled in another runlevel is left there", async () => {
