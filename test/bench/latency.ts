@@ -61,7 +61,8 @@ async function readUntil(
   void ended.finally(() => (isOver = true));
   for (let dueAt = performance.now(); !isOver; dueAt += everyMs) {
     await sleep(Math.max(0, dueAt - performance.now()));
-    const socket = free.pop();
+    // In turns: the server takes one that says nothing for a hanging one, and cuts it.
+    const socket = free.shift();
     if (socket === undefined) waiting.push(dueAt);
     else send(socket, dueAt);
   }
