@@ -1,7 +1,7 @@
 /** Health, the API reference, the format of modules, and the pages about problems. */
 import { moduleJsonSchema, OrchestratorError } from "fleetwright";
 import type { EventHandler, H3, H3Event } from "h3";
-import type { OpenApiDocument } from "../rest/openapi-document.ts";
+import type { OpenApiDocument } from "../rest/openapi/document.ts";
 import { pageContentSecurityPolicy, styleSheetPath } from "../rest/pages/page.ts";
 import { renderReference } from "../rest/pages/reference.ts";
 import { styleSheet } from "../rest/pages/style.ts";

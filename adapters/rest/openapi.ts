@@ -1,15 +1,15 @@
 /** The OpenAPI 3.1 description of a router. */
 import type { AnyProcedure, AnyRouter } from "@trpc/server";
 import { generateOpenApiDocument } from "trpc-to-openapi";
-import type { OpenApiDocument } from "./openapi-document.ts";
+import type { OpenApiDocument } from "./openapi/document.ts";
 import type { ProcedureMeta, SuccessStatus } from "../trpc/trpc.ts";
 import { eventStreamMediaType } from "./event-stream.ts";
 import { defaultBasePath } from "./handler.ts";
-import { answerHeaders, notModified, requestHeaders } from "./openapi-headers.ts";
-import { describeSchemas } from "./openapi-descriptions.ts";
-import { addExample } from "./openapi-examples.ts";
-import { codesOf, describeRefusals, otherRefusal, problemSchema } from "./openapi-problems.ts";
-import { tidySchemas } from "./openapi-schemas.ts";
+import { answerHeaders, notModified, requestHeaders } from "./openapi/headers.ts";
+import { describeSchemas } from "./openapi/descriptions.ts";
+import { addExample } from "./openapi/examples.ts";
+import { codesOf, describeRefusals, otherRefusal, problemSchema } from "./openapi/problems.ts";
+import { tidySchemas } from "./openapi/schemas.ts";
 import { inputFields } from "./parameters.ts";
 import { operationExamples } from "./reference/examples.ts";
 import { operationReference, tagReference } from "./reference/operations.ts";

@@ -1,7 +1,7 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { permissionTable, type ErrorCode, type Permission } from "fleetwright";
 import { describe, expect, test } from "vitest";
-import { codesOf } from "../../adapters/rest/openapi-problems.ts";
+import { codesOf } from "../../adapters/rest/openapi/problems.ts";
 import { sourceFiles } from "../architecture/source-tree.ts";
 import { createOpenApiDocument } from "../../adapters/rest/openapi.ts";
 import { restProcedures } from "../../adapters/rest/routes.ts";

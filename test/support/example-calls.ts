@@ -5,7 +5,7 @@ import type { IncomingMessage } from "node:http";
 import { nodeCrypto, systemCaller, toHex } from "fleetwright";
 import { createAgent } from "fleetwright/agent";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
-import type { OperationExample } from "../../adapters/rest/openapi-examples.ts";
+import type { OperationExample } from "../../adapters/rest/openapi/examples.ts";
 import { restProcedures } from "../../adapters/rest/routes.ts";
 import { appRouter } from "../../adapters/trpc/router.ts";
 import type { ProcedureMeta } from "../../adapters/trpc/trpc.ts";

@@ -2,7 +2,7 @@ import type { Orchestrator } from "fleetwright";
 import { expect } from "vitest";
 import { createApp } from "../../adapters/h3/app.ts";
 import type { SocketRoutes } from "../../adapters/h3/sockets.ts";
-import { codesOf } from "../../adapters/rest/openapi-problems.ts";
+import { codesOf } from "../../adapters/rest/openapi/problems.ts";
 import { restProcedures } from "../../adapters/rest/routes.ts";
 import { createContextFactory } from "../../adapters/trpc/context.ts";
 import { appRouter } from "../../adapters/trpc/router.ts";

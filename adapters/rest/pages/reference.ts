@@ -1,5 +1,5 @@
 /** The API reference: the OpenAPI description as one page. */
-import type { OpenApiDocument } from "../openapi-document.ts";
+import type { OpenApiDocument } from "../openapi/document.ts";
 import { markup, prose } from "./html.ts";
 import type { Html } from "./html.ts";
 import { renderOperation } from "./operation.ts";

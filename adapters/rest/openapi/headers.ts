@@ -1,7 +1,7 @@
 /** The headers that the OpenAPI description tells of: those that a request may carry and those that an answer has. */
 import type { AnyProcedure } from "@trpc/server";
-import type { ProcedureMeta, RestMeta, SuccessStatus } from "../trpc/trpc.ts";
-import { inputFields } from "./parameters.ts";
+import type { ProcedureMeta, RestMeta, SuccessStatus } from "../../trpc/trpc.ts";
+import { inputFields } from "../parameters.ts";
 
 const text = { type: "string" } as const;
 

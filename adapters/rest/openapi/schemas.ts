@@ -1,6 +1,6 @@
 /** Takes out of generated schemas what is noise to a reader or would bind a client to more than is promised. */
 import { isDeepStrictEqual } from "node:util";
-import type { OpenApiDocument } from "./openapi-document.ts";
+import type { OpenApiDocument } from "./document.ts";
 
 type Node = Record<string, unknown>;
 

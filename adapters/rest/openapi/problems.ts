@@ -3,13 +3,13 @@ import { isDeepStrictEqual } from "node:util";
 import type { AnyProcedure } from "@trpc/server";
 import { errorGuide, permissionTable } from "fleetwright";
 import type { ErrorCode, Permission } from "fleetwright";
-import { httpStatusOf } from "../trpc/error-map.ts";
-import { isProtected } from "../trpc/trpc.ts";
-import type { ProcedureMeta } from "../trpc/trpc.ts";
-import { inputFields } from "./parameters.ts";
-import { exampleProblem, problemMediaType } from "./problem.ts";
-import { operationReference } from "./reference/operations.ts";
-import type { OperationReference } from "./reference/operations.ts";
+import { httpStatusOf } from "../../trpc/error-map.ts";
+import { isProtected } from "../../trpc/trpc.ts";
+import type { ProcedureMeta } from "../../trpc/trpc.ts";
+import { inputFields } from "../parameters.ts";
+import { exampleProblem, problemMediaType } from "../problem.ts";
+import { operationReference } from "../reference/operations.ts";
+import type { OperationReference } from "../reference/operations.ts";
 
 /** The schema of every refusal. */
 export const problemSchema = {
