@@ -49,6 +49,9 @@ export class Simulation {
     for (const agent of this.agents) {
       await agent.start();
       await this.world.clock.advance(3000);
+      // With a bad network it may take more than one try to be known.
+      for (let tries = 0; tries < 60 && !(await current!.agents.isKnown(agent.nodeId)); tries += 1)
+        await this.world.clock.advance(1000);
       const approved = current!.agents.setStatus(systemCaller, { node_id: agent.nodeId, status: "approved" });
       await this.world.drive("an approval", approved);
     }
