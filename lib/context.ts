@@ -12,7 +12,7 @@ import {
 } from "./events.ts";
 import { createIds, type Ids } from "./ids.ts";
 import { Contents } from "./contents.ts";
-import type { JsonObject } from "./internal/json.ts";
+import { toJsonObject, type JsonObject } from "./internal/json.ts";
 import { RetentionClock } from "./retention-clock.ts";
 import type { Logger } from "./logger.ts";
 import type { ResolvedOptions } from "./options.ts";
@@ -159,7 +159,7 @@ export class Context {
       kind: "append",
       log: auditLog,
       at: this.clock.now(),
-      value: { ...event } as unknown as JsonObject,
+      value: toJsonObject(event),
     };
   }
 }

@@ -7,7 +7,7 @@ import type { Selector, SelectorTarget } from "../selectors/selector.ts";
 import { SelectorCache } from "../selectors/selector-cache.ts";
 import { SelectorIndex } from "../selectors/selector-index.ts";
 import { eachDocument } from "../internal/each-document.ts";
-import type { JsonObject } from "../internal/json.ts";
+import { toJsonObject } from "../internal/json.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import type { Attributes } from "../wire/messages.ts";
 import type { AgentDocument, AttributesDocument } from "./documents.ts";
@@ -70,7 +70,7 @@ export class AgentRegistry {
       kind: "put",
       collection: "agents",
       key: after.node_id,
-      value: { ...after } as unknown as JsonObject,
+      value: toJsonObject(after),
       expected: before?.revision ?? 0,
     };
     const events = event ? [event] : [];

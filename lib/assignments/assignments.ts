@@ -8,7 +8,7 @@ import type { EventType } from "../events.ts";
 import type { Page } from "../internal/common-schemas.ts";
 import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
 import { eachDocument } from "../internal/each-document.ts";
-import type { JsonObject } from "../internal/json.ts";
+import { toJsonObject } from "../internal/json.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import { toTimestamp } from "../clock.ts";
@@ -238,7 +238,7 @@ export class Assignments {
       kind: "put",
       collection: "assignments",
       key: document.name,
-      value: { ...document } as unknown as JsonObject,
+      value: toJsonObject(document),
       expected: before?.revision ?? 0,
     };
     const event = this.#event(before ? "assignment.updated" : "assignment.created", document);

@@ -4,7 +4,7 @@
  */
 import type { Context } from "../context.ts";
 import { eachDocument } from "../internal/each-document.ts";
-import type { JsonObject } from "../internal/json.ts";
+import { toJsonObject } from "../internal/json.ts";
 import { requireNext } from "../schedules/schedule.ts";
 import type { Schedule } from "../schedules/cron.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
@@ -104,7 +104,7 @@ export class DueAssignments {
   }
 
   #put(document: DueDocument, expected: number): Write {
-    const value = { ...document } as unknown as JsonObject;
+    const value = toJsonObject(document);
     return { kind: "put", collection, key: document.name, value, expected };
   }
 }

@@ -1,6 +1,6 @@
 /** What a drift check that has ended means: its record, and whether the machine left its baseline or came back to it. */
 import type { Context, EventInput } from "../context.ts";
-import type { JsonObject } from "../internal/json.ts";
+import { toJsonObject } from "../internal/json.ts";
 import type { AgentStateDocument, OperationDocument } from "../operations/documents.ts";
 import type { OperationChange } from "../operations/operation-store.ts";
 import type { Write } from "../storage/storage.ts";
@@ -32,7 +32,7 @@ export async function concludeCheck(
   const previous = await previousOf(context, record, before);
   const writes: Write[] = [toRecordPut(record), ...(previous ? forget(previous) : [])];
   if (after !== before) {
-    const value = { ...after } as unknown as JsonObject;
+    const value = toJsonObject(after);
     const expected = state?.revision ?? 0;
     writes.push({ kind: "put", collection: "drift_states", key: node_id, value, expected });
   }
@@ -40,7 +40,7 @@ export async function concludeCheck(
 }
 
 export function toRecordPut(record: DriftDocument): Write {
-  const value = { ...record } as unknown as JsonObject;
+  const value = toJsonObject(record);
   return { kind: "put", collection: "drift_records", key: record.drift_id, value };
 }
 

@@ -11,7 +11,7 @@ import { systemCaller } from "../access/caller.ts";
 import type { Agents } from "../agents/agents.ts";
 import type { Assignments } from "../assignments/assignments.ts";
 import type { Context, EventInput } from "../context.ts";
-import type { JsonObject } from "../internal/json.ts";
+import { toJsonObject, type JsonObject } from "../internal/json.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { AgentStateDocument, OperationDocument } from "../operations/documents.ts";
 import type { Operations } from "../operations/operations.ts";
@@ -152,7 +152,7 @@ export class DriftEnforcement {
 
   #toPut({ node_id }: Readonly<OperationDocument>, state: State, enforcement: Enforcement): Write {
     const document: DriftStateDocument = { drifted: true, ...state?.value, enforcement };
-    const value = { ...document } as unknown as JsonObject;
+    const value = toJsonObject(document);
     return {
       kind: "put",
       collection: "drift_states",
@@ -164,6 +164,6 @@ export class DriftEnforcement {
 }
 
 function toSame({ key, value, revision }: Known): Write {
-  const same = { ...value } as unknown as JsonObject;
+  const same = toJsonObject(value);
   return { kind: "put", collection: "agent_states", key, value: same, expected: revision };
 }

@@ -7,7 +7,7 @@ import { OrchestratorError } from "../errors.ts";
 import type { Page } from "../internal/common-schemas.ts";
 import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
 import { eachDocument } from "../internal/each-document.ts";
-import type { JsonObject } from "../internal/json.ts";
+import { toJsonObject } from "../internal/json.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
@@ -195,7 +195,7 @@ export class Modules {
 
   async #store(caller: Caller, document: ModuleDocument, writes: readonly Write[]): Promise<void> {
     const { name, revision, content_hash } = document;
-    const value = { ...document } as unknown as JsonObject;
+    const value = toJsonObject(document);
     const key = revisionKey(name, revision);
     await this.#context.commit(
       caller,
@@ -238,6 +238,6 @@ export class Modules {
 }
 
 function toPut(document: Readonly<ModuleDocument>, expected: number): Write {
-  const value = { ...document } as unknown as JsonObject;
+  const value = toJsonObject(document);
   return { kind: "put", collection: "modules", key: document.name, value, expected };
 }

@@ -3,7 +3,7 @@
  * durable write. They are written before the document that names them; what a crash leaves without a document is never read.
  */
 import type { Context } from "../context.ts";
-import type { JsonObject } from "../internal/json.ts";
+import { toJsonObject } from "../internal/json.ts";
 import type { ResourceResult } from "../state/result.ts";
 import type { LogPage, Write } from "../storage/storage.ts";
 import type { OperationOutput } from "../wire/messages.ts";
@@ -37,7 +37,7 @@ export async function saveReport(
     kind: "append",
     log: resultsLog,
     at,
-    value: value as unknown as JsonObject,
+    value: toJsonObject(value),
   }));
   const { sequences } = await context.storage.commit(writes);
   return { from: sequences[0]!, to: sequences.at(-1)! };

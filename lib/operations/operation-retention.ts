@@ -11,7 +11,7 @@ import { systemCaller } from "../access/caller.ts";
 import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { isOrchestratorError } from "../errors.ts";
-import type { JsonObject } from "../internal/json.ts";
+import { toJsonObject } from "../internal/json.ts";
 import { eachOldPage, keepRetention, retentionNow } from "../retention.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
@@ -143,7 +143,7 @@ export class OperationRetention {
     const { results: _, ...rest } = value;
     const place = await saveReport(this.#context, value.operation_id, await loadReport(this.#context, value));
     const renewed = { ...rest, ...(place && { results: { ...place, renewed_at: now } }) };
-    const document = renewed as unknown as JsonObject;
+    const document = toJsonObject(renewed);
     const write = {
       kind: "put",
       collection: "operations",

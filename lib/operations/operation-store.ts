@@ -3,7 +3,7 @@ import type { Caller } from "../access/caller.ts";
 import type { Context, EventInput } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
 import { eachDocument } from "../internal/each-document.ts";
-import type { JsonObject } from "../internal/json.ts";
+import { toJsonObject } from "../internal/json.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { Write } from "../storage/storage.ts";
 import type { OperationDocument } from "./documents.ts";
@@ -138,6 +138,6 @@ export class OperationStore {
 export type Changed = OperationChange & { operation: OperationDocument };
 
 function toPut(operation: OperationDocument, expected: number): Write {
-  const value = { ...operation } as unknown as JsonObject;
+  const value = toJsonObject(operation);
   return { kind: "put", collection: "operations", key: operation.operation_id, value, expected };
 }

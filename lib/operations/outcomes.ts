@@ -2,7 +2,7 @@
 import { systemCaller } from "../access/caller.ts";
 import { toTimestamp } from "../clock.ts";
 import type { Context, EventInput } from "../context.ts";
-import type { JsonObject } from "../internal/json.ts";
+import { toJsonObject } from "../internal/json.ts";
 import { countOutcomes, type ResourceResult } from "../state/result.ts";
 import type { Write } from "../storage/storage.ts";
 import type { OperationOutput, PeerError } from "../wire/messages.ts";
@@ -145,7 +145,7 @@ export class OutcomeRecorder {
       last_apply: { operation_id, snapshot, at, resource_count },
       ...(succeeded && { baseline: { operation_id, snapshot, at } }),
     };
-    const value = state as unknown as JsonObject;
+    const value = toJsonObject(state);
     const expected = before?.revision ?? 0;
     return { writes: [{ kind: "put", collection: "agent_states", key: node_id, value, expected }] };
   }

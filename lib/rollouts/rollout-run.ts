@@ -17,7 +17,7 @@ import type { BackgroundWork } from "../background-work.ts";
 import { toTimestamp, type Timer } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { isOrchestratorError } from "../errors.ts";
-import type { JsonObject } from "../internal/json.ts";
+import { toJsonObject } from "../internal/json.ts";
 import { nextTurn } from "../internal/next-turn.ts";
 import type { DesiredReader } from "../operations/desired-state.ts";
 import type { OperationDocument } from "../operations/documents.ts";
@@ -283,7 +283,7 @@ export class RolloutRun {
 
 function toRefusalPut(refusal: RefusalDocument): Write {
   const key = refusalKey(refusal.rollout_id, refusal.node_id);
-  const value = { ...refusal } as unknown as JsonObject;
+  const value = toJsonObject(refusal);
   return { kind: "put", collection: "rollout_refusals", key, value };
 }
 

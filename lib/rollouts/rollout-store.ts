@@ -4,7 +4,7 @@ import type { Context, EventInput } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { EventType } from "../events.ts";
 import { eachDocument } from "../internal/each-document.ts";
-import type { JsonObject } from "../internal/json.ts";
+import { toJsonObject, type JsonObject } from "../internal/json.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import type { RefusalDocument, RolloutDocument } from "./documents.ts";
@@ -113,7 +113,7 @@ export function refusalKey(rolloutId: string, nodeId: string): string {
 }
 
 export function toPut(before: StoredDocument<RolloutDocument> | null, rollout: RolloutDocument): Write {
-  const value = { ...rollout } as unknown as JsonObject;
+  const value = toJsonObject(rollout);
   return {
     kind: "put",
     collection: "rollouts",

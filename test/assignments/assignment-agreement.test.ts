@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { systemCaller } from "fleetwright";
 import { FakeClock, type TestOrchestrator } from "fleetwright/testing";
 import type { AssignmentDocument } from "../../lib/assignments/documents.ts";
-import type { JsonObject } from "../../lib/internal/json.ts";
+import { toJsonObject } from "../../lib/internal/json.ts";
 import { MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import { createScene, type Scene } from "../support/rollout-scene.ts";
 
@@ -33,7 +33,7 @@ class SharedStorage extends MemoryStorage {
     const { elsewhere } = this;
     if (elsewhere && mark) {
       this.elsewhere = null;
-      const value = { ...elsewhere } as unknown as JsonObject;
+      const value = toJsonObject(elsewhere);
       await super.commit([{ kind: "put", collection: "assignments", key: elsewhere.name, value }, mark]);
     }
     return super.commit(...args);

@@ -8,7 +8,7 @@ import { toUtf8 } from "../../lib/crypto/encoding.ts";
 import { Drift } from "../../lib/drift/drift.ts";
 import { driftCollections } from "../../lib/drift/documents.ts";
 import { contentCollections } from "../../lib/contents.ts";
-import type { JsonObject } from "../../lib/internal/json.ts";
+import { toJsonObject, type JsonObject } from "../../lib/internal/json.ts";
 import { retentionClockCollections } from "../../lib/retention-clock.ts";
 import { moduleCollections } from "../../lib/modules/documents.ts";
 import { Modules } from "../../lib/modules/modules.ts";
@@ -105,7 +105,7 @@ export class OldOperations {
       results,
       ...fields,
     };
-    await this.put("operations", operation_id, operation as unknown as JsonObject);
+    await this.put("operations", operation_id, toJsonObject(operation));
     return operation_id;
   }
 
