@@ -178,7 +178,7 @@ describe("the OpenAPI description of the product", () => {
       }
     }
     for (const [name, { parameters = [] }] of operations) {
-      for (const each of parameters as unknown as (Silent & { name: string })[])
+      for (const each of parameters as readonly (Silent & { name: string })[])
         if (each.description === undefined) silent.push(`${name}?${each.name}`);
     }
     expect(silent).toEqual([]);

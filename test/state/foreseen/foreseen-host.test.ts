@@ -1,31 +1,11 @@
 /** The machine that a plan looks at: whatever is done to it, the machine below it stays as it is. */
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { ForeseenHost } from "../../../lib/state/foreseen/foreseen-host.ts";
 import { type HostFiles } from "../../../lib/host/host.ts";
 import { MemoryHost, type MemoryProgram } from "../../../lib/host/memory-host.ts";
-import { hostConformance } from "../../../lib/testing/host-conformance.ts";
 
 const { signal } = new AbortController();
-
-describe("conformance", () => {
-  const none = ["none"] as const;
-  const create = () => {
-    const below = new MemoryHost();
-    below.files.makeDirectory("/work", {});
-    const programs = { echo: none, fail: none, wait: none };
-    return {
-      host: new ForeseenHost(below),
-      folder: "/work",
-      programs,
-      urls: { hello: "", none: "", endless: "" },
-    };
-  };
-  for (const { name, needs, promise, run } of hostConformance(create)) {
-    // Programs and downloads do nothing here.
-    test.skipIf(needs === "root" || promise === 9 || promise === 13)(name, run);
-  }
-});
 
 type Step = (files: HostFiles) => unknown;
 
