@@ -99,7 +99,10 @@ export async function errorLink<Result extends { ok: boolean }>({
 }
 markTransparent(errorLink);
 
-/** The second link: whoever needs a session and has none is told so before their input is looked at. Surfaces that call procedures directly see to that themselves. */
+/**
+ * The second link: whoever needs a session and has none is told so before their input is looked at. Surfaces that call
+ * procedures directly see to that themselves.
+ */
 export async function sessionLink<Result>({ ctx, meta, next }: SessionLinkOptions<Result>): Promise<Result> {
   if (isProtected(meta)) await requireSession(ctx);
   return next();

@@ -86,7 +86,8 @@ export class Assignments {
    * Creates an assignment. Nothing is applied by it.
    *
    * @throws {OrchestratorError} `SELECTOR_INVALID`; `NOT_FOUND` for an unknown module; `RESOURCE_CONFLICT` where two of
-   * its modules contradict each other, or one contradicts that of another assignment on an agent that both match; `VALIDATION_FAILED`, also for a schedule that never comes, and for params that its
+   * its modules contradict each other, or one contradicts that of another assignment on an agent that both match;
+   * `VALIDATION_FAILED`, also for a schedule that never comes, and for params that its
    * modules do not declare or that are missing; `TEMPLATE_FAILED` where they make a resource that is none; `ALREADY_EXISTS`.
    */
   async create(caller: Caller, input: z.input<typeof createAssignmentInput>): Promise<Assignment> {

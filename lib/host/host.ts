@@ -127,7 +127,10 @@ export interface HostFiles {
   readLink(path: string): string;
   /** Names in a folder, sorted. */
   list(path: string): string[];
-  /** Writes atomically: a temporary file in the same folder, then rename. Owner and mode of a file that stood there are kept where not given. */
+  /**
+   * Writes atomically: a temporary file in the same folder, then rename. Owner and mode of a file that stood there are kept
+   * where not given.
+   */
   writeFile(path: string, content: Uint8Array, attributes: FileAttributes): void;
   makeDirectory(path: string, attributes: FileAttributes): void;
   /** Makes or replaces a link, atomically. */
@@ -190,7 +193,10 @@ export interface Host {
   readonly backups: HostBackups;
   /** SHA-256 of bytes, hex. */
   sha256(content: Uint8Array): string;
-  /** Runs a program to its end; aborting the signal ends it and everything it started. Rejects only where it could not be started (`HOST_ERROR`). */
+  /**
+   * Runs a program to its end; aborting the signal ends it and everything it started. Rejects only where it could not be
+   * started (`HOST_ERROR`).
+   */
   run(command: HostCommand, signal: AbortSignal): Promise<HostCommandResult>;
   /**
    * Fetches a file; aborting the signal ends it. At most five redirects are followed.

@@ -15,7 +15,10 @@ type AsJson<Value> = Value extends string | number | boolean | null | undefined
         ? { [Key in keyof Value]: AsJson<Value[Key]> }
         : never;
 
-/** A document as the storage takes it: a copy, since what is stored belongs to the storage. The one place that says so to the compiler. */
+/**
+ * A document as the storage takes it: a copy, since what is stored belongs to the storage. The one place that says so to the
+ * compiler.
+ */
 export function toJsonObject<Document extends object>(document: Document & AsJson<Document>): JsonObject {
   return { ...document } as unknown as JsonObject;
 }

@@ -9,7 +9,8 @@ import { YamlText } from "./yaml-text.ts";
 /**
  * Reads a module from YAML.
  *
- * Templates are read, not evaluated, but for those that the defaults of params decide: what they give is checked too. The same thing declared twice, an unknown id and a cycle are faults, as are keys that
+ * Templates are read, not evaluated, but for those that the defaults of params decide: what they give is checked too. The same
+ * thing declared twice, an unknown id and a cycle are faults, as are keys that
  * nobody knows, duplicate keys, aliases, anchors and tags.
  *
  * @param types - Types of resources to know. Default: all that ship with the package.

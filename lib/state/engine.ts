@@ -4,7 +4,8 @@
  * ```
  * check all ──> (apply) keep what stood before ──> removals, last applied first ──> desired, in the order of the graph ──> barrier
  * ```
- * A plan goes the same way on a machine that is only foreseen; a drift check is the first step alone. Removals come first, so that what goes is not in
+ * A plan goes the same way on a machine that is only foreseen; a drift check is the first step alone. Removals come first, so
+ * that what goes is not in
  * the way of what comes. Changes are made one at a time; what was in sync is looked at again once something has changed.
  */
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";

@@ -1,4 +1,7 @@
-/** An OpenAPI 3.1 description, as far as it is read or written here. A type of our own: that of the generator needs types of servers that nobody installs. */
+/**
+ * An OpenAPI 3.1 description, as far as it is read or written here. A type of our own: that of the generator needs types of
+ * servers that nobody installs.
+ */
 export interface OpenApiDocument {
   openapi: string;
   info: {
