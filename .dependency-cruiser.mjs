@@ -25,6 +25,7 @@ const features = {
   operations: ["assignments", "modules", "secrets", "agents", "maintenance"],
   drift: ["operations", "assignments", "agents"],
   rollouts: ["operations", "assignments", "agents"],
+  restores: ["rollouts", "operations", "assignments"],
   notifications: ["agents", "maintenance"],
 };
 
@@ -58,7 +59,7 @@ const pureVendors = [
 ];
 
 /** Where lib may touch the process, the network and the disk: beside the ports, whose own files have a rule of theirs. */
-const implementations = "^lib/((storage|host|transport|agent|testing)/|crypto/node-)";
+const implementations = "^lib/((storage|host|native|transport|agent|testing)/|crypto/node-)";
 
 const names = Object.keys(features);
 
@@ -165,7 +166,7 @@ export default {
       from: { path: "^lib/state/" },
       to: {
         pathNot:
-          "^lib/(state/|internal/|(errors|clock|logger)\\.ts$|host/(host|host-error|files-below)\\.ts$|crypto/crypto\\.ts$)|(^|/)node_modules/(zod|diff)/",
+          "^lib/(state/|internal/|(errors|clock|logger)\\.ts$|host/(host|host-error|files-below|trail|posix-acl|hands)\\.ts$|crypto/crypto\\.ts$)|(^|/)node_modules/(zod|diff)/",
       },
     },
     {
@@ -194,6 +195,14 @@ export default {
         path: "^lib/",
         pathNot: "^lib/(internal/|errors\\.ts$|crypto/(crypto|encoding)\\.ts$|storage/storage\\.ts$)",
       },
+    },
+    {
+      name: "native-is-below-everything",
+      comment:
+        "What the kernel is asked for is the same to orchestrator and agent, which must not know each other.",
+      severity: "error",
+      from: { path: "^lib/native/" },
+      to: { path: "^lib/", pathNot: "^lib/native/" },
     },
     {
       name: "product-needs-no-test-code",

@@ -1,11 +1,15 @@
 /** What the transport hears, brought to the feature that it concerns. */
 import { systemCaller } from "./access/caller.ts";
 import { RateLimiter } from "./access/rate-limiter.ts";
+import { AgentReports } from "./agents/agent-reports.ts";
 import type { Agents } from "./agents/agents.ts";
 import type { Context } from "./context.ts";
+import { OrchestratorError } from "./errors.ts";
+import type { Dispatcher } from "./operations/dispatcher.ts";
 import type { Operations } from "./operations/operations.ts";
-import type { TransportHandlers } from "./transport/transport.ts";
+import type { Admission, AgentIntroduction, TransportHandlers } from "./transport/transport.ts";
 import type { AgentMessage } from "./wire/messages.ts";
+import type { MessageHead } from "./wire/scan-text.ts";
 
 /** Refusals of one address a minute that are audited; the rest is only logged, so that a flood does not fill the disk. */
 const auditedRefusalsPerMinute = 10;
@@ -22,7 +26,9 @@ export function createAgentTraffic(
 ): AgentTraffic {
   const { agents, operations } = features;
   const refusals = new RateLimiter(context.clock, auditedRefusalsPerMinute);
+  const reports = new AgentReports(context);
   const leaving = new Set<Promise<void>>();
+  watchFollowers(context, agents);
 
   async function hear(nodeId: string, message: AgentMessage): Promise<void> {
     switch (message.type) {
@@ -33,28 +39,25 @@ export function createAgentTraffic(
       case "attributes":
         return agents.enrolment.attributes(nodeId, message);
       case "log":
-        return context.logger.info("An agent reports.", {
-          node_id: nodeId,
-          level: message.level,
-          text: message.message,
-        });
+        return reports.take(nodeId, message);
       case "progress":
       case "output":
         return operations.dispatcher.progress(nodeId, message);
       case "metrics":
       case "terminal.closed":
-        // Nobody here asked for these: they are of features that this version does not have.
         return;
     }
   }
 
   return {
-    admit: (introduction) => agents.enrolment.admit(introduction),
+    isWanted: (nodeId, head) => isWanted(operations.dispatcher, nodeId, head),
+    admit: (introduction) => admit(context, agents, introduction),
     connected: ({ node_id }, admission) => agents.connected(node_id, admission),
     message: hear,
     // Streams are of terminals, which this version does not open.
     stream: () => Promise.resolve(),
     disconnected(nodeId, reason) {
+      reports.forget(nodeId);
       const written = agents.enrolment.disconnected(nodeId, reason).catch((error: unknown) => {
         context.logger.warn("An agent's leaving was not written.", { error, node_id: nodeId });
       });
@@ -79,4 +82,45 @@ export function createAgentTraffic(
       written.catch((error: unknown) => context.logger.warn("A refusal was not written.", { error }));
     },
   };
+}
+
+/** Who is here follows this server, and who is dismissed is none of the fleet. */
+function watchFollowers({ epochs }: Context, agents: Agents): void {
+  const forget = (nodeId: string): void => epochs.forgetSuperseded(nodeId);
+  agents.watch({ available: forget, dismissed: forget, forget: () => [] });
+}
+
+/** An agent that follows a newer server of the same key would obey nothing: it is not taken in, so that nothing is begun on it. */
+async function admit(
+  { epochs }: Context,
+  agents: Agents,
+  introduction: AgentIntroduction,
+): Promise<Admission> {
+  const { node_id, epoch } = introduction;
+  if (!epochs.isSuperseded(epoch)) return agents.enrolment.admit(introduction);
+  // What a stranger says of itself is no news of the fleet.
+  const approved = await agents.requireApproved(node_id).catch(() => null);
+  if (approved) epochs.noteSuperseded(node_id, epoch);
+  const own = epochs.current?.number ?? 0;
+  throw new OrchestratorError("ORCHESTRATOR_SUPERSEDED", {
+    message: `The agent follows a newer server of this key, of epoch ${epoch.number}; this one is of epoch ${own}.`,
+  });
+}
+
+/** Whether anybody is interested in what a message of an agent is about. */
+async function isWanted(dispatcher: Dispatcher, nodeId: string, head: MessageHead): Promise<boolean> {
+  switch (head.type) {
+    case "metrics":
+    case "terminal.closed":
+      // Nobody here asked for these: they are of features that this version does not have.
+      return false;
+    case "progress":
+    case "output":
+      return dispatcher.isRunning(nodeId, head.operationId);
+    case "result":
+      // Without an operation it is no result, which reading it says.
+      return head.operationId === null || dispatcher.awaitsResult(nodeId, head.operationId);
+    default:
+      return true;
+  }
 }

@@ -10,9 +10,11 @@ import {
   type EventType,
   type OrchestratorEvent,
 } from "./events.ts";
+import { Epochs } from "./epochs.ts";
 import { createIds, type Ids } from "./ids.ts";
 import { Contents } from "./contents.ts";
 import { toJsonObject, type JsonObject } from "./internal/json.ts";
+import { FleetTime } from "./fleet-time.ts";
 import { RetentionClock } from "./retention-clock.ts";
 import type { Logger } from "./logger.ts";
 import type { ResolvedOptions } from "./options.ts";
@@ -54,6 +56,10 @@ export class Context {
   readonly contents: Contents;
   /** The time by which what is old is removed. */
   readonly retentionClock: RetentionClock;
+  /** The time of deadlines, which never goes back. */
+  readonly fleetTime: FleetTime;
+  /** Which life of its data the orchestrator leads, and what waits after a restore. */
+  readonly epochs: Epochs;
   /** Refuses a caller who lacks a permission; set by the access feature. */
   authorize: (caller: Caller, permission: Permission) => Promise<void> = () => {
     throw new Error("The access feature must be built first.");
@@ -64,6 +70,8 @@ export class Context {
   isSignedIn: (caller: Caller) => Promise<boolean> = () => {
     throw new Error("The access feature must be built first.");
   };
+  /** Aborted when the process is about to end: from then on nobody waits for anything. */
+  readonly leaving = new AbortController();
   readonly #listeners = new Set<EventListener>();
   #identity: Signer | null = null;
 
@@ -78,6 +86,8 @@ export class Context {
     this.options = options;
     this.contents = new Contents(options);
     this.retentionClock = new RetentionClock(options);
+    this.fleetTime = new FleetTime(options);
+    this.epochs = new Epochs({ ...options, ids: this.ids });
   }
 
   /** The orchestrator's own key; there from `start` on. */
@@ -125,9 +135,23 @@ export class Context {
     const audited = events
       .filter((event) => eventTable[event.event_type].audited)
       .map((event) => this.#toEntry(event));
-    const result = await this.storage.commit([...writes, ...audited], { reserve });
+    const result = await this.#write(caller, [...writes, ...audited], reserve);
     for (const event of events) this.#publish(event);
     return result;
+  }
+
+  /** With the claim of the call, where nothing was written for it yet. What is only told, such as a refusal, claims nothing. */
+  async #write(caller: Caller, writes: readonly Write[], reserve: boolean): Promise<CommitResult> {
+    const claim = caller.kind === "operator" ? caller.claim : undefined;
+    const ridden = writes.some(({ kind }) => kind !== "append") ? (claim?.ride() ?? null) : null;
+    if (claim === undefined || ridden === null) return this.storage.commit(writes, { reserve });
+    try {
+      const { revisions, sequences } = await this.storage.commit([...writes, ridden], { reserve });
+      claim.landed(revisions.at(-1) ?? 0);
+      return { revisions: revisions.slice(0, -1), sequences: sequences.slice(0, -1) };
+    } catch (error) {
+      throw claim.missed(error);
+    }
   }
 
   #publish(event: OrchestratorEvent): void {

@@ -61,8 +61,13 @@ export const errorTable = {
   PROTOCOL_ERROR: { message: "The peer broke the agent protocol.", retryable: false },
   VERSION_UNSUPPORTED: { message: "No protocol version is spoken by both sides.", retryable: false },
   ORCHESTRATOR_KEY_CHANGED: { message: "The orchestrator's key is not the pinned one.", retryable: false },
+  ORCHESTRATOR_SUPERSEDED: {
+    message: "The agent follows a newer server that was restored from a backup of this one.",
+    retryable: false,
+  },
   COMMAND_UNSUPPORTED: { message: "The agent can't do this.", retryable: false },
   COMMAND_EXPIRED: { message: "The command came after its time.", retryable: false },
+  RESULT_GONE: { message: "The operation has ended; its result is gone.", retryable: false },
   PEER_ERROR: { message: "The peer reported an error this version does not know.", retryable: false },
   // On the machine
   NOT_CONVERGED: { message: "The resource still differs after it was applied.", retryable: false },

@@ -59,6 +59,9 @@ export const eventTable = {
   "drift.enforcementStopped": { category: "drift", severity: "warning", audited: true },
   "drift.resolved": { category: "drift", severity: "info", audited: true },
   "storage.backedUp": { category: "storage", severity: "warning", audited: true },
+  "storage.restored": { category: "storage", severity: "critical", audited: true },
+  "storage.resumed": { category: "storage", severity: "warning", audited: true },
+  "storage.lossAccepted": { category: "storage", severity: "critical", audited: true },
   "audit.pruned": { category: "audit", severity: "warning", audited: true },
   "audit.retentionChanged": { category: "audit", severity: "warning", audited: true },
 } as const satisfies Record<string, EventDefinition>;

@@ -49,6 +49,7 @@ export type { EventFeed } from "./event-feed/event-feed.ts";
 export type { Idempotency, KeyedCall } from "./idempotency/idempotency.ts";
 export type { Modules } from "./modules/modules.ts";
 export type { Operations } from "./operations/operations.ts";
+export type { Restores } from "./restores/restores.ts";
 export type { Rollouts } from "./rollouts/rollouts.ts";
 export type { StatusReport } from "./status/status.ts";
 
@@ -72,6 +73,7 @@ export type {
   OperationStatus,
   OperationWatchItem,
 } from "./operations/schemas.ts";
+export type { RestoreState } from "./restores/schemas.ts";
 export type { Rollout, RolloutDetail, RolloutMember, RolloutStatus } from "./rollouts/schemas.ts";
 export type { RolloutStrategy } from "./assignments/schemas.ts";
 export type { Cron, Schedule } from "./schedules/cron.ts";

@@ -8,6 +8,8 @@ export interface Logger {
   warn(message: string, fields?: LogFields): void;
   /** What somebody should look at now. */
   error(message: string, fields?: LogFields): void;
+  /** Why lines are being lost now, e.g. "ENOSPC"; null while each is written. Makes the status `degraded`. Default: null. */
+  fault?(): string | null;
 }
 
 /** Facts beside a log line; `error` is written with its stack. */

@@ -13,7 +13,7 @@ export interface OrchestratorOptions {
   storage: Storage;
   /** How agents are reached. */
   transport: Transport;
-  /** Name that operators see in the text they sign. Default "fleetwright". */
+  /** Name that operators see in the text they sign, one line of 1-200 characters. Default "fleetwright". */
   serviceName?: string;
   /** Ed25519 public keys (hex or base64) that are made Admin at every start if they are not known. Default none. */
   adminPublicKeys?: readonly string[];
@@ -37,6 +37,11 @@ export interface OrchestratorOptions {
   operationGraceSeconds?: number;
   /** Days for which operations, their results and drift records are kept after they ended, at least 1. Default 90. */
   operationRetentionDays?: number;
+  /**
+   * Operations that are kept, at least 1,000; of more, the oldest that ended go, whatever their age. Each takes 3 KiB of memory.
+   * Default 100,000.
+   */
+  operationRetentionCount?: number;
   /** Operations of one rollout that are open at once, 1-10,000. Default 500. */
   rolloutConcurrency?: number;
   /** Seconds from one drift check of an agent to the next, 300-2,592,000; 0 = none by itself. Default 3,600. */
@@ -73,6 +78,7 @@ export function resolveOptions(options: OrchestratorOptions): ResolvedOptions {
     operationTimeoutSeconds: options.operationTimeoutSeconds ?? 300,
     operationGraceSeconds: options.operationGraceSeconds ?? 30,
     operationRetentionDays: options.operationRetentionDays ?? 90,
+    operationRetentionCount: options.operationRetentionCount ?? 100_000,
     rolloutConcurrency: options.rolloutConcurrency ?? 500,
     driftIntervalSeconds: options.driftIntervalSeconds ?? 3_600,
     driftConcurrency: options.driftConcurrency ?? 8,

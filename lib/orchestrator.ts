@@ -18,7 +18,9 @@ import { idempotencyCollections } from "./idempotency/documents.ts";
 import { Idempotency } from "./idempotency/idempotency.ts";
 import { loadIdentity } from "./identity.ts";
 import { contentCollections } from "./contents.ts";
+import { epochCollections } from "./epochs.ts";
 import { retentionClockCollections } from "./retention-clock.ts";
+import { fleetTimeCollections } from "./fleet-time.ts";
 import { EventFeed } from "./event-feed/event-feed.ts";
 import { Streams } from "./access/streams.ts";
 import { moduleCollections } from "./modules/documents.ts";
@@ -27,9 +29,12 @@ import { operationCollections, operationLogs } from "./operations/documents.ts";
 import { Operations } from "./operations/operations.ts";
 import { resolveOptions, type OrchestratorOptions } from "./options.ts";
 import { rolloutCollections } from "./rollouts/documents.ts";
+import { restoredEvent } from "./restores/restored-event.ts";
+import { Restores } from "./restores/restores.ts";
 import { Rollouts } from "./rollouts/rollouts.ts";
 import { StatusReport } from "./status/status.ts";
 import type { StorageSchema } from "./storage/storage.ts";
+import type { Epoch } from "./wire/epoch.ts";
 
 const storageSchema: StorageSchema = {
   version: 1,
@@ -40,6 +45,8 @@ const storageSchema: StorageSchema = {
     ...auditCollections,
     ...contentCollections,
     ...driftCollections,
+    ...epochCollections,
+    ...fleetTimeCollections,
     ...idempotencyCollections,
     ...moduleCollections,
     ...operationCollections,
@@ -87,6 +94,8 @@ export class Orchestrator {
   readonly audit: Audit;
   /** Copies of everything, to be restored elsewhere. */
   readonly backups: Backups;
+  /** What waits after a restore, and going on. */
+  readonly restores: Restores;
   /** Calls that may be sent again without being made again. */
   readonly idempotency: Idempotency;
   /** Whether the orchestrator works. */
@@ -112,14 +121,16 @@ export class Orchestrator {
     this.drift = new Drift(context, this);
     this.audit = new Audit(context);
     this.backups = new Backups(context);
+    this.restores = new Restores(context, this);
     this.idempotency = new Idempotency(context);
-    this.status = new StatusReport(context);
+    this.status = new StatusReport(context, { refusingAgents: () => this.operations.lanes.refusing() });
   }
 
   /**
    * Opens the storage, takes up what was open when the process ended, and begins to accept agents. Called once.
    *
-   * @throws {OrchestratorError} What {@link Storage.open} throws; `KEY_REFUSED` for an unusable key in `adminPublicKeys`.
+   * @throws {OrchestratorError} What {@link Storage.open} throws; `KEY_REFUSED` for an unusable key in `adminPublicKeys`;
+   * `CONFIGURATION_INVALID` for a service name that is no line of text.
    */
   start(): Promise<void> {
     this.#starting ??= this.#start();
@@ -127,13 +138,18 @@ export class Orchestrator {
   }
 
   async #start(): Promise<void> {
-    const { storage, transport, clock, crypto, logger, options } = this.#context;
+    const { storage, transport, clock, crypto, logger, options, fleetTime, epochs } = this.#context;
     await storage.open(storageSchema);
     this.#ends.push(() => storage.close());
     try {
+      this.#ends.push(await fleetTime.start());
       const identity = await loadIdentity(storage, crypto);
       this.#context.identity = identity.signer;
       this.access.start(identity.secret);
+      await epochs.start((write, restore) =>
+        this.#context.commitWithReserve(systemCaller, [write], ...(restore ? [restoredEvent(restore)] : [])),
+      );
+      await tellLosses(this.#context);
       await this.operators.ensureAdmins(systemCaller, options.adminPublicKeys);
       await this.agents.load();
       const openRollouts = await this.rollouts.load();
@@ -146,7 +162,10 @@ export class Orchestrator {
       this.#ends.push(this.rollouts.retention.keep(), this.agents.keepPending());
       this.#ends.push(await this.idempotency.start(identity.secret));
       const traffic = createAgentTraffic(this.#context, this);
-      await transport.start({ clock, crypto, logger, signer: identity.signer }, traffic);
+      const { signer } = identity;
+      const orchestratorTime = (): string => fleetTime.timestamp();
+      const epoch = (): Epoch | null => epochs.current;
+      await transport.start({ clock, crypto, logger, signer, orchestratorTime, epoch }, traffic);
       this.#ends.push(() => traffic.settled());
       this.#ends.push(() => transport.stop());
       this.#ends.push(() => this.#streams.stop());
@@ -154,6 +173,14 @@ export class Orchestrator {
       await this.#stop();
       throw error;
     }
+  }
+
+  /**
+   * Lets go who waits: calls with `wait_seconds` are answered with the state so far, streams end, and so it is from now on. Everything
+   * else goes on until {@link stop}. For a server that answers who is there before it stops.
+   */
+  letGo(): void {
+    this.#context.leaving.abort();
   }
 
   /** Lets agents go, waits for what is being written, and closes the storage. May be called twice; always settles. */
@@ -179,6 +206,7 @@ export class Orchestrator {
   }
 
   async #stop(): Promise<void> {
+    this.letGo();
     for (const end of this.#ends.reverse()) {
       try {
         await end();
@@ -188,4 +216,20 @@ export class Orchestrator {
     }
     this.#ends = [];
   }
+}
+
+/** What the storage was told to go on without stands in the audit log before anything else of this start. */
+async function tellLosses(context: Context): Promise<void> {
+  const losses = context.storage.losses?.list() ?? [];
+  if (losses.length === 0) return;
+  await context.commitWithReserve(systemCaller, [], {
+    type: "storage.lossAccepted",
+    summary:
+      `The server was started without stored data that is lost: ${losses.map(({ what }) => what).join("; ")}`.slice(
+        0,
+        500,
+      ),
+    metadata: { losses: losses.slice(0, 100).map((loss) => ({ ...loss })) },
+  });
+  await context.storage.losses?.told();
 }

@@ -79,6 +79,11 @@ export class RetentionClock {
     return look;
   }
 
+  /** Whether the wall clock is too far ahead to be believed, as of the last look. */
+  get isHeld(): boolean {
+    return this.#time !== null && holds(this.#time);
+  }
+
   async #look(): Promise<number> {
     const { clock, storage, logger } = this.#parts;
     const lookedAt = clock.monotonic();

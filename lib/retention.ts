@@ -13,7 +13,7 @@ const pauseMs = 100;
 const atOnce = 100;
 
 /**
- * Does a round now and every hour. The function returned ends it.
+ * Does a round now and every hour, or as often as is said. The function returned ends it.
  *
  * @param what - Names the records, in what is logged where a round fails.
  * @param round - Yields after each slice.
@@ -21,10 +21,10 @@ const atOnce = 100;
 export function keepRetention(
   { clock, logger }: Context,
   what: string,
-  round: () => AsyncGenerator<void>,
+  { round, everyMs = roundMs }: { round: () => AsyncGenerator<void>; everyMs?: number },
 ): () => Promise<void> {
   const failed = (error: unknown): void => logger.error(`Old ${what} were not removed.`, { error });
-  return keepRounds({ clock, everyMs: roundMs, pauseMs, round, failed });
+  return keepRounds({ clock, everyMs, pauseMs, round, failed });
 }
 
 /** The time by which what is old is removed, and before what a record must have ended; milliseconds since 1970. */

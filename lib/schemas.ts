@@ -8,6 +8,7 @@ export * from "./drift/schemas.ts";
 export * from "./event-feed/schemas.ts";
 export * from "./modules/schemas.ts";
 export * from "./operations/schemas.ts";
+export * from "./restores/schemas.ts";
 export * from "./rollouts/schemas.ts";
 export * from "./status/schemas.ts";
 export { nothingSchema } from "./internal/common-schemas.ts";

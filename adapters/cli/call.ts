@@ -6,7 +6,9 @@ import type { Client } from "../client/client.ts";
 import type { Query } from "../client/http.ts";
 import { readSigner } from "../client/node-signer.ts";
 import type { CommandContext, ExitCode } from "./context.ts";
+import { pinKey } from "./orchestrator-keys.ts";
 import { defaultUrl, readProfile, writeProfile } from "./profile.ts";
+import type { Profile } from "./profile.ts";
 import { toTable } from "./text.ts";
 import type { Column } from "./text.ts";
 
@@ -61,12 +63,17 @@ export class CommandCall {
     const url = this.options.url ?? this.context.environment["FLEETWRIGHT_URL"] ?? profile?.url ?? defaultUrl;
     if (!profile) return createClient({ url });
     const signer = existsSync(profile.key) ? { signer: readSigner(profile.key) } : {};
+    const pin = pinKey(this.context, { url, profile });
+    const keep = (fresh: Profile): void => writeProfile(this.context, pin.keep(fresh));
     // A session belongs to the server that opened it, and no other is to see its token.
-    if (url !== profile.url) return createClient({ url, ...signer });
+    if (url !== profile.url) {
+      return createClient({ url, ...pin.options, onToken: () => keep(profile), ...signer });
+    }
     const { token } = profile;
-    const onToken = (fresh: string): void => writeProfile(this.context, { ...profile, token: fresh });
     // Without a token the user has signed out, and stays so until the next login.
-    return token === undefined ? createClient({ url }) : createClient({ url, token, onToken, ...signer });
+    if (token === undefined) return createClient({ url });
+    const onToken = (made: string): void => keep({ ...profile, token: made });
+    return createClient({ url, token, ...pin.options, onToken, ...signer });
   }
 }
 

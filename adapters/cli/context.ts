@@ -1,20 +1,27 @@
 /** What a command sees of the process that runs it. */
+import type { LogTarget } from "./log-sink.ts";
 
 /** The surroundings of one run of the command line; a test brings its own. */
 export interface CommandContext {
   /** Results: what a pipe gets. */
   stdout(text: string): void;
-  /** Errors, notices and logs. */
+  /** Errors and notices. */
   stderr(text: string): void;
+  /** Takes the log of a server or an agent. Default: `stderr`. */
+  readonly log?: LogTarget;
   /** Environment variables. */
   environment: Readonly<Record<string, string | undefined>>;
   /** Reads standard input to its end. */
   readInput(): Promise<string>;
+  /** Reads the next line of standard input, empty at its end: the answer to a question. Default: all of `readInput`. */
+  readLine?(): Promise<string>;
   /**
    * Resolves when the process is asked to end, or when nobody wants to know any more. Until it is called, a signal ends the
    * process at once.
    */
   untilStopped(unwanted?: AbortSignal): Promise<void>;
+  /** The same for the time after {@link untilStopped} has resolved: somebody does not want to wait. */
+  untilHurried(unwanted: AbortSignal): Promise<void>;
 }
 
 /** Exit codes, explained in docs/command-line.md. */

@@ -19,7 +19,7 @@ export function describeFailure(error: unknown): { text: string; code: ExitCode 
   if (error instanceof UsageError) return { text: say(error.message, []), code: exitCode.usage };
   if (error instanceof ApiError) {
     const { code, message, problem, status } = error;
-    const hint = status === 401 ? ["Sign in with `fleetwright login`."] : [];
+    const hint = status === 401 ? ["Sign in with `fleetwright login`."] : (hints.get(code) ?? []);
     const faults = (problem.errors ?? []).map(toFault);
     return {
       text: say(`${code}: ${message}`, [...alignRows(faults), ...hint]),
@@ -37,6 +37,17 @@ export function describeFailure(error: unknown): { text: string; code: ExitCode 
   const message = error instanceof Error ? error.message : String(error);
   return { text: say(`INTERNAL: ${message}`, []), code: exitCode.failure };
 }
+
+/** What to do about refusals that need somebody else's word. */
+const hints: ReadonlyMap<string, readonly string[]> = new Map([
+  [
+    "ORCHESTRATOR_KEY_CHANGED",
+    [
+      "Another server may answer in its place. Ask whoever runs it for its key, and accept that one with",
+      "`fleetwright login --orchestrator-key KEY`.",
+    ],
+  ],
+]);
 
 function say(first: string, others: readonly string[]): string {
   return toLines([`fleetwright: ${toLine(first)}`, ...others.map((line) => `  ${line}`)]);

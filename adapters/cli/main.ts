@@ -1,12 +1,14 @@
 #!/usr/bin/env node
-import { processContext } from "./process-context.ts";
+import { exitCode } from "./context.ts";
+import { processContext, unwrittenOutput } from "./process-context.ts";
 import { runCommandLine } from "./program.ts";
 
-// Whoever reads may stop reading, as `head` does: that ends neither a server nor an apply in the middle of it.
-for (const stream of [process.stdout, process.stderr]) {
-  stream.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code !== "EPIPE") throw error;
-  });
+const code = await runCommandLine(process.argv.slice(2), processContext);
+process.exitCode = code;
+const reason = await unwrittenOutput();
+if (reason !== null) {
+  process.stderr.write(`fleetwright: the output could not be written: ${reason}\n`);
+  process.exitCode = code === exitCode.ok ? exitCode.failure : code;
 }
-
-process.exitCode = await runCommandLine(process.argv.slice(2), processContext);
+// Who does not read the log holds up no end.
+setTimeout(() => process.exit(), 1000).unref();

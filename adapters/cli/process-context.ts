@@ -1,28 +1,59 @@
 /** The real process as the surroundings of the command line. */
+import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
 import type { CommandContext } from "./context.ts";
+import { LogSink, openStandardError } from "./log-sink.ts";
+
+// Whoever reads may stop reading, as `head` does, and a disk may be full: that ends neither a server nor an apply in the middle of it.
+for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
+
+/** Servers and agents serve on, whoever reads what they said at their start. */
+let isService = false;
+
+/** Why the result of the command did not get through, as a system error's name; null where it did, or where the reader left early. */
+export function unwrittenOutput(): Promise<string | null> {
+  if (isService) return Promise.resolve(null);
+  return new Promise((resolve) => {
+    process.stdout.write("", (error) => {
+      const { code = "UNKNOWN" } = (error ?? {}) as NodeJS.ErrnoException;
+      resolve(!error || code === "EPIPE" ? null : code);
+    });
+  });
+}
 
 /** This process: its streams, its environment, its signals. */
 export const processContext: CommandContext = {
   stdout: (piece) => void process.stdout.write(piece),
   stderr: (piece) => void process.stderr.write(piece),
+  log: new LogSink(openStandardError),
   environment: process.env,
   readInput: () => text(process.stdin),
-  untilStopped: (unwanted) =>
-    new Promise((resolve) => {
-      // Waiting for a signal keeps no process alive, nor do timers of the library: an agent without a connection would end.
-      const alive = setInterval(() => {}, longestTimerMs);
-      const stop = (): void => {
-        clearInterval(alive);
-        if (unwanted?.aborted === true) for (const signal of signals) process.off(signal, stop);
-        resolve();
-      };
-      // Once each: the second signal of a kind ends the process at once.
-      for (const signal of signals) process.once(signal, stop);
-      unwanted?.addEventListener("abort", stop, { once: true });
-    }),
+  async readLine() {
+    for await (const line of createInterface({ input: process.stdin })) return line;
+    return "";
+  },
+  untilStopped: (unwanted) => {
+    isService ||= unwanted === undefined;
+    return untilSignalled(unwanted);
+  },
+  untilHurried: untilSignalled,
 };
 
 const signals = ["SIGINT", "SIGTERM"] as const;
 
 const longestTimerMs = 2_147_483_647;
+
+function untilSignalled(unwanted?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    // Waiting for a signal keeps no process alive, nor do timers of the library: an agent without a connection would end.
+    const alive = setInterval(() => {}, longestTimerMs);
+    const stop = (): void => {
+      clearInterval(alive);
+      // A signal that nobody waits for ends the process at once.
+      for (const signal of signals) process.off(signal, stop);
+      resolve();
+    };
+    for (const signal of signals) process.on(signal, stop);
+    unwanted?.addEventListener("abort", stop, { once: true });
+  });
+}

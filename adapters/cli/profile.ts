@@ -1,4 +1,4 @@
-/** What the command line remembers between two runs, in the folder of its user: which server, which key, which session. */
+/** What the command line remembers between two runs, in the folder of its user: which server, which keys, which session. */
 import {
   closeSync,
   fsyncSync,
@@ -21,6 +21,8 @@ export interface Profile {
   key: string;
   /** Secret; absent after signing out. */
   token?: string;
+  /** Keys of orchestrators (hex) by the address of the server: nobody else is signed in to there. */
+  orchestrator_keys?: Readonly<Record<string, string>>;
 }
 
 /** Where a server is unless somebody says otherwise. */
@@ -52,9 +54,16 @@ export function readProfile(context: CommandContext): Profile | null {
     throw damaged(path, error);
   }
   try {
-    const { url, key, token } = JSON.parse(text) as Partial<Profile>;
+    const { url, key, token, orchestrator_keys } = JSON.parse(text) as Partial<Profile>;
     if (typeof url !== "string" || typeof key !== "string") throw new TypeError("url and key are missing");
-    return { url, key, ...(typeof token === "string" && { token }) };
+    // A pin that can't be read must not become none.
+    if (orchestrator_keys !== undefined && !areKeys(orchestrator_keys)) throw new TypeError("no such keys");
+    return {
+      url,
+      key,
+      ...(typeof token === "string" && { token }),
+      ...(orchestrator_keys && { orchestrator_keys }),
+    };
   } catch (error) {
     throw damaged(path, error);
   }
@@ -79,6 +88,11 @@ export function writeProfile(context: CommandContext, profile: Profile): void {
 /** Makes a folder that only its owner can look into, and those above it. */
 export function makePrivateFolder(path: string): void {
   mkdirSync(path, { recursive: true, mode: 0o700 });
+}
+
+function areKeys(value: unknown): boolean {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  return Object.values(value).every((key) => typeof key === "string" && /^[0-9a-f]{64}$/.test(key));
 }
 
 function profilePath(context: CommandContext): string {

@@ -17,6 +17,7 @@ import { addLocalCommands } from "./commands/local.ts";
 import { addModulesCommands } from "./commands/modules.ts";
 import { addOperationsCommands } from "./commands/operations.ts";
 import { addOperatorsCommands } from "./commands/operators.ts";
+import { addResumeCommand } from "./commands/resume.ts";
 import { addRolloutsCommands } from "./commands/rollouts.ts";
 import { addServeCommand } from "./commands/serve.ts";
 import { addSessionCommands } from "./commands/session.ts";
@@ -75,4 +76,5 @@ const commands = [
   addOperatorsCommands,
   addAuditCommands,
   addBackupCommands,
+  addResumeCommand,
 ];

@@ -17,6 +17,7 @@ export interface ServerSettings {
   tls: { cert: string; key: string } | null;
   trustedProxies: string[];
   operationRetentionDays: number;
+  operationRetentionCount: number;
   pendingAgents: number;
   pendingAgentRetentionDays: number;
   /** Null: any. */
@@ -42,11 +43,14 @@ export interface ServerFlags {
   tlsKeyFile?: string;
   trustedProxies?: string;
   operationRetentionDays?: string;
+  operationRetentionCount?: string;
   pendingAgents?: string;
   pendingAgentRetentionDays?: string;
   allowedHosts?: string;
   logLevel?: string;
   allowInsecure?: boolean;
+  /** A flag alone: nobody should leave it in an environment. */
+  acceptLoss?: boolean;
 }
 
 /**
@@ -69,6 +73,11 @@ export function readSettings({ environment }: CommandContext, flags: ServerFlags
     tls: toTls(cert, key),
     trustedProxies: toList(read("TRUSTED_PROXIES", flags.trustedProxies)),
     operationRetentionDays: number("OPERATION_RETENTION_DAYS", flags.operationRetentionDays, days(90)),
+    operationRetentionCount: number("OPERATION_RETENTION_COUNT", flags.operationRetentionCount, {
+      from: 1_000,
+      to: 10_000_000,
+      default: 100_000,
+    }),
     pendingAgents: number("PENDING_AGENTS", flags.pendingAgents, { from: 1, to: 100_000, default: 1_000 }),
     pendingAgentRetentionDays: number(
       "PENDING_AGENT_RETENTION_DAYS",

@@ -2,8 +2,9 @@
  * Keys of operators in browsers: Ed25519 of WebCrypto, which nobody can read out, not even the page. Where a browser does not know
  * Ed25519, tweetnacl is loaded in its place; such a key can be read by the page.
  */
-import type tweetnacl from "tweetnacl";
-import type { OperatorSigner } from "./client.ts";
+import { toHex } from "./hex.ts";
+import type { OperatorSigner } from "./signer.ts";
+import { loadTweetnacl } from "./verify.ts";
 
 type PrivateKey = Parameters<typeof crypto.subtle.sign>[1];
 
@@ -53,13 +54,4 @@ async function knowsEd25519(): Promise<boolean> {
   } catch {
     return false;
   }
-}
-
-/** Loaded where it is needed: most browsers know Ed25519. */
-async function loadTweetnacl(): Promise<typeof tweetnacl> {
-  return (await import("tweetnacl")).default;
-}
-
-function toHex(bytes: Uint8Array): string {
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

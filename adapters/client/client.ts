@@ -1,23 +1,18 @@
 /** A typed client of the REST surface, for programs, the command line and browsers: it needs nothing but `fetch`. */
-import type { Challenge, Session } from "fleetwright";
+import type { Session } from "fleetwright";
 import type { ApiProblem } from "./api-error.ts";
 import { ApiError } from "./api-error.ts";
+import { toHexKey } from "./hex.ts";
 import { createSend } from "./http.ts";
 import { readEvents } from "./event-stream.ts";
 import type { OpenStream } from "./event-stream.ts";
 import type { Fetch, Query, RequestExtras, Send } from "./http.ts";
 import { resolveRetry, withRetries } from "./retry.ts";
 import type { RetryOptions } from "./retry.ts";
+import { openSession } from "./sign-in.ts";
+import type { OperatorSigner } from "./signer.ts";
 import { createVerbs } from "./verbs.ts";
 import type { Verbs } from "./verbs.ts";
-
-/** Signs as an operator. The private key may be kept anywhere, e.g. as a WebCrypto key that can't be exported. */
-export interface OperatorSigner {
-  /** Ed25519 public key, as 64 hex digits or base64. */
-  publicKey: string;
-  /** Ed25519 signature of the text as UTF-8, 64 bytes. */
-  sign(message: string): Uint8Array | Promise<Uint8Array>;
-}
 
 /** What a client is made of. */
 export interface ClientOptions {
@@ -27,6 +22,13 @@ export interface ClientOptions {
   signer?: OperatorSigner;
   /** Token of a session that was opened before. */
   token?: string;
+  /** The orchestrator's public key, as 64 hex digits or base64: no other is signed in to. Default: the first that is proved. */
+  orchestratorKey?: string;
+  /**
+   * Hears of the orchestrator's key (hex) where none was given, once it is proved and before anything is signed, e.g. to keep it. What
+   * it throws ends the sign-in.
+   */
+  onOrchestratorKey?: (key: string) => void | Promise<void>;
   /**
    * How what fails by chance is sent again: reads, and changes, which carry an `Idempotency-Key` and so are carried out once. Waits
    * longer each time and as long as the server asks. Default: four times at most.
@@ -60,23 +62,30 @@ export interface Client extends Verbs {
   /**
    * Opens a new session.
    *
-   * @throws {ApiError} `UNAUTHENTICATED` without a signer; `SIGNATURE_INVALID` when the server does not know the key.
+   * @throws {ApiError} `UNAUTHENTICATED` without a signer; `SIGNATURE_INVALID` when the server does not know the key, or does not prove
+   * its own; `ORCHESTRATOR_KEY_CHANGED` when that is not the one that was given or seen before; `ORIGIN_REFUSED` when the server does not
+   * answer for `url`; `PROTOCOL_ERROR` when what it wants to have signed is not for this server and this key.
    */
   signIn(): Promise<Session>;
   /** Ends the session, if there is one. */
   signOut(): Promise<void>;
 }
 
-/** Makes a client. Nothing is sent before the first call. */
+/**
+ * Makes a client. Nothing is sent before the first call.
+ *
+ * @throws {TypeError} For an `orchestratorKey` that is none.
+ */
 export function createClient(options: ClientOptions): Client {
   const { url, signer, onToken } = options;
   const send = createSend(url, options.fetch ?? ((target, init) => fetch(target, init)));
   const retry = resolveRetry(options.retry);
   let token = options.token ?? null;
+  const openAnew = createOpening(send, options);
   let signingIn: Promise<Session> | null = null;
 
   async function openOwnSession(): Promise<Session> {
-    const session = await openSession(send, signer);
+    const session = await openAnew();
     token = session.token;
     onToken?.(session.token);
     return session;
@@ -140,15 +149,30 @@ export function createClient(options: ClientOptions): Client {
   return { url, request, watch, signIn, signOut, ...createVerbs(request, watch) };
 }
 
-/** Signs in by challenge. */
-async function openSession(send: Send, signer: OperatorSigner | undefined): Promise<Session> {
-  if (!signer) throw new ApiError(notSignedIn);
-  const post = (path: string, body: object): Promise<unknown> =>
-    send({ method: "POST", path, body, token: null });
-  const challenge = (await post("/auth/challenge", { public_key: signer.publicKey })) as Challenge;
-  const signature = toHex(await signer.sign(challenge.message));
-  const { challenge_id } = challenge;
-  return (await post("/auth/verify", { challenge_id, signature })) as Session;
+/** Makes what opens sessions; it holds on to the key of the first. */
+function createOpening(send: Send, options: ClientOptions): () => Promise<Session> {
+  const { url, signer, onOrchestratorKey } = options;
+  let pinnedKey = readKey(options.orchestratorKey);
+  const onKey = (key: string): void | Promise<void> => onOrchestratorKey?.(key);
+  return async () => {
+    if (!signer) throw new ApiError(notSignedIn);
+    const opened = await openSession({ send, audience: originOf(url), pinnedKey, onKey }, signer);
+    pinnedKey = opened.orchestratorKey;
+    return opened.session;
+  };
+}
+
+/** In a page, a server may be named by a path. */
+function originOf(url: string): string {
+  return new URL(url, (globalThis as { location?: { href: string } }).location?.href).origin;
+}
+
+function readKey(given: string | undefined): string | null {
+  if (given === undefined) return null;
+  const key = toHexKey(given);
+  if (key === null)
+    throw new TypeError("The orchestrator's key must be 32 bytes, as 64 hex digits or base64.");
+  return key;
 }
 
 const notSignedIn: ApiProblem = {
@@ -158,7 +182,3 @@ const notSignedIn: ApiProblem = {
   detail: "Sign in first: the client has neither a key nor a session.",
   code: "UNAUTHENTICATED",
 };
-
-function toHex(bytes: Uint8Array): string {
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-}

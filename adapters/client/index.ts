@@ -1,6 +1,8 @@
 /** A typed client of the REST surface. Runs in Node and in browsers. */
 export { createClient } from "./client.ts";
-export type { Client, ClientOptions, OperatorSigner } from "./client.ts";
+export type { Client, ClientOptions } from "./client.ts";
+export type { OperatorSigner } from "./signer.ts";
+export type { SignedText } from "./verify.ts";
 export { ApiError } from "./api-error.ts";
 export type { ApiProblem, ProblemFault } from "./api-error.ts";
 export { etagOf } from "./entity-tags.ts";

@@ -1,9 +1,10 @@
 /** Keys of operators in files: Ed25519 private keys as PEM (PKCS #8), as `openssl genpkey -algorithm ed25519` writes them. */
-import { createPrivateKey, createPublicKey, generateKeyPairSync, sign } from "node:crypto";
+import { createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify } from "node:crypto";
 import type { KeyObject } from "node:crypto";
 import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs";
 import { OrchestratorError } from "fleetwright/errors";
-import type { OperatorSigner } from "./client.ts";
+import type { OperatorSigner } from "./signer.ts";
+import type { SignedText } from "./verify.ts";
 
 /**
  * Reads a key file.
@@ -55,7 +56,18 @@ function toSigner(key: KeyObject): OperatorSigner {
   return {
     publicKey: Buffer.from(x ?? "", "base64url").toString("hex"),
     sign: (message) => sign(null, Buffer.from(message, "utf8"), key),
+    verify: isSignature,
   };
+}
+
+function isSignature({ publicKey, message, signature }: SignedText): boolean {
+  const x = Buffer.from(publicKey).toString("base64url");
+  try {
+    const key = createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x }, format: "jwk" });
+    return verify(null, Buffer.from(message, "utf8"), key, signature);
+  } catch {
+    return false;
+  }
 }
 
 function refused(message: string, cause: unknown): OrchestratorError {

@@ -19,6 +19,7 @@ import type {
   OperationWatchItem,
   Operator,
   Page,
+  RestoreState,
   Role,
   Rollout,
   RolloutDetail,
@@ -232,6 +233,10 @@ export function createVerbs(call: Call, watch: Watch) {
       /** The bytes of a backup, as they come; a connection that breaks off is an error while reading. */
       create: (options?: CallOptions) =>
         call<ReadableStream<Uint8Array>>("GET", "/backup", { ...options, asStream: true }),
+    },
+    restores: {
+      get: (options?: CallOptions) => get<RestoreState>("/restore", options),
+      resume: (options?: CallOptions) => post<RestoreState>("/restore/resume", {}, options),
     },
     audit: {
       list: (query?: Query, options?: CallOptions) => get<Page<AuditEvent>>("/audit", options, query),

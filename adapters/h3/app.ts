@@ -1,8 +1,8 @@
 /** The whole surface of one orchestrator on one listener: REST, tRPC, WebSockets, health and the pages about problems. */
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { AnyRouter } from "@trpc/server";
-import { silentLogger } from "fleetwright";
-import type { Logger, OrchestratorError } from "fleetwright";
+import { OrchestratorError, silentLogger } from "fleetwright";
+import type { Logger } from "fleetwright";
 import { H3 } from "h3";
 import { toNodeHandler } from "h3/node";
 import { defaultBodyLimitBytes } from "../rest/body-limit.ts";
@@ -19,11 +19,13 @@ import { addSecurityHeaders, createErrorAnswer } from "./errors.ts";
 import { mountHealth, mountProblemPages, mountReference, mountSchemas } from "./pages.ts";
 import type { AppReadiness } from "./pages.ts";
 import { createHostCheck } from "./hosts.ts";
+import type { HostCheck, HostHeaders } from "./hosts.ts";
 import { createSockets } from "./sockets.ts";
 import type { SocketLimits, SocketRoutes, Sockets } from "./sockets.ts";
 import { createSourceAddress } from "./source-address.ts";
 import { createTrpcReads } from "./trpc-reads.ts";
 import { mountTrpc } from "./trpc.ts";
+import { dropUnreadBody } from "./unread-body.ts";
 
 /** What the app is made of. */
 export interface AppOptions<Context extends RequestContext> extends SocketLimits {
@@ -67,6 +69,8 @@ export interface App {
    */
   fetch(request: Request, remoteAddress?: string): Promise<Response>;
   sockets: Sockets;
+  /** From now on every request but `/livez` and every new socket is refused with 503 and `Retry-After`: the server is about to close. */
+  drain(): void;
 }
 
 /** Mounts the surface. Throws where the router contradicts itself. */
@@ -98,7 +102,7 @@ export function createApp<Context extends RequestContext>(options: AppOptions<Co
   mountProblemPages(mount);
   mountSchemas(mount);
 
-  const checkHost = createHostCheck(options.allowedHosts ?? null);
+  const door = createDoor(options);
   const refuse = createRefusal(createRequestId);
   const restListener = createRestListener(rest, logger);
   const h3Listener = toNodeHandler(h3) as RequestListener;
@@ -110,23 +114,60 @@ export function createApp<Context extends RequestContext>(options: AppOptions<Co
   return {
     h3,
     listener(request, response) {
+      dropUnreadBody(request, response);
       const { host, origin } = request.headers;
-      const refusal = checkHost({ host, origin });
-      if (refusal !== null) return refuse(refusal, request, response);
       const { url = "/" } = request;
+      const refusal = door.check(url, { host, origin });
+      if (door.isDraining) response.shouldKeepAlive = false;
+      if (refusal !== null) return refuse(refusal, request, response);
       for (const [prefix, direct] of listeners) if (url.startsWith(prefix)) return direct(request, response);
       h3Listener(request, response);
     },
-    async fetch(request, remoteAddress) {
-      const { headers, url } = request;
-      // Behind an adapter the host may be known from the URL alone.
-      const host = headers.get("host") ?? new URL(url).host;
-      const refusal = checkHost({ host, origin: headers.get("origin") ?? undefined });
-      if (refusal !== null) return toRefusal(refusal, request, createRequestId);
-      if (remoteAddress !== undefined) Object.defineProperty(request, "ip", { value: remoteAddress });
-      return h3.fetch(request);
+    fetch: createFetch(h3, door, createRequestId),
+    sockets: createSockets(options.sockets ?? new Map(), {
+      ...options,
+      checkHost: door.checkSocket,
+      createRequestId,
+    }),
+    drain: () => void (door.isDraining = true),
+  };
+}
+
+/** Who is let in: those who call the service by a name of its own, and nobody new while it waits for its last answers. */
+interface Door {
+  isDraining: boolean;
+  check(url: string, asked: HostHeaders): OrchestratorError | null;
+  checkSocket: HostCheck;
+}
+
+function createDoor({
+  allowedHosts,
+  mountPath = "",
+}: Pick<AppOptions<never>, "allowedHosts" | "mountPath">): Door {
+  const checkHost = createHostCheck(allowedHosts ?? null);
+  const livePath = `${mountPath}/livez`;
+  const door: Door = {
+    isDraining: false,
+    check(url, asked) {
+      const refusal = checkHost(asked);
+      if (refusal !== null || !door.isDraining || url.split("?", 1)[0] === livePath) return refusal;
+      return new OrchestratorError("UNAVAILABLE", { message: "The server is stopping." });
     },
-    sockets: createSockets(options.sockets ?? new Map(), { ...options, checkHost, createRequestId }),
+    checkSocket: (asked) => door.check("", asked),
+  };
+  return door;
+}
+
+function createFetch(h3: H3, door: Door, createRequestId: () => string): App["fetch"] {
+  return async (request, remoteAddress) => {
+    const { headers } = request;
+    const url = new URL(request.url);
+    const origin = headers.get("origin") ?? undefined;
+    // Behind an adapter the host may be known from the URL alone.
+    const refusal = door.check(url.pathname, { host: headers.get("host") ?? url.host, origin });
+    if (refusal !== null) return toRefusal(refusal, request, createRequestId);
+    if (remoteAddress !== undefined) Object.defineProperty(request, "ip", { value: remoteAddress });
+    return h3.fetch(request);
   };
 }
 

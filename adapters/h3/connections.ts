@@ -23,6 +23,11 @@ export interface Connections {
   /** Begins to watch a server that listens. */
   watch(server: Server): void;
   /**
+   * Resolves when no request is being answered any more, or the grace is over; new ones may come meanwhile. Answers that have not begun
+   * end their connections.
+   */
+  answered(graceMs: number): Promise<void>;
+  /**
    * Ends connections as they have nothing left to do: idle ones at once, those with a half-sent request after a second, the rest when
    * they are answered or the grace is over. Call it when no new ones are taken; the function returned ends it.
    */
@@ -75,6 +80,12 @@ export function createConnections(listener: RequestListener): Connections {
       server.on("connection", take);
       server.on("secureConnection", take);
     },
+    answered: (graceMs) =>
+      whenIdle(graceMs, () => {
+        const busy = [...sockets.values()].filter(isAnswering);
+        for (const socket of busy) endAfter(answers.get(socket));
+        return busy.length === 0;
+      }),
     drain(server, graceMs) {
       const startedAt = performance.now();
       const look = (): void => {
@@ -89,6 +100,18 @@ export function createConnections(listener: RequestListener): Connections {
       return () => clearInterval(timer);
     },
   };
+}
+
+/** Looks again and again until nothing is going on, or the grace is over. */
+async function whenIdle(graceMs: number, isIdle: () => boolean): Promise<void> {
+  const endAt = performance.now() + graceMs;
+  while (!isIdle() && performance.now() < endAt)
+    await new Promise((resolve) => setTimeout(resolve, Math.min(lookEveryMs, endAt - performance.now())));
+}
+
+/** Has an answer that has not begun end its connection. */
+function endAfter(answer: ServerResponse | undefined): void {
+  if (answer !== undefined && !answer.headersSent) answer.shouldKeepAlive = false;
 }
 
 /**

@@ -37,7 +37,7 @@ export function createOrchestratorApp(options: OrchestratorAppOptions): App {
     ...rest,
     mountPath,
     router: appRouter,
-    createContext: createContextFactory(orchestrator),
+    createContext: createContextFactory(orchestrator, rest.allowedHosts),
     sockets: new Map([...sockets, ...agents]),
   });
 }

@@ -34,7 +34,10 @@ export interface ListeningApp extends AsyncDisposable {
   /** Where it is reached, without a slash at the end, e.g. `https://127.0.0.1:4100`. */
   readonly url: string;
   readonly port: number;
-  /** Closes the WebSockets, lets requests in progress finish, and stops. May be called twice. */
+  /**
+   * Answers the requests in progress while new ones get 503 with `Retry-After`, then closes the WebSockets and stops listening. May be
+   * called twice.
+   */
   close(): Promise<void>;
 }
 
@@ -78,10 +81,14 @@ export async function listenApp(app: App, options: ListenAppOptions): Promise<Li
   connections.watch(server);
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
+    const startedAt = performance.now();
+    // Whoever comes now is told when to come again, in place of a connection that is refused.
+    app.drain();
+    await connections.answered(graceMs);
     // Sockets first: listhen would cut them, and peers would see a broken connection in place of "going away".
     app.sockets.closeAll();
     const closed = listener.close();
-    const endDraining = connections.drain(server, graceMs);
+    const endDraining = connections.drain(server, Math.max(0, graceMs - (performance.now() - startedAt)));
     await closed;
     endDraining();
   };

@@ -21,7 +21,10 @@ export interface RunningServer extends AsyncDisposable {
   /** Where agents connect, e.g. `ws://127.0.0.1:4748/agent/v1`. */
   readonly agentUrl: string;
   readonly orchestrator: Orchestrator;
-  /** Takes no more requests, lets those in progress finish, lets agents go and closes the storage. May be called twice. */
+  /**
+   * Answers who is there (waiting calls with the state so far), refuses new requests with 503 meanwhile, lets agents go and closes the
+   * storage. May be called twice.
+   */
   close(): Promise<void>;
 }
 
@@ -54,6 +57,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
     isReady = false;
+    orchestrator.letGo();
     await listening.close();
     await orchestrator.stop();
   };

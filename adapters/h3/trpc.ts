@@ -10,6 +10,7 @@ import { problemHeaders } from "../rest/problem.ts";
 import { createReplies } from "../rest/replies.ts";
 import { acceptedRequestId } from "../rest/request-id.ts";
 import { restProcedures } from "../rest/routes.ts";
+import type { LocalEnd } from "../trpc/audience.ts";
 import type { ContextFactory, RequestContext } from "../trpc/context.ts";
 import { toOrchestratorError } from "../trpc/error-map.ts";
 import { rememberRequest } from "../trpc/trpc.ts";
@@ -54,6 +55,7 @@ export function mountTrpc<Context extends RequestContext>(h3: H3, options: TrpcO
           source_address: address,
           if_match: headers.get("if-match"),
           idempotency_key: headers.get("idempotency-key"),
+          connection: { localEnd: localEndOf(event) },
         };
         for (const { path } of info.calls) if (streaming.has(path)) throw onlyOverRest(path);
         if (request.idempotency_key !== null && info.calls.length > 1) throw keyOfManyCalls();
@@ -68,6 +70,11 @@ export function mountTrpc<Context extends RequestContext>(h3: H3, options: TrpcO
       },
     });
   });
+}
+
+function localEndOf(event: H3Event): LocalEnd | null {
+  const { localAddress: address, localPort: port } = event.runtime?.node?.req.socket ?? {};
+  return address === undefined || port === undefined ? null : { address, port };
 }
 
 const methods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST"]);

@@ -32,6 +32,7 @@ class FetchRestRequest implements RestRequest {
   readonly path: string;
   readonly query: string;
   readonly remoteAddress: string | null;
+  readonly localEnd = null;
   readonly #request: Request;
 
   constructor(request: Request, remoteAddress: string | null) {

@@ -95,6 +95,7 @@ function createRun<Context extends RequestContext>(options: RestOptions<Context>
       source_address: sourceAddress(request),
       if_match: ifMatch,
       idempotency_key: isRead(request.method) ? null : (request.header("idempotency-key") ?? null),
+      connection: request,
     };
     const authorization = request.header("authorization");
     const context = createContext(info, authorization);

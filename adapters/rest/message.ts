@@ -1,7 +1,9 @@
 /** A REST request and its answer, apart from how they travel: node.ts and fetch.ts carry them. */
 
+import type { Connection } from "../trpc/context.ts";
+
 /** One request. Nothing of it is trusted or decoded yet. */
-export interface RestRequest {
+export interface RestRequest extends Connection {
   /** As sent; methods are case-sensitive. */
   readonly method: string;
   /** The whole path, percent-encoded, without the query. */

@@ -4,6 +4,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { OrchestratorError } from "fleetwright";
 import type { Logger } from "fleetwright";
+import type { LocalEnd } from "../trpc/audience.ts";
 import { readLimited, refusesAtOnce, tooLarge } from "./body-limit.ts";
 import type { RestHandler, RestReply, RestRequest } from "./message.ts";
 
@@ -76,6 +77,11 @@ class NodeRestRequest implements RestRequest {
 
   get remoteAddress(): string | null {
     return this.#request.socket.remoteAddress ?? null;
+  }
+
+  get localEnd(): LocalEnd | null {
+    const { localAddress: address, localPort: port } = this.#request.socket;
+    return address === undefined || port === undefined ? null : { address, port };
   }
 
   header(name: string): string | undefined {

@@ -1,6 +1,8 @@
 /** What a procedure is given with each call, however the call came in. */
 import { OrchestratorError } from "fleetwright";
 import type { CallOrigin, ChangeOptions } from "fleetwright";
+import { createAudienceCheck } from "./audience.ts";
+import type { AudienceCheck, LocalEnd } from "./audience.ts";
 import { toChangeOptions } from "./entity-tags.ts";
 
 /** Where a call came from. */
@@ -13,6 +15,14 @@ export interface RequestInfo {
   if_match: string | null;
   /** The `Idempotency-Key` header as sent; null or absent where there was none. */
   idempotency_key?: string | null;
+  /** The connection that the request came over; absent where there is none, or nobody knows it. */
+  connection?: Connection | undefined;
+}
+
+/** What is looked up of a connection when it is needed: asking for it costs. */
+export interface Connection {
+  /** Where the request arrived; null where that is not known. */
+  readonly localEnd: LocalEnd | null;
 }
 
 /** The context of every procedure. */
@@ -35,6 +45,13 @@ export interface RequestContext<Orchestrator = unknown, Caller = unknown> {
   once<Output>(call: { name: string; input: unknown }, run: () => Promise<Output>): Promise<Output>;
   /** What the request demands of a change. */
   change(): ChangeOptions;
+  /**
+   * Refuses a sign-in that is meant for another server.
+   *
+   * @param audience - The origin that the caller means to talk to.
+   * @throws {OrchestratorError} `ORIGIN_REFUSED`.
+   */
+  assertAudience(audience: string): void;
   request: RequestInfo;
 }
 
@@ -56,16 +73,28 @@ export interface AuthenticatesCallers<Caller> {
     once<Output>(
       caller: Caller,
       call: { key: string; permission: string; input: unknown; ifMatch?: string | null },
-      run: () => Promise<Output>,
+      run: (caller: Caller) => Promise<Output>,
     ): Promise<Output>;
   };
 }
 
-/** Prepares the contexts of all requests to one orchestrator. */
+/**
+ * Prepares the contexts of all requests to one orchestrator.
+ *
+ * @param allowedHosts - Host names of the service, for which sign-ins are made. Default: any name.
+ */
 export function createContextFactory<Caller, Orchestrator extends AuthenticatesCallers<Caller>>(
   orchestrator: Orchestrator,
+  allowedHosts?: readonly string[],
 ): ContextFactory<RequestContext<Orchestrator, Caller>> {
-  return (request, authorization) => new CallContext(orchestrator, request, authorization);
+  const service = { orchestrator, checkAudience: createAudienceCheck(allowedHosts ?? null) };
+  return (request, authorization) => new CallContext(service, request, authorization);
+}
+
+/** What all contexts of one service share. */
+interface Service<Orchestrator> {
+  orchestrator: Orchestrator;
+  checkAudience: AudienceCheck;
 }
 
 /** The context of one request. A class, so that its functions are not made anew for each. */
@@ -75,11 +104,13 @@ class CallContext<Caller, Orchestrator extends AuthenticatesCallers<Caller>> imp
 > {
   readonly orchestrator: Orchestrator;
   readonly request: RequestInfo;
+  readonly #service: Service<Orchestrator>;
   readonly #authorization: string | undefined;
   #caller: Promise<Caller> | undefined;
 
-  constructor(orchestrator: Orchestrator, request: RequestInfo, authorization: string | undefined) {
-    this.orchestrator = orchestrator;
+  constructor(service: Service<Orchestrator>, request: RequestInfo, authorization: string | undefined) {
+    this.orchestrator = service.orchestrator;
+    this.#service = service;
     this.request = request;
     this.#authorization = authorization;
   }
@@ -97,11 +128,19 @@ class CallContext<Caller, Orchestrator extends AuthenticatesCallers<Caller>> imp
     if (key === null) return run();
     const caller = await this.caller();
     const keyed = { key, permission: call.name, input: call.input, ifMatch };
-    return this.orchestrator.idempotency.once(caller, keyed, run);
+    return this.orchestrator.idempotency.once(caller, keyed, (claiming) => {
+      // There is one call in a request with a key.
+      this.#caller = Promise.resolve(claiming);
+      return run();
+    });
   }
 
   change(): ChangeOptions {
     return toChangeOptions(this.request.if_match);
+  }
+
+  assertAudience(audience: string): void {
+    this.#service.checkAudience(audience, this.request.connection?.localEnd ?? null);
   }
 
   async #authenticate(): Promise<Caller> {

@@ -8,6 +8,7 @@ import { backupProcedures } from "./procedures/backups.ts";
 import { procedure, route, t } from "./procedures/builder.ts";
 import { eventProcedures } from "./procedures/events.ts";
 import { moduleProcedures } from "./procedures/modules.ts";
+import { restoreProcedures } from "./procedures/restores.ts";
 import { rolloutProcedures } from "./procedures/rollouts.ts";
 import { driftProcedures, operationProcedures, stateProcedures } from "./procedures/state.ts";
 
@@ -30,6 +31,7 @@ export const appRouter = t.router({
   drift: driftProcedures,
   events: eventProcedures,
   backups: backupProcedures,
+  restores: restoreProcedures,
   audit: auditProcedures,
 });
 

@@ -7,6 +7,7 @@ import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import { allows } from "./allows.ts";
+import { answering } from "./caller.ts";
 import type { AnonymousCaller, Caller, CallOrigin, OperatorCaller } from "./caller.ts";
 import { Challenges } from "./challenges.ts";
 import { Denials } from "./denials.ts";
@@ -53,14 +54,16 @@ export class Access {
   /**
    * Begins a sign-in: the text to sign. An unknown key gets one too, so that nobody learns which keys are known.
    *
+   * @param input - Its `audience` goes into the text as it is: whoever serves the call refuses one that is not their own, or a server in
+   * between could have the text signed for itself.
    * @throws {OrchestratorError} `KEY_REFUSED`; `RATE_LIMITED`.
    */
   async challenge(caller: Caller, input: z.input<typeof challengeInput>): Promise<Challenge> {
-    const { public_key } = parseInput(challengeInput, input);
+    const { public_key, ...rest } = parseInput(challengeInput, input);
     // First: telling whether a key is one costs as much as checking a signature.
     this.#limit(caller);
     const key = parsePublicKey(public_key, this.#context.crypto);
-    return this.#ready().issue(key.hex);
+    return this.#ready().issue({ ...rest, public_key: key.hex });
   }
 
   /**
@@ -98,7 +101,7 @@ export class Access {
   async signOut(caller: Caller): Promise<void> {
     await this.authorize(caller, "auth.signOut");
     const signedIn = requireOperator(caller);
-    await this.#context.commitWithReserve(caller, this.#sessions.end(signedIn.session_id), {
+    await this.#context.commitWithReserve(answering(caller), this.#sessions.end(signedIn.session_id), {
       type: "operator.signedOut",
       summary: `Operator ${signedIn.username} signed out`,
     });

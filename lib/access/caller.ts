@@ -1,4 +1,5 @@
 import type { EventSubject } from "../events.ts";
+import type { Write } from "../storage/storage.ts";
 import type { Role } from "./roles.ts";
 
 /** Where a call came from, for the audit log. */
@@ -16,6 +17,20 @@ export interface OperatorCaller {
   /** SHA-256 of the session token, hex. */
   session_id: string;
   origin?: CallOrigin;
+  /** Of a call with an idempotency key: what its first commit takes along. */
+  claim?: CallClaim;
+}
+
+/** The claim of a call with an idempotency key, from where its effect is written. */
+export interface CallClaim {
+  /** Says what the call is answered with, before it commits; nothing for one that returns nothing. */
+  tell(answer?: unknown): void;
+  /** What the next commit is to write beside its own; null where one has it already. */
+  ride(): Write | null;
+  /** That commit is on disk. */
+  landed(revision: number): void;
+  /** That commit was refused. Returns what to throw. */
+  missed(error: unknown): unknown;
 }
 
 /** Somebody who has not signed in. */
@@ -35,6 +50,22 @@ export type Caller = OperatorCaller | AnonymousCaller | SystemCaller;
 
 /** The process itself: for programs that embed the orchestrator and decide by themselves who may do what. */
 export const systemCaller: SystemCaller = { kind: "system" };
+
+/**
+ * The same caller, whose call is answered so once its next commit is on disk: for a call that is one commit, which is then repeated
+ * with its idempotency key without a doubt. Without `answer` it returns nothing.
+ */
+export function answering<C extends Caller>(caller: C, answer?: unknown): C {
+  if (caller.kind === "operator") caller.claim?.tell(answer);
+  return caller;
+}
+
+/** The same caller for a call that may as well be made again: none of its commits claims its idempotency key. */
+export function repeatable(caller: Caller): Caller {
+  if (caller.kind !== "operator" || caller.claim === undefined) return caller;
+  const { claim: _, ...unclaimed } = caller;
+  return unclaimed;
+}
 
 /** The caller as the audit log names it. */
 export function toSubject(caller: Caller): EventSubject {

@@ -1,52 +1,93 @@
 /**
  * Sign-in challenges. A challenge carries itself: key, nonce and expiry under an HMAC, so that handing one out stores
  * nothing, an unknown key gets one that looks like any other, and any process of a cluster can check it. Only answering
- * one is remembered, until it would have expired.
+ * one is remembered, until it would have expired. It expires by the fleet time: no wall clock makes one good again.
+ *
+ * The text that is signed names what it is for: purpose, service, the origin that the caller means to talk to, and the
+ * orchestrator, which proves its key by signing the text first. A text that another server passed on fits none of that.
  */
 import type { Context } from "../context.ts";
-import { fromHex, toHex, toUtf8 } from "../crypto/encoding.ts";
+import { concatBytes, fromHex, toHex, toUtf8 } from "../crypto/encoding.ts";
 import { fromBase64Url, toBase64Url } from "../internal/base64url.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import { toTimestamp } from "../clock.ts";
 import type { CommitOptions, Write } from "../storage/storage.ts";
 import type { Challenge } from "./schemas.ts";
 
-interface ChallengeClaims {
+/** Who wants to sign in, and what of the text is theirs to say. */
+export interface ChallengeRequest {
+  /** Hex. */
   public_key: string;
+  /** Origin that they mean to talk to; absent where they did not say. */
+  audience?: string | undefined;
+  /** Hex; absent where they sent none. */
+  client_nonce?: string | undefined;
+}
+
+interface ChallengeClaims extends ChallengeRequest {
   nonce: string;
+  /** When it expires, by the fleet time. */
+  until: number;
+  /** The same by the wall clock as it was then: what the signed text says. */
   expires_at: number;
 }
+
+/** Stands in the text where the caller did not say whom they mean to talk to. */
+const anyAudience = "any";
 
 /** How many expired nonces are forgotten with each new one: more than one, so that the list always shrinks. */
 const forgetAtOnce = 4;
 
-/** How long a nonce is kept past its expiry, so that a wall clock set back a little does not make it good again. */
+/** How long a nonce is kept past its expiry: longer than the minute of fleet time that a start after a kill may repeat. */
 const keepUsedMs = 600_000;
+
+/** Before a text that the orchestrator signs: such a signature means nothing to agents and in the audit log. */
+const proofLabel = "fleetwright/1 sign-in challenge\0";
+
+/** What can stand in a line of its own, as the text has it. */
+const serviceNamePattern = /^[^\p{C}\p{Zl}\p{Zp}]{1,200}$/u;
 
 export class Challenges {
   readonly #context: Context;
   readonly #key: Uint8Array;
 
-  /** @param key - Secret, 32 bytes, the same in every process of one orchestrator. */
+  /**
+   * @param key - Secret, 32 bytes, the same in every process of one orchestrator.
+   * @throws {OrchestratorError} `CONFIGURATION_INVALID` for a service name that is no line of text.
+   */
   constructor(context: Context, key: Uint8Array) {
+    if (!serviceNamePattern.test(context.options.serviceName)) {
+      throw new OrchestratorError("CONFIGURATION_INVALID", {
+        message: "The service name must be one line of 1-200 characters.",
+      });
+    }
     this.#context = context;
     this.#key = key;
   }
 
-  /** Makes a challenge for a public key (hex), whether or not it is known. */
-  issue(publicKey: string): Challenge {
-    const { crypto, clock, options } = this.#context;
+  /** Makes a challenge, whether or not the key is known. */
+  issue({ public_key, audience, client_nonce }: ChallengeRequest): Challenge {
+    const { crypto, fleetTime, options, identity } = this.#context;
+    const until = fleetTime.now() + options.challengeSeconds * 1000;
     const claims: ChallengeClaims = {
-      public_key: publicKey,
+      public_key,
+      audience,
+      client_nonce,
       nonce: toHex(crypto.randomBytes(32)),
-      expires_at: clock.now() + options.challengeSeconds * 1000,
+      until,
+      expires_at: fleetTime.toWall(until),
     };
     const body = toBase64Url(toUtf8(JSON.stringify(claims)));
+    const message = this.#message(claims);
     return {
       challenge_id: `${body}.${toBase64Url(this.#mac(body))}`,
       nonce: claims.nonce,
-      message: this.#message(claims),
+      message,
       expires_at: toTimestamp(claims.expires_at),
+      service: options.serviceName,
+      audience: audience ?? anyAudience,
+      orchestrator_key: toHex(identity.publicKey),
+      proof: toHex(identity.sign(concatBytes(toUtf8(proofLabel), toUtf8(message)))),
     };
   }
 
@@ -79,15 +120,16 @@ export class Challenges {
     if (!given || !this.#context.crypto.equal(given, this.#mac(body)))
       throw new OrchestratorError("CHALLENGE_INVALID");
     const claims = JSON.parse(new TextDecoder().decode(fromBase64Url(body)!)) as ChallengeClaims;
-    if (claims.expires_at <= this.#context.clock.now()) throw new OrchestratorError("CHALLENGE_INVALID");
+    // Of an earlier version, which knew the wall clock only: it is over in any case.
+    if (!(claims.until > this.#context.fleetTime.now())) throw new OrchestratorError("CHALLENGE_INVALID");
     return claims;
   }
 
   async #consume(claims: ChallengeClaims, options: CommitOptions): Promise<void> {
-    const { storage, clock } = this.#context;
+    const { storage, fleetTime } = this.#context;
     const expired = await storage.list("used_nonces", {
       index: "by_expiry",
-      to: clock.now() - keepUsedMs,
+      to: fleetTime.now() - keepUsedMs,
       limit: forgetAtOnce,
     });
     const forget = expired.items.map((item): Write => ({
@@ -95,7 +137,7 @@ export class Challenges {
       collection: "used_nonces",
       key: item.key,
     }));
-    const value = { expires_at: claims.expires_at };
+    const value = { expires_at: claims.until };
     try {
       const use: Write = {
         kind: "put",
@@ -120,8 +162,10 @@ export class Challenges {
     return [
       "fleetwright/1 operator sign-in",
       `service: ${this.#context.options.serviceName}`,
+      `audience: ${claims.audience ?? anyAudience}`,
       `orchestrator: ${toHex(this.#context.identity.publicKey)}`,
       `operator: ${claims.public_key}`,
+      `client nonce: ${claims.client_nonce ?? "none"}`,
       `nonce: ${claims.nonce}`,
       `expires: ${toTimestamp(claims.expires_at)}`,
     ].join("\n");

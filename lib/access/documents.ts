@@ -12,7 +12,7 @@ export interface OperatorDocument {
   last_seen_at?: string;
 }
 
-/** A session as stored, under the SHA-256 of its token. */
+/** A session as stored, under the SHA-256 of its token. Times are fleet times. */
 export interface SessionDocument {
   operator_id: string;
   created_at: number;
@@ -32,6 +32,6 @@ export const accessCollections = {
   operator_names: { indexes: {} },
   admins: { indexes: {} },
   sessions: { indexes: { by_operator: ["operator_id"], by_expiry: ["expires_at"] } },
-  /** Nonces that were answered: key = the nonce. */
+  /** Nonces that were answered: key = the nonce. `expires_at` is a fleet time. */
   used_nonces: { indexes: { by_expiry: ["expires_at"] } },
 } as const satisfies Record<string, CollectionDefinition>;

@@ -9,7 +9,7 @@ import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
-import { toSubject, type Caller } from "./caller.ts";
+import { answering, toSubject, type Caller } from "./caller.ts";
 import type { AdminsDocument, OperatorDocument } from "./documents.ts";
 import type { Role } from "./roles.ts";
 import {
@@ -93,9 +93,11 @@ export class Operators {
     const admins = (ids: string[]): string[] => (role === "Admin" ? [...ids, key.id] : ids);
     await retryOnConflict(async () => {
       const guard = await this.#changeAdmins(admins);
-      await this.#context.commit(caller, [...writes, ...guard], event).catch((error: unknown) => {
-        throw asDuplicate(error);
-      });
+      await this.#context
+        .commit(answering(caller, operator), [...writes, ...guard], event)
+        .catch((error: unknown) => {
+          throw asDuplicate(error);
+        });
     });
     return operator;
   }
@@ -137,7 +139,7 @@ export class Operators {
     const guard = await this.#changeAdmins((ids) =>
       role === "Admin" ? [...others(ids), operator_id] : others(ids),
     );
-    await this.#context.commit(caller, [...writes, ...guard], {
+    await this.#context.commit(answering(caller, operator), [...writes, ...guard], {
       type: "operator.roleChanged",
       target: asSubject(operator),
       summary: `Operator ${operator.username} is now ${role}`,
@@ -173,7 +175,7 @@ export class Operators {
       ...(await this.#sessions.endAllOf(operator_id)),
     ];
     const guard = await this.#changeAdmins((ids) => ids.filter((id) => id !== operator_id));
-    await this.#context.commit(caller, [...writes, ...guard], {
+    await this.#context.commit(answering(caller), [...writes, ...guard], {
       type: "operator.removed",
       target: asSubject(stored.value),
       summary: `Operator ${stored.value.username} was removed`,

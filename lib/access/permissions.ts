@@ -58,6 +58,8 @@ export const permissionTable = {
   "drift.get": "Viewer",
   "events.stream": "Viewer",
   "backups.create": "Admin",
+  "restores.get": "Viewer",
+  "restores.resume": "Admin",
   "audit.list": "Viewer",
   "audit.verify": "Viewer",
   "audit.prune": "Admin",

@@ -36,14 +36,48 @@ export const addOperatorInput = z.strictObject({
 /** Input of `operators.setRole`. */
 export const setRoleInput = z.strictObject({ operator_id: keyIdSchema, role: roleSchema });
 
+/** Whether a text is the origin of a URL, as `URL.origin` writes it. */
+function isOrigin(text: string): boolean {
+  return /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text;
+}
+
 /** Input of `access.challenge`. */
-export const challengeInput = z.strictObject({ public_key: publicKeyInput });
+export const challengeInput = z.strictObject({
+  public_key: publicKeyInput,
+  audience: z
+    .string()
+    .max(300)
+    .refine(isOrigin, "the origin of an http or https URL, e.g. https://fleet.example")
+    .optional()
+    .describe(
+      "Origin at which the caller reaches the service, e.g. `https://fleet.example`: it becomes part of the text. Without it the text says `any`.",
+    ),
+  client_nonce: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/, "64 lower-case hex digits")
+    .optional()
+    .describe(
+      "32 random bytes of the caller, hex: they become part of the text, so that its proof is a new one. Without it the text says `none`.",
+    ),
+});
 /** Output of `access.challenge`. */
 export const challengeSchema = z.object({
   challenge_id: z.string(),
   nonce: z.string().describe("32 random bytes, hex."),
-  message: z.string().describe("The exact text to sign, as UTF-8."),
+  message: z
+    .string()
+    .describe(
+      "The exact text to sign, as UTF-8. Rebuild it from its parts, and sign it where it is the same.",
+    ),
   expires_at: z.string(),
+  service: z.string().describe("Name of the service, as it stands in the text."),
+  audience: z.string().describe("Origin for which the text is, or `any`."),
+  orchestrator_key: z.string().describe("Public key of the orchestrator, lower-case hex."),
+  proof: z
+    .string()
+    .describe(
+      "Ed25519 signature by `orchestrator_key`, hex: over `fleetwright/1 sign-in challenge`, a zero byte and `message`.",
+    ),
 });
 /** Input of `access.verify`. */
 export const verifyInput = z.strictObject({

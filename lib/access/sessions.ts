@@ -1,5 +1,6 @@
 import type { Context } from "../context.ts";
 import { toHex, toUtf8 } from "../crypto/encoding.ts";
+import { fleetTimeStepMs } from "../fleet-time.ts";
 import { toBase64Url } from "../internal/base64url.ts";
 import { OrchestratorError } from "../errors.ts";
 import { eachDocument } from "../internal/each-document.ts";
@@ -15,7 +16,10 @@ const mostIds = 1_000;
 /** How many ended sessions are forgotten with each new one. */
 const forgetAtOnce = 8;
 
-/** Sessions of operators. A token is random and stored only as its hash: who reads the storage can't sign in. */
+/** A start after a kill may repeat a minute of the fleet time; what was begun later than that was begun in a time that was wrong. */
+const aheadMs = 2 * fleetTimeStepMs;
+
+/** Sessions of operators, timed by the fleet time: no wall clock ends one or keeps it. A token is random and stored only as its hash: who reads the storage can't sign in. */
 export class Sessions {
   readonly #context: Context;
   /** Of the tokens that were good of late: hashing one for each call was a tenth of a small read. */
@@ -25,17 +29,17 @@ export class Sessions {
     this.#context = context;
   }
 
-  /** Makes a token and the writes that start its session. */
+  /** Makes a token and the writes that start its session. `expiresAtMs` is by the wall clock, for people. */
   async create(operatorId: string): Promise<{ token: string; expiresAtMs: number; writes: Write[] }> {
-    const { crypto, clock, options, storage } = this.#context;
+    const { crypto, fleetTime, options, storage } = this.#context;
     const token = `fw_${toBase64Url(crypto.randomBytes(32))}`;
-    const now = clock.now();
+    const now = fleetTime.now();
     const expiresAtMs = now + options.sessionMaxSeconds * 1000;
     const value = { operator_id: operatorId, created_at: now, last_used_at: now, expires_at: expiresAtMs };
     const ended = await storage.list("sessions", { index: "by_expiry", to: now, limit: forgetAtOnce });
     return {
       token,
-      expiresAtMs,
+      expiresAtMs: fleetTime.toWall(expiresAtMs),
       writes: [
         { kind: "put", collection: "sessions", key: this.idOf(token), value, expected: 0 },
         ...ended.items.map((item) => toDelete(item.key)),
@@ -47,7 +51,7 @@ export class Sessions {
   async find(token: string): Promise<StoredDocument<SessionDocument>> {
     const id = this.idOf(token);
     const session = await this.#context.storage.get<SessionDocument>("sessions", id);
-    const now = this.#context.clock.now();
+    const now = this.#context.fleetTime.now();
     if (!session || this.#hasEnded(session.value, now)) {
       this.#ids.delete(token);
       throw new OrchestratorError("UNAUTHENTICATED");
@@ -60,7 +64,7 @@ export class Sessions {
   /** Whether a session has not ended. */
   async isLive(sessionId: string): Promise<boolean> {
     const session = await this.#context.storage.get<SessionDocument>("sessions", sessionId);
-    return session !== null && !this.#hasEnded(session.value, this.#context.clock.now());
+    return session !== null && !this.#hasEnded(session.value, this.#context.fleetTime.now());
   }
 
   /** The writes that end every session of an operator. */
@@ -94,6 +98,7 @@ export class Sessions {
 
   #hasEnded(session: Readonly<SessionDocument>, now: number): boolean {
     const idleMs = this.#context.options.sessionIdleSeconds * 1000;
+    if (session.created_at > now + aheadMs) return true;
     return session.expires_at <= now || session.last_used_at + idleMs <= now;
   }
 

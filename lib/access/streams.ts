@@ -27,15 +27,19 @@ export class Streams {
 
   constructor(context: Context) {
     this.#context = context;
+    context.leaving.signal.addEventListener("abort", () => this.stop());
   }
 
   /**
    * Allows a stream.
    *
-   * @throws {OrchestratorError} `UNAUTHENTICATED`; `FORBIDDEN`; `RATE_LIMITED` where the session holds too many open.
+   * @throws {OrchestratorError} `UNAUTHENTICATED`; `FORBIDDEN`; `RATE_LIMITED` where the session holds too many open;
+   * `UNAVAILABLE` while the process is about to end.
    */
   async open(caller: Caller, permission: Permission, signal?: AbortSignal): Promise<OpenStream> {
     await this.#context.authorize(caller, permission);
+    if (this.#context.leaving.signal.aborted)
+      throw new OrchestratorError("UNAVAILABLE", { message: "The server is stopping." });
     const session = caller.kind === "operator" ? caller.session_id : null;
     this.#count(session, 1);
     const ended = new AbortController();

@@ -29,6 +29,7 @@ const mostInterruptions = 3;
 /** What will hardly be better in a second. */
 const lastingFailures: readonly (ErrorCode | null)[] = [
   "ORCHESTRATOR_KEY_CHANGED",
+  "ORCHESTRATOR_SUPERSEDED",
   "VERSION_UNSUPPORTED",
   "KEY_REFUSED",
 ];

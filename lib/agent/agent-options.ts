@@ -5,6 +5,7 @@ import type { Logger } from "../logger.ts";
 import type { ResourceTypes } from "../state/resource-type.ts";
 import type { FrameSocket } from "../transport/socket.ts";
 import { OrchestratorError } from "../errors.ts";
+import type { KeptResultsLimits } from "./kept-results.ts";
 import { type WebSocketDialOptions, dialWebSocket } from "./websocket-dial.ts";
 
 /** Makes a connection to the orchestrator; rejects when the signal aborts. */
@@ -24,6 +25,11 @@ export interface AgentOptions {
   root?: string;
   /** The orchestrator's public key, 64 hex digits. Default: the first one that answers is pinned, for good. */
   orchestratorKey?: string;
+  /**
+   * How much is kept of results that the orchestrator has acknowledged, for one that is restored from a backup and asks for them.
+   * Default: 100 results, 16 MiB, 24 hours.
+   */
+  keptResults?: KeptResultsLimits;
   /** Default: this machine, confined to `root`. */
   host?: Host;
   /** Types of resources to know. Default: all that ship with the package. */

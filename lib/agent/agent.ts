@@ -7,7 +7,8 @@
  *                   operations go on  wait         commands are taken
  * ```
  * At `start`, before anything is dialled, what an earlier process left half done is put in order: the state folder is locked,
- * what operations that were cut off may have changed is kept in the applied set, and they end `interrupted`.
+ * programs that were running then are ended, what operations that were cut off may have changed is kept in the applied set,
+ * and they end `interrupted`.
  */
 import { hostname } from "node:os";
 import type { Clock } from "../clock.ts";
@@ -18,6 +19,7 @@ import type { AgentMessage } from "../wire/messages.ts";
 import { createSystemClock, toTimestamp } from "../clock.ts";
 import { nodeCrypto } from "../crypto/node-crypto.ts";
 import { OrchestratorError, isOrchestratorError } from "../errors.ts";
+import type { Host, LeftProgram } from "../host/host.ts";
 import { LocalHost } from "../host/local-host.ts";
 import { silentLogger } from "../logger.ts";
 import { resourceTypes } from "../state/resources/index.ts";
@@ -28,6 +30,7 @@ import { AppliedSet } from "./applied-set.ts";
 import { collectAttributes } from "./attributes.ts";
 import { CommandHandler } from "./command-handler.ts";
 import { makeFolder } from "./durable-file.ts";
+import { FollowedEpoch } from "./followed-epoch.ts";
 import { PinnedOrchestrator, loadIdentity } from "./identity.ts";
 import type { AgentLinkHandlers } from "./link-connection.ts";
 import { OperationJournal } from "./operation-journal.ts";
@@ -55,6 +58,10 @@ export class Agent {
   /** The orchestrator's clock as of the last connection, less our count of milliseconds, which nobody can set. */
   #orchestratorStartMs: number;
   #isStarted = false;
+  #isStopped = false;
+  #starting: Promise<void> | null = null;
+  /** What `stop` waits for. */
+  #stopping: RunningAgent | null = null;
   #resolveDone: () => void = () => {};
   /** Resolves when the agent has stopped. */
   readonly done: Promise<void> = new Promise((resolve) => (this.#resolveDone = resolve));
@@ -90,23 +97,47 @@ export class Agent {
     if (this.#isStarted)
       throw new OrchestratorError("INTERNAL", { message: "The agent is started already." });
     this.#isStarted = true;
+    await (this.#starting = this.#begin());
+  }
+
+  async #begin(): Promise<void> {
     const { stateDir } = this.#options;
     makeFolder(stateDir);
     const lock = new StateLock(stateDir);
     try {
-      this.#running = this.#build(lock);
-      this.#running.link.start();
+      const host = this.#options.host ?? this.#localHost();
+      // Absent, there is nothing to wait for: who starts many agents has them all at once.
+      const left = host.endLeftPrograms ? await host.endLeftPrograms() : [];
+      for (const { program, processes } of left)
+        this.#logger.warn("A program that was left running was ended.", { program, processes });
+      if (this.#isStopped) return lock.release();
+      const running = await this.#build(lock, { host, left });
+      // Stopped while it was put in order.
+      if (this.#isStopped) return lock.release();
+      this.#running = running;
+      running.link.start();
     } catch (error) {
       lock.release();
       throw error;
     }
   }
 
-  /** Ends the operation that runs after the change in progress, tells the orchestrator, and hangs up. May be called twice. */
-  async stop(): Promise<void> {
+  /**
+   * Ends the operation that runs after the change in progress, tells the orchestrator, and hangs up. May be called twice.
+   *
+   * @param options - `now` cuts the change in progress: its program is ended with all that it started, which takes five
+   * seconds where that ignores SIGTERM. Also for a stop that was begun without it.
+   */
+  async stop({ now = false }: { now?: boolean } = {}): Promise<void> {
+    this.#isStopped = true;
+    // Why it could not start is told to whoever started it.
+    await this.#starting?.catch(() => {});
     const running = this.#running;
     this.#running = null;
     this.#isStarted = true;
+    this.#isStopped = true;
+    this.#stopping ??= running;
+    if (now) this.#stopping?.runner.cut();
     if (running) {
       await running.runner.stop();
       running.delivery.pause();
@@ -122,21 +153,26 @@ export class Agent {
     await this.stop();
   }
 
-  #build(lock: StateLock): RunningAgent {
-    const { stateDir, root, crypto = nodeCrypto, types = resourceTypes, dial } = this.#options;
+  #localHost(): Host {
+    const { stateDir, root } = this.#options;
+    return new LocalHost({ stateFolder: stateDir, clock: this.#clock, ...(root !== undefined && { root }) });
+  }
+
+  async #build(
+    lock: StateLock,
+    { host, left }: { host: Host; left: readonly LeftProgram[] },
+  ): Promise<RunningAgent> {
+    const { stateDir, crypto = nodeCrypto, types = resourceTypes, dial, keptResults = {} } = this.#options;
     const clock = this.#clock;
     const logger = this.#logger;
     const keys = { stateDir, crypto, logger };
     const identity = loadIdentity(keys);
     const pin = new PinnedOrchestrator(keys, this.#options.orchestratorKey);
-    const applied = new AppliedSet(stateDir, types);
-    const journal = new OperationJournal({ stateDir, clock, logger });
-    recoverCutOff(journal, applied);
-    const host =
-      this.#options.host ??
-      new LocalHost({ stateFolder: stateDir, clock, ...(root !== undefined && { root }) });
-    const send = (message: AgentMessage): boolean => this.#send(link, message);
+    const applied = new AppliedSet(stateDir);
     const orchestratorNow = (): number => this.#orchestratorStartMs + clock.monotonic();
+    const journal = new OperationJournal({ stateDir, clock, logger, orchestratorNow, keptResults });
+    await recoverCutOff({ journal, applied, host, types, clock, logger, left });
+    const send = (message: AgentMessage): boolean => this.#send(link, message);
     const sendAttributes = (): void => this.#sendAttributes(link);
     const delivery = new ResultDelivery({ journal, applied, clock, logger, send });
     const runner = new OperationRunner({
@@ -159,6 +195,7 @@ export class Agent {
       clock,
       crypto,
       pin,
+      epochs: new FollowedEpoch(keys),
       logger,
       random: () => randomOf(crypto),
       identity: { signer: identity.signer, boxPublicKey: identity.box.publicKey },

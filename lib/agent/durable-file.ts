@@ -10,10 +10,11 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  writeFileSync,
   writeSync,
 } from "node:fs";
 import { dirname } from "node:path";
-import { OrchestratorError } from "../errors.ts";
+import { OrchestratorError, isOrchestratorError } from "../errors.ts";
 
 /** Only the agent's own user may read what the agent keeps. */
 const fileMode = 0o600;
@@ -40,13 +41,16 @@ export function readText(path: string): string | null {
   });
 }
 
+/** What a file is called while it is written. */
+export const draftSuffix = ".new";
+
 /**
  * Replaces a file in one step: afterwards it is the old or the new one, never a part. Durable when it returns.
  *
  * @throws {OrchestratorError} `STORAGE_FULL` without space; `STORAGE_FAILED` for anything else.
  */
 export function replaceFile(path: string, text: string): void {
-  const temporary = `${path}.new`;
+  const temporary = `${path}${draftSuffix}`;
   guarded(path, () => {
     // What a killed process left behind must not lend its mode to the new file.
     rmSync(temporary, { force: true });
@@ -62,18 +66,38 @@ export function replaceFile(path: string, text: string): void {
   syncFolder(dirname(path));
 }
 
-/** Makes a new file with this text. Durable when it returns. Refused with `STORAGE_FAILED` where one stands. */
+/** Writes a file of an earlier version in the form of this one. Where that can't be, it stays, and is read again next time. */
+export function renewFile(path: string, text: string): void {
+  try {
+    replaceFile(path, text);
+  } catch (error) {
+    if (!isOrchestratorError(error)) throw error;
+  }
+}
+
+/**
+ * Keeps a second copy of a file, for the case that the disk damages the first. Not durable, and nothing depends on it:
+ * where it can't be written the old one stays.
+ */
+export function writeCopy(path: string, text: string): void {
+  const temporary = `${path}${draftSuffix}`;
+  try {
+    writeFileSync(temporary, text, { mode: fileMode });
+    renameSync(temporary, path);
+  } catch {
+    // The disk is full or worse; what is kept in the file itself has told so, or will.
+  }
+}
+
+/**
+ * Makes a new file with this text, in one step: whoever finds it finds all of it. Durable when it returns. Refused with
+ * `STORAGE_FAILED` where one stands.
+ */
 export function createFile(path: string, text: string): void {
   guarded(path, () => {
-    const file = openSync(path, "wx", fileMode);
-    try {
-      writeAll(file, text);
-      fsyncSync(file);
-    } finally {
-      closeSync(file);
-    }
+    if (existsSync(path)) throw Object.assign(new Error("There is such a file."), { code: "EEXIST" });
   });
-  syncFolder(dirname(path));
+  replaceFile(path, text);
 }
 
 /**
@@ -126,7 +150,8 @@ function writeAll(file: number, text: string): void {
   for (let at = 0; at < bytes.length;) at += writeSync(file, bytes, at);
 }
 
-function guarded<T>(path: string, act: () => T): T {
+/** Acts on a file; what the system refuses becomes `STORAGE_FULL` or `STORAGE_FAILED`, with the file. */
+export function guarded<T>(path: string, act: () => T): T {
   try {
     return act();
   } catch (error) {

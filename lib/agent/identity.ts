@@ -7,7 +7,8 @@ import type { Logger } from "../logger.ts";
 import { fromHex, nodeIdOf, toHex } from "../crypto/encoding.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { OrchestratorPin } from "./link-connection.ts";
-import { readText, replaceFile } from "./durable-file.ts";
+import { readText, renewFile, replaceFile } from "./durable-file.ts";
+import { checksumOf, seal, unseal } from "./sealed-text.ts";
 
 const key = z.string().regex(/^[0-9a-f]{64}$/);
 const identityFileSchema = z.strictObject({
@@ -46,9 +47,15 @@ export function loadIdentity(context: IdentityContext): AgentIdentity {
   const text = readText(path);
   if (text === null) return createIdentity(path, crypto);
   keepPrivate(path, context.logger);
-  const file = parseIdentity(text);
-  if (!file)
-    throw new OrchestratorError("STORAGE_CORRUPT", { message: `The agent's keys in ${path} are damaged.` });
+  const unsealed = unseal(text);
+  const file = identityFileSchema.safeParse(unsealed?.value).data;
+  if (!unsealed || !file) {
+    throw new OrchestratorError("STORAGE_CORRUPT", {
+      message: `The agent's keys in ${path} are damaged. Put a copy of the file in its place, or move it away: the agent then gets new keys, enrols as a new one and has to be approved.`,
+      details: { file: path },
+    });
+  }
+  if (!unsealed.isSealed) renewFile(path, `${seal(file)}\n`);
   const signer = crypto.createSigner(bytesOf(file.signing_seed));
   const box = { publicKey: bytesOf(file.box_public_key), secretKey: bytesOf(file.box_secret_key) };
   return { node_id: nodeIdOf(signer.publicKey, crypto), signer, box };
@@ -63,18 +70,9 @@ function createIdentity(path: string, crypto: Crypto): AgentIdentity {
     box_public_key: toHex(box.publicKey),
     box_secret_key: toHex(box.secretKey),
   };
-  replaceFile(path, `${JSON.stringify(file)}\n`);
+  replaceFile(path, `${seal(file)}\n`);
   const signer = crypto.createSigner(signing.secretKey);
   return { node_id: nodeIdOf(signer.publicKey, crypto), signer, box };
-}
-
-function parseIdentity(text: string): z.infer<typeof identityFileSchema> | null {
-  try {
-    return identityFileSchema.parse(JSON.parse(text));
-  } catch {
-    // The error would quote the file, and the file is secret.
-    return null;
-  }
 }
 
 function keepPrivate(path: string, logger: Logger): void {
@@ -104,12 +102,15 @@ export class PinnedOrchestrator implements OrchestratorPin {
   constructor(context: IdentityContext, given: string | undefined) {
     this.#path = join(context.stateDir, "orchestrator.key");
     const text = readText(this.#path);
-    this.#key = text === null ? null : fromHex(text.trim());
-    if (text !== null && this.#key?.length !== 32) {
+    const pinned = text === null ? null : parsePin(text);
+    if (text !== null && !pinned) {
       throw new OrchestratorError("STORAGE_CORRUPT", {
-        message: `The pinned key in ${this.#path} is damaged.`,
+        message: `The pinned key in ${this.#path} is damaged. Move the file away and start the agent with the orchestrator's key.`,
+        details: { file: this.#path },
       });
     }
+    this.#key = pinned?.bytes ?? null;
+    if (pinned && !pinned.isSealed) renewFile(this.#path, pinText(toHex(pinned.bytes)));
     if (given === undefined) return;
     const givenKey = fromHex(given);
     if (!givenKey || !context.crypto.isAcceptablePublicKey(givenKey))
@@ -134,7 +135,7 @@ export class PinnedOrchestrator implements OrchestratorPin {
   #pin(publicKey: Uint8Array): void {
     const text = toHex(publicKey);
     if (this.#key === null) {
-      replaceFile(this.#path, `${text}\n`);
+      replaceFile(this.#path, pinText(text));
       this.#key = publicKey;
     } else if (toHex(this.#key) !== text) {
       throw new OrchestratorError("ORCHESTRATOR_KEY_CHANGED", {
@@ -142,4 +143,17 @@ export class PinnedOrchestrator implements OrchestratorPin {
       });
     }
   }
+}
+
+/** The key and its checksum, with a space between them. */
+function pinText(hex: string): string {
+  return `${hex} ${checksumOf(hex)}\n`;
+}
+
+/** Null where it is damaged. Earlier versions wrote no checksum. */
+function parsePin(text: string): { bytes: Uint8Array; isSealed: boolean } | null {
+  const [hex = "", checksum] = text.trim().split(" ");
+  const bytes = fromHex(hex);
+  if (bytes?.length !== 32 || (checksum !== undefined && checksum !== checksumOf(hex))) return null;
+  return { bytes, isSealed: checksum !== undefined };
 }

@@ -1,7 +1,10 @@
 import { z } from "zod";
+import { resolvedResourceSchema } from "../state/resource.ts";
 import { resourceResultSchema } from "../state/result.ts";
-import { type AgentMessage, type MessageOf, agentMessageSchema } from "../wire/messages.ts";
+import type { AppliedResource } from "../state/state-item.ts";
+import { type AgentMessage, type MessageOf, type PeerError, agentMessageSchema } from "../wire/messages.ts";
 import { appliedResourceSchema } from "./applied-set.ts";
+import { seal, unseal } from "./sealed-text.ts";
 
 const timestamp = z.iso.datetime();
 
@@ -19,47 +22,106 @@ export const journalRecordSchema = z.discriminatedUnion("record", [
     not_after: timestamp,
     at: timestamp,
   }),
-  z.strictObject({ record: z.literal("started"), at: timestamp }),
-  z.strictObject({ record: z.literal("captured"), resources: z.array(appliedResourceSchema) }),
+  z.strictObject({
+    record: z.literal("started"),
+    at: timestamp,
+    /** Since when the machine runs; absent = not known. */
+    boot: z.string().optional(),
+  }),
+  z.strictObject({
+    record: z.literal("captured"),
+    resources: z.array(appliedResourceSchema),
+    /** What each is about; absent where an earlier version wrote it. */
+    identities: z.array(z.string()).optional(),
+  }),
+  z.strictObject({
+    record: z.literal("begun"),
+    identity: z.string(),
+    /** The same as the resource spells it; absent = the same. */
+    spelled: z.string().optional(),
+    removal: z.boolean(),
+    /** What is wanted there, where an earlier operation captured what stood before. */
+    resource: resolvedResourceSchema.optional(),
+  }),
+  z.strictObject({ record: z.literal("untouched"), identity: z.string() }),
   z.strictObject({ record: z.literal("result"), result: resourceResultSchema }),
   z.strictObject({ record: z.literal("finished"), result: resultMessageSchema }),
+  // What could not be read was taken out, so that the rest can be.
+  z.strictObject({ record: z.literal("damaged"), line: z.number().int().positive() }),
 ]);
 
 /** One line of the journal of an operation. */
 export type JournalRecord = z.infer<typeof journalRecordSchema>;
 
-/** What of a journal can be read. */
-export interface ParsedJournal {
-  records: JournalRecord[];
-  /** The text that holds these records and nothing else. */
-  intact: string;
-  /** The first line that is damaged, from 1; null where there is none. */
-  damagedLine: number | null;
+/** The line that says what stood before, and what each is about where that is known. */
+export function capturedRecord(
+  captured: readonly (AppliedResource & { identity?: string })[],
+): JournalRecord {
+  const resources = captured.map(({ identity: _as, ...entry }) => entry);
+  const identities = captured.flatMap(({ identity }) => identity ?? []);
+  return { record: "captured", resources, ...(identities.length === resources.length && { identities }) };
 }
 
-/** Reads a journal up to its first damaged line. A last line without its end was being written and is no damage. */
-export function parseJournal(text: string): ParsedJournal {
+/** What of a journal can be read. */
+export interface ParsedJournal {
+  /** Every record that is as it was written; without the one of its acceptance, none. */
+  records: JournalRecord[];
+  /** The first line that is damaged, from 1; null where there is none. */
+  damagedLine: number | null;
+  /** Whether the file holds these records and nothing else, each with its checksum. */
+  isSound: boolean;
+}
+
+/** Writes a record as a line. */
+export function toLine(record: JournalRecord): string {
+  return `${seal(record)}\n`;
+}
+
+/**
+ * Reads the journal of an operation. A last line without its end was being written and is no damage; what is behind a
+ * damaged line counts, since each has a checksum of its own. A file that is another operation's says nothing of this one.
+ */
+export function parseJournal(text: string, operationId: string): ParsedJournal {
   const records: JournalRecord[] = [];
-  let start = 0;
+  let [damagedLine, isSealed, start, line]: [number | null, boolean, number, number] = [null, true, 0, 0];
   for (let end = text.indexOf("\n"); end >= 0; end = text.indexOf("\n", start)) {
-    const record = parseRecord(text.slice(start, end));
-    if (!record) return { records, intact: text.slice(0, start), damagedLine: records.length + 1 };
-    records.push(record);
+    line++;
+    const found = parseRecord(text.slice(start, end));
+    if (found === null) damagedLine ??= line;
+    else if (found.record.record === "damaged") damagedLine ??= found.record.line;
+    else records.push(found.record);
+    isSealed &&= found?.isSealed !== false;
     start = end + 1;
   }
-  return { records, intact: text.slice(0, start), damagedLine: null };
+  const isSound = isSealed && start === text.length && damagedLine === null;
+  const [first] = records;
+  if (first?.record === "accepted" && records.every((record) => isOf(record, operationId)))
+    return { records, damagedLine, isSound };
+  return { records: [], damagedLine: damagedLine ?? 1, isSound: false };
 }
 
 /** Reads the last whole line of a journal alone; null where there is none or it is damaged. */
 export function parseLastRecord(text: string): JournalRecord | null {
   const end = text.lastIndexOf("\n");
-  return end < 0 ? null : parseRecord(text.slice(text.lastIndexOf("\n", end - 1) + 1, end));
+  if (end < 0) return null;
+  return parseRecord(text.slice(text.lastIndexOf("\n", end - 1) + 1, end))?.record ?? null;
 }
 
-function parseRecord(line: string): JournalRecord | null {
-  try {
-    return journalRecordSchema.parse(JSON.parse(line));
-  } catch {
-    return null;
-  }
+/** What an operation ends with whose journal is damaged from a line on. */
+export function damageOf(line: number): PeerError {
+  return {
+    code: "STORAGE_CORRUPT",
+    message: `The agent's journal of the operation is damaged from line ${line} on: what it did beyond these results is not known. It was not run again.`,
+  };
+}
+
+function isOf(record: JournalRecord, operationId: string): boolean {
+  if (record.record === "accepted") return record.operation_id === operationId;
+  return record.record !== "finished" || record.result.operation_id === operationId;
+}
+
+function parseRecord(line: string): { record: JournalRecord; isSealed: boolean } | null {
+  const unsealed = unseal(line);
+  const parsed = journalRecordSchema.safeParse(unsealed?.value);
+  return unsealed && parsed.success ? { record: parsed.data, isSealed: unsealed.isSealed } : null;
 }

@@ -17,6 +17,7 @@ import {
   type AgentDescription,
   type AgentHandshakeStep,
 } from "../wire/agent-handshake.ts";
+import type { Epoch } from "../wire/epoch.ts";
 import type { AgentStatus } from "../wire/handshake-messages.ts";
 import { handshakeTimeoutMs } from "../wire/limits.ts";
 import type { AgentMessage, OrchestratorMessage } from "../wire/messages.ts";
@@ -27,6 +28,18 @@ export interface OrchestratorPin {
   get(): Uint8Array | null;
   /** Keeps the key for good. Called once, after the orchestrator has proved it and before any command is handed over. */
   set(key: Uint8Array): Promise<void>;
+}
+
+/** Where an agent keeps which life of its orchestrator it follows. */
+export interface EpochMemory {
+  /** The newest epoch that was seen of the orchestrator with this key; null where none was. */
+  get(orchestratorKey: Uint8Array): Epoch | null;
+  /**
+   * Called with the epoch of each connection, after the orchestrator has proved its key and before any command is handed over.
+   *
+   * @throws {OrchestratorError} `ORCHESTRATOR_SUPERSEDED` for one that is older than the newest.
+   */
+  follow(orchestratorKey: Uint8Array, epoch: Epoch): void;
 }
 
 /** What an agent does when its orchestrator says something. */
@@ -53,6 +66,8 @@ export interface LinkConnectionOptions {
   /** The agent's keys. */
   identity: { signer: Signer; boxPublicKey: Uint8Array };
   pin: OrchestratorPin;
+  /** Absent: every epoch is obeyed. */
+  epochs?: EpochMemory;
   description: AgentDescription;
   sendLimitBytes: number;
   handlers: AgentLinkHandlers;
@@ -75,13 +90,14 @@ export class LinkConnection {
     this.#socket = socket;
     this.#options = options;
     this.ended = new Promise((resolve) => (this.#resolveEnded = resolve));
-    const { clock, crypto, identity, pin, description } = options;
+    const { clock, crypto, identity, pin, epochs, description } = options;
     const handshake = createAgentHandshake({
       crypto,
       ...identity,
       description,
       pinnedKey: pin.get(),
       tlsExporter: socket.tlsExporter,
+      ...(epochs && { followedEpoch: (key) => epochs.get(key) }),
     });
     const deadline = clock.setTimer(handshakeTimeoutMs, () => {
       if (this.#phase === "handshaking") {
@@ -148,7 +164,7 @@ export class LinkConnection {
     accepted: Extract<AgentHandshakeStep, { kind: "accepted" }>,
     earlier: Promise<void>,
   ): Promise<void> {
-    const { clock, pin, handlers, sendLimitBytes } = this.#options;
+    const { clock, pin, epochs, handlers, sendLimitBytes } = this.#options;
     const channel = new Channel<AgentMessage, OrchestratorMessage>({
       socket: this.#socket,
       session: accepted.session,
@@ -163,6 +179,8 @@ export class LinkConnection {
     this.#channel = channel;
     this.#status = accepted.status;
     if (pin.get() === null) await pin.set(accepted.orchestratorKey);
+    // Its own server would not have let it in: whoever holds the key and is older must not be obeyed for having forgotten to ask.
+    if (accepted.epoch) epochs?.follow(accepted.orchestratorKey, accepted.epoch);
     await earlier;
     if (this.#phase === "ended") return;
     this.#phase = "up";

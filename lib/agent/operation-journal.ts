@@ -2,29 +2,48 @@
  * What the agent was told to do, and what came of it, on disk: one file an operation.
  *
  * ```
- * accepted (durable) -> started -> captured (durable) -> result ... -> finished (durable) -> acknowledged
- *      |                   |            |                  |              |                     |
- *   before the          the run      before the       one a         sent until the       the file is gone,
- *   command is          began        first change     resource      orchestrator has it  the id is remembered
- *   answered
+ * accepted (durable) -> started -> captured (durable) -> begun, result ... -> finished (durable) -> acknowledged
+ *      |                   |            |                    |                 |                     |
+ *   before the          the run      before the       right before a     sent until the       the file is kept for a
+ *   command is          began        first change     change, and        orchestrator has it  while, the id is
+ *   answered                                          behind it                               remembered
  * ```
+ * What is not durable at once survives the process and not the machine: so the start of the machine is written down too.
  *
  * A file without `finished` at the start of the agent is an operation that was cut off: it ends `interrupted` with the
- * results so far and is never run again. An id that was accepted once never runs again, also after its file is gone: its
- * id is remembered for as long as the command itself could still arrive.
+ * results so far and is never run again. So does one whose file is damaged: a file has its name only when it is whole, so
+ * the name alone proves acceptance. An id that is accepted is remembered for as long as its command could still arrive.
  */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import type { Clock } from "../clock.ts";
+import { type Clock, toTimestamp } from "../clock.ts";
 import type { Logger } from "../logger.ts";
-import type { AppliedResource } from "../state/state-item.ts";
+import type { BegunChange } from "../state/state-run.ts";
 import type { ResourceResult } from "../state/result.ts";
-import type { AgentMessage, MessageOf } from "../wire/messages.ts";
-import { toTimestamp } from "../clock.ts";
+import type { AgentMessage, MessageOf, PeerError } from "../wire/messages.ts";
 import { AcknowledgedOperations } from "./acknowledged-operations.ts";
-import { appendFile, createFile, makeFolder, readText, removeFile, replaceFile } from "./durable-file.ts";
+import { currentBoot } from "./boot.ts";
+import type { CutOperation } from "./cut-operation.ts";
+import { type AcceptedRecord, interruptionOf, lostAcceptance } from "./interruption.ts";
+import {
+  appendFile,
+  createFile,
+  draftSuffix,
+  makeFolder,
+  readText,
+  removeFile,
+  replaceFile,
+} from "./durable-file.ts";
+import { isOperationId } from "./operation-id.ts";
 import type { JournalContext } from "./journal-context.ts";
-import { type JournalRecord, parseJournal, parseLastRecord } from "./journal-record.ts";
+import {
+  capturedRecord,
+  type JournalRecord,
+  parseJournal,
+  parseLastRecord,
+  toLine,
+} from "./journal-record.ts";
+import { KeptResults } from "./kept-results.ts";
 
 /** How an operation ended, as the orchestrator gets it. */
 export type OperationResult = MessageOf<AgentMessage, "result">;
@@ -40,20 +59,7 @@ export interface AcceptedOperation {
   not_after: string;
 }
 
-/** An operation that was cut off. */
-export interface CutOperation {
-  operation_id: string;
-  /** What was written down before the first change. */
-  captured: AppliedResource[];
-}
-
-const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const fileSuffix = ".jsonl";
-
-/** Whether a text is an operation's id in the one form that may become a file name. */
-export function isOperationId(text: string): boolean {
-  return uuidPattern.test(text);
-}
 
 /** What the agent was told to do, and what came of it. The life of an operation is at the head of this file. */
 export class OperationJournal {
@@ -61,6 +67,9 @@ export class OperationJournal {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #acknowledged: AcknowledgedOperations;
+  readonly #kept: KeptResults;
+  /** The boot of the machine; null where it is not known. */
+  readonly boot: string | null;
   /** Accepted and not acknowledged, in the order of acceptance. */
   readonly #open = new Map<string, AcceptedOperation & { finished: boolean }>();
   /** Results that could not be written: delivered from memory while the agent lives. */
@@ -71,8 +80,10 @@ export class OperationJournal {
     this.#folder = join(context.stateDir, "operations");
     this.#clock = context.clock;
     this.#logger = context.logger;
+    this.boot = context.boot === undefined ? currentBoot() : context.boot;
     makeFolder(this.#folder);
     this.#acknowledged = new AcknowledgedOperations(context);
+    this.#kept = new KeptResults(context, context.keptResults);
     this.#load();
   }
 
@@ -81,35 +92,34 @@ export class OperationJournal {
     return this.#open.has(operationId) || this.#acknowledged.has(operationId);
   }
 
-  /** The operations that were cut off when the agent last ended. Their changes must be kept before {@link interrupt}. */
-  cutOff(): CutOperation[] {
-    const cut: CutOperation[] = [];
-    for (const [operationId, operation] of this.#open) {
-      if (operation.finished) continue;
-      const captured = this.#read(operationId).flatMap((record) =>
-        record.record === "captured" ? record.resources : [],
-      );
-      cut.push({ operation_id: operationId, captured });
-    }
-    return cut;
+  /** Whether it has ended and nothing but its id is left: acknowledged, and not kept any more. `isAsked`: also where not even that may be. */
+  isForgotten(operationId: string, isAsked = false): boolean {
+    if (isAsked && !this.knows(operationId)) return this.#acknowledged.mayHaveForgotten(operationId);
+    return this.#isAcknowledged(operationId) && this.#kept.resultOf(operationId) === null;
   }
 
-  /** Ends an operation that was cut off, with the results so far. */
-  interrupt(operationId: string): void {
-    const records = this.#read(operationId);
-    const results = records.flatMap((record) => (record.record === "result" ? [record.result] : []));
-    const began = records.find((record) => record.record === "started") ?? records[0];
-    const finishedAt = this.#clock.now();
-    const startedAt = began && "at" in began ? Date.parse(began.at) : finishedAt;
+  /** The operations that were cut off when the agent last ended. Their changes must be kept before {@link interrupt}. */
+  cutOff(): CutOperation[] {
+    return [...this.#open.values()].flatMap((each) =>
+      each.finished ? [] : this.recordsOf(each.operation_id),
+    );
+  }
+
+  /** All that is written down of an operation that has not ended. */
+  recordsOf(operationId: string): CutOperation {
+    return { operation_id: operationId, records: this.#read(operationId).records };
+  }
+
+  /** Whether the run of an operation began. */
+  hasBegun(operationId: string): boolean {
+    return this.#read(operationId).records.some(({ record }) => record === "started");
+  }
+
+  /** Ends an operation that was cut off, with the results so far. Damage of its file is told before `error`. */
+  interrupt(operationId: string, error?: PeerError): void {
     this.finish({
-      type: "result",
-      operation_id: operationId,
-      status: "interrupted",
-      results,
-      output: [],
-      started_at: toTimestamp(startedAt),
-      finished_at: toTimestamp(finishedAt),
-      duration_ms: Math.max(0, finishedAt - startedAt),
+      ...(error && { error }),
+      ...interruptionOf(operationId, this.#read(operationId), { clock: this.#clock }),
     });
   }
 
@@ -122,7 +132,8 @@ export class OperationJournal {
     const path = this.#pathOf(operation.operation_id);
     const { operation_id, kind, not_after } = operation;
     try {
-      createFile(path, toLine({ record: "accepted", operation_id, kind, not_after, at: this.#now() }));
+      const line = toLine({ record: "accepted", operation_id, kind, not_after, at: this.#now() });
+      this.#kept.makingRoom(() => createFile(path, line));
     } catch (error) {
       removeFile(path);
       throw error;
@@ -132,12 +143,33 @@ export class OperationJournal {
 
   /** Notes that the run begins. */
   started(operationId: string): void {
-    this.#append(operationId, { record: "started", at: this.#now() }, false);
+    const boot = this.boot === null ? {} : { boot: this.boot };
+    this.#append(operationId, { record: "started", at: this.#now(), ...boot }, false);
   }
 
   /** Notes what stood before. Durable when it returns: only then may anything be changed. */
-  captured(operationId: string, resources: readonly AppliedResource[]): void {
-    this.#append(operationId, { record: "captured", resources: [...resources] }, true);
+  captured(operationId: string, captured: Parameters<typeof capturedRecord>[0]): void {
+    this.#append(operationId, capturedRecord(captured), true);
+  }
+
+  /**
+   * Notes that a change begins. Survives the process on return, and the machine with the next durable record.
+   * @throws {OrchestratorError} `STORAGE_FULL`, `STORAGE_FAILED`; the change may not be made then.
+   */
+  begun(operationId: string, change: BegunChange): void {
+    this.#append(operationId, { record: "begun", ...change }, false);
+  }
+
+  /** Notes that nothing came of a change that was begun. Without space it is lost, and only a crash would have needed it. */
+  untouched(operationId: string, identity: string): void {
+    try {
+      this.#append(operationId, { record: "untouched", identity }, false);
+    } catch (error) {
+      this.#logger.warn("What was not changed could not be written down.", {
+        operation_id: operationId,
+        error,
+      });
+    }
   }
 
   /** Notes the results of some resources. Without space they are lost, and only a crash would have needed them. */
@@ -152,17 +184,15 @@ export class OperationJournal {
 
   /** Notes how an operation ended. Without space the result is kept in memory. */
   finish(result: OperationResult): void {
-    const operation = this.#open.get(result.operation_id);
+    const { operation_id } = result;
+    const operation = this.#open.get(operation_id);
     if (!operation) return;
     operation.finished = true;
     try {
-      this.#append(result.operation_id, { record: "finished", result }, true);
+      this.#append(operation_id, { record: "finished", result }, true);
     } catch (error) {
-      this.#unwritten.set(result.operation_id, result);
-      this.#logger.error("The result of an operation could not be written down.", {
-        operation_id: result.operation_id,
-        error,
-      });
+      this.#unwritten.set(operation_id, result);
+      this.#logger.error("The result of an operation could not be written down.", { operation_id, error });
     }
   }
 
@@ -179,70 +209,83 @@ export class OperationJournal {
 
   /** The ended operations that are not acknowledged, oldest first. */
   finished(): string[] {
-    return [...this.#open.values()]
-      .filter((operation) => operation.finished)
-      .map(({ operation_id }) => operation_id);
+    return [...this.#open.values()].flatMap((each) => (each.finished ? each.operation_id : []));
   }
 
-  /** How an operation ended; null where it has not, or is acknowledged. */
+  /** How an operation ended; null where it has not, or the result was acknowledged and is not kept any more. */
   resultOf(operationId: string): OperationResult | null {
+    if (this.#isAcknowledged(operationId)) return this.#kept.resultOf(operationId);
     if (!this.#open.get(operationId)?.finished) return null;
     const unwritten = this.#unwritten.get(operationId);
     if (unwritten) return unwritten;
     const last = parseLastRecord(readText(this.#pathOf(operationId)) ?? "");
-    return last?.record === "finished" ? last.result : null;
+    if (last?.record === "finished" && last.result.operation_id === operationId) return last.result;
+    // It was there: damaged since. As after a restart, it ends nevertheless, and says what became of it.
+    const { records } = this.#read(operationId);
+    const found = records.find((record) => record.record === "finished");
+    const result =
+      found?.result ??
+      interruptionOf(operationId, this.#read(operationId), { clock: this.#clock, damagedAt: 1 });
+    this.#unwritten.set(operationId, result);
+    this.#logger.error("The result of an operation is damaged.", { operation_id: operationId });
+    return result;
   }
 
-  /** Forgets an ended operation but for its id: the orchestrator has its result. */
+  /** The orchestrator has the result of an ended operation: it is kept for a while, and its id for good. */
   acknowledge(operationId: string): void {
     const operation = this.#open.get(operationId);
     if (!operation?.finished) return;
-    this.#acknowledged.add(operationId, operation.not_after);
+    this.#kept.makingRoom(() => this.#acknowledged.add(operationId, operation.not_after));
     this.#open.delete(operationId);
     this.#unwritten.delete(operationId);
-    removeFile(this.#pathOf(operationId));
+    this.#kept.keep(operationId, this.#pathOf(operationId));
+  }
+
+  #isAcknowledged(operationId: string): boolean {
+    return this.#acknowledged.has(operationId) && !this.#open.has(operationId);
   }
 
   #load(): void {
     const accepted: (AcceptedOperation & { finished: boolean; at: string })[] = [];
     for (const name of readdirSync(this.#folder)) {
+      // Killed while the command was taken on, before it was answered.
+      if (name.endsWith(fileSuffix + draftSuffix)) removeFile(join(this.#folder, name));
       const operationId = name.slice(0, -fileSuffix.length);
       if (!name.endsWith(fileSuffix) || !isOperationId(operationId)) continue;
-      const path = this.#pathOf(operationId);
-      const records = this.#repair(operationId);
-      const [first] = records;
-      if (first?.record !== "accepted" || this.#acknowledged.has(operationId)) {
-        // Killed before the command was answered, or between the two steps of an acknowledgement.
-        removeFile(path);
+      if (this.#acknowledged.has(operationId)) {
+        // Killed between the two steps of an acknowledgement.
+        this.#kept.keep(operationId, this.#pathOf(operationId));
         continue;
       }
-      const { kind, not_after, at } = first;
+      const [first, ...records] = this.#repair(operationId);
       const finished = records.some((record) => record.record === "finished");
-      accepted.push({ operation_id: operationId, kind, not_after, at, finished });
+      accepted.push({ ...first, finished });
     }
     accepted.sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
-    for (const { at: _at, ...operation } of accepted) this.#open.set(operation.operation_id, operation);
+    for (const { operation_id, kind, not_after, finished } of accepted)
+      this.#open.set(operation_id, { operation_id, kind, not_after, finished });
   }
 
-  #read(operationId: string): JournalRecord[] {
-    return parseJournal(readText(this.#pathOf(operationId)) ?? "").records;
+  #read(operationId: string): ReturnType<typeof parseJournal> {
+    return parseJournal(readText(this.#pathOf(operationId)) ?? "", operationId);
   }
 
-  /** Takes away what can't be read, so that what is written next can be. */
-  #repair(operationId: string): JournalRecord[] {
-    const path = this.#pathOf(operationId);
-    const text = readText(path) ?? "";
-    const { records, intact, damagedLine } = parseJournal(text);
+  /** Takes away what can't be read, so that what is written next can be, and notes that it did. */
+  #repair(operationId: string): [AcceptedRecord, ...JournalRecord[]] {
+    const { records, damagedLine, isSound } = this.#read(operationId);
+    const [first = lostAcceptance(operationId, this.#clock), ...rest] = records;
+    const sound: [AcceptedRecord, ...JournalRecord[]] = [first as AcceptedRecord, ...rest];
     if (damagedLine !== null) {
       const fields = { operation_id: operationId, line: damagedLine };
-      this.#logger.error("The journal of an operation is damaged; what follows is lost.", fields);
+      this.#logger.error("The journal of an operation is damaged; a part of it is lost.", fields);
+      sound.splice(1, 0, { record: "damaged", line: damagedLine });
     }
-    if (records.length > 0 && intact.length < text.length) replaceFile(path, intact);
-    return records;
+    if (!isSound) replaceFile(this.#pathOf(operationId), sound.map(toLine).join(""));
+    return sound;
   }
 
   #append(operationId: string, record: JournalRecord, durable: boolean): void {
-    appendFile(this.#pathOf(operationId), toLine(record), { durable });
+    this.#kept.makingRoom(() => appendFile(this.#pathOf(operationId), toLine(record), { durable }));
   }
 
   #pathOf(operationId: string): string {
@@ -253,8 +296,4 @@ export class OperationJournal {
   #now(): string {
     return toTimestamp(this.#clock.now());
   }
-}
-
-function toLine(record: JournalRecord): string {
-  return `${JSON.stringify(record)}\n`;
 }

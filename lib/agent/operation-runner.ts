@@ -5,7 +5,7 @@
  * submit -> refused (nothing is kept)
  *        -> queued (in the journal) -> running -> finished (in the journal) -> delivered by the agent
  *              |                         |
- *            cancel                    cancel, time limit, stop
+ *            cancel                    cancel, time limit, stop, cut
  * ```
  * What is queued when the agent stops or dies ends `interrupted` at the next start, as what was running does.
  */
@@ -19,7 +19,7 @@ import type { ProgressSink } from "./operation-progress.ts";
 import type { OperationJournal } from "./operation-journal.ts";
 import { OrchestratorError } from "../errors.ts";
 import { type OperationOutcome, type RunCommand, runOperation } from "./run-operation.ts";
-import { isOperationId } from "./operation-journal.ts";
+import { isOperationId } from "./operation-id.ts";
 import { toPeerError } from "./peer-error.ts";
 
 /** What the runner works with. */
@@ -45,6 +45,8 @@ const maxQueued = 100;
 interface PendingOperation {
   command: RunCommand;
   stop: AbortController;
+  /** Until when it may begin, by the clock that never goes back. */
+  beginByMs: number;
 }
 
 /** Runs operations. Their life is at the head of this file. */
@@ -54,6 +56,7 @@ export class OperationRunner {
   #running: PendingOperation | null = null;
   #done: Promise<void> = Promise.resolve();
   #stopping = false;
+  readonly #cut = new AbortController();
 
   constructor(options: OperationRunnerOptions) {
     this.#options = options;
@@ -62,6 +65,9 @@ export class OperationRunner {
   /**
    * Takes an operation on, durably. One that was ever accepted is accepted again and not run again.
    *
+   * How long it may wait is measured from now on by the count of this process, whatever becomes of any clock.
+   *
+   * @throws {OrchestratorError} `RESULT_GONE` where it has ended and nothing but its id is left, or, to one that only asks, not even that.
    * @throws {OrchestratorError} `COMMAND_EXPIRED` after its time; `EMPTY_DESIRED_STATE` for an apply of nothing over
    * something without `allow_empty`; `UNAVAILABLE` when 100 wait; `STORAGE_FULL` or `STORAGE_FAILED` where it can't be kept.
    */
@@ -72,11 +78,17 @@ export class OperationRunner {
         message: "An operation id must be a lower-case UUID.",
       });
     }
+    // One whose time was never only asks: "never heard of it" would have a restored orchestrator begin what is forgotten again.
+    const asks = Date.parse(command.not_after) <= 0;
+    if (journal.isForgotten(command.operation_id, asks)) throw new OrchestratorError("RESULT_GONE");
     if (journal.knows(command.operation_id)) return;
+    const { clock, orchestratorNow } = this.#options;
+    const leftMs = Date.parse(command.not_after) - orchestratorNow();
+    const pending = { command, stop: new AbortController(), beginByMs: clock.monotonic() + leftMs };
+    this.#assertMayBegin(pending);
     if (this.#stopping || this.#queue.length >= maxQueued) throw new OrchestratorError("UNAVAILABLE");
-    this.#assertMayBegin(command);
     journal.accept({ operation_id: command.operation_id, kind: command.type, not_after: command.not_after });
-    this.#queue.push({ command, stop: new AbortController() });
+    this.#queue.push(pending);
     if (!this.#running) this.#done = this.#work();
   }
 
@@ -100,6 +112,11 @@ export class OperationRunner {
     await this.#done;
   }
 
+  /** Cuts the change in progress, for a runner that is being stopped. */
+  cut(): void {
+    this.#cut.abort(new OrchestratorError("UNAVAILABLE", { message: "The agent was told to stop at once." }));
+  }
+
   async #work(): Promise<void> {
     for (let next = this.#queue.shift(); next; next = this.#queue.shift()) {
       this.#running = next;
@@ -110,13 +127,15 @@ export class OperationRunner {
     this.#running = null;
   }
 
-  async #run({ command, stop }: PendingOperation): Promise<void> {
+  async #run(pending: PendingOperation): Promise<void> {
     const { logger, ended } = this.#options;
+    const { command, stop } = pending;
     try {
       const outcome = await runOperation(command, {
         ...this.#options,
         signal: stop.signal,
-        refusal: this.#refusalOf(command, stop.signal),
+        cut: this.#cut.signal,
+        refusal: this.#refusalOf(pending),
         isInterrupted: () => this.#stopping,
       });
       ended(outcome);
@@ -127,19 +146,19 @@ export class OperationRunner {
   }
 
   /** Why an operation that waited does not begin any more; null where it does. */
-  #refusalOf(command: RunCommand, signal: AbortSignal): PeerError | null {
+  #refusalOf(pending: PendingOperation): PeerError | null {
     try {
-      signal.throwIfAborted();
-      this.#assertMayBegin(command);
+      pending.stop.signal.throwIfAborted();
+      this.#assertMayBegin(pending);
       return null;
     } catch (error) {
       return toPeerError(error);
     }
   }
 
-  #assertMayBegin(command: RunCommand): void {
-    const { applied, orchestratorNow } = this.#options;
-    if (orchestratorNow() > Date.parse(command.not_after)) throw new OrchestratorError("COMMAND_EXPIRED");
+  #assertMayBegin({ command, beginByMs }: PendingOperation): void {
+    const { applied, clock } = this.#options;
+    if (clock.monotonic() > beginByMs) throw new OrchestratorError("COMMAND_EXPIRED");
     const empties = command.type === "apply" && command.resources.length === 0 && !command.allow_empty;
     if (empties && applied.resources.length > 0) {
       throw new OrchestratorError("EMPTY_DESIRED_STATE", { details: { applied: applied.resources.length } });

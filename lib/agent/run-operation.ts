@@ -16,6 +16,7 @@ import { planText } from "../state/plan-text.ts";
 import { backupsOf } from "../state/resources/file/prior.ts";
 import { OperationProgress } from "./operation-progress.ts";
 import { toPeerError } from "./peer-error.ts";
+import { keepChanges } from "./recovery.ts";
 import { fitResult, soundResult } from "./result-size.ts";
 
 /** A command that makes an operation. */
@@ -32,6 +33,8 @@ export interface RunContext {
   progress: ProgressSink;
   /** Cancels after the change in progress. */
   signal: AbortSignal;
+  /** Cuts the change in progress as well. */
+  cut: AbortSignal;
   /** Why it must not begin, found when its turn came; null where it may. */
   refusal: PeerError | null;
   /** Whether what was cancelled was cancelled because the agent stops. */
@@ -99,7 +102,8 @@ async function endingOf(
     if (!isOrchestratorError(error)) {
       logger.error("The engine broke off.", { operation_id: command.operation_id, error });
     }
-    return { status: "failed", results: [], error: toPeerError(error) };
+    const unsaved = command.type === "apply" && !(await keepCut(command, context));
+    return { status: "failed", results: [], error: toPeerError(error), unsaved };
   }
 }
 
@@ -108,7 +112,7 @@ function runEngine(
   context: RunContext,
   progress: OperationProgress,
 ): Promise<StateRunResult> {
-  const { journal, applied, host, clock, logger, types, signal } = context;
+  const { journal, applied, host, clock, logger, types, signal, cut } = context;
   const { operation_id } = command;
   const waiting: ResourceResult[] = [];
   const write = (): void => {
@@ -121,12 +125,15 @@ function runEngine(
     host,
     clock,
     signal,
+    cut,
     timeoutMs: command.timeout_seconds * 1000,
     types,
     logger,
     ...(command.type === "apply" &&
       command.plan_digest !== undefined && { confirm: requirePlan(command.plan_digest, command, host) }),
     beforeChanges: async (captured) => journal.captured(operation_id, captured),
+    onBegun: (change) => journal.begun(operation_id, change),
+    onUntouched: (identity) => journal.untouched(operation_id, identity),
     onResult(found) {
       const result = soundResult(found);
       waiting.push(result);
@@ -179,6 +186,17 @@ function keepApplied(
     logger.warn("Copies of old files that nothing needs any more could not be removed.", { error });
   }
   return null;
+}
+
+/** Notes what a run changed that broke off; false where that can't be written down. */
+async function keepCut({ operation_id }: RunCommand, context: RunContext): Promise<boolean> {
+  try {
+    await keepChanges(context.journal.recordsOf(operation_id), context);
+    return true;
+  } catch (error) {
+    context.logger.error("What was applied could not be noted.", { error });
+    return false;
+  }
 }
 
 function statusOf(run: StateRunResult, context: RunContext, failed: boolean): OperationResult["status"] {

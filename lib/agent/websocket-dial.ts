@@ -45,10 +45,15 @@ export function dialWebSocket(url: string, options: WebSocketDialOptions = {}): 
       tlsExporter = exporterOf(response.socket);
       remoteAddress = response.socket.remoteAddress ?? null;
     });
-    socket.once("error", reject);
+    const fail = (error: Error): void => {
+      // An agent may try for months under one signal.
+      signal?.removeEventListener("abort", giveUp);
+      reject(error);
+    };
+    socket.once("error", fail);
     socket.once("open", () => {
       signal?.removeEventListener("abort", giveUp);
-      socket.off("error", reject);
+      socket.off("error", fail);
       resolve(new DialedSocket(socket, { remoteAddress, tlsExporter }));
     });
   });

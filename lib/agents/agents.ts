@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { toSubject, type Caller } from "../access/caller.ts";
+import { answering, toSubject, type Caller } from "../access/caller.ts";
 import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { requireVersion, type ChangeOptions } from "../document-version.ts";
@@ -128,12 +128,11 @@ export class Agents {
   }
 
   async #changeStatus(caller: Caller, nodeId: string, decision: Decision): Promise<AgentDocument> {
-    const { status } = decision;
+    const { status, options } = decision;
     const before = await this.#registry.read(nodeId);
-    requireVersion(before, decision.options);
-    if (before.value.status === status) {
+    requireVersion(before, options);
+    if (before.value.status === status)
       throw new OrchestratorError("INVALID_TRANSITION", { message: `The agent is ${status} already.` });
-    }
     const { after, writes } = await this.#decide(caller, before.value, decision);
     const event = {
       type: status === "approved" ? "agent.approved" : "agent.rejected",
@@ -141,7 +140,8 @@ export class Agents {
       summary: `Agent ${after.name ?? after.hostname} was ${status}`,
       metadata: { before: before.value.status, after: status },
     } as const;
-    await this.#registry.write(caller, { before, after, writes, event }).catch((error: unknown) => {
+    const answered = answering(caller, this.#views.listed(after));
+    await this.#registry.write(answered, { before, after, writes, event }).catch((error: unknown) => {
       // A name that nobody asked for is made anew.
       throw decision.name === undefined ? error : asNameTaken(error, decision.name);
     });
@@ -164,7 +164,7 @@ export class Agents {
           message: "Only a rejected agent can be removed.",
         });
       }
-      await this.#registry.remove(caller, agent, {
+      await this.#registry.remove(answering(caller), agent, {
         writes: this.#forgotten(node_id),
         event: {
           type: "agent.removed",
@@ -285,7 +285,7 @@ export class Agents {
     const message = {
       type: "status",
       id: this.#context.ids.next(),
-      not_after: toTimestamp(this.#context.clock.now() + 60_000),
+      not_after: toTimestamp(this.#context.fleetTime.now() + 60_000),
       status: "approved",
     } as const;
     try {

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { Caller } from "../access/caller.ts";
+import { answering, type Caller } from "../access/caller.ts";
 import type { Context } from "../context.ts";
 import { requireVersion, type ChangeOptions } from "../document-version.ts";
 import { OrchestratorError } from "../errors.ts";
@@ -15,7 +15,11 @@ interface TagChange {
   caller: Caller;
   node_id: string;
   options: ChangeOptions | undefined;
+  /** What the call is answered with; absent where it returns nothing. */
+  answer?: (tags: Tags) => { tags: Tags };
 }
+
+const asTags = (tags: Tags): { tags: Tags } => ({ tags });
 
 /** Key/value pairs that operators attach to agents, for selectors to match. Options are those of any change: see {@link ChangeOptions}. */
 export class TagVerbs {
@@ -46,7 +50,7 @@ export class TagVerbs {
     const { node_id, tags } = await this.#begin(caller, "tags.replace", () =>
       parseInput(replaceTagsInput, input),
     );
-    return { tags: await this.#change({ caller, node_id, options }, () => tags) };
+    return { tags: await this.#change({ caller, node_id, options, answer: asTags }, () => tags) };
   }
 
   /** Sets one tag of an agent. */
@@ -58,7 +62,8 @@ export class TagVerbs {
     const { node_id, key, value } = await this.#begin(caller, "tags.set", () =>
       parseInput(setTagInput, input),
     );
-    return { tags: await this.#change({ caller, node_id, options }, (tags) => ({ ...tags, [key]: value })) };
+    const change = { caller, node_id, options, answer: asTags };
+    return { tags: await this.#change(change, (tags) => ({ ...tags, [key]: value })) };
   }
 
   /**
@@ -87,12 +92,15 @@ export class TagVerbs {
   }
 
   /** Changes the tags, again where somebody else changed the agent at the same time. */
-  async #change({ caller, node_id, options }: TagChange, change: (tags: Tags) => Tags): Promise<Tags> {
+  async #change(
+    { caller, node_id, options, answer }: TagChange,
+    change: (tags: Tags) => Tags,
+  ): Promise<Tags> {
     return retryOnConflict(async () => {
       const before = await this.#registry.read(node_id);
       requireVersion(before, options);
       const tags = parseInput(tagsSchema, change({ ...before.value.tags }));
-      await this.#registry.write(caller, {
+      await this.#registry.write(answering(caller, answer?.(tags)), {
         before,
         after: { ...before.value, tags },
         event: {

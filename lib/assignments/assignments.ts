@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { toSubject, type Caller } from "../access/caller.ts";
+import { answering, toSubject, type Caller } from "../access/caller.ts";
 import type { Agents } from "../agents/agents.ts";
 import type { Context, EventInput } from "../context.ts";
 import { requireVersion, withVersion, type ChangeOptions } from "../document-version.ts";
@@ -174,7 +174,7 @@ export class Assignments {
       const stored = await this.read(name);
       requireVersion(stored, options);
       await this.#context.commit(
-        caller,
+        answering(caller),
         [
           { kind: "delete", collection: "assignments", key: name, expected: stored.revision },
           ...(await this.due.change(stored.value, null)),
@@ -245,7 +245,11 @@ export class Assignments {
     const event = this.#event(before ? "assignment.updated" : "assignment.created", document);
     await this.#agreement.guard({ before: before?.value ?? null, after: document }, async (also) => {
       const due = await this.due.change(before?.value ?? null, document);
-      await this.#context.commit(caller, [put, ...due, ...also], event);
+      const answered = answering(
+        caller,
+        this.#view(document, await nextAfter(due, () => this.due.nextOf(document.name))),
+      );
+      await this.#context.commit(answered, [put, ...due, ...also], event);
     });
     this.due.changed();
   }
@@ -260,13 +264,28 @@ export class Assignments {
   }
 
   async #toAssignment(document: Readonly<AssignmentDocument>): Promise<Assignment> {
-    const next = await this.due.nextOf(document.name);
+    return this.#view(document, await this.due.nextOf(document.name));
+  }
+
+  #view(document: Readonly<AssignmentDocument>, next: number | null): Assignment {
+    const { created_at, created_by, enforce = false, ...asked } = document;
     return {
-      ...document,
+      ...asked,
       modules: [...document.modules],
-      enforce: document.enforce ?? false,
       ...(next !== null && { next_run_at: toTimestamp(next) }),
+      enforce,
+      created_at,
+      created_by,
       matches: this.matchedAgents(document).length,
     };
   }
+}
+
+/** When the next run is due once these writes are made. */
+async function nextAfter(
+  [write]: readonly Write[],
+  now: () => Promise<number | null>,
+): Promise<number | null> {
+  if (write === undefined) return now();
+  return write.kind === "put" ? Number(write.value["next_run_at"]) : null;
 }

@@ -25,7 +25,7 @@ export interface DueDocument {
   name: string;
   /** Milliseconds since 1970. */
   next_run_at: number;
-  /** The due time that was last carried out or passed over. */
+  /** The due time that was last carried out, or passed over for another reason than that it was late. */
   last_run_at?: number;
 }
 

@@ -70,13 +70,18 @@ export class DueAssignments {
     return page.items[0]?.value.next_run_at ?? null;
   }
 
-  /** What to write in the step that carries a due time out, or passes over it: those that were missed meanwhile are over. */
-  advance(stored: StoredDocument<DueDocument>, schedule: Schedule | undefined): Write {
-    const { name, next_run_at } = stored.value;
+  /**
+   * What to write in the step that carries a due time out, or passes over it: those that were missed meanwhile are over. One that was
+   * passed over because it is late comes again where it turns out that the clock was ahead: see {@link realign}.
+   */
+  advance(stored: StoredDocument<DueDocument>, schedule: Schedule | undefined, isLate = false): Write {
+    const { name, next_run_at, last_run_at } = stored.value;
     const next =
       schedule && this.#context.cron.next(schedule, Math.max(this.#context.clock.now(), next_run_at));
     if (typeof next !== "number") return { kind: "delete", collection, key: name, expected: stored.revision };
-    return this.#put({ name, next_run_at: next, last_run_at: next_run_at }, stored.revision);
+    const lastRunAt = isLate ? last_run_at : next_run_at;
+    const last = lastRunAt === undefined ? {} : { last_run_at: lastRunAt };
+    return this.#put({ name, next_run_at: next, ...last }, stored.revision);
   }
 
   /**

@@ -1,10 +1,10 @@
 import type { z } from "zod";
-import { systemCaller, type Caller } from "../access/caller.ts";
+import { answering, type Caller } from "../access/caller.ts";
 import type { Context } from "../context.ts";
 import { auditLog } from "../context.ts";
-import { fromHex, toHex, toUtf8 } from "../crypto/encoding.ts";
+import { toHex, toUtf8 } from "../crypto/encoding.ts";
 import { requireVersion, withVersion, type ChangeOptions } from "../document-version.ts";
-import { OrchestratorError } from "../errors.ts";
+import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import { eventTable, type OrchestratorEvent } from "../events.ts";
 import { canonicalJson } from "../internal/canonical-json.ts";
 import type { Page } from "../internal/common-schemas.ts";
@@ -14,6 +14,8 @@ import { parseInput } from "../internal/parse-input.ts";
 import { keepRounds } from "../rounds.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { LogEntry, LogPage, StoredDocument } from "../storage/storage.ts";
+import { isOurs, readAnchor, type Anchor } from "./anchor.ts";
+import { AuditPruning } from "./pruning.ts";
 import {
   listAuditInput,
   pruneAuditInput,
@@ -33,9 +35,11 @@ const noHash = "0".repeat(64);
 /** What was done, by whom and when: events in a chain of hashes, written in the same commit as what they tell. */
 export class Audit {
   readonly #context: Context;
+  readonly #pruning: AuditPruning;
 
   constructor(context: Context) {
     this.#context = context;
+    this.#pruning = new AuditPruning(context);
   }
 
   /**
@@ -74,12 +78,15 @@ export class Audit {
   /**
    * Removes the events before an instant. Only the oldest go, so what stays still verifies; the removal is an event itself.
    *
-   * @returns How many were removed.
+   * Of several at once, each goes on where the one before ended.
+   *
+   * @returns How many this call took out of the log, those included that an earlier call left when the process ended in it.
+   * @throws {OrchestratorError} `STORAGE_CORRUPT` where somebody else has written where the log begins: see {@link Audit.verify}.
    */
   async prune(caller: Caller, input: z.input<typeof pruneAuditInput>): Promise<{ deleted: number }> {
     await this.#context.authorize(caller, "audit.prune");
     const { before } = parseInput(pruneAuditInput, input);
-    return { deleted: await this.#prune(caller, Date.parse(before)) };
+    return { deleted: await this.#pruning.prune(Date.parse(before), caller) };
   }
 
   /** Reads for how long events are kept. */
@@ -105,12 +112,16 @@ export class Audit {
       const { value, revision } = await this.#retention();
       requireVersion({ revision }, options);
       const put = { kind: "put", collection: "settings", key: "audit_retention" } as const;
-      await this.#context.commit(caller, [{ ...put, value: { retention_days }, expected: revision }], {
-        type: "audit.retentionChanged",
-        target: { type: "audit", id: "retention", name: "audit retention" },
-        summary: `Audit events are now kept for ${retention_days === null ? "ever" : `${retention_days} days`}`,
-        metadata: { before: value.retention_days, after: retention_days },
-      });
+      await this.#context.commit(
+        answering(caller, { retention_days }),
+        [{ ...put, value: { retention_days }, expected: revision }],
+        {
+          type: "audit.retentionChanged",
+          target: { type: "audit", id: "retention", name: "audit retention" },
+          summary: `Audit events are now kept for ${retention_days === null ? "ever" : `${retention_days} days`}`,
+          metadata: { before: value.retention_days, after: retention_days },
+        },
+      );
       return withVersion({ retention_days }, revision + 1);
     });
   }
@@ -119,17 +130,17 @@ export class Audit {
   async verify(caller: Caller): Promise<AuditVerification> {
     await this.#context.authorize(caller, "audit.verify");
     for (;;) {
-      const anchor = await this.#context.storage.get<Anchor>("settings", "audit_anchor");
+      const anchor = await readAnchor(this.#context);
       const verification = await this.#verifyFrom(anchor);
       if (verification.valid) return verification;
       // Old events may have been removed while they were read: then it is begun again.
-      const now = await this.#context.storage.get<Anchor>("settings", "audit_anchor");
+      const now = await readAnchor(this.#context);
       if (now?.revision === anchor?.revision) return verification;
     }
   }
 
   async #verifyFrom(anchor: StoredDocument<Anchor> | null): Promise<AuditVerification> {
-    if (anchor && !this.#isSigned(anchor.value))
+    if (anchor && !isOurs(this.#context, anchor.value))
       return { valid: false, from_sequence: 1, to_sequence: 0, first_bad_sequence: 1, head_hash: noHash };
     let previous = anchor?.value.hash ?? noHash;
     let expected = (anchor?.value.sequence ?? 0) + 1;
@@ -138,18 +149,33 @@ export class Audit {
     // What the anchor vouches for may still be there: the process may have ended between anchor and removal.
     let from: number | null = first;
     while (from !== null) {
-      const page: LogPage = await this.#context.storage.readLog(auditLog, { from, limit: 1000 });
+      const page = await this.#readPage(from);
+      if ("badSequence" in page) return { valid: false, ...range(), first_bad_sequence: page.badSequence };
       for (const entry of page.entries) {
         const fits = entry.sequence === expected && entry.hash === this.#hash(previous, entry);
-        if (!fits) return { valid: false, ...range(), first_bad_sequence: entry.sequence };
+        if (!fits)
+          return { valid: false, ...range(), first_bad_sequence: Math.min(expected, entry.sequence) };
         previous = entry.hash!;
         expected += 1;
       }
       from = page.next;
       if (from === null && page.head.sequence >= expected)
         return { valid: false, ...range(), first_bad_sequence: expected };
+      // What the storage has as the newest entry was written with the documents: a whole chain of other entries is none.
+      if (from === null && page.head.sequence === expected - 1 && page.head.hash !== previous)
+        return { valid: false, ...range(), first_bad_sequence: expected - 1 };
     }
     return { valid: true, ...range() };
+  }
+
+  /** Events as they are stored, or the first of them that can't be read any more: that is what verifying is there to find. */
+  async #readPage(from: number): Promise<LogPage | { badSequence: number }> {
+    try {
+      return await this.#context.storage.readLog(auditLog, { from, limit: 1000 });
+    } catch (error) {
+      if (!isOrchestratorError(error, "STORAGE_CORRUPT")) throw error;
+      return { badSequence: Number(error.details["sequence"] ?? from) };
+    }
   }
 
   /** Removes, now and every hour, what is older than the retention. The function returned ends it. */
@@ -167,7 +193,8 @@ export class Audit {
   async *#pruneOld(): AsyncGenerator<void> {
     const { retention_days: days } = (await this.#retention()).value;
     const now = await this.#context.retentionClock.now();
-    if (days !== null) yield void (await this.#prune(systemCaller, now - days * dayMs));
+    // Also where nothing is old: what a call left when the process ended in it.
+    yield void (await this.#pruning.prune(days === null ? -Infinity : now - days * dayMs));
   }
 
   /** Version 0 where nobody has set it yet. */
@@ -176,76 +203,10 @@ export class Audit {
     return stored ?? { value: { retention_days: defaultRetentionDays }, revision: 0 };
   }
 
-  /** The anchor (sequence and hash of the last event removed) and the event are on disk before anything is removed. */
-  async #prune(caller: Caller, beforeMs: number): Promise<number> {
-    const last = await this.#lastBefore(beforeMs);
-    if (!last) return 0;
-    const hash = last.hash ?? noHash;
-    const signature = toHex(this.#context.identity.sign(anchorText(last.sequence, hash)));
-    // With the reserve: pruning makes space.
-    await this.#context.commitWithReserve(
-      caller,
-      [
-        {
-          kind: "put",
-          collection: "settings",
-          key: "audit_anchor",
-          value: { sequence: last.sequence, hash, signature },
-        },
-      ],
-      {
-        type: "audit.pruned",
-        target: { type: "audit", id: "log", name: "audit log" },
-        summary: `Audit events up to ${last.sequence} were removed`,
-        metadata: {
-          through_sequence: last.sequence,
-          through_hash: hash,
-          signature,
-          before: new Date(beforeMs).toISOString(),
-        },
-      },
-    );
-    return this.#context.storage.trimLog(auditLog, last.sequence + 1);
-  }
-
-  async #lastBefore(beforeMs: number): Promise<LogEntry | null> {
-    let last: LogEntry | null = null;
-    let from: number | null = 1;
-    while (from !== null) {
-      const page: LogPage = await this.#context.storage.readLog(auditLog, { from, limit: 1000 });
-      for (const entry of page.entries) {
-        if (entry.at >= beforeMs) return last;
-        last = entry;
-      }
-      from = page.next;
-    }
-    return last;
-  }
-
-  #isSigned({ sequence, hash, signature }: Anchor): boolean {
-    const { crypto, identity } = this.#context;
-    return crypto.verify(
-      identity.publicKey,
-      anchorText(sequence, hash),
-      fromHex(signature) ?? new Uint8Array(0),
-    );
-  }
-
   #hash(previous: string, { sequence, at, value }: LogEntry): string {
     const body = canonicalJson({ sequence, at, value: value as JsonObject });
     return toHex(this.#context.crypto.sha256(toUtf8(previous + body)));
   }
-}
-
-/** The last event that was removed: what the chain of the rest hangs on, signed by the orchestrator. */
-interface Anchor {
-  sequence: number;
-  hash: string;
-  signature: string;
-}
-
-function anchorText(sequence: number, hash: string): Uint8Array {
-  return toUtf8(`fleetwright/1 audit anchor\n${sequence}\n${hash}`);
 }
 
 type Filter = Omit<z.output<typeof listAuditInput>, "limit" | "cursor">;

@@ -9,11 +9,16 @@ import type { DriftStatus } from "./schemas.ts";
 
 type Operation = Readonly<OperationDocument>;
 
-/** Works out what to write in the step that ends the operation of a check. */
+/**
+ * Works out what to write in the step that ends the operation of a check.
+ *
+ * @param of.known - What is known of the machine since its newest applies.
+ * @param of.isOld - Whether it is known late how it ended, and another has ended since: then it is a record and no news.
+ */
 export async function concludeCheck(
   context: Context,
   operation: Operation,
-  known: Readonly<AgentStateDocument> | null,
+  { known, isOld }: { known: Readonly<AgentStateDocument> | null; isOld: boolean },
 ): Promise<OperationChange> {
   const { operation_id, node_id } = operation;
   const stored = await context.storage.get<DriftDocument>("drift_records", operation_id);
@@ -26,11 +31,12 @@ export async function concludeCheck(
     checked_at: context.timestamp(),
     duration_ms: operation.duration_ms ?? 0,
   };
+  if (isOld) return { writes: [toRecordPut(record, stored.revision)] };
   const state = await context.storage.get<DriftStateDocument>("drift_states", node_id);
   const before = state?.value ?? { drifted: false };
   const after = toState(record, before);
   const previous = await previousOf(context, record, before);
-  const writes: Write[] = [toRecordPut(record), ...(previous ? forget(previous) : [])];
+  const writes: Write[] = [toRecordPut(record, stored.revision), ...(previous ? forget(previous) : [])];
   if (after !== before) {
     const value = toJsonObject(after);
     const expected = state?.revision ?? 0;
@@ -39,9 +45,10 @@ export async function concludeCheck(
   return { writes, events: before.drifted === after.drifted ? [] : [changeEvent(operation, after.drifted)] };
 }
 
-export function toRecordPut(record: DriftDocument): Write {
+/** The write of a record in the place of the revision that was read; 0 for a new one. */
+export function toRecordPut(record: DriftDocument, expected: number): Write {
   const value = toJsonObject(record);
-  return { kind: "put", collection: "drift_records", key: record.drift_id, value };
+  return { kind: "put", collection: "drift_records", key: record.drift_id, value, expected };
 }
 
 /** An apply that ended after the check was asked for made its own baseline: what was found is about another one. */
@@ -68,10 +75,10 @@ function toState(
  */
 async function previousOf(
   context: Context,
-  { trigger, status }: DriftDocument,
+  { drift_id, trigger, status }: DriftDocument,
   { scheduled_id }: Readonly<DriftStateDocument>,
 ): Promise<DriftDocument | null> {
-  if (trigger !== "scheduled" || scheduled_id === undefined) return null;
+  if (trigger !== "scheduled" || scheduled_id === undefined || scheduled_id === drift_id) return null;
   const previous = await context.storage.get<DriftDocument>("drift_records", scheduled_id);
   return previous?.value.status === status ? previous.value : null;
 }

@@ -19,7 +19,7 @@ export interface Enforcement {
   /** The baseline it was about, by the hash of its resources. */
   snapshot: string;
   times: number;
-  /** Milliseconds since 1970. */
+  /** A fleet time. */
   last_at: number;
   /** Whether it was given up, and told. */
   stopped?: boolean;

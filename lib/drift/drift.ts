@@ -47,9 +47,12 @@ export class Drift {
       work: this.#work,
       begin: (nodeId) => this.#begin(systemCaller, nodeId, "scheduled"),
     });
-    features.operations.onEnd("check", async (operation) =>
-      concludeCheck(context, operation, await features.operations.stateOf(operation.node_id)),
-    );
+    features.operations.onEnd("check", async ({ operation, isCorrection }) => {
+      const { node_id, operation_id } = operation;
+      const known = await features.operations.stateOf(node_id);
+      const isOld = isCorrection && (await this.#newestOf(node_id)) !== operation_id;
+      return concludeCheck(context, operation, { known, isOld });
+    });
     features.operations.store.watch((operation) => this.#note(operation));
     features.operations.retention.onExpiry("check", {
       isNeeded: (operation) => this.#isNewest(operation),
@@ -164,7 +167,7 @@ export class Drift {
       agentName: name,
       desired: { modules: [], resources: await this.#operations.snapshot(baseline.snapshot) },
       change: ([driftId = ""]) => ({
-        writes: [toRecordPut({ ...record, ...this.#newRecord(driftId, trigger) })],
+        writes: [toRecordPut({ ...record, ...this.#newRecord(driftId, trigger) }, 0)],
         // Nobody asked for a scheduled one; what it finds is told where it is news.
         events: trigger === "manual" ? [requestedEvent(driftId)] : [],
       }),

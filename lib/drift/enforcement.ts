@@ -57,6 +57,7 @@ export class DriftEnforcement {
   /** Applies the baseline again where a check that has ended found what an assignment enforces changed. */
   async consider(check: Readonly<OperationDocument>): Promise<void> {
     const { node_id, operation_id } = check;
+    if (this.#context.epochs.isPaused) return;
     const record = await this.#context.storage.get<DriftDocument>("drift_records", operation_id);
     if (record?.value.status !== "drifted") return;
     if (!this.#context.transport.isConnected(node_id) || (await this.#context.isFrozen(node_id))) return;
@@ -80,8 +81,8 @@ export class DriftEnforcement {
   }
 
   async #enforce(cause: Cause): Promise<void> {
-    const { storage, clock } = this.#context;
-    const now = clock.now();
+    const { storage, fleetTime } = this.#context;
+    const now = fleetTime.now();
     const { node_id } = cause.check;
     const known = await this.#operations.repeatable(node_id, cause.baselineId);
     if (known === null) return;
@@ -94,7 +95,7 @@ export class DriftEnforcement {
       if (!stopped) await this.#stop(cause, state, { snapshot, times, last_at, stopped: true });
       return;
     }
-    // A clock that was set back must not put it off for ever.
+    // What an earlier version wrote with a wrong clock must not put it off for ever.
     if (now >= last_at && now - last_at < waitMs) return;
     const enforcement = { snapshot, times: times + 1, last_at: now };
     await this.#apply(cause, known, {

@@ -35,6 +35,7 @@ export class ScheduledChecks {
     this.#context = context;
     this.#parts = parts;
     this.#intervalMs = context.options.driftIntervalSeconds * 1000;
+    context.epochs.onResume(() => this.#checkDue());
   }
 
   /** An agent may be given work. */
@@ -58,6 +59,7 @@ export class ScheduledChecks {
   }
 
   #checkDue(): void {
+    if (this.#context.epochs.isPaused) return;
     const now = this.#context.clock.monotonic();
     while (this.#running.size + this.#beginning < this.#context.options.driftConcurrency) {
       const nodeId = this.#queue.take(now);

@@ -125,7 +125,8 @@ export const fleetErrors = {
     meaning: "The peer broke the agent protocol.",
     cause:
       "A fault or a hostile program on the other side, or something between that alters the traffic. The connection was ended.",
-    advice: "Look at the versions of both sides and at the audit log.",
+    advice:
+      "Look at the versions of both sides and at the audit log. A client that says so was sent a text to sign that is not for this server and this key: find out who answers at that address.",
   },
   VERSION_UNSUPPORTED: {
     meaning: "No protocol version is spoken by both sides.",
@@ -133,10 +134,18 @@ export const fleetErrors = {
     advice: "Update the older side.",
   },
   ORCHESTRATOR_KEY_CHANGED: {
-    meaning: "The orchestrator's key is not the one that the agent has pinned.",
+    meaning: "The orchestrator's key is not the one that the agent or the client has pinned.",
     cause:
-      "The orchestrator was set up anew without its old key, or the agent talks to a stranger. The agent refuses to go on.",
-    advice: "Find out which. If the new orchestrator is yours, pin its key on the agent.",
+      "The orchestrator was set up anew without its old key, or a stranger answers in its place. The agent refuses to go on; the client signs nothing.",
+    advice:
+      "Find out which. If the new orchestrator is yours, pin its key: on the agent, or with `fleetwright login --orchestrator-key`.",
+  },
+  ORCHESTRATOR_SUPERSEDED: {
+    meaning: "The agent follows a newer server that was restored from a backup of this one.",
+    cause:
+      "Two servers have one key, since one was restored from a backup of the other. Each restore begins a new epoch, and an agent obeys the newest that it has seen.",
+    advice:
+      "Stop the older server. If it is the one that is to go on, make a backup of it, restore that into a new folder and start there: agents follow the newest restore.",
   },
   COMMAND_UNSUPPORTED: {
     meaning: "The agent can't do this.",
@@ -146,8 +155,14 @@ export const fleetErrors = {
   COMMAND_EXPIRED: {
     meaning: "The command came after its time.",
     cause:
-      "Each command says until when it may begin. It was held up, or the clocks of the two machines differ by far.",
-    advice: "Set the clocks, and repeat the call.",
+      "Each command says until when it may begin. It was held up, or it was lost and the agent, asked about it later, knows nothing of it. Nothing was run.",
+    advice: "Repeat the call.",
+  },
+  RESULT_GONE: {
+    meaning: "The operation has ended on the machine, and nobody has its result any more.",
+    cause:
+      "The agent was told that its result is on disk and forgot it; the orchestrator was restored from a backup that does not have it.",
+    advice: "Plan, to see how the machine is now.",
   },
   PEER_ERROR: {
     meaning: "The peer reported an error that this version does not know.",

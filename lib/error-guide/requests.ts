@@ -62,9 +62,9 @@ export const requestErrors = {
   SIGNATURE_INVALID: {
     meaning: "The signature does not match the challenge and the key.",
     cause:
-      "The wrong key signed, other text than `message` was signed, or the key is not that of an operator. The answer is the same in each case on purpose.",
+      "The wrong key signed, other text than `message` was signed, or the key is not that of an operator. The answer is the same in each case on purpose. Said by a client: the server did not prove the orchestrator's key that it names.",
     advice:
-      "Sign exactly the bytes of `message`. If that was done, ask an Admin whether the key is registered.",
+      "Sign exactly the bytes of `message`. If that was done, ask an Admin whether the key is registered. A server that does not prove its key is not the one that it says it is.",
   },
   FORBIDDEN: {
     meaning: "The caller is known, and the role does not allow the call.",
@@ -74,9 +74,9 @@ export const requestErrors = {
   ORIGIN_REFUSED: {
     meaning: "This host name or web page may not call.",
     cause:
-      "The `Host` of the request is none of the allowed ones, or a browser says that a page of another site sent it (`Origin`).",
+      "The `Host` of the request is none of the allowed ones, a browser says that a page of another site sent it (`Origin`), or a sign-in is meant for an address that the service does not answer for: another server passed it on, or a proxy, a tunnel or a port that is forwarded stands in between.",
     advice:
-      "Use an address of the service. To allow a host name, add it to `allowed_hosts` (`FLEETWRIGHT_ALLOWED_HOSTS`); behind a proxy that changes `Host`, name the host that browsers see.",
+      "Use an address of the service. To allow a host name, or an address that leads to the service in a roundabout way, add it to the allowed hosts (`FLEETWRIGHT_ALLOWED_HOSTS`); behind a proxy that changes `Host`, name the host that browsers see.",
   },
   RATE_LIMITED: {
     meaning: "There were too many requests in a short time, or there is too much of something already.",

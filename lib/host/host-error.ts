@@ -7,6 +7,20 @@ export function hostError(path: string, errno: string, cause?: unknown): Orchest
   return new OrchestratorError("HOST_ERROR", { message, details: { path, errno }, cause });
 }
 
+/** `HOST_ERROR` where a file is held as it is: it is immutable, or something is mounted there. `why` ends "<path> ...". */
+export function heldError(path: string, errno: string, why: string): OrchestratorError {
+  const message = `${path} ${why} (${errno}).`;
+  return new OrchestratorError("HOST_ERROR", { message, details: { path, errno } });
+}
+
+/** `HOST_ERROR` where a file can't keep what it has beside content, mode and owner; nothing has been changed then. */
+export function lostError(path: string, lost: ReadonlyMap<string, string>): OrchestratorError {
+  const [errno = "UNKNOWN"] = lost.values();
+  const names = [...lost.keys()];
+  const message = `${path} would lose ${names.join(", ")}, which can't be given to what takes its place (${errno}).`;
+  return new OrchestratorError("HOST_ERROR", { message, details: { path, errno, extras: names } });
+}
+
 /** The same for what a call of the system threw; anything else, as the reason of a signal, stays what it is. */
 export function toHostError(path: string, error: unknown): unknown {
   const isOfSystem = error instanceof Error && typeof (error as { code?: unknown }).code === "string";
@@ -41,6 +55,8 @@ const meanings: Readonly<Record<string, string>> = {
   EDQUOT: "The disk quota is used up",
   EROFS: "The file system is read-only",
   ELOOP: "There is a link at this path",
+  EMLINK: "The file has another name too, and somebody who can change the folder may have given it this one",
   ESTALE: "Something else was put at this path",
   ETXTBSY: "The program is running",
+  EBUSY: "Something is mounted at this path",
 };

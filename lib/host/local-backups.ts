@@ -15,7 +15,7 @@ import { andThen, lastly, type MaybeWaiting, orFail } from "../internal/maybe-wa
 import type { BackupOptions, FileDigest, HostBackups, RestoreOptions } from "./host.ts";
 import { errnoOf, hostError, requireSame, toHostError } from "./host-error.ts";
 import type { LocalFiles } from "./local-files.ts";
-import { eachPiece, toStat, withFile, writeAll } from "./open-file.ts";
+import { copyFile, refuseLinked, toStat, withFile } from "./open-file.ts";
 import { type LocalPaths, PathsBelow } from "./local-paths.ts";
 import type { PendingWrites } from "./local-sync.ts";
 
@@ -60,8 +60,9 @@ export class LocalBackups implements HostBackups {
     const temporary = join(this.#folder, `.${randomBytes(8).toString("hex")}`);
     const copy = (): MaybeWaiting<FileDigest> => {
       mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
-      return this.#parts.paths.use(path, (real) =>
+      return this.#parts.paths.use(path, (real, _lasting, linksOf) =>
         withFile(real, (source) => {
+          refuseLinked(path, fstatSync, { fd: source, linksOf });
           if (expected) requireSame(path, toStat(fstatSync(source)), expected);
           return copyTo(source, temporary, signal);
         }),
@@ -95,12 +96,10 @@ export class LocalBackups implements HostBackups {
     }
   }
 
-  restore(sha256: string, path: string, { signal, ...attributes }: RestoreOptions): MaybeWaiting<void> {
+  restore(sha256: string, path: string, { signal, ...options }: RestoreOptions): MaybeWaiting<void> {
     if (this.sizeBytes(sha256) === null) throw hostError(`backup ${sha256}`, "ENOENT");
-    return this.#parts.files.replaceFile(path, attributes, (target) =>
-      withFile(this.#pathOf(sha256), (source) =>
-        eachPiece(source, (piece) => writeAll(target, piece), signal),
-      ),
+    return this.#parts.files.replaceFile(path, options, (target) =>
+      withFile(this.#pathOf(sha256), (source) => copyFile(source, target, { signal })),
     );
   }
 
@@ -125,13 +124,13 @@ export class LocalBackups implements HostBackups {
 function copyTo(source: number, path: string, signal?: AbortSignal): MaybeWaiting<FileDigest> {
   const hash = createHash("sha256");
   const target = openSync(path, "wx", 0o600);
-  const take = (piece: Uint8Array): void => {
-    hash.update(piece);
-    writeAll(target, piece);
-  };
+  const take = (piece: Uint8Array): void => void hash.update(piece);
   return lastly(
     () =>
-      andThen(eachPiece(source, take, signal), (sizeBytes) => ({ sha256: hash.digest("hex"), sizeBytes })),
+      andThen(copyFile(source, target, { take, signal }), (sizeBytes) => ({
+        sha256: hash.digest("hex"),
+        sizeBytes,
+      })),
     () => closeSync(target),
   );
 }

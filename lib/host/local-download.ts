@@ -5,23 +5,24 @@
  * temporary file opened ──request, at most 5 redirects──> streaming, hashed on the way ──right──> renamed to its place
  *          └──────── any failure, abort: temporary file removed ────────┘
  * ```
- * The temporary file is named after its target: what a kill left of one is removed by the next download to the same place.
+ * The temporary file is named after its target: what one left is removed by the next download to the same place, what a kill
+ * left by the next life of the agent.
  */
 import { createHash } from "node:crypto";
-import { constants, lstatSync, renameSync, type Stats, unlinkSync } from "node:fs";
+import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
-import { dirname } from "node:path";
 import { isOrchestratorError } from "../errors.ts";
 import { downloadFailed, parseDownloadUrl, redirectTarget } from "./download-url.ts";
 import type { FileDigest, HostDownload } from "./host.ts";
 import { errnoOf, hostError } from "./host-error.ts";
-import { setAttributes, toStat, withFile } from "./open-file.ts";
+import { begin, dress, lookAtPlace, place } from "./place-file.ts";
 import type { LocalPaths } from "./local-paths.ts";
 import type { PendingWrites } from "./local-sync.ts";
+import { beginPart, discard } from "./temporary-files.ts";
 
-const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
+const { O_CREAT, O_EXCL, O_NOFOLLOW, O_RDWR } = constants;
 
 const maxRedirects = 5;
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
@@ -43,21 +44,24 @@ export async function downloadFile(
   const { path } = request;
   const url = parseDownloadUrl(request.url);
   try {
-    const real = paths.resolve(path);
-    refuseFolder(real, path);
-    const temporary = partOf(real);
-    removeIfThere(temporary);
-    const handle = await open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
-    try {
-      const digest = await receive({ ...request, handle, url }, signal);
-      signal.throwIfAborted();
-      place(temporary, real, request);
-      pending.addFile(real);
-      return digest;
-    } finally {
-      await handle.close();
-      removeIfThere(temporary);
-    }
+    // The folder stays the one that was found: what is opened here is what the file is put into, however long it takes.
+    return await paths.use(path, async (real, lasting, linksOf) => {
+      const placing = lookAtPlace({ path, real, linksOf }, request.attributes);
+      pending.begin(lasting);
+      const temporary = beginPart(real);
+      const handle = await open(temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
+      try {
+        begin(handle.fd, placing);
+        const digest = await receive({ ...request, handle, url }, signal);
+        signal.throwIfAborted();
+        put({ temporary, real, fd: handle.fd, linksOf }, request);
+        pending.addFile(lasting);
+        return digest;
+      } finally {
+        await handle.close();
+        discard(temporary);
+      }
+    });
   } catch (error) {
     signal.throwIfAborted();
     throw isOrchestratorError(error) ? error : hostError(path, errnoOf(error), error);
@@ -141,30 +145,13 @@ async function writeAll(handle: FileHandle, piece: Uint8Array, path: string): Pr
   }
 }
 
-/** Renames the finished file to its place, with the attributes that it is to have there. */
-function place(temporary: string, real: string, { path, attributes }: HostDownload): void {
-  const there = refuseFolder(real, path);
-  const kept = there?.isFile() ? toStat(there) : { mode: 0o600 };
-  withFile(temporary, (fd) => setAttributes(fd, { ...kept, ...attributes }));
-  renameSync(temporary, real);
-}
-
-/** What stands at the place of the file, where that is no folder. */
-function refuseFolder(real: string, path: string): Stats | undefined {
-  const there = lstatSync(real, { throwIfNoEntry: false });
-  if (there?.isDirectory()) throw hostError(path, "EISDIR");
-  return there;
-}
-
-function partOf(real: string): string {
-  const name = createHash("sha256").update(real).digest("hex").slice(0, 16);
-  return `${dirname(real)}/.fleetwright-${name}.part`;
-}
-
-function removeIfThere(path: string): void {
-  try {
-    unlinkSync(path);
-  } catch (error) {
-    if (errnoOf(error) !== "ENOENT") throw error;
-  }
+/** Puts the finished file in its place, with what it is to have there beside its content. */
+function put(
+  { temporary, real, fd, linksOf }: { temporary: string; real: string; fd: number; linksOf: number | null },
+  { path, attributes }: HostDownload,
+): void {
+  // The server took its time: what stands there now is what counts.
+  const placing = lookAtPlace({ path, real, linksOf }, attributes);
+  dress(fd, placing);
+  place({ temporary, fd }, real, placing);
 }

@@ -1,41 +1,61 @@
 import {
   closeSync,
-  constants,
   fstatSync,
   lstatSync,
-  mkdirSync,
-  openSync,
   readdirSync,
   readFileSync,
   readlinkSync,
-  renameSync,
   rmdirSync,
   type Stats,
-  symlinkSync,
   unlinkSync,
 } from "node:fs";
-import { basename, dirname } from "node:path";
 import { isOrchestratorError } from "../errors.ts";
-import { andThen, lastly, type MaybeWaiting, orFail } from "../internal/maybe-waiting.ts";
-import type { FileAttributes, FileComparison, FileDigest, FileStat, HostFiles } from "./host.ts";
+import { andThen, type MaybeWaiting } from "../internal/maybe-waiting.ts";
+import type {
+  ChangeOptions,
+  FileAttributes,
+  FileChange,
+  FileComparison,
+  FileDigest,
+  FileExtras,
+  FileOwner,
+  FileStat,
+  HostFiles,
+  WriteOptions,
+} from "./host.ts";
 import { guardFiles } from "./files-below.ts";
+import { refuseHeld } from "./held.ts";
 import { errnoOf, hostError, requireSame, toHostError } from "./host-error.ts";
+import { attempt, orNull } from "./local-attempt.ts";
 import { type LocalPaths, PathsBelow, type PathUse } from "./local-paths.ts";
 import type { PendingWrites } from "./local-sync.ts";
-import { beginPart, discard, temporaryBeside } from "./temporary-files.ts";
-import { digest, holds, readFlags, setAttributes, toStat, withFile, writeAll } from "./open-file.ts";
-
-const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
+import { ledBy, listOpen, makeFolder, openOwn, placeLink, requireNewFolder } from "./path-calls.ts";
+import { beginPart, temporaryBeside } from "./temporary-files.ts";
+import { digest, holds, refuseLinked, toStat, withFile, writeAll } from "./open-file.ts";
+import { dressThere } from "./dress-there.ts";
+import { extrasAt, requireWritable } from "./place-file.ts";
+import { moveFile } from "./move-file.ts";
+import {
+  changeAttributes,
+  type LocalFilesParts,
+  replaceFile,
+  requireAttributes,
+  type Replacement,
+} from "./replace-file.ts";
 
 /** The files of this machine, by synchronous calls; of large ones in slices, so that others get their turn. */
 export class LocalFiles implements HostFiles {
   readonly #paths: LocalPaths;
   readonly #pending: PendingWrites;
+  readonly #parts: LocalFilesParts;
   #missedLast = false;
+  /** Looked at right after, and there. */
+  #wroteLast = "";
 
   constructor(paths: LocalPaths, pending: PendingWrites) {
     this.#paths = paths;
     this.#pending = pending;
+    this.#parts = { paths, pending };
   }
 
   below(folder: string): HostFiles {
@@ -57,33 +77,47 @@ export class LocalFiles implements HostFiles {
     return stats ? toStat(stats) : null;
   }
 
+  ledBy(path: string): number | null {
+    return ledBy(path, this.#paths);
+  }
+
   readFile(path: string, expected?: FileStat): Uint8Array {
     const read = (fd: number): Uint8Array => {
       if (expected) requireSame(path, toStat(fstatSync(fd)), expected);
       return readFileSync(fd);
     };
-    return attempt(path, (real) => withFile(real, read), this.#paths);
+    return this.#open(path, read);
   }
 
   hashFile(path: string, signal?: AbortSignal): MaybeWaiting<FileDigest> {
-    return attempt(path, (real) => withFile(real, (fd) => digest(fd, signal)), this.#paths);
+    return this.#open(path, (fd) => digest(fd, signal));
+  }
+
+  /** Opens a file for reading that is nobody else's by another name. */
+  #open<T>(path: string, use: (fd: number, lasting: string, real: string) => T): T {
+    const look: PathUse<T> = (real, lasting, linksOf) =>
+      withFile(real, (fd) => {
+        refuseLinked(path, fstatSync, { fd, linksOf });
+        return use(fd, lasting, real);
+      });
+    return attempt(path, look, this.#paths);
   }
 
   compareFile(path: string, content: Uint8Array): FileComparison {
-    // A failed open costs three times what this look does, so it is worth it where files are missing: after one that
-    // was, and while files are being made.
-    if ((this.#missedLast || !this.#pending.isEmpty) && !this.stat(path)) return { stat: null, same: false };
+    // A failed open costs three times what this look does: worth it after one that was missing, and while files are made.
+    const maybeMissing = this.#missedLast || (!this.#pending.isEmpty && path !== this.#wroteLast);
+    if (maybeMissing && !this.stat(path)) return { stat: null, same: false };
     this.#missedLast = false;
     let fd: number;
     try {
-      fd = this.#paths.use(path, (real) => openSync(real, readFlags));
+      fd = this.#paths.use(path, (real, _lasting, linksOf) => openOwn(path, real, linksOf));
     } catch (error) {
       const errno = isOrchestratorError(error) ? error.details["errno"] : errnoOf(error);
       this.#missedLast = errno === "ENOENT";
       if (this.#missedLast) return { stat: null, same: false };
       // A link or a socket: what it is says lstat. A file that may not be read is an error.
       const stat = this.stat(path);
-      if (stat?.kind === "file" || stat?.kind === "directory") throw hostError(path, errnoOf(error), error);
+      if (stat?.kind === "file" || stat?.kind === "directory") throw toHostError(path, error);
       return { stat, same: false };
     }
     try {
@@ -103,119 +137,94 @@ export class LocalFiles implements HostFiles {
   list(path: string): string[] {
     return attempt(
       path,
-      (real) => {
+      (real, _lasting, linksOf) => {
         if (!lstatSync(real).isDirectory()) throw hostError(path, "ENOTDIR");
-        return readdirSync(real).sort();
+        return (linksOf === null ? readdirSync(real) : listOpen(real)).sort();
       },
       this.#paths,
     );
   }
 
-  writeFile(path: string, content: Uint8Array, attributes: FileAttributes): void {
-    const fill = (fd: number): void => writeAll(fd, content);
-    void this.#replace(path, { attributes, fill, begin: temporaryBeside });
-  }
-
-  /**
-   * Writes a file atomically with whatever `fill` puts into it, which may take long: what a process that was killed left of it is
-   * taken away by the next that tries. A promise only where `fill` gives one.
-   */
-  replaceFile(path: string, attributes: FileAttributes, fill: Replacement["fill"]): MaybeWaiting<void> {
-    return this.#replace(path, { attributes, fill, begin: beginPart });
-  }
-
-  #replace(path: string, { attributes, fill, begin }: Replacement): MaybeWaiting<void> {
-    const put = (temporary: string, real: string, lasting: string): void => {
-      renameSync(temporary, real);
-      this.#pending.addFile(lasting);
+  extras(path: string): FileExtras | null {
+    const look: PathUse<FileExtras | null> = (real, _lasting, linksOf) => {
+      const stats = lstatSync(real, { throwIfNoEntry: false });
+      if (!stats?.isFile() && !stats?.isDirectory()) return null;
+      return extrasAt(real, (fd) => refuseLinked(path, fstatSync, { fd, linksOf }));
     };
-    return attempt(
-      path,
-      (real, lasting) => {
-        const there = lstatSync(real, { throwIfNoEntry: false });
-        if (there?.isDirectory()) throw hostError(path, "EISDIR");
-        const kept: FileAttributes = there?.isFile() ? toStat(there) : { mode: 0o600 };
-        const temporary = begin(real);
-        try {
-          const filling = fillNew(temporary, { ...kept, ...attributes }, fill);
-          if (filling instanceof Promise) return this.#putLater(path, { temporary, filling, put });
-          put(temporary, real, lasting);
-        } catch (error) {
-          discard(temporary);
-          throw error;
-        }
-      },
-      this.#paths,
-    );
+    return orNull(() => this.#paths.use(path, look), path);
   }
 
-  /** What `temporary` stands for may be good for one turn only: it is looked for again by its name. */
-  #putLater(path: string, { temporary, filling, put }: Filling): Promise<void> {
-    const again = (act: (temporary: string, real: string, lasting: string) => void): void =>
-      attempt(
-        path,
-        (real, lasting) => act(`${dirname(real)}/${basename(temporary)}`, real, lasting),
-        this.#paths,
-      );
-    return filling
-      .then(() => again(put))
-      .catch((error: unknown) => {
-        again(discard);
-        throw error;
-      });
+  requireChangeable(path: string, change: FileChange, options: WriteOptions = {}): void {
+    const look: PathUse<void> = (real, _lasting, linksOf) => {
+      if (change === "write") requireWritable({ path, real, linksOf }, options);
+      else if (change === "attributes") requireAttributes({ path, real, linksOf }, options);
+      else refuseHeld({ path, real }, change);
+    };
+    attempt(path, look, this.#paths);
+  }
+
+  writeFile(path: string, content: Uint8Array, options: WriteOptions): void {
+    const fill = (fd: number): void => writeAll(fd, content);
+    void replaceFile(path, { options, fill, temporaryFor: temporaryBeside }, this.#parts);
+    this.#noteWritten(path);
+  }
+
+  /** Writes a file atomically with what `fill` gives it, which may take long: the next try takes away what a killed process left. */
+  replaceFile(path: string, options: WriteOptions, fill: Replacement["fill"]): MaybeWaiting<void> {
+    const replacement = { options, fill, temporaryFor: beginPart };
+    return andThen(replaceFile(path, replacement, this.#parts), () => this.#noteWritten(path));
+  }
+
+  #noteWritten(path: string): void {
+    this.#wroteLast = path;
+    this.#missedLast = false;
   }
 
   makeDirectory(path: string, attributes: FileAttributes): void {
     attempt(
       path,
-      (real, lasting) => {
-        mkdirSync(real, 0o700);
-        try {
-          withFile(real, (fd) => setAttributes(fd, attributes));
-        } catch (error) {
-          rmdirSync(real);
-          throw error;
-        }
+      (real, lasting, linksOf) => {
+        refuseHeld({ path, real }, "write");
+        makeFolder(real, (fd) => {
+          if (linksOf !== null) requireNewFolder(path, fd);
+          dressThere(fd, path, attributes);
+        });
         this.#pending.addEntry(lasting);
       },
       this.#paths,
     );
   }
 
-  makeSymlink(path: string, target: string): void {
+  makeSymlink(path: string, target: string, owner: FileOwner = {}): void {
     attempt(
       path,
       (real, lasting) => {
-        const temporary = temporaryBeside(real);
-        symlinkSync(target, temporary);
-        try {
-          renameSync(temporary, real);
-        } catch (error) {
-          unlinkSync(temporary);
-          throw error;
-        }
+        refuseHeld({ path, real }, "replace");
+        this.#pending.begin(lasting);
+        placeLink(real, target, owner);
+        this.#paths.forget();
         this.#pending.addEntry(lasting);
       },
       this.#paths,
     );
   }
 
-  setAttributes(path: string, attributes: FileAttributes): void {
-    attempt(
-      path,
-      (real, lasting) => {
-        withFile(real, (fd) => setAttributes(fd, attributes));
-        this.#pending.addFile(lasting);
-      },
-      this.#paths,
-    );
+  move(from: string, to: string): MaybeWaiting<void> {
+    return moveFile(from, to, this.#parts);
+  }
+
+  setAttributes(path: string, attributes: ChangeOptions): MaybeWaiting<void> {
+    return changeAttributes(path, attributes, this.#parts);
   }
 
   removeFile(path: string): void {
     attempt(
       path,
       (real, lasting) => {
-        if (lstatSync(real).isDirectory()) throw hostError(path, "EISDIR");
+        const there = lstatSync(real);
+        if (there.isDirectory()) throw hostError(path, "EISDIR");
+        if (there.isSymbolicLink()) this.#paths.forget();
+        refuseHeld({ path, real }, "replace");
         unlinkSync(real);
         this.#pending.addEntry(lasting);
       },
@@ -227,58 +236,12 @@ export class LocalFiles implements HostFiles {
     attempt(
       path,
       (real, lasting) => {
+        refuseHeld({ path, real }, "replace");
         rmdirSync(real);
+        this.#paths.forget();
         this.#pending.addEntry(lasting);
       },
       this.#paths,
     );
-  }
-}
-
-/** How a file is replaced. */
-interface Replacement {
-  attributes: FileAttributes;
-  fill: (fd: number) => MaybeWaiting<unknown>;
-  /** Names the file that will take the place of another; nothing stands there. */
-  begin: (real: string) => string;
-}
-
-/** A file that is being written beside the one that it will replace. */
-interface Filling {
-  temporary: string;
-  filling: Promise<void>;
-  put: (temporary: string, real: string, lasting: string) => void;
-}
-
-/** Makes a file, has it filled, and gives it its attributes. */
-function fillNew(
-  path: string,
-  attributes: FileAttributes,
-  fill: (fd: number) => MaybeWaiting<unknown>,
-): MaybeWaiting<void> {
-  const fd = openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
-  return lastly(
-    () => andThen(fill(fd), () => setAttributes(fd, attributes)),
-    () => closeSync(fd),
-  );
-}
-
-function attempt<T>(path: string, act: PathUse<T>, paths: LocalPaths): T {
-  return orFail(
-    () => paths.use(path, act),
-    (error) => {
-      throw toHostError(path, error);
-    },
-  );
-}
-
-/** Nothing there is an answer, not a failure. */
-function orNull<T>(look: () => T, path: string): T | null {
-  try {
-    return look();
-  } catch (error) {
-    const errno = isOrchestratorError(error) ? error.details["errno"] : errnoOf(error);
-    if (errno === "ENOENT" || errno === "ENOTDIR") return null;
-    throw toHostError(path, error);
   }
 }

@@ -1,5 +1,6 @@
 /** The machine that the process runs on. */
 import { hash } from "node:crypto";
+import { mkdirSync, realpathSync } from "node:fs";
 import { userInfo } from "node:os";
 import { join } from "node:path";
 import { type Clock, systemClock } from "../clock.ts";
@@ -12,15 +13,21 @@ import type {
   HostDownload,
   HostFiles,
   HostUsers,
+  LeftProgram,
 } from "./host.ts";
+import { HeldPrograms, type ScopeKind } from "./local-programs.ts";
 import { hostError } from "./host-error.ts";
+import { Leftovers, workName } from "./leftovers.ts";
 import { LocalBackups } from "./local-backups.ts";
 import { downloadFile } from "./local-download.ts";
 import { LocalFiles } from "./local-files.ts";
-import { LocalPaths } from "./local-paths.ts";
-import { runProgram, type RunSetting } from "./local-run.ts";
+import { type HeldPath, LocalPaths } from "./local-paths.ts";
+import { withPaths } from "./program-paths.ts";
+import { runProgram } from "./local-run.ts";
 import { PendingWrites } from "./local-sync.ts";
 import { LocalUsers } from "./local-users.ts";
+import { accountEnvironment, requireStarted, startAs, type StartAs } from "./run-as.ts";
+import { ownMark } from "./temporary-files.ts";
 
 const searchPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
@@ -36,6 +43,12 @@ export interface LocalHostOptions {
   root?: string;
   /** Default: the process's clock. */
   clock?: Clock;
+  /**
+   * How it is known what a program has started, so that all of it can be ended. "cgroup": Linux with cgroups of version 2
+   * that this process may make; "subreaper": a mark in the environment of programs, and this process adopts orphans.
+   * Default: "cgroup" where it can be.
+   */
+  holdBy?: ScopeKind;
 }
 
 /**
@@ -45,19 +58,33 @@ export interface LocalHostOptions {
 export class LocalHost implements Host {
   readonly platform: string = process.platform;
   readonly isConfined: boolean;
+  readonly mark = ownMark;
   readonly files: HostFiles;
   readonly users: HostUsers;
   readonly backups: HostBackups;
   readonly #paths: LocalPaths;
-  readonly #pending = new PendingWrites();
+  readonly #pending: PendingWrites;
   readonly #users = new LocalUsers();
   readonly #clock: Clock;
+  readonly #programs: HeldPrograms;
+  /** Absent where files are confined: it would be outside of their root. */
+  readonly workFolder?: () => string;
 
   /** @throws {OrchestratorError} `CONFIGURATION_INVALID` where `root` is no folder that can be entered. */
   constructor(options: LocalHostOptions) {
     this.#paths = new LocalPaths(options.root);
     this.isConfined = this.#paths.root !== null;
     this.#clock = options.clock ?? systemClock;
+    const leftovers = new Leftovers(options.stateFolder, this.#paths);
+    this.#pending = new PendingWrites((path) => this.#paths.holdLasting(path), leftovers);
+    this.#programs = new HeldPrograms(options.stateFolder, options.holdBy);
+    const { stateFolder } = options;
+    if (!this.isConfined) {
+      this.workFolder = () => {
+        mkdirSync(stateFolder, { recursive: true, mode: 0o700 });
+        return join(realpathSync(stateFolder), workName);
+      };
+    }
     const files = new LocalFiles(this.#paths, this.#pending);
     this.files = files;
     this.users = this.#users;
@@ -71,12 +98,30 @@ export class LocalHost implements Host {
 
   async run(command: HostCommand, signal: AbortSignal): Promise<HostCommandResult> {
     signal.throwIfAborted();
-    const options = this.#spawnOptions(command);
+    const held: HeldPath[] = [];
+    const reach = (path: string, isFolder: boolean): HeldPath => {
+      const place = isFolder ? this.#paths.holdFolder(path) : this.#paths.holdThing(path);
+      held.push(place);
+      return place;
+    };
     try {
-      return await runProgram(command, { clock: this.#clock, signal, options });
+      const cwd = reach(command.cwd ?? "/", true).real;
+      const given = withPaths(command, (path) => reach(path, false).shown);
+      const { argv, env, ids } = this.#startOf({ ...command, argv: given }, cwd);
+      const hold = this.#programs.hold(command);
+      const setting = { clock: this.#clock, signal, hold, options: { cwd, env, ...ids } };
+      const result = await runProgram({ ...command, argv }, setting);
+      if (argv !== given) requireStarted(command.argv, result);
+      return result;
     } finally {
+      for (const place of held) place.release();
       this.#users.forget();
+      this.#paths.forget();
     }
+  }
+
+  endLeftPrograms(): Promise<LeftProgram[]> {
+    return this.#programs.endLeft();
   }
 
   download(request: HostDownload, signal: AbortSignal): Promise<FileDigest> {
@@ -87,13 +132,12 @@ export class LocalHost implements Host {
     return this.#pending.flush();
   }
 
-  #spawnOptions({ cwd, environment, user }: HostCommand): RunSetting["options"] {
+  #startOf({ argv, environment, user }: HostCommand, cwd: string): StartAs {
     const account = user === undefined ? null : this.#users.account(user);
     if (user !== undefined && !account) throw hostError(`user ${user}`, "ENOENT");
-    const home = account?.home ?? userInfo().homedir;
-    const env = { PATH: searchPath, HOME: home, LANG: "C.UTF-8", ...environment };
-    // Setting the ids makes Node drop every supplementary group too.
-    const ids = account && account.uid !== process.getuid?.() ? { uid: account.uid, gid: account.gid } : {};
-    return { cwd: this.#paths.resolveFolder(cwd ?? "/"), env, ...ids };
+    const own = account ? accountEnvironment(account) : { HOME: userInfo().homedir };
+    const env = { PATH: searchPath, ...own, LANG: "C.UTF-8", ...environment };
+    const start: StartAs = { argv, env, ids: {} };
+    return account ? startAs(account, start, cwd) : start;
   }
 }

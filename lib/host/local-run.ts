@@ -3,18 +3,24 @@
  *
  * ```
  * spawned ──exit──> draining ──pipes closed, or 500 ms──> done
- *    └─abort, timeout─> SIGTERM to its group ──5 s──> SIGKILL to its group
+ *    └─abort, timeout─> SIGTERM to all of it ──it ended, or 5 s──> SIGKILL to all of it until nothing is left ──> draining
  * ```
- * Every program leads a process group of its own, so that what it started is ended with it. What it leaves running on
- * purpose after a normal end (a daemon) lives on; its hold on the pipes is not waited for.
+ * All of it is the program and whatever it started, however that detached itself (local-programs.ts). What it leaves running
+ * on purpose after a normal end (a daemon) lives on; its hold on the pipes is not waited for.
  */
 import { type ChildProcess, spawn, type SpawnOptions } from "node:child_process";
+import { isMainThread } from "node:worker_threads";
 import type { Clock, Timer } from "../clock.ts";
+import type { ProgramHold } from "./local-programs.ts";
 import type { HostCommand, HostCommandResult } from "./host.ts";
 import { errnoOf, hostError } from "./host-error.ts";
+import { libc } from "./libc.ts";
 
 /** Output kept of each stream unless a command says otherwise, bytes. */
 const defaultMaxOutputBytes = 262_144;
+
+/** Permission bits that what a program makes does not get, unless its command says others. */
+const defaultUmask = 0o022;
 
 /** How long a program may take to end when asked, milliseconds. */
 const termGraceMs = 5000;
@@ -26,60 +32,61 @@ const drainMs = 500;
 export interface RunSetting {
   clock: Clock;
   signal: AbortSignal;
+  hold: ProgramHold;
   options: Pick<SpawnOptions, "cwd" | "env" | "uid" | "gid">;
 }
 
 /** Runs a program to its end. */
-export function runProgram(
-  command: HostCommand,
-  { clock, signal, options }: RunSetting,
-): Promise<HostCommandResult> {
+export function runProgram(command: HostCommand, setting: RunSetting): Promise<HostCommandResult> {
   return new Promise((resolve, reject) => {
-    const [program, ...args] = command.argv;
-    const child = start(program, args, options);
+    const { clock, signal, hold } = setting;
+    const child = withUmask(command.umask ?? defaultUmask, () => start(command, setting));
     const stdout = collect(child, "stdout", command);
     const stderr = collect(child, "stderr", command);
+    const closed = new Promise<void>((close) => child.once("close", () => close()));
     const timers: Timer[] = [];
+    const after = (delayMs: number, act: () => void): void => void timers.push(clock.setTimer(delayMs, act));
     let timedOut = false;
-    let ended = false;
+    let ending = false;
 
     const end = (): void => {
-      if (ended) return;
-      ended = true;
-      killGroup(child, "SIGTERM");
-      timers.push(clock.setTimer(termGraceMs, () => killGroup(child, "SIGKILL")));
+      if (ending) return;
+      ending = true;
+      hold.signal("SIGTERM");
+      after(termGraceMs, () => void hold.end());
     };
-    const finish = (): void => {
-      for (const timer of timers) timer.cancel();
+    /** Nothing that was planned is of use once the program has ended. */
+    const settle = (): void => {
+      for (const timer of timers.splice(0)) timer.cancel();
       signal.removeEventListener("abort", end);
+    };
+    const drain = async (): Promise<void> => {
+      settle();
+      if (ending) await hold.end();
+      else hold.release();
+      await Promise.race([closed, new Promise<void>((drained) => after(drainMs, drained))]);
+      settle();
       child.stdout?.destroy();
       child.stderr?.destroy();
     };
 
-    if (command.timeoutMs !== undefined) {
-      timers.push(clock.setTimer(command.timeoutMs, () => ((timedOut = true), end())));
-    }
+    if (command.timeoutMs !== undefined) after(command.timeoutMs, () => ((timedOut = true), end()));
     signal.addEventListener("abort", end, { once: true });
     child.once("error", (error) => {
-      finish();
-      reject(hostError(program, errnoOf(error), error));
+      settle();
+      hold.release();
+      reject(hostError(command.argv[0], errnoOf(error), error));
     });
     child.once("exit", (exitCode, killedBy) => {
-      if (ended) killGroup(child, "SIGKILL");
-      const done = (): void => {
-        finish();
-        const truncated = { stdout: stdout.truncated, stderr: stderr.truncated };
-        resolve({
-          exitCode,
-          signal: killedBy,
-          timedOut,
-          stdout: stdout.text(),
-          stderr: stderr.text(),
-          truncated,
-        });
-      };
-      child.once("close", done);
-      timers.push(clock.setTimer(drainMs, done));
+      const toResult = (): HostCommandResult => ({
+        exitCode,
+        signal: killedBy,
+        timedOut,
+        stdout: stdout.text(),
+        stderr: stderr.text(),
+        truncated: { stdout: stdout.truncated, stderr: stderr.truncated },
+      });
+      drain().then(() => resolve(toResult()), reject);
     });
     // A program that reads nothing closes its end; that is its right.
     child.stdin?.on("error", () => {});
@@ -87,10 +94,41 @@ export function runProgram(
   });
 }
 
-/** Also what Node itself refuses, like a NUL in an argument, is a program that can't be started. */
-function start(program: string, args: string[], options: RunSetting["options"]): ChildProcess {
+/**
+ * A program inherits the mask of its parent at the moment in which it is started, which is one call: what others of this process
+ * make meanwhile gets its mode by itself.
+ */
+function withUmask<T>(umask: number, act: () => T): T {
+  const set = umaskSetter();
+  if (!set) return act();
+  const before = set(umask);
   try {
-    return spawn(program, args, { ...options, detached: true, stdio: ["pipe", "pipe", "pipe"] });
+    return act();
+  } finally {
+    set(before);
+  }
+}
+
+let setter: ((umask: number) => number) | null | undefined;
+
+/** Node lets no thread but the first set it; the C library does not mind. */
+function umaskSetter(): ((umask: number) => number) | null {
+  if (isMainThread) return (umask) => process.umask(umask);
+  setter ??= (libc()?.library.func("unsigned int umask(unsigned int mask)") as typeof setter) ?? null;
+  return setter;
+}
+
+/** Also what Node itself refuses, like a NUL in an argument, is a program that can't be started. */
+function start({ argv: [program, ...args] }: HostCommand, { hold, options }: RunSetting): ChildProcess {
+  try {
+    return hold.start((environment) =>
+      spawn(program, args, {
+        ...options,
+        env: { ...options.env, ...environment },
+        detached: true,
+        stdio: ["pipe", "pipe", "pipe"],
+      }),
+    );
   } catch (error) {
     throw hostError(program, errnoOf(error), error);
   }
@@ -119,13 +157,4 @@ function collect(
     pieces.push(kept);
   });
   return collected;
-}
-
-function killGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
-  if (pid === undefined) return;
-  try {
-    process.kill(-pid, signal);
-  } catch (error) {
-    if (errnoOf(error) !== "ESRCH") throw error;
-  }
 }

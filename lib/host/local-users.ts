@@ -1,6 +1,8 @@
 import { readFileSync } from "node:fs";
+import { isOrchestratorError } from "../errors.ts";
 import type { HostUsers } from "./host.ts";
 import { errnoOf, hostError } from "./host-error.ts";
+import { NameService, type NameTable } from "./local-names.ts";
 
 /** How long a table is believed, milliseconds: a run over thousands of files reads it once, a new user is seen at once after. */
 const freshMs = 1000;
@@ -11,51 +13,69 @@ export interface LocalAccount {
   uid: number;
   gid: number;
   home: string;
+  /** Empty where none is named. */
+  shell: string;
 }
 
-/** Users and groups from the files that name them. */
+/**
+ * Users and groups from the files that name them and, for those that the files do not have, from the machine's name service:
+ * LDAP, sssd, systemd and the like.
+ */
 export class LocalUsers implements HostUsers {
   #accounts: { readAtMs: number; list: LocalAccount[] } | null = null;
   #groups: { readAtMs: number; list: { name: string; gid: number }[] } | null = null;
+
+  readonly #names = new NameService();
 
   userId(name: string): number | null {
     return this.account(name)?.uid ?? null;
   }
 
   groupId(name: string): number | null {
-    return this.#groupList().find((group) => group.name === name)?.gid ?? null;
+    const found = this.#groupList().find((group) => group.name === name);
+    return found?.gid ?? gidOf(this.#names.find("group", name));
   }
 
   userName(uid: number): string | null {
-    return this.#accountList().find((account) => account.uid === uid)?.name ?? null;
+    const found = this.#accountList().find((account) => account.uid === uid);
+    return found?.name ?? this.#nameOf("passwd", uid);
   }
 
   groupName(gid: number): string | null {
-    return this.#groupList().find((group) => group.gid === gid)?.name ?? null;
+    const found = this.#groupList().find((group) => group.gid === gid);
+    return found?.name ?? this.#nameOf("group", gid);
   }
 
   /** The whole account of a user, by name or by number in digits. */
   account(name: string): LocalAccount | null {
     const uid = /^\d+$/.test(name) ? Number(name) : null;
     const found = this.#accountList().find((account) => account.name === name || account.uid === uid);
-    return found ?? null;
+    if (found) return found;
+    const fields = this.#names.find("passwd", name);
+    return fields && toAccount(fields);
   }
 
   /** Looks again at the next question: a program that ran may have made users. */
   forget(): void {
     this.#accounts = null;
     this.#groups = null;
+    this.#names.forgetNone();
+  }
+
+  /** For people to read, so a service that does not answer is no reason to fail. */
+  #nameOf(table: NameTable, id: number): string | null {
+    try {
+      return this.#names.find(table, String(id))?.[0] ?? null;
+    } catch (error) {
+      if (isOrchestratorError(error, "HOST_ERROR")) return null;
+      throw error;
+    }
   }
 
   #accountList(): LocalAccount[] {
     const nowMs = performance.now();
     if (this.#accounts === null || nowMs - this.#accounts.readAtMs > freshMs) {
-      const list = readTable("/etc/passwd", ([name = "", , uid, gid, , home = "/"]) => ({
-        name,
-        uid: Number(uid),
-        gid: Number(gid),
-        home,
-      }));
+      const list = readTable("/etc/passwd", toAccount);
       this.#accounts = { readAtMs: nowMs, list };
     }
     return this.#accounts.list;
@@ -69,6 +89,14 @@ export class LocalUsers implements HostUsers {
     }
     return this.#groups.list;
   }
+}
+
+function toAccount([name = "", , uid, gid, , home = "/", shell = ""]: string[]): LocalAccount {
+  return { name, uid: Number(uid), gid: Number(gid), home, shell };
+}
+
+function gidOf(fields: string[] | null): number | null {
+  return fields && Number(fields[2]);
 }
 
 function readTable<T>(path: string, toEntry: (fields: string[]) => T): T[] {

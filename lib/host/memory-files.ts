@@ -1,7 +1,21 @@
 import { createHash } from "node:crypto";
-import type { FileAttributes, FileComparison, FileDigest, FileStat, HostFiles } from "./host.ts";
+import type {
+  ChangeOptions,
+  FileAttributes,
+  FileChange,
+  FileComparison,
+  FileDigest,
+  FileExtras,
+  FileOwner,
+  FileStat,
+  HostFiles,
+  WriteOptions,
+} from "./host.ts";
 import { guardFiles } from "./files-below.ts";
-import { hostError, requireSame } from "./host-error.ts";
+import { mustBeNew } from "./hands.ts";
+import { type Passing, rootAlone, Trail, Way } from "./trail.ts";
+import { heldError, hostError, requireSame } from "./host-error.ts";
+import { extrasWithMode } from "./posix-acl.ts";
 
 interface MemoryNode {
   kind: "file" | "directory" | "symlink";
@@ -12,9 +26,11 @@ interface MemoryNode {
   content: Uint8Array;
   /** Of a link. */
   target: string;
+  extras: FileExtras;
+  /** How many paths name it. */
+  links: number;
+  isImmutable: boolean;
 }
-
-const maxLinks = 40;
 
 /** A tree of files in memory, with the errors of a real one. Links in the folders above a path are followed. */
 export class MemoryFiles implements HostFiles {
@@ -34,8 +50,36 @@ export class MemoryFiles implements HostFiles {
   stat(path: string): FileStat | null {
     const node = this.#find(path);
     if (!node) return null;
-    const { kind, mode, uid, gid } = node;
-    return { kind, mode, uid, gid, sizeBytes: node.content.length };
+    const { kind, mode, uid, gid, links } = node;
+    return { kind, mode, uid, gid, sizeBytes: node.content.length, ...(links > 1 && { links }) };
+  }
+
+  extras(path: string): FileExtras | null {
+    const node = this.#find(path);
+    return node && node.kind !== "symlink" ? structuredClone(node.extras) : null;
+  }
+
+  requireChangeable(path: string, change: FileChange): void {
+    if (this.#find(path)?.isImmutable)
+      throw heldError(path, "EPERM", "is immutable (chattr +i) and stays as it is");
+    if (change !== "attributes" && this.#nodes.get(parentOf(this.#resolve(path)))?.isImmutable)
+      throw heldError(path, "EPERM", "is in a folder that is immutable (chattr +i)");
+  }
+
+  /** Gives a file another name, as link(2) does. */
+  hardLink(path: string, name: string): void {
+    const node = this.#file(path);
+    this.#put("hardLink", name, node);
+    node.links += 1;
+  }
+
+  /** Says whether what stands at a path may be changed, as chattr(1) does with "i". */
+  setImmutable(path: string, isImmutable: boolean): void {
+    this.#require(path).isImmutable = isImmutable;
+  }
+
+  ledBy(path: string): number | null {
+    return this.#follow(path, namesIn(path)).trail.ledBy;
   }
 
   readFile(path: string, expected?: FileStat): Uint8Array {
@@ -74,46 +118,70 @@ export class MemoryFiles implements HostFiles {
     return names.sort();
   }
 
-  writeFile(path: string, content: Uint8Array, attributes: FileAttributes): void {
+  writeFile(path: string, content: Uint8Array, options: WriteOptions): void {
     const there = this.#find(path);
     if (there?.kind === "directory") throw hostError(path, "EISDIR");
+    this.requireChangeable(path, "write");
+    const { keepLinks = false, loseExtras: _loses, ...attributes } = options;
     const kept = there?.kind === "file" ? there : { mode: 0o600 };
-    this.#put("writeFile", path, {
-      ...newNode("file", { ...kept, ...attributes }),
-      content: Uint8Array.from(content),
-    });
+    const next = { ...newNode("file", { ...kept, ...attributes }), content: Uint8Array.from(content) };
+    if (!keepLinks || there?.kind !== "file") return this.#put("writeFile", path, next);
+    this.#log.push({ call: "writeFile", path });
+    Object.assign(there, { ...next, links: there.links });
   }
 
   makeDirectory(path: string, attributes: FileAttributes): void {
     if (this.#find(path)) throw hostError(path, "EEXIST");
+    this.requireChangeable(path, "write");
     this.#put("makeDirectory", path, newNode("directory", { mode: 0o700, ...attributes }));
   }
 
-  makeSymlink(path: string, target: string): void {
+  makeSymlink(path: string, target: string, owner: FileOwner = {}): void {
     if (this.#find(path)?.kind === "directory") throw hostError(path, "EISDIR");
-    this.#put("makeSymlink", path, { ...newNode("symlink", { mode: 0o777 }), target });
+    this.requireChangeable(path, "replace");
+    this.#put("makeSymlink", path, { ...newNode("symlink", { ...owner, mode: 0o777 }), target });
   }
 
-  setAttributes(path: string, attributes: FileAttributes): void {
+  move(from: string, to: string): void {
+    const node = this.#require(from);
+    if (node.kind === "directory") throw hostError(from, "EISDIR");
+    if (this.#find(to)?.kind === "directory") throw hostError(to, "EISDIR");
+    this.#put("move", to, node);
+    this.#nodes.delete(this.#resolve(from));
+  }
+
+  setAttributes(path: string, { keepLinks: _keeps, loseExtras: _loses, ...attributes }: ChangeOptions): void {
     const node = this.#require(path);
-    if (node.kind === "symlink") throw hostError(path, "ELOOP");
+    if (node.kind === "symlink" && attributes.mode !== undefined) throw hostError(path, "ELOOP");
+    this.requireChangeable(path, "attributes");
+    const next = newNode(node.kind, { ...node, ...attributes });
+    // Its other names stay what they are.
+    if (node.kind === "file" && node.links > 1 && mustBeNew(node, attributes))
+      return this.#put("setAttributes", path, { ...next, content: node.content });
     this.#log.push({ call: "setAttributes", path });
-    node.mode = attributes.mode ?? node.mode;
-    node.uid = attributes.uid ?? node.uid;
-    node.gid = attributes.gid ?? node.gid;
+    const { mode, uid, gid, extras } = next;
+    Object.assign(node, { mode, uid, gid, extras });
   }
 
   removeFile(path: string): void {
     if (this.#require(path).kind === "directory") throw hostError(path, "EISDIR");
+    this.requireChangeable(path, "replace");
     this.#log.push({ call: "removeFile", path });
-    this.#nodes.delete(this.#resolve(path));
+    this.#forget(this.#resolve(path));
   }
 
   removeDirectory(path: string): void {
     if (this.#require(path).kind !== "directory") throw hostError(path, "ENOTDIR");
     if (this.list(path).length > 0) throw hostError(path, "ENOTEMPTY");
+    this.requireChangeable(path, "replace");
     this.#log.push({ call: "removeDirectory", path });
     this.#nodes.delete(this.#resolve(path));
+  }
+
+  #forget(key: string): void {
+    const node = this.#nodes.get(key);
+    if (node) node.links -= 1;
+    this.#nodes.delete(key);
   }
 
   #put(call: string, path: string, node: MemoryNode): void {
@@ -122,6 +190,7 @@ export class MemoryFiles implements HostFiles {
     if (!folder) throw hostError(path, "ENOENT");
     if (folder.kind !== "directory") throw hostError(path, "ENOTDIR");
     this.#log.push({ call, path });
+    this.#forget(key);
     this.#nodes.set(key, node);
   }
 
@@ -144,32 +213,61 @@ export class MemoryFiles implements HostFiles {
 
   /** The same path with every link above it followed. */
   #resolve(path: string): string {
-    let links = 0;
-    let done = "";
-    const rest = path.split("/").filter((part) => part !== "" && part !== ".");
-    for (let part = rest.shift(); part !== undefined; part = rest.shift()) {
-      if (part === "..") {
-        done = done.slice(0, Math.max(0, done.lastIndexOf("/")));
-        continue;
-      }
-      const node = rest.length > 0 ? this.#nodes.get(`${done}/${part}`) : undefined;
-      if (node?.kind !== "symlink") {
-        done = `${done}/${part}`;
-        continue;
-      }
-      links += 1;
-      if (links > maxLinks) throw hostError(path, "ELOOP");
-      if (node.target.startsWith("/")) done = "";
-      rest.unshift(...node.target.split("/").filter((name) => name !== "" && name !== "."));
-    }
-    return done === "" ? "/" : done;
+    const names = namesIn(path);
+    const last = names.pop();
+    if (last === undefined) return "/";
+    const { done } = this.#follow(path, last === ".." ? [...names, last] : names);
+    return last === ".." ? done || "/" : `${done}/${last}`;
   }
+
+  /** Goes through folders by their names, each link on the way followed or refused. */
+  #follow(path: string, names: readonly string[]): { done: string; trail: Trail } {
+    const trail = new Trail(path, rootAlone);
+    const way = new Way(names);
+    let done = "";
+    const begin = (passing: Passing): void => {
+      done = "";
+      trail.restart();
+      this.#enter(trail, "/", passing);
+    };
+    begin(null);
+    for (let step = way.next(); step !== undefined; step = way.next()) {
+      if (step.name === "..") {
+        begin(way.detour(done.split("/").slice(1, -1), "again", step));
+        continue;
+      }
+      const next = `${done}/${step.name}`;
+      const node = this.#nodes.get(next);
+      if (node?.kind !== "symlink") {
+        done = next;
+        this.#enter(trail, next, step.passing);
+        continue;
+      }
+      trail.follow(node, next);
+      const passing = way.detour(namesIn(node.target), "led", step);
+      if (node.target.startsWith("/")) begin(passing);
+    }
+    return { done, trail };
+  }
+
+  #enter(trail: Trail, folder: string, passing: Passing): void {
+    const node = this.#nodes.get(folder);
+    if (node?.kind === "directory") trail.enter(node, passing);
+  }
+}
+
+function namesIn(path: string): string[] {
+  return path.split("/").filter((part) => part !== "" && part !== ".");
 }
 
 function parentOf(path: string): string {
   return path.slice(0, Math.max(1, path.lastIndexOf("/")));
 }
 
-function newNode(kind: MemoryNode["kind"], { mode = 0o600, uid = 0, gid = 0 }: FileAttributes): MemoryNode {
-  return { kind, mode, uid, gid, content: new Uint8Array(), target: "" };
+function newNode(
+  kind: MemoryNode["kind"],
+  { mode = 0o600, uid = 0, gid = 0, extras = {} }: FileAttributes,
+): MemoryNode {
+  const fixed = { content: new Uint8Array(), target: "", links: 1, isImmutable: false };
+  return { kind, mode, uid, gid, extras: extrasWithMode(extras, mode), ...fixed };
 }

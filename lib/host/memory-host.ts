@@ -13,6 +13,7 @@ import type {
 } from "./host.ts";
 import { hostError } from "./host-error.ts";
 import { MemoryFiles } from "./memory-files.ts";
+import { withPaths } from "./program-paths.ts";
 
 /** What a program does: a result without the parts that it has nothing to say about. */
 export type MemoryProgram = (
@@ -62,6 +63,7 @@ export interface HostWrite {
 export class MemoryHost implements Host {
   readonly platform: string;
   readonly isConfined: boolean;
+  readonly mark = "0123456789abcdef";
   readonly files: MemoryFiles;
   readonly users: HostUsers;
   readonly backups: HostBackups;
@@ -94,16 +96,20 @@ export class MemoryHost implements Host {
     const { user, cwd = "/" } = command;
     if (user !== undefined && !/^\d+$/.test(user) && this.users.userId(user) === null)
       throw hostError(`user ${user}`, "ENOENT");
+    this.files.ledBy(cwd);
     if (!this.files.stat(cwd) || !program) throw hostError(name, "ENOENT");
+    const argv = withPaths(command, (path) => (this.files.ledBy(path), path));
     this.writes.push({ call: "run", path: name });
+    const time = command.timeoutMs === undefined ? null : AbortSignal.timeout(command.timeoutMs);
+    const answer = await program({ ...command, argv }, time ? AbortSignal.any([signal, time]) : signal);
     const result: HostCommandResult = {
       exitCode: 0,
       signal: null,
-      timedOut: false,
+      timedOut: time?.aborted === true,
       stdout: "",
       stderr: "",
       truncated: { stdout: false, stderr: false },
-      ...(await program(command, signal)),
+      ...answer,
     };
     for (const stream of ["stdout", "stderr"] as const) {
       if (result[stream] !== "") command.onOutput?.(stream, Buffer.from(result[stream]));
@@ -148,8 +154,8 @@ export class MemoryHost implements Host {
       },
       sizeBytes: (sha256) => this.#kept.get(sha256)?.length ?? null,
       read: (sha256) => Uint8Array.from(this.#copy(sha256)),
-      restore: (sha256, path, { signal: _signal, ...attributes }) =>
-        files.writeFile(path, this.#copy(sha256), attributes),
+      restore: (sha256, path, { signal: _signal, ...options }) =>
+        files.writeFile(path, this.#copy(sha256), options),
       prune: (keep) => {
         for (const sha256 of this.#kept.keys()) if (!keep.has(sha256)) this.#kept.delete(sha256);
       },

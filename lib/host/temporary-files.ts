@@ -4,15 +4,28 @@ import { unlinkSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { errnoOf } from "./host-error.ts";
 
-/** A name that nobody can have taken (Node draws many UUIDs at a time), in the same folder so that a rename is atomic. */
-export function temporaryBeside(real: string): string {
-  return `${dirname(real)}/.fleetwright-${randomUUID()}`;
+/** This life of the agent, told apart from every other one: of this machine, of one that had its number before, of another state folder. */
+export const lifeId = randomUUID();
+
+/** What the temporary files of a life have in their names. */
+export function markOf(life: string): string {
+  return life.replaceAll("-", "").slice(0, 16);
 }
 
-/** A name that is the same at every try; what the one before left there goes. */
+/** That of this life. */
+export const ownMark = markOf(lifeId);
+
+const ownPrefix = `.fleetwright-${ownMark}-`;
+
+/** A name that nobody can have taken (Node draws many UUIDs at a time), in the same folder so that a rename is atomic. */
+export function temporaryBeside(real: string): string {
+  return `${dirname(real)}/${ownPrefix}${randomUUID()}`;
+}
+
+/** A name that is the same at every try of this life; what the one before left there goes. */
 export function beginPart(real: string): string {
   const name = createHash("sha256").update(basename(real)).digest("hex").slice(0, 16);
-  const part = `${dirname(real)}/.fleetwright-${name}.part`;
+  const part = `${dirname(real)}/${ownPrefix}${name}.part`;
   discard(part);
   return part;
 }

@@ -1,12 +1,13 @@
 /**
  * Calls that may be sent again without being made again.
  *
- *   (nothing) --claim is on disk--> begun --the call ends--> succeeded | refused
- *                                     |                \---> unknown (it failed unexpectedly, or its answer is too large)
- *                                     \--it changed nothing and may be tried again--> (nothing)
+ *   (nothing) --the call commits, and the claim with it--> succeeded, where the answer is known by then | begun
+ *       \                                                                                                   |
+ *        \--it ends without a commit--> succeeded | refused | (nothing)      the call ends --> succeeded | refused | unknown
  *
- * The claim is durable before the call begins, its answer after it ended. A process that is killed in between leaves
- * `begun`: whether the call took effect is not known then, so it is not made again, and whoever repeats it is told so.
+ * The effect and the claim are one commit: a process that is killed before has done nothing, and the call is made by the
+ * repetition; one that is killed after it answers as the call did where the effect is that one commit. `begun` is what is left of
+ * calls that go on after it, such as those that reach a machine: their effect is there, and how they ended is not known here.
  */
 import type { Caller, OperatorCaller } from "../access/caller.ts";
 import type { Permission } from "../access/permissions.ts";
@@ -15,10 +16,11 @@ import { toHex, toUtf8 } from "../crypto/encoding.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import type { ErrorCode } from "../errors.ts";
 import { eachDocument } from "../internal/each-document.ts";
-import type { JsonObject } from "../internal/json.ts";
 import { keepRounds } from "../rounds.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
+import { Claim, unknownAnswer } from "./claim.ts";
 import type { CallDocument } from "./documents.ts";
+import { shortenTooLong } from "./shorten-too-long.ts";
 
 const keptMs = 24 * 3_600_000;
 const forgetEveryMs = 600_000;
@@ -61,13 +63,6 @@ interface Running {
   outcome: Promise<unknown>;
 }
 
-/** What is known of a call that is being made for the first time. */
-interface Claim {
-  id: string;
-  revision: number;
-  call: CallDocument;
-}
-
 /** Makes a call once, however often it is sent with the same key within 24 hours. */
 export class Idempotency {
   readonly #context: Context;
@@ -98,17 +93,22 @@ export class Idempotency {
    * Runs a call, or answers as the first one with this key did. A second call while the first is running waits for it.
    * Refusals are answers, too, but for those after which trying again makes sense. Only an operator's calls are kept.
    *
-   * @param run - Makes the call. What it resolves with is JSON or undefined.
+   * @param run - Makes the call as the caller that it is given, whose first commit takes the claim along. What it resolves with is JSON or
+   * undefined.
    * @throws {OrchestratorError} `VALIDATION_FAILED` for a key that can't be one; `IDEMPOTENCY_KEY_REUSED` with another input;
    * `IDEMPOTENCY_ANSWER_UNKNOWN`; `RATE_LIMITED` with too many keys; and what the call throws.
    */
-  async once<Output>(caller: Caller, call: KeyedCall, run: () => Promise<Output>): Promise<Output> {
+  async once<Output>(
+    caller: Caller,
+    call: KeyedCall,
+    run: (caller: Caller) => Promise<Output>,
+  ): Promise<Output> {
     if (!/^[\x21-\x7e]{1,255}$/.test(call.key)) {
       throw new OrchestratorError("VALIDATION_FAILED", {
         message: "An idempotency key must be 1 to 255 visible ASCII characters.",
       });
     }
-    if (caller.kind !== "operator") return run();
+    if (caller.kind !== "operator") return run(caller);
     await this.#context.authorize(caller, call.permission);
     const { crypto } = this.#context;
     const id = toHex(crypto.sha256(toUtf8(`${caller.operator_id}\n${call.permission}\n${call.key}`)));
@@ -130,7 +130,7 @@ export class Idempotency {
   async #run<Output>(
     caller: OperatorCaller,
     { id, fingerprint }: { id: string; fingerprint: string },
-    run: () => Promise<Output>,
+    run: (caller: Caller) => Promise<Output>,
   ): Promise<Output> {
     const before = await this.#context.storage.get<CallDocument>(collection, id);
     if (before !== null && before.value.expires_at > (await this.#context.retentionClock.now())) {
@@ -138,15 +138,22 @@ export class Idempotency {
       return replay(before.value) as Output;
     }
     const claim = await this.#claim(caller, { id, fingerprint, before });
-    let output: Output;
+    // Counted for as long as it may be written: of many at once none may take the place of another.
+    this.#count(claim.call, 1);
+    const counted = claim.call;
     try {
-      output = await run();
+      const output = await run({ ...caller, claim });
+      if (!claim.isAnsweredWith(output))
+        await this.#settle(claim, () => this.#keep(claim, "succeeded", output));
+      return output;
     } catch (error) {
       await this.#settle(claim, () => this.#keepFailure(claim, error));
       throw error;
+    } finally {
+      this.#count(counted, -1);
+      if (claim.isLanded) this.#count(claim.call, 1);
+      if (claim.isLanded && before !== null) this.#count(before.value, -1);
     }
-    await this.#settle(claim, () => this.#keep(claim, "succeeded", output));
-    return output;
   }
 
   async #claim(
@@ -158,23 +165,11 @@ export class Idempotency {
     }: { id: string; fingerprint: string; before: StoredDocument<CallDocument> | null },
   ): Promise<Claim> {
     const now = await this.#context.retentionClock.now();
-    if (before === null && (this.#kept.get(operator_id)?.calls ?? 0) >= mostCalls)
-      throw await this.#tooMany(operator_id, now);
-    const expires_at = now + keptMs;
-    const call: CallDocument = { operator_id, fingerprint, expires_at, status: "begun" };
-    try {
-      const { revisions } = await this.#context.storage.commit([
-        { kind: "put", collection, key: id, value: { ...call }, expected: before?.revision ?? 0 },
-      ]);
-      if (before !== null) this.#count(before.value, -1);
-      this.#count(call, 1);
-      return { id, revision: revisions[0] ?? 0, call };
-    } catch (error) {
-      // Another process took the key in this moment.
-      if (isOrchestratorError(error, "REVISION_CONFLICT"))
-        throw unknownAnswer("it was begun by another process");
-      throw error;
-    }
+    const kept = this.#kept.get(operator_id) ?? nothingKept;
+    if (before === null && kept.calls >= mostCalls) throw await this.#tooMany(operator_id, now);
+    const call: CallDocument = { operator_id, fingerprint, expires_at: now + keptMs, status: "begun" };
+    const longest = Math.max(0, Math.min(longestAnswer, mostBytes - kept.bytes));
+    return new Claim(id, { call, revision: before?.revision ?? 0, longestAnswer: longest });
   }
 
   /** The call has had its effect: that it could not be noted must not make a failure of it. The claim stays, as of a crash. */
@@ -190,19 +185,18 @@ export class Idempotency {
     if (!isOrchestratorError(error) || error.code === "INTERNAL")
       return this.#keep(claim, "unknown", undefined);
     if (error.retryable || forgotten.has(error.code)) {
-      await this.#context.storage.commit([
-        { kind: "delete", collection, key: claim.id, expected: claim.revision },
-      ]);
-      this.#count(claim.call, -1);
+      // What has changed something can't be made again with this key; what has not is free.
+      if (claim.isLanded) await this.#keep(claim, "unknown", undefined);
       return;
     }
     const { code, message, details, issues } = error;
     await this.#keep(claim, "refused", { code, message, details, issues });
   }
 
-  async #keep({ id, revision, call }: Claim, status: CallDocument["status"], answer: unknown): Promise<void> {
+  async #keep(claim: Claim, status: CallDocument["status"], answer: unknown): Promise<void> {
     const text = JSON.stringify(answer) as string | undefined;
     const size = text === undefined ? 0 : toUtf8(text).length;
+    const { answer: _, ...call } = claim.call;
     const left = mostBytes - (this.#kept.get(call.operator_id)?.bytes ?? 0);
     const isTooLong = size > Math.min(longestAnswer, left);
     const ended: CallDocument = {
@@ -211,15 +205,19 @@ export class Idempotency {
       ...(text !== undefined && !isTooLong && { answer: text }),
     };
     // Counted before it is written: of many at once none may take what another was given.
-    this.#count(call, -1);
     this.#count(ended, 1);
     try {
-      const value: JsonObject = { ...ended };
-      await this.#context.storage.commit([{ kind: "put", collection, key: id, value, expected: revision }]);
-    } catch (error) {
+      const write = {
+        kind: "put",
+        collection,
+        key: claim.id,
+        value: { ...ended },
+        expected: claim.revision,
+      } as const;
+      const { revisions } = await this.#context.storage.commit([write]);
+      claim.ended(ended, revisions[0] ?? 0);
+    } finally {
       this.#count(ended, -1);
-      this.#count(call, 1);
-      throw error;
     }
   }
 
@@ -251,6 +249,7 @@ export class Idempotency {
   /** In small commits, so that nobody waits long behind one. */
   async *#forgetExpired(): AsyncGenerator<void> {
     const { storage, retentionClock } = this.#context;
+    yield* shortenTooLong(this.#context, keptMs);
     for (;;) {
       const query = { index: "by_expiry", to: await retentionClock.now(), limit: forgetAtOnce };
       const { items } = await storage.list<CallDocument>(collection, query);
@@ -271,17 +270,11 @@ function requireSame(fingerprint: string, given: string): void {
 
 function replay({ status, answer }: Readonly<CallDocument>): unknown {
   if (status === "begun")
-    throw unknownAnswer("it is still running, or the process ended in the middle of it");
+    throw unknownAnswer("it took effect, at least in part, and the process ended before its answer was kept");
   if (status === "unknown")
     throw unknownAnswer("it failed unexpectedly, or its answer was too large to keep");
   const value: unknown = answer === undefined ? undefined : JSON.parse(answer);
   if (status === "succeeded") return value;
   const { code, ...refusal } = value as { code: ErrorCode; message: string };
   throw new OrchestratorError(code, refusal);
-}
-
-function unknownAnswer(reason: string): OrchestratorError {
-  return new OrchestratorError("IDEMPOTENCY_ANSWER_UNKNOWN", {
-    message: `A call with this idempotency key was begun before: ${reason}. Read what it changed.`,
-  });
 }

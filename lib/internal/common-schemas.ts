@@ -1,5 +1,6 @@
 /** Shapes that several features take or return. */
 import { z } from "zod";
+import { linearJson } from "./json-value.ts";
 
 /** Name of a module, assignment, secret or channel. */
 export const nameSchema = z
@@ -20,7 +21,7 @@ export const idSchema = z.uuid();
 export const nothingSchema = z.void();
 
 /** Any JSON value. Registered itself, not a copy: it contains itself, and descriptions are to know it by one name. */
-export const jsonSchema = z.json().register(z.globalRegistry, { id: "Json" });
+export const jsonSchema = linearJson().register(z.globalRegistry, { id: "Json" });
 
 export const timestampSchema = z.iso.datetime({
   offset: true,

@@ -22,3 +22,23 @@ type AsJson<Value> = Value extends string | number | boolean | null | undefined
 export function toJsonObject<Document extends object>(document: Document & AsJson<Document>): JsonObject {
   return { ...document } as unknown as JsonObject;
 }
+
+/** Whether two values are the same JSON, whatever the order of members; those that are `undefined` are not there. */
+export function isSameJson(one: Json | undefined, other: Json | undefined): boolean {
+  if (one === other) return true;
+  if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) return false;
+  if (Array.isArray(one) || Array.isArray(other)) {
+    return (
+      Array.isArray(one) &&
+      Array.isArray(other) &&
+      one.length === other.length &&
+      one.every((item, at) => isSameJson(item, other[at]))
+    );
+  }
+  const names = Object.keys(one).filter((name) => one[name] !== undefined);
+  const count = Object.keys(other).filter((name) => other[name] !== undefined).length;
+  return (
+    names.length === count &&
+    names.every((name) => Object.hasOwn(other, name) && isSameJson(one[name], other[name]))
+  );
+}

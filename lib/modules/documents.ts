@@ -15,9 +15,12 @@ export interface ModuleDocument {
 /** What the modules feature keeps. */
 export const moduleCollections = {
   /** The newest revision of each, under its name. */
-  modules: { indexes: {} },
+  modules: { indexes: {}, blobs: { content_hash: "module" } },
   /** Every revision, under `name@revision`. */
-  module_revisions: { indexes: { by_name: ["name", "revision"], by_content: ["content_hash"] } },
+  module_revisions: {
+    indexes: { by_name: ["name", "revision"], by_content: ["content_hash"] },
+    blobs: { content_hash: "module" },
+  },
 } as const satisfies Record<string, CollectionDefinition>;
 
 export function revisionKey(name: string, revision: number): string {

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { toSubject, type Caller } from "../access/caller.ts";
+import { answering, toSubject, type Caller } from "../access/caller.ts";
 import type { Context } from "../context.ts";
 import { toHex, toUtf8 } from "../crypto/encoding.ts";
 import { requireVersion, withVersion, type ChangeOptions } from "../document-version.ts";
@@ -117,7 +117,11 @@ export class Modules {
     const document = this.#toDocument(caller, parsed, { hash, size: bytes.length, before: newest });
     await this.#guard(parsed, async (also) => {
       await this.#context.contents.save("module", bytes);
-      await this.#store(caller, document, [toPut(document, newest?.revision ?? 0), ...also]);
+      const answer = { ...(await this.#toModule(document)), created: true };
+      await this.#store(answering(caller, answer), document, [
+        toPut(document, newest?.revision ?? 0),
+        ...also,
+      ]);
     });
     return { ...(await this.#toModule(document)), created: true };
   }
@@ -156,7 +160,7 @@ export class Modules {
       writes.push({ kind: "delete", collection: "module_revisions", key });
       writes.push(contents.loosen("module", value.content_hash));
     }
-    await this.#context.commit(caller, writes, {
+    await this.#context.commit(answering(caller), writes, {
       type: "module.removed",
       target: { type: "module", id: name, name },
       summary: `Module ${name} was removed`,

@@ -24,6 +24,12 @@ export interface YamlLimits {
 /** How many lexemes an escape in double quotes counts as: each that is wrong makes an error object. */
 const escapeCost = 4;
 
+/** How many lexemes an anchor or alias counts as: each is refused with a place and a text of its own. */
+const referenceCost = 24;
+
+/** What the lexer puts before a plain scalar and the text of a block, so that these are not taken for signs. */
+const scalarSign = "\x1f";
+
 /** Where a key begins, and where its value begins and ends. */
 interface Offsets {
   key: number;
@@ -128,8 +134,13 @@ export class YamlText {
     const tokens: CST.Token[] = [];
     let lexemes = 0;
     let depth = 0;
+    let last = "";
     for (const lexeme of new Lexer().lex(text)) {
       lexemes += 1 + escapeCost * countEscapes(lexeme);
+      if (last !== scalarSign && (lexeme[0] === "&" || lexeme[0] === "*")) lexemes += referenceCost;
+      // A key without a value is short, and becomes as much as any.
+      if (lexeme === ",") lexemes += 1;
+      last = lexeme;
       if (lexeme === "[" || lexeme === "{") depth += 1;
       else if (lexeme === "]" || lexeme === "}") depth -= 1;
       if (lexemes > limits.lexemes || depth > limits.depth) {

@@ -1,5 +1,6 @@
-/** Ends of operations that no agent told. */
-import type { ErrorCode } from "../errors.ts";
+/** How operations end: what no agent told, and whether what one tells still counts. */
+import { OrchestratorError, type ErrorCode } from "../errors.ts";
+import type { OperationDocument } from "./documents.ts";
 import type { Outcome } from "./outcomes.ts";
 
 /** The agent was away, and nobody wanted to wait. */
@@ -21,7 +22,36 @@ export const unheard: Outcome = {
   status: "unknown",
   error: { code: "AGENT_TIMEOUT", message: "Nothing was heard by the deadline." },
 };
+/** As {@link unheard}, of what waited in the backup that was restored: its agent may have been given it since the backup was made. */
+export const unheardSinceBackup: Outcome = {
+  status: "unknown",
+  onlyQueued: true,
+  error: { code: "AGENT_TIMEOUT", message: "It waited in the backup, and its agent was not heard since." },
+};
+/** The agent was asked, and has no record of it: what was sent to it never arrived, and may not begin any more. */
+export const notRun: Outcome = {
+  status: "failed",
+  error: { code: "COMMAND_EXPIRED", message: "Not run: the agent has no record of it." },
+};
 
 function failure(code: ErrorCode, message: string): Outcome {
   return { status: "failed", onlyQueued: true, error: { code, message } };
+}
+
+/**
+ * Whether a result that an agent sends of an operation is the first.
+ *
+ * @param isFromBackup - Whether it was made before a restore: what waits here may have been sent since the backup was made.
+ * @throws {OrchestratorError} `PROTOCOL_ERROR` where the operation is another agent's, or was never sent.
+ */
+export function isFirstResult(
+  { node_id, status }: Readonly<OperationDocument>,
+  nodeId: string,
+  isFromBackup: boolean,
+): boolean {
+  if (node_id === nodeId && (status !== "queued" || isFromBackup))
+    return status === "queued" || status === "running" || status === "unknown";
+  throw new OrchestratorError("PROTOCOL_ERROR", {
+    message: "The agent sent a result of an operation that is not its own.",
+  });
 }

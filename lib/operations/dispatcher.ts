@@ -8,27 +8,29 @@
  *
  * An operation is `running` on disk before it is sent. Whatever happens in between, sending it again is safe: the agent
  * runs one id once and answers a second time with the result it kept. So after a restart of either side every running
- * operation is simply sent again when its agent is there, until its deadline (seconds allowed plus grace). A wish to
+ * operation is simply sent again when its agent is there, until its deadline (seconds allowed plus grace; after a start,
+ * not before agents had time to come back). Of what is unknown its agent is asked; see inquiries.ts. So it is of what was open
+ * in a backup that was restored; what waits of it begins only when an operator has the server go on. A wish to
  * cancel is on disk too, and follows the operation whenever it is sent. What can't be written is tried again: an operation
  * never stays open because the storage was full when it should have ended.
  */
 import { systemCaller } from "../access/caller.ts";
 import { BackgroundWork } from "../background-work.ts";
-import type { Timer } from "../clock.ts";
-import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import { Turns } from "../internal/turns.ts";
-import type { AgentMessage, MessageOf, OrchestratorMessage } from "../wire/messages.ts";
-import type { ResolvedResource } from "../state/resource.ts";
+import type { AgentMessage, MessageOf } from "../wire/messages.ts";
+import { awaitedMs, toBegun } from "./begun.ts";
+import { Commands } from "./commands.ts";
 import type { OperationDocument } from "./documents.ts";
-import { Lanes, noticeMs, returnMs } from "./lanes.ts";
+import { Inquiries } from "./inquiries.ts";
+import { returnMs, type Lanes } from "./lanes.ts";
+import type { OperationParts } from "./operation-parts.ts";
 import { isOpen, type OperationStore } from "./operation-store.ts";
-import { cancelled, offline, overtaken, rejected, unheard } from "./conclusions.ts";
+import { cancelled, isFirstResult, notRun, offline, overtaken, rejected, unheard } from "./conclusions.ts";
 import type { Outcome, OutcomeRecorder } from "./outcomes.ts";
-import type { ProgressFeeds } from "./progress-feeds.ts";
+import { type ProgressFeeds, toStep } from "./progress-feeds.ts";
 import { mayBegin } from "./repeated-baseline.ts";
-import type { Snapshots } from "./snapshots.ts";
 
 type Operation = Readonly<OperationDocument>;
 
@@ -38,11 +40,11 @@ const perTurn = 4;
 export class Dispatcher {
   readonly #context: Context;
   readonly #store: OperationStore;
-  readonly #snapshots: Snapshots;
+  readonly #commands: Commands;
+  readonly #inquiries: Inquiries;
   readonly #outcomes: OutcomeRecorder;
   readonly #feeds: ProgressFeeds;
-  readonly #lanes = new Lanes();
-  readonly #expiries = new Map<string, Timer>();
+  readonly #lanes: Lanes;
   readonly #work: BackgroundWork;
   readonly #turns = new Turns(perTurn);
   #stopped = false;
@@ -51,13 +53,18 @@ export class Dispatcher {
 
   constructor(
     context: Context,
-    parts: { store: OperationStore; snapshots: Snapshots; outcomes: OutcomeRecorder; feeds: ProgressFeeds },
+    parts: Pick<OperationParts, "store" | "snapshots" | "outcomes" | "feeds"> & { lanes: Lanes },
   ) {
     this.#context = context;
     this.#store = parts.store;
-    this.#snapshots = parts.snapshots;
-    this.#outcomes = parts.outcomes;
-    this.#feeds = parts.feeds;
+    this.#commands = new Commands(context, { snapshots: parts.snapshots, turns: this.#turns });
+    const answered = (nodeId: string): void => this.#work.do(() => this.#takeNext(nodeId));
+    this.#inquiries = new Inquiries({ ...parts, epochs: context.epochs, commands: this.#commands, answered });
+    context.epochs.onResume(() => {
+      this.#lanes.release();
+      this.#takeAll();
+    });
+    [this.#outcomes, this.#feeds, this.#lanes] = [parts.outcomes, parts.feeds, parts.lanes];
     this.#work = new BackgroundWork(context);
   }
 
@@ -65,17 +72,23 @@ export class Dispatcher {
   async recover(expectsMore: boolean): Promise<void> {
     this.#returning = true;
     let isAwaited = expectsMore;
+    await this.#inquiries.load();
     for await (const operation of this.#store.open()) {
       isAwaited = true;
+      this.#inquiries.take(operation);
       if (operation.status === "running") this.#await(operation);
       else this.enqueue(operation);
     }
-    if (isAwaited) this.#work.after(returnMs, () => this.#endReturn());
+    const endReturn = async (): Promise<void> => {
+      this.#returning = false;
+      this.#takeAll();
+    };
+    if (isAwaited) this.#work.after(returnMs, endReturn);
     else this.#returning = false;
   }
 
-  async #endReturn(): Promise<void> {
-    this.#returning = false;
+  /** Has all begin that waited for agents to come back, or for an operator's word after a restore. */
+  #takeAll(): void {
     for (const nodeId of this.#lanes.waiting()) this.#work.do(() => this.#takeNext(nodeId));
   }
 
@@ -88,12 +101,10 @@ export class Dispatcher {
   /** Puts a stored operation in line for its agent. */
   enqueue(operation: Operation): void {
     const { operation_id, node_id, queue_until } = operation;
-    this.#lanes.of(node_id).queue.push(operation_id);
-    if (queue_until !== undefined) {
-      const waitMs = queue_until - this.#context.clock.now();
-      const expire = (): Promise<unknown> => this.#end(operation_id, offline);
-      this.#expiries.set(operation_id, this.#work.after(waitMs, expire));
-    }
+    const { epochs, fleetTime } = this.#context;
+    const end = (): Promise<unknown> => this.#end(operation_id, offline);
+    const expiry = queue_until === undefined ? null : this.#work.after(queue_until - fleetTime.now(), end);
+    this.#lanes.join(node_id, operation_id, { expiry, isHeld: epochs.isHeld(operation) });
     this.#work.do(() => this.#takeNext(node_id));
   }
 
@@ -104,8 +115,7 @@ export class Dispatcher {
 
   /** An agent may not be given work any more: what waits for it ends. */
   dismissed(nodeId: string): void {
-    for (const operationId of this.#lanes.of(nodeId).queue)
-      this.#work.do(() => this.#end(operationId, rejected));
+    for (const id of this.#lanes.of(nodeId).queue) this.#work.do(() => this.#end(id, rejected));
   }
 
   /** Ends an operation that still waits; false where it does not. */
@@ -115,53 +125,74 @@ export class Dispatcher {
 
   /** Ends what waits, and asks the agent to stop what runs. */
   async cancel(operation: Operation): Promise<void> {
-    if (await this.withdraw(operation.operation_id)) return;
+    const isOver = await this.withdraw(operation.operation_id);
+    // What waits here may run there, where it was begun after the backup was made.
+    if (isOver && !this.#context.epochs.isBefore(operation)) return;
     await this.#sendCancel(operation);
   }
 
   /** An agent took a command or refused it. */
-  async reply(nodeId: string, message: MessageOf<AgentMessage, "reply">): Promise<void> {
+  async reply(nodeId: string, { id, error }: MessageOf<AgentMessage, "reply">): Promise<void> {
+    const conclusion = this.#inquiries.conclude(nodeId, id, error);
+    if (conclusion) await this.#end(conclusion.operationId, conclusion.outcome);
     const running = this.#lanes.of(nodeId).running;
-    if (!message.error || !running || running.commandId !== message.id) return;
-    await this.#end(running.operationId, { status: "failed", error: message.error });
+    if (id === running?.commandId) this.#lanes.answered(nodeId, error?.code ?? null);
+    if (!error || !running || (id !== running.commandId && id !== running.cancelId)) return;
+    const isLate = error.code === "COMMAND_EXPIRED";
+    if (isLate && !running.isDoubted && running.deadlineAt > this.#context.fleetTime.now()) {
+      // One side slept while the connection lived. The agent learns the time anew, and gets what it refused, when it is back.
+      running.isDoubted = true;
+      await this.#context.transport.disconnect(nodeId, "The agent takes what is in time for late.");
+    } else if (id === running.commandId)
+      await this.#end(running.operationId, isLate ? notRun : { status: "failed", error });
   }
 
-  /** An agent tells what it has done so far of the operation that it was given; of any other it has nothing to tell. */
+  /** Whether an operation is what an agent runs now: of any other it has nothing to tell. */
+  isRunning(nodeId: string, operationId: string | null): boolean {
+    return this.#lanes.of(nodeId).running?.operationId === operationId;
+  }
+
+  /** An agent tells what it has done so far of the operation that it was given. */
   progress(nodeId: string, message: MessageOf<AgentMessage, "progress" | "output">): void {
-    if (this.#lanes.of(nodeId).running?.operationId !== message.operation_id) return;
-    const step =
-      message.type === "progress"
-        ? ({ type: "resources", resources: message.results } as const)
-        : ({ type: "output", output: message.output } as const);
-    this.#feeds.push(message.operation_id, step);
+    if (!this.isRunning(nodeId, message.operation_id)) return;
+    this.#feeds.push(message.operation_id, toStep(message));
   }
 
   /**
-   * An agent tells how an operation ended. It is on disk before it is acknowledged, and kept once however often it comes.
-   * One that nobody here knows (the storage was restored from a backup) is acknowledged too, or it would come for ever.
+   * Whether a result tells what nobody knows yet. Where it does not, it is acknowledged unread, or it would come for ever.
    *
    * @throws {OrchestratorError} `PROTOCOL_ERROR` where the operation is another agent's, or was never sent.
    */
+  async awaitsResult(nodeId: string, operationId: string): Promise<boolean> {
+    const operation = await this.#store.find(operationId);
+    if (operation && isFirstResult(operation, nodeId, this.#context.epochs.isBefore(operation))) return true;
+    if (operation) this.#settle(operation);
+    else this.#context.logger.warn("A result came that nobody waits for.", { node_id: nodeId });
+    await this.#commands.acknowledge(nodeId, operationId);
+    return false;
+  }
+
+  /** An agent tells how an operation ended: on disk before it is acknowledged, and kept once however often it comes. Errors as above. */
   async result(nodeId: string, message: MessageOf<AgentMessage, "result">): Promise<void> {
     const { operation_id } = message;
     await this.#turns.next();
-    const operation = await this.#store.find(operation_id);
-    if (operation && (operation.node_id !== nodeId || operation.status === "queued")) {
-      throw new OrchestratorError("PROTOCOL_ERROR", {
-        message: "The agent sent a result of an operation that is not its own.",
-      });
-    }
-    const names = { node_id: nodeId, operation_id };
-    if (operation) await this.#end(operation_id, message);
-    else this.#context.logger.warn("An agent sent a result that nobody waits for.", names);
-    await this.#send(nodeId, { type: "ack", ...this.#notice(operation_id) });
+    if (!(await this.awaitsResult(nodeId, operation_id))) return;
+    await this.#end(operation_id, message);
+    await this.#commands.acknowledge(nodeId, operation_id);
   }
 
   async #resume(nodeId: string): Promise<void> {
     const { running } = this.#lanes.of(nodeId);
     const operation = running && (await this.#store.find(running.operationId));
-    if (operation?.status === "running") await this.#command(operation);
+    if (operation?.status === "running") await this.#tell(operation);
+    await this.#inquiries.askAll(nodeId);
     await this.#takeNext(nodeId);
+  }
+
+  /** Has an agent that is back go on with what it was given. What a backup says that it was given, it is only asked about. */
+  async #tell(operation: Operation): Promise<void> {
+    if (!this.#context.epochs.isBefore(operation)) await this.#command(operation);
+    else if (operation.cancel_requested === true) await this.#sendCancel(operation);
   }
 
   /** Starts the oldest that waits. Of an agent that is away, those that may wait go on waiting, and the others end. */
@@ -175,6 +206,7 @@ export class Dispatcher {
         lane.asked = false;
         for (const operationId of lane.queue) {
           if (lane.running || this.#stopped) return;
+          if (this.#lanes.isHeld(operationId)) continue;
           await this.#take(nodeId, operationId);
         }
       }
@@ -183,31 +215,28 @@ export class Dispatcher {
     }
   }
 
-  /** Starts an operation that waits, or ends it, or leaves it in line. */
+  /** Starts an operation that waits, or ends it, or leaves it in line: that of a backup until its agent has answered. */
   async #take(nodeId: string, operationId: string): Promise<void> {
     const operation = await this.#store.find(operationId);
-    if (operation?.status !== "queued") this.#leaveQueue(nodeId, operationId);
+    if (operation?.status !== "queued") this.#lanes.leave(nodeId, operationId);
     else if (operation.cancel_requested === true) await this.#end(operationId, cancelled);
-    else if (!(await mayBegin(this.#context.storage, operation))) await this.#end(operationId, overtaken);
+    else if (!(await mayBegin(this.#context, operation))) await this.#end(operationId, overtaken);
     else if (this.#context.transport.isConnected(nodeId)) {
-      const lane = this.#lanes.of(nodeId);
-      if (lane.queue[0] === operationId) await this.#begin(operation);
+      if (this.#inquiries.isUnanswered(operationId)) return;
+      if (this.#lanes.head(nodeId, this.#inquiries) === operationId) await this.#begin(operation);
       // The agent came while the line was gone through: its head is first all the same.
-      else lane.asked = true;
+      else this.#lanes.of(nodeId).asked = true;
     } else if (operation.queue_until === undefined && !this.#returning) await this.#end(operationId, offline);
   }
 
   /** Marks an operation as running on disk, then sends it. */
   async #begin(operation: Operation): Promise<void> {
-    const now = this.#context.clock.now();
-    const deadlineAt = now + this.#longestMs(operation);
-    const started = { status: "running", started_at: toTimestamp(now), deadline_at: deadlineAt } as const;
     const { operation: begun, changed } = await this.#store.update(
       systemCaller,
       operation.operation_id,
-      (before) => (before.status === "queued" ? { operation: { ...before, ...started } } : null),
+      (before) => (before.status === "queued" ? { operation: toBegun(this.#context, before) } : null),
     );
-    this.#leaveQueue(operation.node_id, operation.operation_id);
+    this.#lanes.leave(operation.node_id, operation.operation_id);
     if (!changed) return;
     this.#await(begun);
     this.#feeds.push(begun.operation_id, { type: "operation", operation: begun });
@@ -223,76 +252,49 @@ export class Dispatcher {
   /** Takes the agent's lane for an operation that is running, until it ends or its deadline passes. */
   #await(operation: Operation): void {
     const { operation_id, node_id, deadline_at = 0 } = operation;
-    // A clock that was set back while the process was away must not make the wait longer than it is at the start.
-    const waitMs = Math.min(deadline_at - this.#context.clock.now(), this.#longestMs(operation));
+    const waitMs = awaitedMs(this.#context, operation, this.#returning);
     const deadline = this.#work.after(waitMs, () => this.#end(operation_id, unheard));
-    this.#lanes.of(node_id).running = { operationId: operation_id, commandId: null, deadline };
-  }
-
-  /** How long an operation may take until its result is no longer awaited. */
-  #longestMs({ timeout_seconds }: Operation): number {
-    return (timeout_seconds + this.#context.options.operationGraceSeconds) * 1000;
+    const none = { commandId: null, cancelId: null, isDoubted: false };
+    const running = { operationId: operation_id, deadline, deadlineAt: deadline_at, ...none };
+    this.#lanes.of(node_id).running = running;
   }
 
   async #command(operation: Operation): Promise<void> {
     const { running } = this.#lanes.of(operation.node_id);
-    const { kind, operation_id, timeout_seconds, allow_empty, plan_digest, deadline_at = 0 } = operation;
-    const command = {
-      id: this.#context.ids.next(),
-      operation_id,
-      timeout_seconds,
-      // No copy: the list itself is what its canonical text is remembered by.
-      resources: (await this.#snapshots.load(operation.snapshot)) as ResolvedResource[],
-      not_after: toTimestamp(deadline_at),
-    };
-    if (running?.operationId === operation_id) running.commandId = command.id;
-    const applies = { ...command, allow_empty, ...(plan_digest !== undefined && { plan_digest }) };
-    const message = kind === "apply" ? { type: kind, ...applies } : { type: kind, ...command };
-    await this.#send(operation.node_id, message);
+    const id = this.#commands.nextId();
+    if (running?.operationId === operation.operation_id) running.commandId = id;
+    await this.#commands.run(id, operation);
     // Read again: a wish to cancel may have overtaken the command, or found the agent away.
-    const now = await this.#store.read(operation_id);
+    const now = await this.#store.read(operation.operation_id);
     if (now.status === "running" && now.cancel_requested === true) await this.#sendCancel(now);
   }
 
-  async #sendCancel({ node_id, operation_id }: Operation): Promise<void> {
-    await this.#send(node_id, { type: "cancel", ...this.#notice(operation_id) });
+  async #sendCancel(operation: Operation): Promise<void> {
+    const { running } = this.#lanes.of(operation.node_id);
+    const id = this.#commands.nextId();
+    if (running?.operationId === operation.operation_id) running.cancelId = id;
+    await this.#commands.cancel(id, operation);
   }
 
   /** Writes how an operation ended and gives its lane to the next; false where the outcome does not count any more. */
   async #end(operationId: string, outcome: Outcome): Promise<boolean> {
-    const { operation, changed } = await this.#outcomes.record(operationId, outcome);
+    const truth = this.#inquiries.truthOf(operationId, outcome);
+    const { operation, changed } = await this.#outcomes.record(operationId, truth);
     if (isOpen(operation)) return changed;
-    this.#leaveQueue(operation.node_id, operationId);
-    const lane = this.#lanes.of(operation.node_id);
-    if (lane.running?.operationId === operationId) {
-      lane.running.deadline.cancel();
-      lane.running = null;
-    }
-    this.#work.do(() => this.#takeNext(operation.node_id));
+    const { node_id, status } = operation;
+    if (changed && status === "unknown") this.#work.do(() => this.#inquiries.ask(node_id, operationId));
+    this.#settle(operation);
     return changed;
   }
 
-  #leaveQueue(nodeId: string, operationId: string): void {
-    this.#expiries.get(operationId)?.cancel();
-    this.#expiries.delete(operationId);
-    const lane = this.#lanes.of(nodeId);
-    lane.queue = lane.queue.filter((id) => id !== operationId);
-  }
-
-  /** What a message about an operation carries that is no run of it. */
-  #notice(operationId: string): { id: string; operation_id: string; not_after: string } {
-    const notAfter = toTimestamp(this.#context.clock.now() + noticeMs);
-    return { id: this.#context.ids.next(), operation_id: operationId, not_after: notAfter };
-  }
-
-  /** Sends; an agent that has just gone is no fault here: it gets the message when it is back. */
-  async #send(nodeId: string, message: OrchestratorMessage): Promise<void> {
-    await this.#turns.next();
-    try {
-      await this.#context.transport.send(nodeId, message);
-    } catch (error) {
-      if (!isOrchestratorError(error, "AGENT_OFFLINE")) throw error;
-      this.#context.logger.debug("A message could not be sent.", { node_id: nodeId, type: message.type });
+  /** Gives the lane of an operation that has ended to the next. */
+  #settle({ node_id, operation_id }: Operation): void {
+    this.#lanes.leave(node_id, operation_id);
+    const lane = this.#lanes.of(node_id);
+    if (lane.running?.operationId === operation_id) {
+      lane.running.deadline.cancel();
+      lane.running = null;
     }
+    this.#work.do(() => this.#takeNext(node_id));
   }
 }

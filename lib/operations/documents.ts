@@ -16,6 +16,8 @@ export interface OperationDocument {
   modules: { name: string; revision: number }[];
   counts: Counts;
   requested_by: string;
+  /** The epoch in which it was made or, later, begun; absent = before there were epochs. */
+  epoch?: number;
   created_at: string;
   started_at?: string;
   finished_at?: string;
@@ -34,9 +36,13 @@ export interface OperationDocument {
   plan_digest?: string;
   /** The apply whose baseline this one puts back; it does not begin where something else was asked of the machine since. */
   repeats?: string;
-  /** Whether it waits for an agent that is not connected, and until when (milliseconds since 1970). */
+  /** Its place in the line of its agent, about the fleet time of its making; absent of those that an earlier version made. */
+  queued_at?: number;
+  /** Whether it waits for an agent that is not connected, and until when: a fleet time. */
   queue_until?: number;
-  /** When its result is no longer awaited, milliseconds since 1970; set when it starts. */
+  /** When it began, a fleet time; absent of those that an earlier version began. */
+  begun_at?: number;
+  /** When its result is no longer awaited, a fleet time; set when it starts. */
   deadline_at?: number;
   cancel_requested?: boolean;
   /** First and last sequence of its results and output in the log `operation_results`. */
@@ -52,7 +58,14 @@ export interface OperationDocument {
 export interface AgentStateDocument {
   node_id: string;
   /** The newest apply that ended on the machine, however it ended. */
-  last_apply: { operation_id: string; snapshot: string; at: string; resource_count: number };
+  last_apply: {
+    operation_id: string;
+    snapshot: string;
+    at: string;
+    resource_count: number;
+    /** When it began, a fleet time. */
+    begun_at?: number;
+  };
   /** The newest apply that succeeded: what drift is measured against. */
   baseline?: { operation_id: string; snapshot: string; at: string };
 }
@@ -71,6 +84,7 @@ export const operationCollections = {
       by_snapshot: ["snapshot"],
       by_assignment: ["assignment"],
     },
+    blobs: { snapshot: "snapshot" },
   },
   agent_states: { indexes: {} },
 } as const satisfies Record<string, CollectionDefinition>;

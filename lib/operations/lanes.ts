@@ -1,16 +1,27 @@
 import type { Timer } from "../clock.ts";
+import { RefusingAgents, type RefusingAgent } from "./refusing-agents.ts";
 
 /** How long agents have to come back after a start: they try again after a minute at most. */
 export const returnMs = 90_000;
 
-/** How long an acknowledgement or a cancel counts. */
-export const noticeMs = 60_000;
+/** The operation that an agent has been given. */
+export interface Running {
+  operationId: string;
+  /** The commands that it was last given for it: to run it, and to cancel it. */
+  commandId: string | null;
+  cancelId: string | null;
+  deadline: Timer;
+  /** When it is no longer awaited, a fleet time. */
+  deadlineAt: number;
+  /** Whether the agent was let go once, because it took a command that has time left for one that is late. */
+  isDoubted: boolean;
+}
 
 /** The work of one agent: one operation at a time. */
 export interface Lane {
   /** Ids that wait, oldest first. */
   queue: string[];
-  running: { operationId: string; commandId: string | null; deadline: Timer } | null;
+  running: Running | null;
   /** Whether the next is being taken right now, and whether somebody asked for that since it began. */
   taking: boolean;
   asked: boolean;
@@ -19,6 +30,22 @@ export interface Lane {
 /** The work of each agent. */
 export class Lanes {
   readonly #lanes = new Map<string, Lane>();
+  readonly #refusing = new RefusingAgents();
+  /** When those that wait stop waiting. */
+  readonly #expiries = new Map<string, Timer>();
+  /** Those that wait for an operator's word, and hold up nobody. */
+  readonly #held = new Set<string>();
+
+  /** Agents that refuse whatever they are sent. */
+  refusing(): RefusingAgent[] {
+    return this.#refusing.list();
+  }
+
+  /** An agent took the command that it was sent, or refused it with an error code. */
+  answered(nodeId: string, refusal: string | null): void {
+    if (refusal === null) this.#refusing.forget(nodeId);
+    else this.#refusing.refused(nodeId, refusal);
+  }
 
   of(nodeId: string): Lane {
     const known = this.#lanes.get(nodeId);
@@ -26,6 +53,37 @@ export class Lanes {
     const lane: Lane = { queue: [], running: null, taking: false, asked: false };
     this.#lanes.set(nodeId, lane);
     return lane;
+  }
+
+  /** Puts an operation at the end of the line of its agent. */
+  join(nodeId: string, operationId: string, given: { expiry: Timer | null; isHeld: boolean }): void {
+    this.of(nodeId).queue.push(operationId);
+    if (given.expiry) this.#expiries.set(operationId, given.expiry);
+    if (given.isHeld) this.#held.add(operationId);
+  }
+
+  /** Whether an operation in line is held. */
+  isHeld(operationId: string): boolean {
+    return this.#held.has(operationId);
+  }
+
+  /** The first in line that may begin. What its agent is asked about holds up nobody either. */
+  head(nodeId: string, asked: { isUnanswered(operationId: string): boolean }): string | undefined {
+    return this.of(nodeId).queue.find((id) => !this.#held.has(id) && !asked.isUnanswered(id));
+  }
+
+  /** What was held may begin. */
+  release(): void {
+    this.#held.clear();
+  }
+
+  /** Takes an operation out of the line of its agent. */
+  leave(nodeId: string, operationId: string): void {
+    this.#expiries.get(operationId)?.cancel();
+    this.#expiries.delete(operationId);
+    this.#held.delete(operationId);
+    const lane = this.of(nodeId);
+    lane.queue = lane.queue.filter((id) => id !== operationId);
   }
 
   /** The agents for which something waits. */

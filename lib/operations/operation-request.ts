@@ -4,7 +4,7 @@ import { OrchestratorError } from "../errors.ts";
 import type { ResolvedResource } from "../state/resource.ts";
 import { countOutcomes } from "../state/result.ts";
 import type { AgentStateDocument, OperationDocument } from "./documents.ts";
-import { operationSubject, type OperationChange } from "./operation-store.ts";
+import { operationSubject, type OperationChange, type OperationStore } from "./operation-store.ts";
 import type { Snapshots } from "./snapshots.ts";
 
 /** What makes an operation. */
@@ -31,11 +31,10 @@ export interface OperationRequest {
 
 /** Makes the document of a new operation, with its snapshot on disk. */
 export async function toDocument(
-  { context, snapshots }: { context: Context; snapshots: Snapshots },
+  { context, snapshots, store }: { context: Context; snapshots: Snapshots; store: OperationStore },
   caller: Caller,
   request: OperationRequest,
 ): Promise<OperationDocument> {
-  const now = context.clock.now();
   const { desired, queueSeconds, assignment, rolloutId, repeats } = request;
   return {
     operation_id: context.ids.next(),
@@ -48,6 +47,8 @@ export async function toDocument(
     modules: desired.modules,
     counts: countOutcomes([]),
     requested_by: toSubject(caller).name,
+    ...context.epochs.mark,
+    queued_at: store.nextPlace(),
     created_at: context.timestamp(),
     snapshot: await snapshots.save(desired.resources),
     resource_count: desired.resources.length,
@@ -56,7 +57,7 @@ export async function toDocument(
     ...(request.extras && { extras: request.extras }),
     ...(request.plan && { plan_id: request.plan.id, plan_digest: request.plan.digest }),
     ...(repeats !== undefined && { repeats }),
-    ...(queueSeconds !== undefined && { queue_until: now + queueSeconds * 1000 }),
+    ...(queueSeconds !== undefined && { queue_until: context.fleetTime.now() + queueSeconds * 1000 }),
   };
 }
 

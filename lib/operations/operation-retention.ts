@@ -1,5 +1,5 @@
 /**
- * Removes operations that are old, in slices, and what only they needed. What is still needed stays, however old: what may
+ * Removes operations that are old, or more than are to be kept, in slices, and what only they needed. What is still needed stays, however old: what may
  * still do something, an operation of a rollout that has not ended, the newest applies of each agent, its newest plan
  * where nothing was applied since, and what the feature says that an operation is a part of.
  *
@@ -11,7 +11,8 @@ import { systemCaller } from "../access/caller.ts";
 import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { isOrchestratorError } from "../errors.ts";
-import { toJsonObject } from "../internal/json.ts";
+import { type JsonObject, toJsonObject } from "../internal/json.ts";
+import { eachPage } from "../internal/each-document.ts";
 import { eachOldPage, keepRetention, retentionNow } from "../retention.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
@@ -32,11 +33,29 @@ type Stored = StoredDocument<OperationDocument>;
 /** Log entries that are trimmed in one go. */
 const entriesAtOnce = 2_000;
 
+const dayMs = 86_400_000;
+/** How often the operations are counted, milliseconds: so long more are kept than are to be. */
+const countEveryMs = 60_000;
+/** Operations beyond those that are kept, removed in one go. */
+const surplusAtOnce = 100;
+
+/** Which operations go. */
+interface Limit {
+  /** Those that ended before, milliseconds since 1970. */
+  before: number;
+  /** No more than this. Default: all. */
+  most?: number;
+  summary: string;
+  metadata: JsonObject;
+}
+
 export class OperationRetention {
   readonly #context: Context;
   readonly #agents: Agents;
   #isRolloutOpen: (rolloutId: string) => Promise<boolean> = () => Promise.resolve(false);
   readonly #expiries = new Map<OperationDocument["kind"], Expiry>();
+  /** All up to here was needed when it was looked at, since the last hourly round: it is not looked at every minute. */
+  #neededUpTo: string | null = null;
   /** The newest log entry when the round before began. */
   #headBefore = 0;
 
@@ -55,18 +74,28 @@ export class OperationRetention {
     this.#isRolloutOpen = isRolloutOpen;
   }
 
-  /** Removes, now and every hour, what is older than `operationRetentionDays`. The function returned ends it. */
+  /**
+   * Removes, now and every hour, what is older than `operationRetentionDays`, and every minute the oldest of what is more than
+   * `operationRetentionCount`. The function returned ends it.
+   */
   keep(): () => Promise<void> {
-    return keepRetention(this.#context, "operations", () => this.round());
+    const ends = [
+      keepRetention(this.#context, "operations", { round: () => this.round() }),
+      keepRetention(this.#context, "operations", { round: () => this.surplusRound(), everyMs: countEveryMs }),
+    ];
+    return async () => void (await Promise.all(ends.map((end) => end())));
   }
 
   /** Removes what is old; yields after each slice. */
   async *round(): AsyncGenerator<void> {
+    this.#neededUpTo = null;
     const { now, before } = await retentionNow(this.#context);
     const { head } = await this.#context.storage.readLog(resultsLog, { reverse: true, limit: 1 });
+    const at = toTimestamp(before);
+    const limit = { before, summary: `before ${at}`, metadata: { before: at } };
     for await (const old of eachOldPage<OperationDocument>(this.#context, "operations", before)) {
       const keys = old.map(({ key }) => key);
-      const kept = await retryOnConflict(() => this.#remove(keys, before));
+      const { kept } = await retryOnConflict(() => this.#remove(keys, limit));
       for (const operation of kept) await this.#renew(operation, { before, now });
       yield;
     }
@@ -75,33 +104,63 @@ export class OperationRetention {
     yield* this.#context.contents.sweep();
   }
 
-  /** Removes those of some operations that are old and not needed. Returns the old ones that stay. */
-  async #remove(keys: readonly string[], before: number): Promise<Stored[]> {
+  /** Removes the oldest of what is more than is to be kept; yields after each slice. */
+  async *surplusRound(): AsyncGenerator<void> {
+    const { storage, options } = this.#context;
+    const keep = options.operationRetentionCount;
+    let surplus = (await storage.count("operations")) - keep;
+    if (surplus <= 0) return;
+    const { now } = await retentionNow(this.#context);
+    const query = { limit: surplusAtOnce, ...(this.#neededUpTo !== null && { from: this.#neededUpTo }) };
+    for await (const old of eachPage<OperationDocument>(storage, "operations", query)) {
+      const keys = old.map(({ key }) => key);
+      const limit = {
+        before: Infinity,
+        most: surplus,
+        summary: `beyond the ${keep} that are kept`,
+        metadata: { keep },
+      };
+      const { kept, removed } = await retryOnConflict(() => this.#remove(keys, limit));
+      surplus -= removed;
+      if (surplus <= 0) return;
+      // Once a day at most: what stays for long must not be written again with every round.
+      for (const operation of kept) await this.#renew(operation, { before: now - dayMs, now });
+      this.#neededUpTo = keys.at(-1) ?? this.#neededUpTo;
+      yield;
+    }
+  }
+
+  /** Removes those of some operations that are to go and not needed. Returns the ones that stay although they were to go. */
+  async #remove(keys: readonly string[], limit: Limit): Promise<{ kept: Stored[]; removed: number }> {
+    const { before, most = Infinity, summary, metadata } = limit;
     const { storage, contents } = this.#context;
     const kept: Stored[] = [];
+    let count = 0;
     const writes: Write[] = [];
     const snapshots = new Set<string>();
     for (const key of keys) {
+      if (count >= most) break;
       const stored = await storage.get<OperationDocument>("operations", key);
       if (stored === null || endOf(stored.value) >= before) continue;
       if (await this.#isNeeded(stored.value)) {
         kept.push(stored);
         continue;
       }
+      count += 1;
       snapshots.add(stored.value.snapshot);
       writes.push({ kind: "delete", collection: "operations", key, expected: stored.revision });
       writes.push(...(this.#expiries.get(stored.value.kind)?.writes(stored.value) ?? []));
     }
-    if (writes.length === 0) return kept;
+    if (count === 0) return { kept, removed: 0 };
     for (const snapshot of snapshots) writes.push(contents.loosen("snapshot", snapshot));
     const removed = writes.filter(({ kind }) => kind === "delete").length;
     // With the reserve: this makes space.
     await this.#context.commitWithReserve(systemCaller, writes, {
       type: "operation.pruned",
-      summary: `${removed} records of operations before ${toTimestamp(before)} were removed`,
-      metadata: { removed, before: toTimestamp(before) },
+      summary: `${removed} records of operations ${summary} were removed`,
+      metadata: { removed, ...metadata },
     });
-    return kept;
+    return { kept, removed: count };
   }
 
   async #isNeeded(operation: Readonly<OperationDocument>): Promise<boolean> {

@@ -40,6 +40,8 @@ export type OperationWatcher = (
 export class OperationStore {
   readonly #context: Context;
   readonly #watchers: OperationWatcher[] = [];
+  /** Later than every place in a line that was found at the start. */
+  #leastPlace = 0;
 
   constructor(context: Context) {
     this.#context = context;
@@ -123,14 +125,31 @@ export class OperationStore {
     return new Map(pages.flatMap(({ items }) => items.map(({ value }) => [value.node_id, value] as const)));
   }
 
-  /** Every operation that may still do something: first what runs, then what waits, each oldest first. */
+  /** Every operation that may still do something: first what runs, then what waits, that in the order in which it was made. */
   async *open(): AsyncGenerator<Readonly<OperationDocument>> {
+    yield* this.#ofStatus("running");
+    const waiting: Readonly<OperationDocument>[] = [];
+    for await (const operation of this.#ofStatus("queued")) waiting.push(operation);
+    // Not by their ids: those go by a wall clock, which may have been set back between two starts.
+    waiting.sort((a, b) => placeOf(a) - placeOf(b));
+    this.#leastPlace = Math.max(this.#leastPlace, placeOf(waiting.at(-1)) + 1);
+    yield* waiting;
+  }
+
+  /** The place of a new operation, behind all that wait: fleet time may repeat a minute after a kill. */
+  nextPlace(): number {
+    return Math.max(this.#context.fleetTime.now(), this.#leastPlace);
+  }
+
+  /** Every operation of which nothing was heard. */
+  unknown(): AsyncGenerator<Readonly<OperationDocument>> {
+    return this.#ofStatus("unknown");
+  }
+
+  async *#ofStatus(status: OperationStatus): AsyncGenerator<Readonly<OperationDocument>> {
     const { storage } = this.#context;
-    for (const status of openStatuses) {
-      const query = { index: "by_status", equals: [status] };
-      for await (const { value } of eachDocument<OperationDocument>(storage, "operations", query))
-        yield value;
-    }
+    const query = { index: "by_status", equals: [status] };
+    for await (const { value } of eachDocument<OperationDocument>(storage, "operations", query)) yield value;
   }
 }
 
@@ -140,4 +159,8 @@ export type Changed = OperationChange & { operation: OperationDocument };
 function toPut(operation: OperationDocument, expected: number): Write {
   const value = toJsonObject(operation);
   return { kind: "put", collection: "operations", key: operation.operation_id, value, expected };
+}
+
+function placeOf(operation: Readonly<OperationDocument> | undefined): number {
+  return operation ? (operation.queued_at ?? Date.parse(operation.created_at)) : 0;
 }

@@ -18,6 +18,7 @@ import type { AgentStateDocument, OperationDocument } from "./documents.ts";
 import { listOperations } from "./operation-list.ts";
 import { OperationRetention } from "./operation-retention.ts";
 import { requestedEvent, toDocument, type OperationRequest } from "./operation-request.ts";
+import { Lanes } from "./lanes.ts";
 import { loadReport } from "./operation-results.ts";
 import type { OperationParts } from "./operation-parts.ts";
 import { isOpen, operationSubject, OperationStore } from "./operation-store.ts";
@@ -51,6 +52,8 @@ const defaultWaitSeconds = 30;
 export class Operations {
   /** What agents say about operations; the orchestrator hands it what the transport hears. */
   readonly dispatcher: Dispatcher;
+  /** What agents are doing, and which of them refuse whatever they are sent. */
+  readonly lanes = new Lanes();
   /** Removes old ones; features say what of theirs is needed. */
   readonly retention: OperationRetention;
   readonly #context: Context;
@@ -75,7 +78,7 @@ export class Operations {
     this.#parts = { context, store, snapshots, outcomes, feeds, streams: features.streams };
     const plans = new StoredPlans(context, { store, snapshots, desired: this.#desired });
     this.#runs = new SingleRuns(context, { agents: features.agents, desired: this.#desired, plans });
-    this.dispatcher = new Dispatcher(context, this.#parts);
+    this.dispatcher = new Dispatcher(context, { ...this.#parts, lanes: this.lanes });
     this.retention = new OperationRetention(context, features.agents);
     features.agents.watch({
       available: (nodeId) => this.dispatcher.available(nodeId),

@@ -35,11 +35,16 @@ export interface Recorded {
   changed: boolean;
 }
 
+/** What a feature is told of an operation of its kind that ends. */
+export interface Ended {
+  operation: Readonly<OperationDocument>;
+  results: readonly ResourceResult[];
+  /** Whether it had ended before, and it is known only now how: something else may have happened since. */
+  isCorrection: boolean;
+}
+
 /** Adds what another feature writes when an operation of its kind ends. */
-export type Completion = (
-  operation: Readonly<OperationDocument>,
-  results: readonly ResourceResult[],
-) => Promise<OperationChange>;
+export type Completion = (ended: Ended) => Promise<OperationChange>;
 
 export class OutcomeRecorder {
   readonly #context: Context;
@@ -52,7 +57,8 @@ export class OutcomeRecorder {
     this.#context = context;
     this.#store = store;
     this.#feeds = feeds;
-    this.#completions.set("apply", (operation) => this.#rememberApply(operation));
+    context.leaving.signal.addEventListener("abort", () => this.release());
+    this.#completions.set("apply", (ended) => this.#rememberApply(ended));
   }
 
   /** Has a feature add to the end of the operations of its kind. */
@@ -72,7 +78,9 @@ export class OutcomeRecorder {
       async (before): Promise<Changed | null> => {
         if (!stillCounts(before, outcome)) return null;
         const ended = { ...this.#ended(before, outcome), ...(report && { results: report }) };
-        const added = (await this.#completions.get(ended.kind)?.(ended, results)) ?? {};
+        const isCorrection = before.status === "unknown";
+        const complete = this.#completions.get(ended.kind);
+        const added = (await complete?.({ operation: ended, results, isCorrection })) ?? {};
         return {
           operation: ended,
           writes: added.writes ?? [],
@@ -96,7 +104,7 @@ export class OutcomeRecorder {
     const timer = this.#context.clock.setTimer(waitMs, wake);
     try {
       const operation = await this.#store.read(operationId);
-      if (!isOpen(operation) || waitMs === 0) return operation;
+      if (!isOpen(operation) || waitMs === 0 || this.#context.leaving.signal.aborted) return operation;
       await woken;
       return await this.#store.read(operationId);
     } finally {
@@ -113,7 +121,8 @@ export class OutcomeRecorder {
 
   #ended(before: Readonly<OperationDocument>, outcome: Outcome): OperationDocument {
     const now = this.#context.clock.now();
-    const startedMs = before.started_at === undefined ? now : Date.parse(before.started_at);
+    const fleetNow = this.#context.fleetTime.now();
+    const { started_at, begun_at = started_at === undefined ? fleetNow : Date.parse(started_at) } = before;
     // Of one that was `unknown`, it is known now.
     const { error: _, ...rest } = before;
     return {
@@ -121,13 +130,14 @@ export class OutcomeRecorder {
       status: outcome.status,
       counts: countOutcomes(outcome.results ?? []),
       finished_at: toTimestamp(now),
-      duration_ms: outcome.duration_ms ?? Math.max(0, now - startedMs),
+      duration_ms: outcome.duration_ms ?? Math.max(0, fleetNow - begun_at),
       ...(outcome.error && { error: { code: outcome.error.code, message: outcome.error.message } }),
     };
   }
 
   /** What an apply leaves is what is believed of the machine, whether or not all of it succeeded. */
-  async #rememberApply(operation: Readonly<OperationDocument>): Promise<{ writes: Write[] }> {
+  async #rememberApply({ operation, isCorrection }: Ended): Promise<{ writes: Write[] }> {
+    const { begun_at } = operation;
     const didSomething = operation.status === "succeeded" || operation.results !== undefined;
     if (operation.status === "unknown" || !didSomething) return { writes: [] };
     const {
@@ -138,11 +148,14 @@ export class OutcomeRecorder {
       finished_at: at = operation.created_at,
     } = operation;
     const before = await this.#context.storage.get<AgentStateDocument>("agent_states", node_id);
+    // What turned up late is no news of the machine where another apply has begun since.
+    const since = before?.value.last_apply.begun_at;
+    if (isCorrection && since !== undefined && since > (begun_at ?? 0)) return { writes: [] };
     const succeeded = operation.status === "succeeded";
     const state: AgentStateDocument = {
       ...before?.value,
       node_id,
-      last_apply: { operation_id, snapshot, at, resource_count },
+      last_apply: { operation_id, snapshot, at, resource_count, ...(begun_at !== undefined && { begun_at }) },
       ...(succeeded && { baseline: { operation_id, snapshot, at } }),
     };
     const value = toJsonObject(state);

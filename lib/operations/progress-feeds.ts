@@ -1,7 +1,7 @@
 /** What running operations tell before they end, kept for whoever watches; bounded, and gone when they have ended. */
 import { StreamWindow } from "../internal/stream-window.ts";
 import type { ResourceResult } from "../state/result.ts";
-import type { OperationOutput } from "../wire/messages.ts";
+import type { AgentMessage, MessageOf, OperationOutput } from "../wire/messages.ts";
 import type { OperationDocument } from "./documents.ts";
 
 /** One thing that a running operation told. Any of them may be missing: the end of the operation has all of it. */
@@ -9,6 +9,13 @@ export type ProgressStep =
   | { type: "operation"; operation: Readonly<OperationDocument> }
   | { type: "resources"; resources: readonly ResourceResult[] }
   | { type: "output"; output: readonly OperationOutput[] };
+
+/** What an agent tells of an operation that it works on. */
+export function toStep(message: MessageOf<AgentMessage, "progress" | "output">): ProgressStep {
+  return message.type === "progress"
+    ? { type: "resources", resources: message.results }
+    : { type: "output", output: message.output };
+}
 
 type Feed = StreamWindow<ProgressStep>;
 

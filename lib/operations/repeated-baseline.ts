@@ -1,4 +1,5 @@
-/** Whether an apply may repeat the newest that succeeded: only where nothing else was asked of the machine since. */
+/** Whether an apply that waits is overtaken: by another that was asked of the machine since. */
+import type { Context } from "../context.ts";
 import type { Storage, StoredDocument } from "../storage/storage.ts";
 import type { AgentStateDocument, OperationDocument } from "./documents.ts";
 import { isOpen } from "./operation-store.ts";
@@ -34,13 +35,28 @@ export async function findRepeatable(
   return state;
 }
 
-/** Whether an operation that waits may begin: one that repeats a baseline, only while that may be repeated. */
+/**
+ * Whether an operation that waits may begin: one that repeats a baseline, only while that may be repeated; an apply of a backup
+ * only where none that was asked for later began on the machine since the restore, or it would put back what is newer.
+ */
 export async function mayBegin(
-  storage: Storage,
-  { node_id, operation_id, repeats }: Readonly<OperationDocument>,
+  { storage, epochs }: Context,
+  operation: Readonly<OperationDocument>,
 ): Promise<boolean> {
-  if (repeats === undefined) return true;
-  return (
-    (await findRepeatable(storage, { nodeId: node_id, operationId: repeats, by: operation_id })) !== null
+  const { node_id, operation_id, kind, repeats } = operation;
+  if (repeats !== undefined) {
+    const repeated = { nodeId: node_id, operationId: repeats, by: operation_id };
+    return (await findRepeatable(storage, repeated)) !== null;
+  }
+  if (kind !== "apply" || !epochs.isBefore(operation)) return true;
+  const query = {
+    index: "by_node_kind",
+    equals: [node_id, "apply"],
+    order: "desc",
+    limit: lookedAt,
+  } as const;
+  const { items } = await storage.list<OperationDocument>("operations", query);
+  return !items.some(
+    ({ key, value }) => key > operation_id && value.begun_at !== undefined && !epochs.isBefore(value),
   );
 }

@@ -24,13 +24,15 @@ export interface RolloutDocument {
   batch: number;
   /** How many agents of the list were begun: each has an operation, or a refusal. */
   begun: number;
-  /** When the batch in progress may begin, milliseconds since 1970; until it does. */
+  /** When the batch in progress may begin, a fleet time; until it does. */
   not_before?: number;
   /** As of the last write; exact once it has ended. */
   counts: MemberCounts;
   /** SHA-256 of the list of agents. */
   targets: string;
   requested_by: EventSubject;
+  /** The epoch in which it was made; absent = before there were epochs. */
+  epoch?: number;
   created_at: string;
   finished_at?: string;
 }
@@ -44,6 +46,9 @@ export interface RefusalDocument {
 
 /** What the rollouts feature keeps. */
 export const rolloutCollections = {
-  rollouts: { indexes: { by_status: ["status"], by_assignment: ["assignment"], by_targets: ["targets"] } },
+  rollouts: {
+    indexes: { by_status: ["status"], by_assignment: ["assignment"], by_targets: ["targets"] },
+    blobs: { targets: "rollout" },
+  },
   rollout_refusals: { indexes: { by_rollout: ["rollout_id"] } },
 } as const satisfies Record<string, CollectionDefinition>;

@@ -77,6 +77,7 @@ export class RolloutBeginnings {
       counts: { ...noCounts(), waiting: candidates.length },
       targets: await saveTargets(this.#context, targets),
       requested_by: toSubject(caller),
+      ...this.#context.epochs.mark,
       created_at: this.#context.timestamp(),
     };
     const event = rolloutEvent("rollout.started", rollout, {

@@ -31,7 +31,7 @@ export class RolloutRetention {
 
   /** Removes, now and every hour, what is older than `operationRetentionDays`. The function returned ends it. */
   keep(): () => Promise<void> {
-    return keepRetention(this.#context, "rollouts", () => this.round());
+    return keepRetention(this.#context, "rollouts", { round: () => this.round() });
   }
 
   /** Removes what is old; yields after each slice. */

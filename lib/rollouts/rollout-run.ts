@@ -9,7 +9,7 @@
  * Agents are begun in the order of the stored list. How many were begun is part of the rollout's document, which is written
  * in the same step as their operations: whatever ends the process, an agent has its operation or it has none, and after a
  * restart the run goes on with the first that has none. Each step reads the document anew, so that a pause or a cancel that
- * came meanwhile counts. How the operations fare is counted as they change and never looked up.
+ * came meanwhile counts. One of a backup begins nobody before an operator has the server go on. How the operations fare is counted as they change and never looked up.
  */
 import type { Caller } from "../access/caller.ts";
 import type { Agents } from "../agents/agents.ts";
@@ -24,6 +24,7 @@ import type { OperationDocument } from "../operations/documents.ts";
 import type { OperationRequest } from "../operations/operation-request.ts";
 import type { Operations } from "../operations/operations.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
+import { Waiters } from "../waiters.ts";
 import type { RefusalDocument, RolloutDocument } from "./documents.ts";
 import { hasEnded, Progress, resultOf, whyStop } from "./progress.ts";
 import { refusalKey, rolloutEvent, toPut, type RolloutStore } from "./rollout-store.ts";
@@ -56,7 +57,7 @@ export class RolloutRun {
   readonly #onEnd: () => void;
   /** What agents share is read once, and the modules of the rollout are those it began with. */
   readonly #desired: DesiredReader;
-  readonly #waiting = new Set<() => void>();
+  readonly #waiting = new Waiters();
   #timer: Timer | null = null;
   /** The batch whose pause has passed by the process's own count: the wall clock may have been set back. */
   #pauseOver = -1;
@@ -110,19 +111,19 @@ export class RolloutRun {
   /** Resolves when the rollout has ended, or after a time. */
   async wait(waitMs: number): Promise<void> {
     if (waitMs <= 0 || hasEnded((await this.#parts.store.read(this.rolloutId)).value.status)) return;
-    let wake = (): void => {};
-    const woken = new Promise<void>((resolve) => (wake = resolve));
-    this.#waiting.add(wake);
-    const timer = this.#parts.context.clock.setTimer(waitMs, wake);
-    await woken;
-    timer.cancel();
-    this.#waiting.delete(wake);
+    const { clock, leaving } = this.#parts.context;
+    if (!leaving.signal.aborted) await this.#waiting.wait(clock, waitMs);
   }
 
   /** Lets go who waits: it has ended, or the process ends. */
   release(): void {
     this.#timer?.cancel();
-    for (const wake of this.#waiting) wake();
+    this.letGo();
+  }
+
+  /** Answers who waits with how far it is. */
+  letGo(): void {
+    this.#waiting.letGo();
   }
 
   async #advance(): Promise<void> {
@@ -156,7 +157,7 @@ export class RolloutRun {
     if (rollout.status === "stopping") return this.#stopFurther(stored);
     const end = this.targets.ends[rollout.batch]!;
     if (rollout.begun === end) return open === 0 && this.#endBatch(stored);
-    if (rollout.status === "paused") return false;
+    if (rollout.status === "paused" || this.#parts.context.epochs.isHeld(rollout)) return false;
     const reason = whyStop(rollout, failures, false);
     if (reason !== null) return this.#stop(stored, reason);
     const free = this.#parts.context.options.rolloutConcurrency - open;
@@ -174,7 +175,7 @@ export class RolloutRun {
       return this.#end(stored, resultOf(this.progress.countsOf(rollout)));
     const reason = whyStop(rollout, this.progress.failures, true);
     if (reason !== null) return this.#stop(stored, reason);
-    const notBefore = this.#parts.context.clock.now() + (strategy.pause_seconds ?? 0) * 1000;
+    const notBefore = this.#parts.context.fleetTime.now() + (strategy.pause_seconds ?? 0) * 1000;
     const pause = strategy.pause_seconds === undefined ? {} : { not_before: notBefore };
     await this.#write(stored, { ...rollout, ...pause, batch: batch + 1 });
     return true;
@@ -183,7 +184,7 @@ export class RolloutRun {
   /** Whether the pause before a batch is not over; then a timer goes on. */
   #mustPause({ batch, not_before = 0, strategy }: Readonly<RolloutDocument>): boolean {
     const { context, work } = this.#parts;
-    const leftMs = Math.min(not_before - context.clock.now(), (strategy.pause_seconds ?? 0) * 1000);
+    const leftMs = Math.min(not_before - context.fleetTime.now(), (strategy.pause_seconds ?? 0) * 1000);
     if (leftMs <= 0 || this.#pauseOver >= batch) return false;
     this.#timer?.cancel();
     this.#timer = work.after(leftMs, () => {

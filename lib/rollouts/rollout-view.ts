@@ -8,16 +8,24 @@ import type { Targets } from "./targets.ts";
 
 type Operation = Readonly<OperationDocument>;
 
-/** @param progress - How far it is, where it has not ended. */
-export function toRollout(rollout: Readonly<RolloutDocument>, progress: Progress | undefined): Rollout {
-  const { strategy, not_before, begun: _1, targets: _2, ending: _3, requested_by, batch, ...shown } = rollout;
+/**
+ * @param known.progress - How far it is, where it has not ended.
+ * @param known.toWall - Tells when a fleet time is, by the wall clock.
+ */
+export function toRollout(
+  rollout: Readonly<RolloutDocument>,
+  known: { progress: Progress | undefined; toWall: (ms: number) => number },
+): Rollout {
+  const { progress, toWall } = known;
+  const { strategy, not_before, requested_by, batch, ...others } = rollout;
+  const { begun: _1, targets: _2, ending: _3, epoch: _4, ...shown } = others;
   const isPausing = !isOver(rollout.status) && not_before !== undefined;
   return {
     ...shown,
     rollout: strategy,
     modules: [...rollout.modules],
     batch: batch + 1,
-    ...(isPausing && { next_batch_at: toTimestamp(not_before) }),
+    ...(isPausing && { next_batch_at: toTimestamp(toWall(not_before)) }),
     counts: { ...(progress?.countsOf(rollout) ?? rollout.counts) },
     requested_by: requested_by.name,
   };

@@ -17,7 +17,7 @@ import { listRollouts } from "./rollout-list.ts";
 import { RolloutRetention } from "./rollout-retention.ts";
 import { RolloutRun } from "./rollout-run.ts";
 import { RolloutStore } from "./rollout-store.ts";
-import { ScheduledRollouts } from "./scheduled-rollouts.ts";
+import { ScheduledRollouts, type MissedRun } from "./scheduled-rollouts.ts";
 import { cancelling, correcting, pausing, resuming, type Transition } from "./transitions.ts";
 import { RolloutMembers, type Listed } from "./rollout-members.ts";
 import { toRollout } from "./rollout-view.ts";
@@ -75,6 +75,13 @@ export class Rollouts {
     features.operations.retention.onRollout((rolloutId) => this.#store.isOpen(rolloutId));
     context.references.register("module", (names) => this.#store.usersOf(new Set(names)));
     features.operations.store.watch((after, before) => this.#note(after, before));
+    context.epochs.onResume(() => {
+      for (const run of this.#runs.values()) run.go();
+      this.#scheduled.look();
+    });
+    context.leaving.signal.addEventListener("abort", () => {
+      for (const run of this.#runs.values()) run.letGo();
+    });
   }
 
   /**
@@ -110,7 +117,7 @@ export class Rollouts {
   async list(caller: Caller, input: z.input<typeof listRolloutsInput> = {}): Promise<Page<Rollout>> {
     await this.#context.authorize(caller, "rollouts.list");
     const page = await listRollouts(this.#context, parseInput(listRolloutsInput, input));
-    const items = page.items.map((each) => toRollout(each, this.#runs.get(each.rollout_id)?.progress));
+    const items = page.items.map((each) => this.#view(each));
     return { ...page, items };
   }
 
@@ -181,6 +188,16 @@ export class Rollouts {
     await this.#scheduled.start();
   }
 
+  /** Tells of schedules that were due while the server was away or paused, and has none of them carried out late. */
+  skipMissed(reason: string): Promise<MissedRun[]> {
+    return this.#scheduled.skipMissed(reason);
+  }
+
+  /** Those that have not ended, oldest first. */
+  get open(): RolloutStore["open"] {
+    return () => this.#store.open();
+  }
+
   /** Begins nothing any more, and waits for what is being written. What is open goes on at the next start. */
   async stop(): Promise<void> {
     for (const run of this.#runs.values()) run.release();
@@ -244,7 +261,12 @@ export class Rollouts {
     const listed = await this.#listed(rolloutId);
     const operations = await this.#members.first(listed);
     const truncated = listed.targets.agents.length > operations.length;
-    return { ...toRollout(listed.rollout, this.#runs.get(rolloutId)?.progress), operations, truncated };
+    return { ...this.#view(listed.rollout), operations, truncated };
+  }
+
+  #view(rollout: Readonly<RolloutDocument>): Rollout {
+    const toWall = (ms: number): number => this.#context.fleetTime.toWall(ms);
+    return toRollout(rollout, { progress: this.#runs.get(rollout.rollout_id)?.progress, toWall });
   }
 
   async #listed(rolloutId: string): Promise<Listed> {

@@ -2,7 +2,8 @@
  * Begins the rollouts of assignments with a schedule. A due time is carried out in the step that writes the next, so that
  * none counts twice. One that was missed by less than an hour is carried out late, once; an older one is passed over, and
  * an event says so. A clock that jumps ahead makes at most one run of each assignment; one that jumps back makes due
- * times that are too far ahead be worked out anew.
+ * times that are too far ahead be worked out anew. After a restore none is carried out before an operator has the server go on, and
+ * those that came until then are passed over: they may have been carried out elsewhere.
  */
 import { systemCaller } from "../access/caller.ts";
 import type { Assignments } from "../assignments/assignments.ts";
@@ -35,6 +36,12 @@ interface Parts {
   isRunning: (assignment: string) => boolean;
 }
 
+/** A due time that is passed over. */
+export interface MissedRun {
+  assignment: string;
+  due_at: string;
+}
+
 export class ScheduledRollouts {
   readonly #context: Context;
   readonly #parts: Parts;
@@ -53,8 +60,32 @@ export class ScheduledRollouts {
   async start(): Promise<void> {
     this.#offset = this.#clockOffset();
     await this.#realign();
-    this.#parts.assignments.due.watch(() => this.#parts.work.do(() => this.#tick()));
+    this.#parts.assignments.due.watch(() => this.look());
+    this.look();
+  }
+
+  /** Looks what is due. */
+  look(): void {
     this.#parts.work.do(() => this.#tick());
+  }
+
+  /** Passes over all that is due now, with an event each. Returns what it passed over. */
+  async skipMissed(reason: string): Promise<MissedRun[]> {
+    const missed: MissedRun[] = [];
+    for await (const due of this.#parts.assignments.due.due()) {
+      const { name, next_run_at } = due.value;
+      const assignment = await this.#find(name);
+      const write = this.#parts.assignments.due.advance(due, assignment?.schedule);
+      try {
+        await this.#passOver(due, write, reason);
+      } catch (error) {
+        // Somebody changed the schedule meanwhile: it is due anew, at a time to come.
+        if (isOrchestratorError(error, "REVISION_CONFLICT")) continue;
+        throw error;
+      }
+      missed.push({ assignment: name, due_at: toTimestamp(next_run_at) });
+    }
+    return missed;
   }
 
   /** One at a time: who asks meanwhile has it go round once more. */
@@ -75,6 +106,7 @@ export class ScheduledRollouts {
   /** Carries out what is due. Returns how long to wait for the next round, null where nothing has a schedule. Never rejects. */
   async #round(): Promise<number | null> {
     const { due } = this.#parts.assignments;
+    if (this.#context.epochs.isPaused) return null;
     try {
       if (Math.abs(this.#clockOffset() - this.#offset) > driftMs) {
         await this.#realign();
@@ -115,9 +147,9 @@ export class ScheduledRollouts {
   async #carryOut(due: StoredDocument<DueDocument>): Promise<void> {
     const { name, next_run_at } = due.value;
     const assignment = await this.#find(name);
-    const write = this.#parts.assignments.due.advance(due, assignment?.schedule);
+    const late = this.#context.clock.now() - next_run_at;
+    const write = this.#parts.assignments.due.advance(due, assignment?.schedule, late > graceMs);
     try {
-      const late = this.#context.clock.now() - next_run_at;
       if (!assignment?.schedule) await this.#context.commit(systemCaller, [write]);
       else if (late > graceMs) await this.#passOver(due, write, "The orchestrator was not there in time.");
       else if (this.#parts.isRunning(name))

@@ -14,16 +14,21 @@ export interface ResourceConflict {
   message: string;
 }
 
-/** Finds every resource that contradicts an earlier one. Those whose condition does not hold are left out. */
+/**
+ * Finds every resource that contradicts an earlier one. Those whose condition does not hold are left out.
+ *
+ * @param identityOf - What a resource is about. Default: what it says itself; a machine knows which paths are one.
+ */
 export function findConflicts(
   resources: readonly ResolvedResource[],
   types: ResourceTypes = resourceTypes,
+  identityOf: (resource: ResolvedResource) => string = (resource) => resourceIdentityKey(resource, types),
 ): ResourceConflict[] {
   const first = new Map<string, ResolvedResource>();
   const conflicts: ResourceConflict[] = [];
   for (const resource of resources) {
     if (resource.skip) continue;
-    const identity = resourceIdentityKey(resource, types);
+    const identity = identityOf(resource);
     const other = first.get(identity);
     if (!other) first.set(identity, resource);
     else if (!describeTheSame(other, resource)) conflicts.push(conflictOf(other, resource, identity));
@@ -41,8 +46,11 @@ function conflictOf(first: ResolvedResource, second: ResolvedResource, identity:
   };
 }
 
+/** Of two paths that are one it does not matter which is written. */
 function describeTheSame(a: ResolvedResource, b: ResolvedResource): boolean {
-  return a.type === b.type && equalJson(a.spec, b.spec);
+  if (a.type !== b.type) return false;
+  const isOnePath = a.identity !== b.identity && typeof a.spec["path"] === "string";
+  return equalJson(a.spec, isOnePath ? { ...b.spec, path: a.spec["path"] ?? null } : b.spec);
 }
 
 function equalJson(a: Json, b: Json): boolean {

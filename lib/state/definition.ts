@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { Issue } from "../errors.ts";
 import type { JsonObject } from "../internal/json.ts";
-import { type ResourceTypes, identityKey } from "./resource-type.ts";
+import { identityKeyAmong, type ResourceTypes } from "./resource-type.ts";
 import { type ResolvedResource, retrySchema } from "./resource.ts";
 import { resourceTypes } from "./resources/index.ts";
 import { triggerProperties, triggers, watchesAny } from "./triggers.ts";
@@ -114,8 +114,7 @@ export function resourceIdentityKey(
   resource: Pick<ResolvedResource, "type" | "identity">,
   types: ResourceTypes = resourceTypes,
 ): string {
-  const type = types.get(resource.type);
-  return type ? identityKey(type, resource.identity) : `${resource.type}:${resource.identity}`;
+  return identityKeyAmong(types, resource);
 }
 
 function fault(path: Issue["path"], message: string): Resolution {

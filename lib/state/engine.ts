@@ -10,11 +10,11 @@
  */
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import { findConflicts } from "./conflicts.ts";
-import { captureAll } from "./converge.ts";
+import { captureAll } from "./capture.ts";
 import { examineAll } from "./examine.ts";
+import { Identities } from "./identities.ts";
 import { Foresight } from "./foreseen/foresight.ts";
 import { orderResources } from "./graph.ts";
-import type { ResourceTypes } from "./resource-type.ts";
 import { type ResolvedResource, resourceKey } from "./resource.ts";
 import type { ResourceResult } from "./result.ts";
 import { resourceTypes } from "./resources/index.ts";
@@ -22,7 +22,6 @@ import {
   type AppliedResource,
   desiredItem,
   hideSecrets,
-  identityOf,
   placeAmid,
   removalItem,
   type StateItem,
@@ -53,13 +52,16 @@ export interface StateRunResult {
  */
 export async function runState(options: StateRunOptions): Promise<StateRunResult> {
   const types = options.types ?? resourceTypes;
-  const items = plannedItems({ ...options, types });
+  const identities = new Identities(options.host, types, options.desired);
+  const applied = identities.merge(options.applied);
+  const items = plannedItems({ ...options, types, applied, identities });
   const limit = new AbortController();
   const timer = options.clock.setTimer(options.timeoutMs, () =>
     limit.abort(new OrchestratorError("RESOURCE_TIMEOUT", { message: "The run took longer than it may." })),
   );
-  const stop = AbortSignal.any([options.signal, limit.signal]);
-  const run: StateRun = { ...options, types, stop, deadline: limit.signal, changesBegun: 0 };
+  const deadline = options.cut ? AbortSignal.any([limit.signal, options.cut]) : limit.signal;
+  const stop = AbortSignal.any([options.signal, deadline]);
+  const run: StateRun = { ...options, types, applied, identities, stop, deadline, changesBegun: 0 };
   const tells = run.mode === "plan" || (run.mode === "apply" && run.confirm !== undefined);
   const foresight = tells ? new Foresight(run.host) : null;
   try {
@@ -68,9 +70,9 @@ export async function runState(options: StateRunOptions): Promise<StateRunResult
       if (foresight) await confirm(items, run, foresight);
       await captureAll(items, run);
     }
-    const { results, applied } = await walk(items, run, run.mode === "plan" ? foresight : null);
+    const walked = await walk(items, run, run.mode === "plan" ? foresight : null);
     const error = await settle(run);
-    return { status: statusOf(results, run, error), results, applied, ...(error && { error }) };
+    return { status: statusOf(walked.results, run, error), ...walked, ...(error && { error }) };
   } finally {
     timer.cancel();
   }
@@ -84,29 +86,38 @@ async function confirm(items: readonly StateItem[], run: StateRun, foresight: Fo
 }
 
 /** Removals, last applied first, then what is desired in its order. */
-function plannedItems(run: Pick<StateRun, "mode" | "desired" | "applied" | "types">): StateItem[] {
-  const { mode, desired, applied, types } = run;
-  const priors = new Map(applied.map((entry) => [identityOf(entry.resource, types), entry.prior]));
+function plannedItems(
+  run: Pick<StateRun, "mode" | "desired" | "applied" | "types" | "identities">,
+): StateItem[] {
+  const { mode, desired, applied, types, identities } = run;
   const wanted = new Map<string, StateItem>();
   const items = inOrder(desired).map((resource) => {
-    const item = desiredItem(resource, types, priors.get(identityOf(resource, types)) ?? null);
+    const identity = identities.of(resource);
+    const entry = applied.get(identity);
+    const known = entry ? identities.respell(entry, resource) : null;
+    const item = desiredItem(resource, { types, identity }, known);
     const first = wanted.get(item.identity);
     if (!first || first.resource.skip) wanted.set(item.identity, item);
     else item.sameAs = first;
     return item;
   });
-  if (wanted.size < items.length) refuseConflicts(desired, types);
-  placeAmid(items);
+  if (wanted.size < items.length) refuseConflicts(desired, { types, identities });
+  placeAmid(items, identities);
   if (mode !== "check") {
-    const leaving = applied.filter((entry) => !wanted.has(identityOf(entry.resource, types)));
-    items.unshift(...leaving.reverse().map((entry) => removalItem(entry, types)));
+    const leaving = [...applied].filter(([identity]) => !wanted.has(identity));
+    const remove = ([identity, entry]: [string, AppliedResource]): StateItem =>
+      removalItem(entry, { types, identity });
+    items.unshift(...leaving.reverse().map(remove));
   }
-  hideSecrets(items, applied, types);
+  hideSecrets(items, [...applied.values()], { types, identities });
   return items;
 }
 
-function refuseConflicts(desired: readonly ResolvedResource[], types: ResourceTypes): void {
-  const [conflict] = findConflicts(desired, types);
+function refuseConflicts(
+  desired: readonly ResolvedResource[],
+  { types, identities }: Pick<StateRun, "types" | "identities">,
+): void {
+  const [conflict] = findConflicts(desired, types, (resource) => identities.of(resource));
   if (conflict) throw new OrchestratorError("RESOURCE_CONFLICT", { message: conflict.message });
 }
 
@@ -144,6 +155,7 @@ function statusOf(
   run: StateRun,
   error: OrchestratorError | undefined,
 ): RunStatus {
+  if (run.cut?.aborted === true) return "cancelled";
   if (run.deadline.aborted) return "timed_out";
   if (run.signal.aborted && results.some((result) => result.skipped_because === "cancelled"))
     return "cancelled";

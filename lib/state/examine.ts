@@ -68,7 +68,7 @@ export function look(item: StateItem, run: StateRun, host: Host): Seen | Promise
 }
 
 /** How long one try of an item may take, milliseconds. */
-export function timeoutOf({ resource }: StateItem): number {
+export function timeoutOf({ resource }: Pick<StateItem, "resource">): number {
   return resource.timeout_seconds === undefined ? defaultResourceTimeoutMs : resource.timeout_seconds * 1000;
 }
 

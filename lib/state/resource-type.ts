@@ -45,6 +45,11 @@ export interface ResourceType<Spec = unknown> {
   /** What the resource is about on the machine; null = nothing but its module and id, which then names it. */
   identity(spec: Spec): string | null;
   /**
+   * Whether the identity begins with the property `path`: two paths that lead to one thing through a link are one then. In the
+   * namespace "path" it is nothing else. Default: no.
+   */
+  readonly identityBeginsWithPath?: boolean;
+  /**
    * Whether the identity quotes a value that may be a secret: a sensitive resource is then named by its module and id.
    * Default: no.
    */
@@ -129,4 +134,13 @@ export type ResourceTypes = ReadonlyMap<string, ResourceType>;
 /** What names a thing on a machine whatever type declares it: two resources with one key are about the same thing. */
 export function identityKey(type: ResourceType, identity: string): string {
   return `${type.namespace ?? type.type}:${identity}`;
+}
+
+/** {@link identityKey} of a resource, also of one whose type is not known. */
+export function identityKeyAmong(
+  types: ResourceTypes,
+  { type: name, identity }: { type: string; identity: string },
+): string {
+  const type = types.get(name);
+  return type ? identityKey(type, identity) : `${name}:${identity}`;
 }

@@ -1,5 +1,6 @@
 /** A resource as it travels to an agent: resolved, so that the agent evaluates nothing. */
 import { z } from "zod";
+import { jsonSchema } from "../internal/common-schemas.ts";
 
 export const retrySchema = z.strictObject({
   attempts: z.number().int().min(1).max(100),
@@ -15,7 +16,7 @@ export const resolvedResourceSchema = z.strictObject({
   /** What it is about on the machine; two resources with one type and identity are the same thing. */
   identity: z.string().min(1).max(4096),
   /** The properties of its type, validated by the type's own schema on both sides. */
-  spec: z.record(z.string().max(100), z.json()),
+  spec: z.record(z.string().max(100), jsonSchema),
   /** Resources of the same module that must have succeeded before. */
   requires: z.array(z.string().max(300)).max(2000),
   /** Resources of the same module whose change makes this one run; implies order. */

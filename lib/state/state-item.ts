@@ -1,8 +1,9 @@
 /** What the engine knows about one resource while a run lasts. */
-import { OrchestratorError } from "../errors.ts";
+import type { OrchestratorError } from "../errors.ts";
+import type { Identities } from "./identities.ts";
+import { invalid, keyOf, read } from "./prepared.ts";
 import type { Prior, ResourceType, ResourceTypes } from "./resource-type.ts";
-import { identityKey } from "./resource-type.ts";
-import { type ResolvedResource, resourceKey } from "./resource.ts";
+import type { ResolvedResource } from "./resource.ts";
 import type { Change } from "./result.ts";
 
 /** What was applied to a machine, and what to come back to when it is no longer desired. */
@@ -10,6 +11,13 @@ export interface AppliedResource {
   resource: ResolvedResource;
   /** What stood before our first change; null = we never changed it, or there is nothing to come back to. */
   prior: Prior | null;
+  /** Set where we changed it and there is nothing to come back to: what stands there now is ours, and no prior. */
+  changed?: true | undefined;
+}
+
+/** What stood before a thing that is about to be changed, and what it is about, across types: links and all may be others later. */
+export interface CapturedResource extends AppliedResource {
+  identity: string;
 }
 
 /** One thing to look at and perhaps to change: a desired resource, or what one that is not desired any more came from. */
@@ -25,10 +33,18 @@ export interface StateItem {
   target: { type: ResourceType; spec: unknown } | null;
   /** Why it can't be worked with at all. */
   readonly fault: OrchestratorError | null;
-  /** What stood before; null = not captured yet. */
+  /** What an earlier run left to come back to; null = nothing. */
+  readonly known: Prior | null;
+  /** Whether an earlier run changed it. */
+  readonly isOurs: boolean;
+  /** What stood before, as far as it was asked for; `known` until then. */
   prior: Prior | null;
-  /** Whether what stood before is known to the caller, or has been asked for in this run. */
+  /** Whether what stood before has been handed to the caller, by this run or an earlier one. */
   captured: boolean;
+  /** Whether this run changed it, or can't tell that it did not. */
+  begun: boolean;
+  /** Of a removal that did not succeed: whether the thing stands as it did before us all the same. */
+  isAsBefore: boolean;
   /** What the last check found; null where there was none or it failed. */
   changes: Change[] | null;
   /** Why the last check failed. */
@@ -41,29 +57,19 @@ export interface StateItem {
   hides: "nothing" | "diffs" | "values";
 }
 
-/** What follows from a resource alone, worked out once: a drift check looks at the same baseline again and again. */
-interface Prepared {
-  types: ResourceTypes;
-  key: string;
-  identity: string;
-  target: StateItem["target"];
-  fault: OrchestratorError | null;
-}
-
-const preparedResources = new WeakMap<ResolvedResource, Prepared>();
-
-/** What a resource is about, across types that share a namespace. */
-export function identityOf(resource: ResolvedResource, types: ResourceTypes): string {
-  return prepare(resource, types).identity;
-}
-
 /** Tells each item that asks for it which paths the items are about. Those that are skipped are about none. */
-export function placeAmid(items: readonly StateItem[]): void {
+export function placeAmid(items: readonly StateItem[], identities: Identities): void {
   if (!items.some(({ target }) => target?.type.amid)) return;
   const paths = items.flatMap(({ target, resource }) => (target && !resource.skip ? pathsOf(target) : []));
+  const reals = paths.map((path) => identities.realPath(path));
   for (const item of items) {
     const { target } = item;
-    if (target?.type.amid) item.target = { type: target.type, spec: target.type.amid(target.spec, paths) };
+    if (!target?.type.amid) continue;
+    const [own = ""] = pathsOf(target);
+    const real = identities.realPath(own);
+    const inside = reals.filter((path) => path.startsWith(`${real}/`));
+    const spelled = real === own ? inside : inside.map((path) => own + path.slice(real.length));
+    item.target = { type: target.type, spec: target.type.amid(target.spec, [...paths, ...spelled]) };
   }
 }
 
@@ -74,20 +80,22 @@ export function placeAmid(items: readonly StateItem[]): void {
 export function hideSecrets(
   items: readonly StateItem[],
   applied: readonly AppliedResource[],
-  types: ResourceTypes,
+  { types, identities }: { types: ResourceTypes; identities: Identities },
 ): void {
-  const all = [...items.map(({ resource }) => resource), ...applied.map(({ resource }) => resource)];
-  const secrets = all.filter(({ sensitive }) => sensitive).map((resource) => prepare(resource, types));
+  const secrets = [...items, ...applied].map(({ resource }) => resource).filter(({ sensitive }) => sensitive);
   if (secrets.length === 0) return;
-  const identities = new Set(secrets.map(({ identity }) => identity));
-  const paths = new Set(secrets.flatMap(({ target }) => (target ? pathsOf(target) : [])));
+  const hidden = new Set(secrets.map((resource) => identities.of(resource)));
+  const realPathsOf = (target: StateItem["target"]): string[] =>
+    target ? pathsOf(target).map((path) => identities.realPath(path)) : [];
+  const paths = new Set(secrets.flatMap((resource) => realPathsOf(read(resource, types).target)));
   for (const item of items) {
-    if (identities.has(item.identity)) item.hides = "values";
-    else if (item.target && pathsOf(item.target).some((path) => paths.has(path))) item.hides = "diffs";
+    if (hidden.has(item.identity)) item.hides = "values";
+    else if (realPathsOf(item.target).some((path) => paths.has(path))) item.hides = "diffs";
   }
 }
 
-function pathsOf({ type, spec }: NonNullable<StateItem["target"]>): readonly string[] {
+/** The paths that a resource makes or edits. */
+export function pathsOf({ type, spec }: NonNullable<StateItem["target"]>): readonly string[] {
   if (type.paths) return type.paths(spec);
   const path: unknown = (spec as { path?: unknown }).path;
   return typeof path === "string" ? [path] : [];
@@ -96,57 +104,54 @@ function pathsOf({ type, spec }: NonNullable<StateItem["target"]>): readonly str
 /** Makes the item of a desired resource. */
 export function desiredItem(
   resource: ResolvedResource,
-  types: ResourceTypes,
-  prior: Prior | null,
+  { types, identity }: { types: ResourceTypes; identity: string },
+  known: AppliedResource | null,
 ): StateItem {
-  const { key, identity, target, fault } = prepare(resource, types);
-  return newItem({ resource, key, identity, removal: false, target, fault }, prior);
+  const { target, fault } = read(resource, types);
+  return newItem({ resource, key: keyOf(resource, types), identity, removal: false, target, fault }, known);
+}
+
+/** What is to be noted of an item that was worked on: what we changed, or found as it is to be. */
+export function toApplied({ resource, prior, isOurs, begun }: StateItem): AppliedResource {
+  return { resource, prior, ...(prior === null && (isOurs || begun) && { changed: true as const }) };
 }
 
 /** Makes the item that takes a resource away. */
-export function removalItem({ resource, prior }: AppliedResource, types: ResourceTypes): StateItem {
-  const { key, identity } = prepare(resource, types);
-  const base = { resource, key, identity, removal: true, target: null, fault: null };
-  if (!prior) return newItem(base, null);
+export function removalItem(
+  entry: AppliedResource,
+  { types, identity }: { types: ResourceTypes; identity: string },
+): StateItem {
+  const { resource, prior } = entry;
+  const base = { resource, key: keyOf(resource, types), identity, removal: true, target: null, fault: null };
+  if (!prior) return newItem(base, entry);
   const type = types.get(prior.type);
   const spec = type && (type.priorSchema ?? type.schema).safeParse(prior.spec);
-  if (!type || !spec?.success) return newItem({ ...base, fault: invalid("What stood before") }, prior);
-  return newItem({ ...base, target: { type, spec: spec.data } }, prior);
+  if (!type || !spec?.success) return newItem({ ...base, fault: invalid("What stood before") }, entry);
+  return newItem({ ...base, target: { type, spec: spec.data } }, entry);
 }
 
 type FixedParts = Pick<StateItem, "resource" | "key" | "identity" | "removal" | "target" | "fault">;
 
-function newItem(parts: FixedParts, prior: Prior | null): StateItem {
-  const { resource, key, identity, removal, target, fault } = parts;
-  const captured = prior !== null;
-  const found = { changes: null, error: null, checkedAt: 0, sameAs: null, hides: "nothing" as const };
-  return { resource, key, identity, removal, target, fault, prior, captured, ...found };
-}
-
-function prepare(resource: ResolvedResource, types: ResourceTypes): Prepared {
-  const known = preparedResources.get(resource);
-  if (known?.types === types) return known;
-  const prepared = { types, key: resourceKey(resource), ...read(resource, types) };
-  preparedResources.set(resource, prepared);
-  return prepared;
-}
-
-function read(
-  resource: ResolvedResource,
-  types: ResourceTypes,
-): Pick<Prepared, "identity" | "target" | "fault"> {
-  const type = types.get(resource.type);
-  if (!type) {
-    const message = `This agent knows no resource type "${resource.type}".`;
-    const fault = new OrchestratorError("UNKNOWN_RESOURCE_TYPE", { message });
-    return { identity: `${resource.type}:${resource.identity}`, target: null, fault };
-  }
-  const identity = identityKey(type, resource.identity);
-  const spec = type.schema.safeParse(resource.spec);
-  if (!spec.success) return { identity, target: null, fault: invalid("The properties") };
-  return { identity, target: { type, spec: spec.data }, fault: null };
-}
-
-function invalid(what: string): OrchestratorError {
-  return new OrchestratorError("VALIDATION_FAILED", { message: `${what} can't be read by this agent.` });
+function newItem(parts: FixedParts, entry: AppliedResource | null): StateItem {
+  const known = entry?.prior ?? null;
+  const isOurs = known !== null || entry?.changed === true;
+  return {
+    resource: parts.resource,
+    key: parts.key,
+    identity: parts.identity,
+    removal: parts.removal,
+    target: parts.target,
+    fault: parts.fault,
+    known,
+    isOurs,
+    prior: known,
+    captured: isOurs,
+    begun: false,
+    isAsBefore: false,
+    changes: null,
+    error: null,
+    checkedAt: 0,
+    sameAs: null,
+    hides: "nothing",
+  };
 }

@@ -2,10 +2,11 @@
 import type { Clock } from "../clock.ts";
 import type { Host } from "../host/host.ts";
 import type { Logger } from "../logger.ts";
+import type { Identities } from "./identities.ts";
 import type { ResourceTypes } from "./resource-type.ts";
 import type { ResolvedResource } from "./resource.ts";
 import type { ResourceResult } from "./result.ts";
-import type { AppliedResource } from "./state-item.ts";
+import type { AppliedResource, CapturedResource } from "./state-item.ts";
 
 /**
  * What a run is for. "apply" makes the machine match; "plan" tells what that would do; "check" compares what is desired,
@@ -32,6 +33,8 @@ export interface StateRunOptions {
   clock: Clock;
   /** Aborting cancels: the change in progress is finished, the rest is skipped. */
   signal: AbortSignal;
+  /** Aborting cancels and cuts the change in progress. */
+  cut?: AbortSignal;
   /** For the whole run, milliseconds. After it the change in progress is cut and the rest is skipped. */
   timeoutMs: number;
   /** Types to know. Default: all that ship with the package. */
@@ -49,17 +52,40 @@ export interface StateRunOptions {
   onOutput?: (output: ResourceOutput) => void;
   /**
    * Called before a thing is changed for the first time, with what to come back to; what stands on disk when it resolves
-   * can be undone after a crash. Once before the first change, and again for what turns out to differ only later.
+   * can be undone after a crash. Once before the first change, and again for what turns out to differ only later, or to
+   * stand otherwise by then: what is handed over last counts.
    */
-  beforeChanges?: (captured: readonly AppliedResource[]) => Promise<void>;
+  beforeChanges?: (captured: readonly CapturedResource[]) => Promise<void>;
+  /**
+   * Called right before each change, with what has to be noted so that a crash can tell what was begun from what was only
+   * meant. Where it throws nothing is changed, and the resource fails.
+   */
+  onBegun?: (change: BegunChange) => void;
+  /** Called with the identity of what was begun and failed, where the machine shows that nothing was changed. */
+  onUntouched?: (identity: string) => void;
+}
+
+/** A change that is about to be made. */
+export interface BegunChange {
+  /** What it is about, across types. */
+  identity: string;
+  /** The same as the resource spells it, where a link on the way makes that another: absent = the same. */
+  spelled?: string;
+  /** Whether it is taken away. */
+  removal: boolean;
+  /** What is wanted there now, where what to come back to was handed over by an earlier run. */
+  resource?: ResolvedResource;
 }
 
 /** A run while it lasts. */
-export interface StateRun extends StateRunOptions {
+export interface StateRun extends Omit<StateRunOptions, "applied"> {
+  /** What is applied, by identity, in the order in which it was first applied. */
+  readonly applied: ReadonlyMap<string, AppliedResource>;
   readonly types: ResourceTypes;
+  readonly identities: Identities;
   /** Aborted by cancelling and by the time limit. */
   readonly stop: AbortSignal;
-  /** Aborted by the time limit alone: what cuts a change in progress. */
+  /** Aborted by the time limit and by `cut`: what cuts a change in progress. */
   readonly deadline: AbortSignal;
   /** How many changes were begun: what was checked before the last of them may be different now. */
   changesBegun: number;

@@ -1,9 +1,11 @@
 /** The way through the resources: who is skipped, who is fired, who is converged, and what is applied afterwards. */
-import { converge, isKnownInSync, recapture } from "./converge.ts";
+import { standsAsBefore } from "./as-before.ts";
+import { isToRecapture, recapture } from "./capture.ts";
+import { converge, isKnownInSync } from "./converge.ts";
 import type { Foresight } from "./foreseen/foresight.ts";
 import { resourceKey } from "./resource.ts";
 import type { ResourceResult } from "./result.ts";
-import { type AppliedResource, identityOf, type StateItem } from "./state-item.ts";
+import { type AppliedResource, desiredItem, type StateItem, toApplied } from "./state-item.ts";
 import { actionOf, failureParts, type ResultParts, toResult } from "./state-result.ts";
 import { Slices } from "./slices.ts";
 import type { StateRun } from "./state-run.ts";
@@ -32,7 +34,7 @@ export async function walk(
   run: StateRun,
   foresight: Foresight | null,
 ): Promise<{ results: ResourceResult[]; applied: AppliedResource[] }> {
-  const applied = new Map(run.applied.map((entry) => [identityOf(entry.resource, run.types), entry]));
+  const applied = new Map(run.applied);
   const begin = { results: [], byKey: new Map(), stoppedBy: null, removalFailed: false };
   const state: Walk = { run, foresight, applied, ...begin };
   const slices = new Slices(run.clock);
@@ -43,7 +45,8 @@ export async function walk(
     const parts = working instanceof Promise ? await working : working;
     nowMs = run.clock.monotonic();
     const result = toResult(item, parts, nowMs - startedMs);
-    if (isToRecapture(item, result, run)) await recapture(item, run);
+    const settling = run.mode === "apply" ? settle(item, result, state) : undefined;
+    if (settling) await settling;
     record(item, result, state);
     const giving = slices.next();
     if (giving) await giving;
@@ -150,20 +153,34 @@ function recordApplied(item: StateItem, result: ResourceResult, state: Walk): vo
   const { applied } = state;
   const { outcome } = result;
   if (item.removal) {
-    // A folder that could not be emptied is still ours to remove.
-    const done = outcome === "changed" || (outcome === "unchanged" && !state.removalFailed);
-    if (done) applied.delete(item.identity);
+    if (outcome === "changed" || (outcome === "unchanged" && !state.removalFailed) || item.isAsBefore)
+      applied.delete(item.identity);
     return;
   }
-  const worked = outcome === "changed" || outcome === "unchanged";
-  if (!worked && !(outcome === "failed" && item.captured)) return;
+  // What was meant and not begun is as it was, and as it was noted.
+  if (outcome !== "changed" && outcome !== "unchanged" && !item.begun) return;
   const same = item.sameAs && state.byKey.get(item.sameAs.key);
   if (same && same.outcome !== "skipped") return;
-  applied.set(item.identity, { resource: item.resource, prior: item.prior });
+  applied.set(item.identity, toApplied(item));
 }
 
-/** Whether what to come back to is a matter of the spec, which may have changed since it was first applied. */
-function isToRecapture(item: StateItem, { outcome }: ResourceResult, { mode }: StateRun): boolean {
-  if (mode !== "apply" || item.removal || item.prior === null) return false;
-  return item.target?.type.capturesFrom === "spec" && (outcome === "changed" || outcome === "unchanged");
+/** Makes sure of what is noted of an item: a promise only where that asks the machine once more. */
+function settle(item: StateItem, { outcome }: ResourceResult, state: Walk): Promise<void> | undefined {
+  const { run } = state;
+  // What was captured for all at the beginning and is in sync by its turn was changed by somebody else.
+  if (outcome === "unchanged" && !item.begun) item.prior = item.known;
+  if (isToRecapture(item, outcome, run)) return recapture(item, run);
+  // A folder that could not be emptied is still ours to remove; what is as before, however it came to that, is not.
+  const isInDoubt = outcome === "failed" || (outcome === "unchanged" && state.removalFailed);
+  if (!item.removal || !isInDoubt) return undefined;
+  const desired = desiredItem(item.resource, { types: run.types, identity: item.identity }, null);
+  const looking = {
+    host: run.host,
+    clock: run.clock,
+    types: run.types,
+    signal: new AbortController().signal,
+  };
+  return standsAsBefore(desired, item.prior, looking).then((isAsBefore) => {
+    item.isAsBefore = isAsBefore;
+  });
 }

@@ -4,20 +4,39 @@ import { toHex } from "../crypto/encoding.ts";
 import { isOrchestratorError } from "../errors.ts";
 import { version } from "../version.ts";
 import { supportedVersions } from "../wire/limits.ts";
+import {
+  checkAgents,
+  checkClock,
+  checkEpoch,
+  checkLog,
+  checkSeries,
+  checkStorage,
+  type RefusingAgent,
+} from "./checks.ts";
 import type { Status } from "./schemas.ts";
 
 /** Whether the orchestrator works, and what it speaks. */
 export class StatusReport {
   readonly #context: Context;
+  readonly #refusingAgents: () => readonly RefusingAgent[];
 
-  constructor(context: Context) {
+  constructor(context: Context, parts: { refusingAgents: () => readonly RefusingAgent[] }) {
     this.#context = context;
+    this.#refusingAgents = parts.refusingAgents;
   }
 
   /** Reads the present status. The single checks are told only to those who signed in. */
   async get(caller: Caller): Promise<Status> {
     await this.#context.authorize(caller, "status.get");
-    const checks = [await this.#checkStorage()];
+    const context = this.#context;
+    const checks = [
+      await checkStorage(context),
+      checkLog(context),
+      checkSeries(context),
+      checkClock(context),
+      checkAgents(context, this.#refusingAgents()),
+      ...checkEpoch(context),
+    ];
     return {
       status: checks.every((check) => check.status === "ok") ? "ok" : "degraded",
       protocol_version: Math.max(...supportedVersions),
@@ -38,16 +57,6 @@ export class StatusReport {
       await this.#context.storage.check();
     } catch (error) {
       if (!isOrchestratorError(error, "STORAGE_FULL")) throw error;
-    }
-  }
-
-  async #checkStorage(): Promise<NonNullable<Status["checks"]>[number]> {
-    try {
-      await this.#context.storage.check();
-      return { name: "storage", status: "ok" };
-    } catch (error) {
-      const detail = isOrchestratorError(error) ? `${error.code}: ${error.message}` : "failed";
-      return { name: "storage", status: "failed", detail };
     }
   }
 }

@@ -43,6 +43,11 @@ export class Collection {
     return document === undefined ? null : this.#read(document);
   }
 
+  /** How many documents there are. */
+  get size(): number {
+    return this.#documents.size;
+  }
+
   /** 0 when there is no such document. */
   revisionOf(key: string): number {
     return this.#documents.get(key)?.revision ?? 0;

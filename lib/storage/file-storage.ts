@@ -1,15 +1,14 @@
-import { join, resolve } from "node:path";
-import { systemClock, type Clock } from "../clock.ts";
-import { OrchestratorError } from "../errors.ts";
+import { join } from "node:path";
 import type { JsonObject } from "../internal/json.ts";
-import { silentLogger, type Logger } from "../logger.ts";
-import { writeArchive } from "./file/archive.ts";
+import type { Collection } from "./collection.ts";
 import { CommitPump } from "./file/commit-pump.ts";
-import { nodeDisk, type Disk } from "./file/disk.ts";
 import { effectsToText } from "./file/effects.ts";
 import { storageError, unusable } from "./file/errors.ts";
+import { resolveFileOptions, type FileStorageOptions } from "./file/file-storage-options.ts";
+import { FolderBackup } from "./file/folder-backup.ts";
 import { folderParts } from "./file/folder-parts.ts";
 import { openFolder, type OpenFolder } from "./file/folder.ts";
+import { FolderWatch } from "./file/folder-watch.ts";
 import type { LogFile } from "./file/log-file.ts";
 import { FolderLock } from "./file/lock.ts";
 import { FileSeries } from "./file/series/file-series.ts";
@@ -17,6 +16,7 @@ import { ProcessLeases } from "./leases.ts";
 import { Lifetime } from "./lifetime.ts";
 import { readLogPage } from "./log-reader.ts";
 import type {
+  AcceptedLosses,
   CommitOptions,
   CommitResult,
   DocumentPage,
@@ -25,6 +25,7 @@ import type {
   ListQuery,
   LogPage,
   LogQuery,
+  Restored,
   SeriesStorage,
   Storage,
   StorageBackup,
@@ -34,33 +35,7 @@ import type {
 } from "./storage.ts";
 import { prepareWrites, type Effect } from "./writes.ts";
 
-const mebibyte = 1_024 * 1_024;
-const dayMs = 86_400_000;
-
-/** What a {@link FileStorage} is made of. */
-export interface FileStorageOptions {
-  /** Folder for all data, made if it is new (mode 0700, files 0600). One process at a time. */
-  folder: string;
-  /** Runs the leases. Default the process's clock. */
-  clock?: Clock;
-  /** Told of a torn end that was cut off, of a stale lock, and of failures in the background. Default: silent. */
-  logger?: Logger;
-  /** Size of a journal segment, which is allocated ahead: the space that commits are sure of. Default 4 MiB. */
-  segmentBytes?: number;
-  /**
-   * The journal is turned into a snapshot when it is larger than this and than the last snapshot. Default 8 MiB; more
-   * means less writing and a longer start.
-   */
-  minJournalBytes?: number;
-  /** Size of one file of a log; trimming frees whole files. Default 1 MiB. */
-  logSegmentBytes?: number;
-  /** How long samples of time series are kept as they were taken, at least. Milliseconds, default 24 hours. */
-  rawSamplesMs?: number;
-  /** How long their five-minute points are kept after that. Milliseconds since they were taken, default 30 days. */
-  samplePointsMs?: number;
-  /** The file system. Default: the machine's. @internal */
-  disk?: Disk;
-}
+export type { FileStorageOptions };
 
 /**
  * The default {@link Storage}: one folder of files, for one process.
@@ -72,12 +47,10 @@ export interface FileStorageOptions {
 export class FileStorage implements Storage {
   readonly capabilities = { durable: true, shared: false };
   readonly series: SeriesStorage;
-  readonly backup: StorageBackup = {
-    archive: () => {
-      this.#checkBackup();
-      return this.#archive();
-    },
-  };
+  readonly backup: StorageBackup = new FolderBackup({
+    check: () => this.#lifetime.check(),
+    parts: () => folderParts({ ...this.#open, series: this.#series }, this.#schema),
+  });
   readonly #series: FileSeries;
   readonly #options: Required<FileStorageOptions>;
   readonly #leases: ProcessLeases;
@@ -86,28 +59,18 @@ export class FileStorage implements Storage {
   #schema: StorageSchema = { version: 0, collections: {}, logs: {} };
   #lock: FolderLock | null = null;
   #content: OpenFolder | null = null;
+  #watch: FolderWatch | null = null;
   #closing: Promise<void> | null = null;
-  #isBackingUp = false;
 
   constructor(options: FileStorageOptions) {
-    this.#options = {
-      clock: systemClock,
-      logger: silentLogger,
-      segmentBytes: 4 * mebibyte,
-      minJournalBytes: 8 * mebibyte,
-      logSegmentBytes: mebibyte,
-      rawSamplesMs: dayMs,
-      samplePointsMs: 30 * dayMs,
-      disk: nodeDisk,
-      ...options,
-      folder: resolve(options.folder),
-    };
+    this.#options = resolveFileOptions(options);
     this.#series = new FileSeries({
       ...this.#options,
       folder: join(this.#options.folder, "series"),
       rawMs: this.#options.rawSamplesMs,
       pointsMs: this.#options.samplePointsMs,
       check: () => this.#lifetime.check(),
+      failure: () => this.#content?.journal.failure ?? null,
     });
     this.series = this.#series;
     this.#leases = new ProcessLeases(this.#options.clock);
@@ -126,12 +89,11 @@ export class FileStorage implements Storage {
     const { disk, folder, logger } = this.#options;
     try {
       await disk.makeFolder(folder);
-      this.#lock = await FolderLock.take(disk, folder, logger);
+      this.#lock = FolderLock.take(disk, folder, logger);
       this.#content = await openFolder(this.#options, schema);
+      this.#watch = new FolderWatch({ ...this.#options, ...this.#content, lock: this.#lock });
     } catch (error) {
-      await this.#lock?.release().catch((lost: unknown) => {
-        logger.warn("The lock of the data folder could not be removed.", { folder, error: lost });
-      });
+      this.#releaseLock();
       throw unusable(error, folder);
     }
     await this.#series.open();
@@ -144,28 +106,43 @@ export class FileStorage implements Storage {
     return this.#closing ?? Promise.resolve();
   }
 
+  /** What was accepted as lost and is not told yet. */
+  get losses(): AcceptedLosses {
+    return this.#open.losses;
+  }
+
+  /** The restore that made the folder, until somebody has acted on it. */
+  get restored(): Restored {
+    return this.#open.restored;
+  }
+
   async check(): Promise<void> {
     this.#lifetime.check();
-    await this.#open.journal.check();
+    this.#watch?.check();
+    const { journal, space, checkpoints } = this.#open;
+    await journal.check();
+    await space.check(checkpoints.missingBytes);
+    checkpoints.hurry();
   }
 
   async get<T = JsonObject>(collection: string, key: string): Promise<StoredDocument<T> | null> {
-    this.#lifetime.check();
-    return this.#open.database.collection(collection).get(key) as StoredDocument<T> | null;
+    return this.#documents(collection).get(key) as StoredDocument<T> | null;
   }
 
   async getMany<T = JsonObject>(
     collection: string,
     keys: readonly string[],
   ): Promise<(StoredDocument<T> | null)[]> {
-    this.#lifetime.check();
-    const documents = this.#open.database.collection(collection);
+    const documents = this.#documents(collection);
     return keys.map((key) => documents.get(key) as StoredDocument<T> | null);
   }
 
+  async count(collection: string): Promise<number> {
+    return this.#documents(collection).size;
+  }
+
   async list<T = JsonObject>(collection: string, query: ListQuery = {}): Promise<DocumentPage<T>> {
-    this.#lifetime.check();
-    return this.#open.database.collection(collection).list(query) as DocumentPage<T>;
+    return this.#documents(collection).list(query) as DocumentPage<T>;
   }
 
   commit(writes: readonly Write[], options?: CommitOptions): Promise<CommitResult> {
@@ -208,8 +185,7 @@ export class FileStorage implements Storage {
   }
 
   async appendBlob(id: string, bytes: Uint8Array, expectedSize?: number): Promise<number> {
-    this.#lifetime.check();
-    return this.#open.blobs.append(id, bytes, expectedSize);
+    return this.#writeBlob(() => this.#open.blobs.append(id, bytes, expectedSize));
   }
 
   async readBlob(id: string, range: { from?: number; to?: number } = {}): Promise<Uint8Array | null> {
@@ -218,8 +194,7 @@ export class FileStorage implements Storage {
   }
 
   async deleteBlob(id: string): Promise<void> {
-    this.#lifetime.check();
-    return this.#open.blobs.delete(id);
+    return this.#writeBlob(() => this.#open.blobs.delete(id));
   }
 
   async lease(name: string, ttlMs: number): Promise<Lease | null> {
@@ -237,10 +212,37 @@ export class FileStorage implements Storage {
     return this.#content;
   }
 
+  #documents(collection: string): Collection {
+    this.#lifetime.check();
+    return this.#open.database.collection(collection);
+  }
+
   #log(name: string): LogFile {
     const log = this.#open.logs.get(name);
     if (log === undefined) throw new Error(`The log "${name}" is not open.`);
     return log;
+  }
+
+  /** Blobs are written without the journal, and yet not after an error of the disk, nor is anything after one of theirs. */
+  async #writeBlob<T>(write: () => Promise<T>): Promise<T> {
+    this.#lifetime.check();
+    this.#checkInPlace();
+    const { space } = this.#open;
+    try {
+      const result = await write();
+      this.#checkInPlace();
+      space.note({});
+      return result;
+    } catch (error) {
+      space.note({ error });
+      throw error;
+    }
+  }
+
+  #checkInPlace(): void {
+    this.#watch?.check();
+    const { failure } = this.#open.journal;
+    if (failure !== null) throw failure;
   }
 
   #apply(effects: readonly Effect[]): void {
@@ -250,26 +252,12 @@ export class FileStorage implements Storage {
     }
   }
 
-  #checkBackup(): void {
-    this.#lifetime.check();
-    if (!this.#isBackingUp) return;
-    throw new OrchestratorError("UNAVAILABLE", { message: "Another backup is being made." });
-  }
-
-  async *#archive(): AsyncGenerator<Uint8Array> {
-    this.#checkBackup();
-    this.#isBackingUp = true;
+  #releaseLock(): void {
     try {
-      for await (const piece of writeArchive(
-        folderParts({ ...this.#open, series: this.#series }, this.#schema.version),
-      )) {
-        yield piece;
-        this.#lifetime.check();
-      }
+      this.#lock?.release();
     } catch (error) {
-      throw storageError(error);
-    } finally {
-      this.#isBackingUp = false;
+      const { folder, logger } = this.#options;
+      logger.warn("The lock of the data folder could not be removed.", { folder, error });
     }
   }
 
@@ -278,13 +266,14 @@ export class FileStorage implements Storage {
     const { journal, logs, blobs, checkpoints } = this.#open;
     // Each is done whatever became of those before it: the lock goes last, when nothing can be written any more, and always.
     const failures: unknown[] = [];
+    this.#watch?.end();
     for (const step of [
       () => Promise.all([this.#pump.idle(), blobs.settled()]),
       () => this.#series.close(),
       () => checkpoints.settled(),
       ...[...logs.values()].map((log) => () => log.close()),
       () => journal.close(),
-      () => this.#lock?.release(),
+      async () => this.#lock?.release(),
     ])
       await Promise.resolve(step()).catch((error: unknown) => failures.push(error));
     if (failures.length > 0) throw storageError(failures[0]);

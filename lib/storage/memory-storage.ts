@@ -1,4 +1,4 @@
-import { systemClock, type Clock } from "../clock.ts";
+import { systemClock, toTimestamp, type Clock } from "../clock.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { JsonObject } from "../internal/json.ts";
 import { Database, type DatabaseView } from "./database.ts";
@@ -17,6 +17,8 @@ import type {
   LogEntry,
   LogPage,
   LogQuery,
+  Restored,
+  RestoreNote,
   SampleRow,
   SeriesStorage,
   Storage,
@@ -35,6 +37,10 @@ export class MemoryData {
   freeBytes = Infinity;
   /** Bytes that commits with `reserve` may add when there is no free space left. Default 64 KiB. */
   reserveBytes = 65_536;
+  /** @internal */
+  restored: RestoreNote | null = null;
+  /** @internal */
+  copies = 0;
   /** @internal */
   schemaVersion = 0;
   /** @internal */
@@ -62,7 +68,12 @@ export class MemoryStorage implements Storage {
   readonly capabilities = { durable: false, shared: false };
   readonly series: SeriesStorage;
   readonly backup = null;
+  readonly restored: Restored = {
+    note: () => this.#data.restored,
+    told: async () => void (this.#data.restored = null),
+  };
   readonly #data: MemoryData;
+  readonly #clock: Clock;
   readonly #leases: ProcessLeases;
   readonly #lifetime = new Lifetime();
   #schema: StorageSchema = { version: 0, collections: {}, logs: {} };
@@ -70,6 +81,7 @@ export class MemoryStorage implements Storage {
 
   constructor({ clock = systemClock, data = new MemoryData() }: MemoryStorageOptions = {}) {
     this.#data = data;
+    this.#clock = clock;
     this.#leases = new ProcessLeases(clock);
     this.series = new MemorySeries(data.series, () => this.#lifetime.check());
   }
@@ -92,6 +104,20 @@ export class MemoryStorage implements Storage {
     this.#data.inUse = false;
   }
 
+  /** All that is stored now, as a restore of a backup of this moment would leave it: give it to another memory storage. */
+  restoredCopy(): MemoryData {
+    const copy = new MemoryData();
+    copy.copies = this.#data.copies += 1;
+    const restored_at = toTimestamp(this.#clock.now());
+    copy.restored = { restore_id: `${restored_at}/${copy.copies}`, restored_at };
+    copy.schemaVersion = this.#schema.version;
+    copy.view = this.#database.view();
+    for (const [name, entries] of this.#data.logs) copy.logs.set(name, [...entries]);
+    for (const [id, bytes] of this.#data.blobs) copy.blobs.set(id, Uint8Array.from(bytes));
+    for (const [name, rows] of this.#data.series) copy.series.set(name, [...rows]);
+    return copy;
+  }
+
   async check(): Promise<void> {
     this.#lifetime.check();
     if (this.#data.freeBytes <= 0) throw new OrchestratorError("STORAGE_FULL");
@@ -109,6 +135,11 @@ export class MemoryStorage implements Storage {
     this.#lifetime.check();
     const documents = this.#database.collection(collection);
     return keys.map((key) => documents.get(key) as StoredDocument<T> | null);
+  }
+
+  async count(collection: string): Promise<number> {
+    this.#lifetime.check();
+    return this.#database.collection(collection).size;
   }
 
   async list<T = JsonObject>(collection: string, query: ListQuery = {}): Promise<DocumentPage<T>> {

@@ -45,4 +45,6 @@ export interface SeriesStorage {
   query(owner: string, query: SampleQuery): Promise<Record<string, SamplePoint[]>>;
   /** Forgets an owner's samples before a time (milliseconds since 1970), or all of them; durable when it resolves. */
   trim(owner: string, before?: number): Promise<void>;
+  /** Why samples are not kept now, for people; null while they are. Absent where that can't happen. */
+  fault?(): string | null;
 }

@@ -22,8 +22,10 @@
  *     go on for a while longer.
  */
 import type { Json, JsonObject } from "../internal/json.ts";
+import type { Restored } from "./restored.ts";
 import type { SeriesStorage } from "./series.ts";
 
+export type { Restored, RestoreNote } from "./restored.ts";
 export type { SamplePoint, SampleQuery, SampleRow, SeriesStorage } from "./series.ts";
 
 /** What is kept in one collection of documents, declared once at `open`. */
@@ -34,6 +36,11 @@ export interface CollectionDefinition {
    * point), lists, objects. The key is the last field of every index.
    */
   indexes: Record<string, readonly string[]>;
+  /**
+   * Fields of its documents that hold the SHA-256 of a blob, and the kind of the blob: its id is
+   * `<kind>-<SHA-256>`. A blob that a document names must be there; a backup without it is refused.
+   */
+  blobs?: Readonly<Record<string, string>>;
 }
 
 /** One append-only log, declared once at `open`. */
@@ -185,6 +192,24 @@ export interface StorageBackup {
   archive(): AsyncIterable<Uint8Array>;
 }
 
+/** What was stored and is not there any more. */
+export interface StorageLoss {
+  /** The damaged or missing file. */
+  file: string;
+  /** The byte in it from which on something is lost. */
+  offset: number;
+  /** What is lost, for people. */
+  what: string;
+}
+
+/** Losses that the owner of the data told the storage to go on without. */
+export interface AcceptedLosses {
+  /** Each since they were last told, also those of starts before. */
+  list(): readonly StorageLoss[];
+  /** They are told where they belong, durably: they are listed no more. */
+  told(): Promise<void>;
+}
+
 /** How a commit is written. */
 export interface CommitOptions {
   /**
@@ -209,6 +234,10 @@ export interface Storage {
   readonly series: SeriesStorage | null;
   /** Copies of everything while it is in use, where this storage makes them; else null. */
   readonly backup: StorageBackup | null;
+  /** What it goes on without, where its owner can say so; absent where it always refuses. There from `open` on. */
+  readonly losses?: AcceptedLosses;
+  /** Whether the data was restored from a backup; absent where this storage can't tell. There from `open` on. */
+  readonly restored?: Restored;
 
   /**
    * Makes the storage ready. Called once, before anything else.
@@ -229,6 +258,8 @@ export interface Storage {
   get<T = JsonObject>(collection: string, key: string): Promise<StoredDocument<T> | null>;
   /** Reads several documents at one moment, each in the place of its key; null where there is none. */
   getMany<T = JsonObject>(collection: string, keys: readonly string[]): Promise<(StoredDocument<T> | null)[]>;
+  /** How many documents a collection has. Costs the same however many these are. */
+  count(collection: string): Promise<number>;
   /** Reads a page of a collection. */
   list<T = JsonObject>(collection: string, query?: ListQuery): Promise<DocumentPage<T>>;
   /**

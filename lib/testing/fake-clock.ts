@@ -46,7 +46,7 @@ export class FakeClock implements Clock {
   async advance(byMs: number): Promise<void> {
     const endMs = this.#elapsedMs + byMs;
     for (let next = this.#nextDue(endMs); next; next = this.#nextDue(endMs)) {
-      this.#moveTo(next.dueMs);
+      this.#moveTo(Math.max(next.dueMs, this.#elapsedMs));
       this.#timers.delete(next);
       next.callback();
       await settle();
@@ -55,7 +55,15 @@ export class FakeClock implements Clock {
     await settle();
   }
 
-  /** Moves the wall clock alone, as an administrator or a wrong time server would. */
+  /**
+   * Moves both clocks and fires nothing, as where a process gets no time for what is due: that follows with the next
+   * {@link advance}.
+   */
+  leap(byMs: number): void {
+    this.#moveTo(this.#elapsedMs + byMs);
+  }
+
+  /** Moves the wall clock alone, as an administrator or a wrong time server would, and as a machine that was suspended finds it. */
   jump(byMs: number): void {
     this.#wallMs += byMs;
   }

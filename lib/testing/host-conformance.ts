@@ -4,6 +4,9 @@ import type { ConformanceCase } from "./conformance.ts";
 import { assertEqual, assertThat, assertThrows } from "./expect.ts";
 import { belowCases } from "./host-below-cases.ts";
 import { downloadCases } from "./host-download-cases.ts";
+import { extrasCases } from "./host-extras-cases.ts";
+import { ledCases } from "./host-led-cases.ts";
+import { programCases } from "./host-program-cases.ts";
 import type { HostCase, HostUnderTest } from "./host-subject.ts";
 
 /** The cases; each gets a host of its own from `create`. */
@@ -145,6 +148,19 @@ const cases: HostCase[] = [
     },
   },
   {
+    promise: 6,
+    name: "a link has an owner of its own, also one that points nowhere",
+    run({ host: { files }, folder }) {
+      files.makeSymlink(`${folder}/link`, "nowhere");
+      const { uid = -1, gid = -1 } = files.stat(`${folder}/link`) ?? {};
+      files.setAttributes(`${folder}/link`, { uid, gid });
+      files.makeSymlink(`${folder}/link`, "elsewhere", { uid, gid });
+      const { kind, uid: owner } = files.stat(`${folder}/link`) ?? {};
+      assertEqual([kind, owner, files.readLink(`${folder}/link`)], ["symlink", uid, "elsewhere"], "link");
+      assertEqual(files.list(folder), ["link"], "nothing else is left");
+    },
+  },
+  {
     promise: 7,
     name: "refusals name the path and the system's error",
     run({ host: { files }, folder }) {
@@ -196,55 +212,7 @@ const cases: HostCase[] = [
       assertThrows(() => host.backups.read(second), "HOST_ERROR");
     },
   },
-  {
-    promise: 9,
-    name: "a program gets its input and gives its output, streamed and whole",
-    async run({ host, programs }) {
-      let streamed = "";
-      const onOutput = (_stream: string, piece: Uint8Array): void =>
-        void (streamed += new TextDecoder().decode(piece));
-      const signal = new AbortController().signal;
-      const result = await host.run({ argv: programs.echo, stdin: "hello", onOutput }, signal);
-      assertEqual([result.exitCode, result.stdout, result.timedOut], [0, "hello", false], "result");
-      assertEqual(streamed, "hello", "streamed");
-    },
-  },
-  {
-    promise: 9,
-    name: "a program that fails is a result, one that does not exist is an error",
-    async run({ host, programs }) {
-      const { signal } = new AbortController();
-      assertEqual((await host.run({ argv: programs.fail }, signal)).exitCode, 3, "exit code");
-      const error = await host.run({ argv: ["/does/not/exist"] }, signal).catch((cause: unknown) => cause);
-      assertThrows(() => {
-        throw error;
-      }, "HOST_ERROR");
-    },
-  },
-  {
-    promise: 9,
-    name: "a program of a user who is not there, or in a folder that is not there, is an error",
-    async run({ host, folder, programs: { echo } }) {
-      const { signal } = new AbortController();
-      for (const command of [{ user: "nobody-of-this-name" }, { cwd: `${folder}/none` }]) {
-        const error = await host.run({ argv: echo, ...command }, signal).catch((cause: unknown) => cause);
-        assertThrows(() => {
-          throw error;
-        }, "HOST_ERROR");
-      }
-    },
-  },
-  {
-    promise: 9,
-    name: "aborting ends a program that would run for minutes",
-    async run({ host, programs }) {
-      const controller = new AbortController();
-      const running = host.run({ argv: programs.wait }, controller.signal);
-      setImmediate(() => controller.abort());
-      const result = await running;
-      assertThat(result.exitCode === null || result.exitCode !== 0, "it did not end well");
-    },
-  },
+  ...programCases,
   {
     promise: 10,
     name: "the barrier is reached after many changes, also when they are gone again",
@@ -284,4 +252,6 @@ const cases: HostCase[] = [
   },
   ...belowCases,
   ...downloadCases,
+  ...extrasCases,
+  ...ledCases,
 ];

@@ -16,6 +16,10 @@ export interface HostUnderTest {
   urls: { hello: string; none: string; endless: string };
   /** With the capability "root": a path of the machine outside the root, and what the host calls a link to it. */
   outside?: { target: string };
+  /** With the capability "links": gives a file another name. */
+  hardLink?: (path: string, name: string) => void;
+  /** With the capability "held": says whether a file or folder may be changed. */
+  setImmutable?: (path: string, isImmutable: boolean) => void;
 }
 
 type Argv = readonly [string, ...string[]];
@@ -24,6 +28,7 @@ type Argv = readonly [string, ...string[]];
 export interface HostCase {
   promise: number;
   name: string;
-  needs?: "root";
+  /** "root": a root folder stands for the machine. "owners": folders can be given to other users, which takes root. */
+  needs?: "root" | "owners" | "extras" | "links" | "held";
   run(given: HostUnderTest): void | Promise<void>;
 }

@@ -278,7 +278,7 @@ function snapshot(host: Host, folder: string): JsonObject {
     const { kind, mode, uid, gid } = stat;
     const content = kind === "file" ? new TextDecoder().decode(host.files.readFile(path)) : null;
     const target = kind === "symlink" ? host.files.readLink(path) : null;
-    found[path] = { kind, mode, uid, gid, content, target };
+    found[path] = { kind, mode, uid, gid, content, target, extras: host.files.extras(path) as Json };
     if (kind === "directory") Object.assign(found, snapshot(host, path));
   }
   return found;

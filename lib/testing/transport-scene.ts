@@ -1,4 +1,5 @@
 /** An orchestrator's side without an orchestrator: starts a transport, records what it reports, and brings agents. */
+import { toTimestamp } from "../clock.ts";
 import type { Crypto } from "../crypto/crypto.ts";
 import { isOrchestratorError, type ErrorCode } from "../errors.ts";
 import { silentLogger } from "../logger.ts";
@@ -73,7 +74,9 @@ export async function withTransport(
   const heard = new EventLog<TransportEvent>();
   const behaviour: SceneBehaviour = {};
   const signer = crypto.createSigner(new Uint8Array(32).fill(200));
-  await transport.start({ clock, crypto, logger: silentLogger, signer }, recordingHandlers(heard, behaviour));
+  const orchestratorTime = (): string => toTimestamp(clock.now());
+  const context = { clock, crypto, logger: silentLogger, signer, orchestratorTime };
+  await transport.start(context, recordingHandlers(heard, behaviour));
   try {
     await test({
       transport,

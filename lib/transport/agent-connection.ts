@@ -8,7 +8,7 @@
  * open:      in presence; messages of the agent are handed over once `connected` has returned
  * ended:     from any state, once; `disconnected` follows where `connected` was called
  */
-import { toTimestamp, type Timer } from "../clock.ts";
+import type { Timer } from "../clock.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import type { AgentMessage, OrchestratorMessage } from "../wire/messages.ts";
 import {
@@ -18,6 +18,7 @@ import {
 } from "../wire/orchestrator-handshake.ts";
 import { Channel, isPeersFault, type Ending } from "./channel.ts";
 import { closeCode, type FrameSocket } from "./socket.ts";
+import type { TimeBudgets } from "./time-budget.ts";
 import type { Admission, AgentIntroduction, TransportContext, TransportHandlers } from "./transport.ts";
 
 /** What a connection needs of the transport that it belongs to. */
@@ -26,6 +27,8 @@ export interface ConnectionHost {
   readonly handlers: TransportHandlers;
   readonly sendLimitBytes: number;
   readonly handshakeTimeoutMs: number;
+  /** The time that each agent may take. */
+  readonly budgets: TimeBudgets;
   /** Takes the place of an agent; false where another connection has it. */
   claim(nodeId: string, connection: AgentConnection): boolean;
   /** Resolves when no handler of an earlier connection of the agent runs any more. */
@@ -58,7 +61,8 @@ export class AgentConnection {
     this.#socket = socket;
     this.#host = host;
     const { crypto, signer, clock } = host.context;
-    this.#handshake = createOrchestratorHandshake({ crypto, signer, tlsExporter: socket.tlsExporter });
+    const epoch = host.context.epoch?.() ?? undefined;
+    this.#handshake = createOrchestratorHandshake({ crypto, signer, epoch, tlsExporter: socket.tlsExporter });
     this.#deadline = clock.setTimer(host.handshakeTimeoutMs, () =>
       this.#refuse(new OrchestratorError("AGENT_TIMEOUT", { message: "The handshake took too long." })),
     );
@@ -154,6 +158,9 @@ export class AgentConnection {
   }
 
   async #admit(agent: ProvedAgent): Promise<void> {
+    if (this.#host.budgets.isSpent(agent.node_id)) {
+      throw new OrchestratorError("RATE_LIMITED", { message: "The agent took more time than it may." });
+    }
     if (!this.#host.claim(agent.node_id, this)) throw new OrchestratorError("AGENT_ALREADY_CONNECTED");
     await this.#host.earlierSettled(agent.node_id);
     if (this.#hasEnded()) return;
@@ -169,19 +176,22 @@ export class AgentConnection {
   async #accept(introduction: AgentIntroduction, admission: Admission): Promise<void> {
     const { context, handlers, sendLimitBytes } = this.#host;
     this.#deadline.cancel();
-    const time = toTimestamp(context.clock.now());
-    const { frame, session } = this.#handshake.accept(admission.status, time);
+    const { frame, session } = this.#handshake.accept(admission.status, context.orchestratorTime());
     this.#socket.send(frame);
     if (admission.status === "rejected") {
       this.#end({ code: null, message: "the agent is rejected" }, closeCode.refused);
       return;
     }
+    const { node_id } = introduction;
+    const { budgets } = this.#host;
     const channel = new Channel<OrchestratorMessage, AgentMessage>({
       socket: this.#socket,
       session,
       clock: context.clock,
       sendLimitBytes,
+      budget: { isSpent: () => budgets.isSpent(node_id), spend: (work) => budgets.spend(node_id, work) },
       handlers: {
+        isWanted: async (head) => (await handlers.isWanted?.(node_id, head)) ?? true,
         message: (message) => handlers.message(introduction.node_id, message),
         stream: (streamId, data) => handlers.stream(introduction.node_id, streamId, data),
         ended: (ending, cause) => this.#end(ending, undefined, cause),

@@ -7,7 +7,9 @@
  */
 import type { Clock } from "../clock.ts";
 import { isOrchestratorError, OrchestratorError, type ErrorCode } from "../errors.ts";
-import type { Incoming, Session } from "../wire/session.ts";
+import { pingFrameBytes } from "../wire/limits.ts";
+import type { MessageHead } from "../wire/scan-text.ts";
+import type { Opened, Session } from "../wire/session.ts";
 import { startHeartbeat, type Heartbeat } from "./heartbeat.ts";
 import { InboundQueue } from "./inbound-queue.ts";
 import { closeCode, type FrameSocket } from "./socket.ts";
@@ -29,6 +31,13 @@ export const defaultSendLimitBytes = 32 * 1024 * 1024;
  */
 const mostPings = 1_000;
 
+/** The time that a peer may take. */
+export interface PeerBudget {
+  isSpent(): boolean;
+  /** Does a piece of work and counts the time until it returns. */
+  spend<Result>(work: () => Result): Result;
+}
+
 /** What a channel is made of. */
 export interface ChannelOptions<Out, In> {
   socket: FrameSocket;
@@ -36,7 +45,11 @@ export interface ChannelOptions<Out, In> {
   clock: Clock;
   /** Bytes that may wait for a peer that does not read; past it the connection ends. */
   sendLimitBytes: number;
+  /** Counts what the peer costs; absent where it may cost what it likes. */
+  budget?: PeerBudget;
   handlers: {
+    /** Whether a message is worth reading; one that is not is dropped unread. Absent: each is. */
+    isWanted?(head: MessageHead): Promise<boolean>;
     message(message: In): Promise<void>;
     stream(streamId: string, data: Uint8Array): Promise<void>;
     /** Called once, unless the owner ended the channel. */
@@ -49,17 +62,16 @@ export class Channel<Out, In> {
   /** Whether the peer may only wait: anything but a ping of it breaks the protocol. */
   isRestricted = false;
   readonly #options: ChannelOptions<Out, In>;
-  readonly #queue: InboundQueue<Exclude<Incoming<In>, { kind: "ping" }>>;
+  readonly #queue: InboundQueue<Exclude<Opened, { kind: "ping" }>>;
   readonly #heartbeat: Heartbeat;
   #isEnded = false;
   #pings = 0;
 
   constructor(options: ChannelOptions<Out, In>) {
     this.#options = options;
-    const { handlers, session, socket, clock } = options;
+    const { session, socket, clock } = options;
     this.#queue = new InboundQueue(socket, {
-      handle: (item) =>
-        item.kind === "message" ? handlers.message(item.message) : handlers.stream(item.streamId, item.data),
+      handle: (item) => this.#handle(item),
       failed: (error) => this.#fail(error),
     });
     this.#heartbeat = startHeartbeat({
@@ -82,21 +94,39 @@ export class Channel<Out, In> {
   receive(frame: Uint8Array | string): void {
     if (this.#isEnded) return;
     try {
+      // Told by its length, so that whoever may only wait makes us open nothing else.
+      if (this.isRestricted && frame.length !== pingFrameBytes) throw mayOnlyWait();
+      this.#checkBudget();
       this.#heartbeat.heard();
-      const incoming = this.#options.session.decode(frame);
-      if (incoming?.kind === "ping") {
+      const opened = this.#spend(() => this.#options.session.open(frame));
+      if (opened?.kind === "ping") {
         this.#countPing();
         return;
       }
-      if (this.isRestricted) {
-        throw new OrchestratorError("PROTOCOL_ERROR", {
-          message: "An agent that is not approved may only wait.",
-        });
-      }
-      if (incoming) this.#queue.push(incoming, frame.length);
+      if (this.isRestricted) throw mayOnlyWait();
+      if (opened) this.#queue.push(opened, opened.kind === "message" ? opened.text.length : frame.length);
     } catch (error) {
       this.#fail(error);
     }
+  }
+
+  /** Reads a message when its turn has come, and not before it is known that somebody wants it. */
+  async #handle(item: Exclude<Opened, { kind: "ping" }>): Promise<void> {
+    const { handlers, session } = this.#options;
+    if (item.kind === "stream") return handlers.stream(item.streamId, item.data);
+    if (handlers.isWanted && !(await handlers.isWanted(item.head))) return;
+    // Also where the peer has left since: what it said last, the result of its last operation, still counts.
+    this.#checkBudget();
+    await this.#spend(() => handlers.message(session.read(item)));
+  }
+
+  #spend<Result>(work: () => Result): Result {
+    return this.#options.budget ? this.#options.budget.spend(work) : work();
+  }
+
+  #checkBudget(): void {
+    if (this.#options.budget?.isSpent() !== true) return;
+    throw new OrchestratorError("RATE_LIMITED", { message: "The peer takes more time than it may." });
   }
 
   #countPing(): void {
@@ -158,15 +188,21 @@ export class Channel<Out, In> {
     this.end();
     const code = isOrchestratorError(error) ? error.code : "INTERNAL";
     const message = isOrchestratorError(error) ? error.message : "A message could not be handled.";
-    this.#options.socket.close(
-      isPeersFault(code) ? closeCode.protocolError : closeCode.internalError,
-      isPeersFault(code) ? code : "INTERNAL",
-    );
+    this.#options.socket.close(closeCodeOf(code), isPeersFault(code) ? code : "INTERNAL");
     this.#options.handlers.ended({ code, message }, error);
   }
 }
 
-/** Whether a code says that the peer broke the protocol, rather than that this side failed. */
+function mayOnlyWait(): OrchestratorError {
+  return new OrchestratorError("PROTOCOL_ERROR", { message: "An agent that is not approved may only wait." });
+}
+
+function closeCodeOf(code: ErrorCode): number {
+  if (code === "RATE_LIMITED") return closeCode.tryAgainLater;
+  return isPeersFault(code) ? closeCode.protocolError : closeCode.internalError;
+}
+
+/** Whether a code says that the peer broke the protocol or took too much, rather than that this side failed. */
 export function isPeersFault(code: ErrorCode | null): boolean {
-  return code === "PROTOCOL_ERROR" || code === "SIGNATURE_INVALID";
+  return code === "PROTOCOL_ERROR" || code === "SIGNATURE_INVALID" || code === "RATE_LIMITED";
 }

@@ -5,6 +5,7 @@ import type { OrchestratorMessage } from "../wire/messages.ts";
 import { AgentConnection, type ConnectionHost } from "./agent-connection.ts";
 import { defaultSendLimitBytes } from "./channel.ts";
 import { closeCode, type FrameSocket } from "./socket.ts";
+import { TimeBudgets } from "./time-budget.ts";
 import type { Transport, TransportContext, TransportHandlers } from "./transport.ts";
 
 /** Limits of a {@link SocketTransport}. */
@@ -19,6 +20,10 @@ export interface SocketTransportOptions {
   maxHandshakesPerAddress?: number;
   /** How long a handshake may take, milliseconds, the decision about the agent included. Default 10_000. */
   handshakeTimeoutMs?: number;
+  /** Time that one agent may take of the orchestrator in a second, milliseconds; past what it saved its connection ends. Default 100. */
+  agentTimePerSecondMs?: number;
+  /** Time that an agent can save up, milliseconds. Default 2_000. */
+  agentTimeSavedMs?: number;
 }
 
 /** Speaks the agent protocol over sockets that others accept. */
@@ -39,18 +44,22 @@ export class SocketTransport implements Transport {
       maxHandshakes: options.maxHandshakes ?? 256,
       maxHandshakesPerAddress: options.maxHandshakesPerAddress ?? 64,
       handshakeTimeoutMs: options.handshakeTimeoutMs ?? handshakeTimeoutMs,
+      agentTimePerSecondMs: options.agentTimePerSecondMs ?? 100,
+      agentTimeSavedMs: options.agentTimeSavedMs ?? 2_000,
     };
   }
 
   /** Begins to take connections that are handed to {@link SocketTransport.accept}. */
   async start(context: TransportContext, handlers: TransportHandlers): Promise<void> {
     if (this.#host) throw new OrchestratorError("INTERNAL", { message: "The transport is started already." });
-    const { sendLimitBytes, maxPendingAgents } = this.#options;
+    const { sendLimitBytes, maxPendingAgents, agentTimePerSecondMs, agentTimeSavedMs } = this.#options;
+    const time = { perSecondMs: agentTimePerSecondMs, savedMs: agentTimeSavedMs };
     this.#host = {
       context,
       handlers,
       sendLimitBytes,
       handshakeTimeoutMs: this.#options.handshakeTimeoutMs,
+      budgets: new TimeBudgets(context.clock, time),
       claim: (nodeId, connection) => this.#claim(nodeId, connection),
       earlierSettled: async (nodeId) => this.#settling.get(nodeId),
       hasRoomForPending: () => this.#countPending() < maxPendingAgents,

@@ -19,8 +19,10 @@ import type { Clock } from "../clock.ts";
 import type { Crypto, Signer } from "../crypto/crypto.ts";
 import type { ErrorCode } from "../errors.ts";
 import type { Logger } from "../logger.ts";
+import type { Epoch } from "../wire/epoch.ts";
 import type { AgentStatus } from "../wire/handshake-messages.ts";
 import type { AgentMessage, OrchestratorMessage } from "../wire/messages.ts";
+import type { MessageHead } from "../wire/scan-text.ts";
 import type { ProvedAgent } from "../wire/orchestrator-handshake.ts";
 
 /** What an agent has proved and said of itself during the handshake. */
@@ -43,6 +45,11 @@ export interface TransportHandlers {
   admit(introduction: AgentIntroduction): Promise<Admission>;
   /** The agent is there and may be sent messages. */
   connected(introduction: AgentIntroduction, admission: Admission): Promise<void>;
+  /**
+   * Asked before a message of an approved agent is read, in the order of the messages: one that is not wanted is dropped, and costs no
+   * more than its bytes. Rejecting ends the connection. Absent: every message is wanted.
+   */
+  isWanted?(nodeId: string, head: MessageHead): Promise<boolean>;
   /** An approved agent said something; it is valid in form but not to be trusted. Rejecting ends the connection. */
   message(nodeId: string, message: AgentMessage): Promise<void>;
   /** An approved agent sent a piece of a stream, e.g. of a terminal; in one order with its messages. */
@@ -65,6 +72,10 @@ export interface TransportContext {
   logger: Logger;
   /** Signs as the orchestrator: the handshake, and every command. */
   signer: Signer;
+  /** What agents are told that the time is, RFC 3339 in UTC: `not_after` of commands is by it. It never goes back. */
+  orchestratorTime: () => string;
+  /** Which life of its data the orchestrator leads, for agents to follow the newest. Absent or null: they are told none. */
+  epoch?: () => Epoch | null;
 }
 
 /** How the orchestrator talks to agents. The promises are at the head of this file. */

@@ -8,6 +8,7 @@
 import { nodeIdOf, toHex, toUtf8 } from "../crypto/encoding.ts";
 import type { Crypto, Signer } from "../crypto/crypto.ts";
 import { errorTable, OrchestratorError, type ErrorCode } from "../errors.ts";
+import type { Epoch } from "./epoch.ts";
 import { frameKind } from "./framing.ts";
 import {
   acceptedOrRefusedSchema,
@@ -17,8 +18,8 @@ import {
   type Refused,
   type Welcome,
 } from "./handshake-messages.ts";
-import { bytesOf, checkHandshakeFrame, outOfOrder } from "./handshake-frame.ts";
-import { supportedVersions } from "./limits.ts";
+import { bytesOf, checkEpochVersion, checkHandshakeFrame, outOfOrder } from "./handshake-frame.ts";
+import { epochVersion, versionsOf } from "./limits.ts";
 import { parseMessage } from "./parse-json.ts";
 import { createSealing, type Sealing } from "./sealing.ts";
 import { createAgentSession, type AgentSession } from "./session.ts";
@@ -44,6 +45,11 @@ export interface AgentHandshakeOptions {
   description: AgentDescription;
   /** The orchestrator's key, 32 bytes; null trusts the first one seen, which the caller stores afterwards. */
   pinnedKey: Uint8Array | null;
+  /**
+   * The newest epoch that was seen of the orchestrator with this key; null where none was. Absent: the agent speaks version 1, which
+   * knows no epochs.
+   */
+  followedEpoch?: (orchestratorKey: Uint8Array) => Epoch | null;
   /** Exported keying material of the TLS connection, or null where there is none. */
   tlsExporter: Uint8Array | null;
 }
@@ -58,6 +64,8 @@ export type AgentHandshakeStep =
       orchestratorTime: string;
       /** The key that was proved: to be pinned where none was. */
       orchestratorKey: Uint8Array;
+      /** Null of an orchestrator that tells none. Whether it is too old is the caller's to decide. */
+      epoch: Epoch | null;
       session: AgentSession;
     };
 
@@ -81,7 +89,7 @@ export interface AgentHandshake {
 type State =
   | { name: "start" }
   | { name: "greeted"; hello: Hello; ephemeralSecret: Uint8Array }
-  | { name: "proving"; orchestratorKey: Uint8Array; sealing: Sealing }
+  | { name: "proving"; orchestratorKey: Uint8Array; sealing: Sealing; version: number }
   | { name: "done" }
   | { name: "failed" };
 
@@ -115,11 +123,11 @@ export function createAgentHandshake(options: AgentHandshakeOptions): AgentHands
 }
 
 function createHello(options: AgentHandshakeOptions): { hello: Hello; ephemeralSecret: Uint8Array } {
-  const { crypto, signer, boxPublicKey, description, tlsExporter } = options;
+  const { crypto, signer, boxPublicKey, description, tlsExporter, followedEpoch } = options;
   const ephemeral = crypto.createExchangeKeyPair();
   const hello: Hello = {
     type: "hello",
-    versions: [...supportedVersions],
+    versions: [...versionsOf(followedEpoch !== undefined)],
     node_public_key: toHex(signer.publicKey),
     box_public_key: toHex(boxPublicKey),
     ephemeral_key: toHex(ephemeral.publicKey),
@@ -151,8 +159,8 @@ function answerWelcome(
   options: AgentHandshakeOptions,
   opened: { hello: Hello; ephemeralSecret: Uint8Array },
   welcome: Welcome,
-): { orchestratorKey: Uint8Array; sealing: Sealing; prove: Uint8Array } {
-  const { crypto, signer, description, tlsExporter } = options;
+): { orchestratorKey: Uint8Array; sealing: Sealing; version: number; prove: Uint8Array } {
+  const { crypto, signer, description, tlsExporter, followedEpoch } = options;
   const orchestratorKey = bytesOf(welcome.public_key);
   if (!crypto.isAcceptablePublicKey(orchestratorKey)) throw new OrchestratorError("KEY_REFUSED");
   const { signature, ...unsigned } = welcome;
@@ -163,31 +171,36 @@ function answerWelcome(
   const sharedSecret = crypto.exchange(opened.ephemeralSecret, bytesOf(welcome.ephemeral_key));
   if (!sharedSecret) throw new OrchestratorError("KEY_REFUSED", { message: "The ephemeral key is weak." });
   const sealing = createSealing(crypto, { side: "agent", sharedSecret, opening });
-  const unproved = { type: "prove", hostname: description.hostname, platform: description.platform } as const;
+  const epoch = welcome.version < epochVersion ? null : (followedEpoch?.(orchestratorKey) ?? null);
+  const { hostname, platform } = description;
+  const unproved = { type: "prove", hostname, platform, ...(epoch && { epoch }) } as const;
   const proving = provingHash(crypto, { opening, welcome, prove: unproved });
   const prove = { ...unproved, signature: toHex(signer.sign(labelled(labels.agent, proving))) };
   return {
     orchestratorKey,
     sealing,
+    version: welcome.version,
     prove: sealing.seal(frameKind.handshake, toUtf8(JSON.stringify(prove))),
   };
 }
 
 function readAccepted(
   { crypto, signer }: AgentHandshakeOptions,
-  { sealing, orchestratorKey }: { sealing: Sealing; orchestratorKey: Uint8Array },
+  { sealing, orchestratorKey, version }: { sealing: Sealing; orchestratorKey: Uint8Array; version: number },
   frame: Uint8Array | string,
 ): AgentHandshakeStep {
   const { kind, payload } = sealing.open(checkHandshakeFrame(frame, "binary"));
   if (kind !== frameKind.handshake) throw outOfOrder();
   const accepted = parseMessage(acceptedOrRefusedSchema, payload);
   if (accepted.type === "refused") throw refusalOf(accepted);
+  checkEpochVersion(accepted, version);
   const nodeId = nodeIdOf(signer.publicKey, crypto);
   return {
     kind: "accepted",
     status: accepted.status,
     orchestratorTime: accepted.orchestrator_time,
     orchestratorKey,
+    epoch: accepted.epoch ?? null,
     session: createAgentSession(sealing, { crypto, orchestratorKey, nodeId }),
   };
 }

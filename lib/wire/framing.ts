@@ -94,6 +94,10 @@ export function createReassembly(): Reassembly {
       if (kind === frameKind.message) {
         if (size > 0)
           throw new OrchestratorError("PROTOCOL_ERROR", { message: "A message came inside another." });
+        if (payload.length > fragmentBytes)
+          throw new OrchestratorError("PROTOCOL_ERROR", {
+            message: "A message came whole that must come in pieces.",
+          });
         return payload;
       }
       // Only whole pieces, and a last one that carries something: else a peer could fill memory with empty ones.

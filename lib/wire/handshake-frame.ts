@@ -1,7 +1,7 @@
 /** What both sides of the handshake demand of a frame before they look into it. */
 import { fromHex } from "../crypto/encoding.ts";
 import { OrchestratorError } from "../errors.ts";
-import { maxHandshakeFrameBytes } from "./limits.ts";
+import { epochVersion, maxHandshakeFrameBytes } from "./limits.ts";
 
 /** What a text frame is on the wire; binary stays as it is. */
 interface FrameForms {
@@ -27,6 +27,12 @@ export function checkHandshakeFrame<Form extends keyof FrameForms>(
     throw new OrchestratorError("PROTOCOL_ERROR", { message: "A frame of the handshake is too large." });
   }
   return frame as FrameForms[Form];
+}
+
+/** Versions that know no epoch know no such field either. */
+export function checkEpochVersion(message: { epoch?: unknown }, version: number): void {
+  if (message.epoch === undefined || version >= epochVersion) return;
+  throw new OrchestratorError("PROTOCOL_ERROR", { message: `Version ${version} has no epoch.` });
 }
 
 /** The error of a frame, or a call, that the present state does not know. */

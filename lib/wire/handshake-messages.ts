@@ -1,5 +1,6 @@
 /** The messages by which both sides prove who they are. `hello` and `welcome` travel as text, the others sealed. */
 import { z } from "zod";
+import { epochSchema } from "./epoch.ts";
 
 const bytes32 = z.string().regex(/^[0-9a-f]{64}$/);
 const signature = z.string().regex(/^[0-9a-f]{128}$/);
@@ -37,6 +38,8 @@ export const proveSchema = z.strictObject({
   type: z.literal("prove"),
   hostname: z.string().min(1).max(253),
   platform: z.string().min(1).max(32),
+  /** The newest epoch of this orchestrator that the agent has seen. From version 2 on; absent where it has seen none. */
+  epoch: epochSchema.optional(),
   signature,
 });
 
@@ -45,6 +48,8 @@ export const acceptedSchema = z.strictObject({
   type: z.literal("accepted"),
   status: agentStatusSchema,
   orchestrator_time: z.iso.datetime(),
+  /** The orchestrator's own. From version 2 on. */
+  epoch: epochSchema.optional(),
 });
 
 /** Orchestrator, in place of any of its frames: the connection is refused. */

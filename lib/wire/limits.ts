@@ -1,7 +1,14 @@
 /** The figures of the protocol, once. Changing one changes what both sides accept. */
 
 /** Versions this package speaks, best first. */
-export const supportedVersions: readonly number[] = [1];
+export const supportedVersions: readonly number[] = [2, 1];
+/** From this version on both sides tell the epoch: the agent the one that it follows, the orchestrator its own. */
+export const epochVersion = 2;
+/** The versions that a side speaks, best first: who knows no epochs speaks none that has them. */
+export function versionsOf(knowsEpochs: boolean): readonly number[] {
+  return supportedVersions.filter((version) => knowsEpochs || version < epochVersion);
+}
+
 /** Largest frame before both sides are proved, bytes. */
 export const maxHandshakeFrameBytes = 16 * 1024;
 /** Largest frame afterwards, sealed, bytes. */
@@ -12,8 +19,12 @@ export const fragmentBytes = 256 * 1024;
 export const maxMessageBytes = 16 * 1024 * 1024;
 /** Levels of lists and objects in a message. */
 export const maxJsonDepth = 64;
+/** Members of one list or object in a message. */
+export const maxContainerMembers = 50_000;
 /** Bytes that sealing adds to a frame: the kind and the tag. */
 export const sealOverheadBytes = 17;
+/** What a ping takes, sealed, bytes; nothing else that a peer may say is as short. */
+export const pingFrameBytes = 17;
 /** Most data in one stream frame, bytes: what a frame holds beside the stream's id. */
 export const maxStreamBytes = maxFrameBytes - sealOverheadBytes - 16;
 /** How often each side sends a ping, milliseconds. */

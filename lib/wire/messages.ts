@@ -3,6 +3,7 @@
  * hostile input. Unknown types and unknown fields break the protocol.
  */
 import { z } from "zod";
+import { jsonSchema } from "../internal/common-schemas.ts";
 import { resolvedResourceSchema } from "../state/resource.ts";
 import { resourceResultSchema } from "../state/result.ts";
 import { agentStatusSchema } from "./handshake-messages.ts";
@@ -14,7 +15,7 @@ const errorCode = z.string().regex(/^[A-Z][A-Z0-9_]{1,63}$/);
 export const peerErrorSchema = z.strictObject({
   code: errorCode,
   message: z.string().max(4096),
-  details: z.record(z.string().max(100), z.json()).optional(),
+  details: z.record(z.string().max(100), jsonSchema).optional(),
 });
 
 /** Captured output of one stream of one resource. */

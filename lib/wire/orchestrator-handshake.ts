@@ -9,8 +9,9 @@
 import { nodeIdOf, toHex, toUtf8 } from "../crypto/encoding.ts";
 import type { Crypto, Signer } from "../crypto/crypto.ts";
 import { OrchestratorError, type ErrorCode } from "../errors.ts";
+import type { Epoch } from "./epoch.ts";
 import { frameKind } from "./framing.ts";
-import { bytesOf, checkHandshakeFrame, outOfOrder } from "./handshake-frame.ts";
+import { bytesOf, checkEpochVersion, checkHandshakeFrame, outOfOrder } from "./handshake-frame.ts";
 import {
   helloSchema,
   proveSchema,
@@ -20,7 +21,7 @@ import {
   type Refused,
   type Welcome,
 } from "./handshake-messages.ts";
-import { supportedVersions } from "./limits.ts";
+import { epochVersion, versionsOf } from "./limits.ts";
 import { parseMessage } from "./parse-json.ts";
 import { createSealing, type Sealing } from "./sealing.ts";
 import { createOrchestratorSession, type OrchestratorSession } from "./session.ts";
@@ -33,6 +34,8 @@ export interface OrchestratorHandshakeOptions {
   signer: Signer;
   /** Exported keying material of the TLS connection, or null where there is none. */
   tlsExporter: Uint8Array | null;
+  /** Which life of its data the orchestrator leads. Absent: it speaks version 1, which knows no epochs. */
+  epoch?: Epoch | undefined;
 }
 
 /** What an agent proved and said of itself. */
@@ -46,6 +49,8 @@ export interface ProvedAgent {
   agent_version: string;
   hostname: string;
   platform: string;
+  /** The newest epoch of this orchestrator that it has seen; absent where it told none. */
+  epoch?: Epoch;
 }
 
 /** What to do after a frame. */
@@ -77,7 +82,7 @@ export interface OrchestratorHandshake {
 type State =
   | { name: "waiting" }
   | { name: "welcomed"; hello: Hello; welcome: Welcome; opening: Uint8Array }
-  | { name: "proved"; nodeId: string }
+  | { name: "proved"; nodeId: string; version: number }
   | { name: "done" }
   | { name: "failed" };
 
@@ -93,7 +98,7 @@ export function createOrchestratorHandshake(options: OrchestratorHandshakeOption
       const before = state;
       state = { name: "failed" };
       if (before.name === "waiting") {
-        const hello = readHello(crypto, frame);
+        const hello = readHello(crypto, frame, versionsOf(options.epoch !== undefined));
         const { sealing: keys, ...welcomed } = answerHello(options, hello);
         sealing = keys;
         state = { name: "welcomed", hello, ...welcomed };
@@ -101,16 +106,18 @@ export function createOrchestratorHandshake(options: OrchestratorHandshakeOption
       }
       if (before.name === "welcomed" && sealing) {
         const agent = readProve(crypto, { ...before, sealing }, frame);
-        state = { name: "proved", nodeId: agent.node_id };
+        state = { name: "proved", nodeId: agent.node_id, version: before.welcome.version };
         return { kind: "proved", agent };
       }
       throw outOfOrder();
     },
     accept(status, orchestratorTime) {
       if (state.name !== "proved" || !sealing) throw outOfOrder();
-      const { nodeId } = state;
+      const { nodeId, version } = state;
       state = { name: "done" };
-      const frame = sealText(sealing, { type: "accepted", status, orchestrator_time: orchestratorTime });
+      const told = options.epoch && version >= epochVersion ? { epoch: options.epoch } : {};
+      const accepted: Accepted = { type: "accepted", status, orchestrator_time: orchestratorTime, ...told };
+      const frame = sealText(sealing, accepted);
       return { frame, session: createOrchestratorSession(sealing, { signer, nodeId }) };
     },
     refuse(code, message) {
@@ -121,11 +128,11 @@ export function createOrchestratorHandshake(options: OrchestratorHandshakeOption
   };
 }
 
-function readHello(crypto: Crypto, frame: Uint8Array | string): Hello {
+function readHello(crypto: Crypto, frame: Uint8Array | string, versions: readonly number[]): Hello {
   const hello = parseMessage(helloSchema, checkHandshakeFrame(frame, "text"));
-  if (!supportedVersions.some((version) => hello.versions.includes(version))) {
+  if (!versions.some((version) => hello.versions.includes(version))) {
     throw new OrchestratorError("VERSION_UNSUPPORTED", {
-      details: { offered: hello.versions, supported: [...supportedVersions] },
+      details: { offered: hello.versions, supported: [...versions] },
     });
   }
   if (!crypto.isAcceptablePublicKey(bytesOf(hello.node_public_key))) {
@@ -138,7 +145,7 @@ function answerHello(
   options: OrchestratorHandshakeOptions,
   hello: Hello,
 ): { welcome: Welcome; opening: Uint8Array; sealing: Sealing } {
-  const { crypto, signer, tlsExporter } = options;
+  const { crypto, signer, tlsExporter, epoch } = options;
   const ephemeral = crypto.createExchangeKeyPair();
   const sharedSecret = crypto.exchange(ephemeral.secretKey, bytesOf(hello.ephemeral_key));
   // A box key of low order would let anybody open the secrets that are sealed to it.
@@ -148,7 +155,7 @@ function answerHello(
   }
   const unsigned = {
     type: "welcome",
-    version: supportedVersions.find((version) => hello.versions.includes(version)) ?? 0,
+    version: versionsOf(epoch !== undefined).find((version) => hello.versions.includes(version)) ?? 0,
     public_key: toHex(signer.publicKey),
     ephemeral_key: toHex(ephemeral.publicKey),
     nonce: toHex(crypto.randomBytes(32)),
@@ -172,6 +179,7 @@ function readProve(
   const { kind, payload } = sealing.open(checkHandshakeFrame(frame, "binary"));
   if (kind !== frameKind.handshake) throw outOfOrder();
   const { signature, ...prove } = parseMessage(proveSchema, payload);
+  checkEpochVersion(prove, welcome.version);
   const publicKey = bytesOf(hello.node_public_key);
   const proving = provingHash(crypto, { opening, welcome, prove });
   if (!crypto.verify(publicKey, labelled(labels.agent, proving), bytesOf(signature))) {
@@ -184,5 +192,6 @@ function readProve(
     agent_version: hello.agent_version,
     hostname: prove.hostname,
     platform: prove.platform,
+    ...(prove.epoch && { epoch: prove.epoch }),
   };
 }

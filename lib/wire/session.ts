@@ -4,16 +4,25 @@ import type { Crypto, Signer } from "../crypto/crypto.ts";
 import { OrchestratorError } from "../errors.ts";
 import { createReassembly, frameKind, frameMessage, frameStream, readStream } from "./framing.ts";
 import { maxFrameBytes } from "./limits.ts";
-import { agentMessageSchema, type AgentMessage, type OrchestratorMessage } from "./messages.ts";
-import { parseMessage } from "./parse-json.ts";
+import { checkSize, toUnread, type UnreadMessage } from "./unread-message.ts";
+import {
+  agentMessageSchema,
+  orchestratorMessageSchema,
+  type AgentMessage,
+  type OrchestratorMessage,
+} from "./messages.ts";
+import { parseScanned } from "./parse-json.ts";
 import type { Sealing } from "./sealing.ts";
-import { openCommand, signCommand } from "./signed-command.ts";
+import { signatureBytes, signCommand, verifyCommand } from "./signed-command.ts";
 
 /** What a frame of the peer meant. */
 export type Incoming<In> =
   | { kind: "message"; message: In }
   | { kind: "stream"; streamId: string; data: Uint8Array }
   | { kind: "ping" };
+
+/** What a frame of the peer meant, before a message is read. */
+export type Opened = UnreadMessage | Exclude<Incoming<never>, { kind: "message" }>;
 
 /** One proved connection. Frames must be sent in the order they were made, and decoded in the order they came. */
 export interface Session<Out, In> {
@@ -32,10 +41,18 @@ export interface Session<Out, In> {
   /** Says that this side lives. */
   encodePing(): Uint8Array;
   /**
-   * Reads a frame; null for a piece of a message that is not complete.
+   * Opens a frame and leaves what it says unread; null for a piece of a message that is not complete. Cost: linear.
    *
    * @throws {OrchestratorError} `PROTOCOL_ERROR`, or `SIGNATURE_INVALID` for a command. The connection must end then.
    */
+  open(frame: Uint8Array | string): Opened | null;
+  /**
+   * Reads a message.
+   *
+   * @throws {OrchestratorError} `PROTOCOL_ERROR`. The connection must end then.
+   */
+  read(message: UnreadMessage): In;
+  /** Opens a frame and reads what it says; errors as {@link Session.open} and {@link Session.read}. */
   decode(frame: Uint8Array | string): Incoming<In> | null;
 }
 
@@ -51,7 +68,9 @@ export function createOrchestratorSession(
 ): OrchestratorSession {
   return createSession(sealing, {
     write: (message: OrchestratorMessage) => signCommand(identity.signer, identity.nodeId, message),
-    read: (bytes): AgentMessage => parseMessage(agentMessageSchema, bytes),
+    prefixBytes: signatureBytes,
+    textOf: (bytes) => bytes,
+    parse: (text): AgentMessage => parseScanned(agentMessageSchema, text),
   });
 }
 
@@ -62,38 +81,66 @@ export function createAgentSession(
 ): AgentSession {
   return createSession(sealing, {
     write: (message: AgentMessage) => toUtf8(wellFormed(JSON.stringify(message))),
-    read: (bytes): OrchestratorMessage => openCommand(peers.crypto, peers, bytes),
+    prefixBytes: 0,
+    textOf: (bytes) => verifyCommand(peers.crypto, peers, bytes),
+    parse: (text): OrchestratorMessage => parseScanned(orchestratorMessageSchema, text),
   });
 }
 
-function createSession<Out, In>(
+/** How messages of a direction become bytes and come back. */
+interface Codec<Out, In> {
+  write(message: Out): Uint8Array;
+  /** Bytes before the text. */
+  prefixBytes: number;
+  /** The text of received bytes, proved where they are signed. */
+  textOf(bytes: Uint8Array): Uint8Array;
+  parse(text: Uint8Array): In;
+}
+
+function createSession<Out extends { type: string }, In extends { type: string }>(
   sealing: Sealing,
-  codec: { write(message: Out): Uint8Array; read(bytes: Uint8Array): In },
+  codec: Codec<Out, In>,
 ): Session<Out, In> {
   const reassembly = createReassembly();
+  const open = (frame: Uint8Array | string): Opened | null => {
+    const plain = sealing.open(checkFrame(frame));
+    switch (plain.kind) {
+      case frameKind.message:
+      case frameKind.fragment:
+      case frameKind.lastFragment: {
+        const whole = reassembly.take(plain);
+        return whole && toUnread(codec.textOf(whole));
+      }
+      case frameKind.stream:
+        return { kind: "stream", ...readStream(plain.payload) };
+      case frameKind.ping:
+        if (plain.payload.length === 0) return { kind: "ping" };
+    }
+    throw new OrchestratorError("PROTOCOL_ERROR", { message: "The peer sent a frame of an unknown kind." });
+  };
+  const read = ({ head, text }: UnreadMessage): In => {
+    const message = codec.parse(text);
+    // Said in other letters, or twice: it was let in as what it is not.
+    const operationId = "operation_id" in message ? message.operation_id : null;
+    if (message.type === head.type && operationId === head.operationId) return message;
+    throw new OrchestratorError("PROTOCOL_ERROR", { message: "A message says what it is in an odd form." });
+  };
   return {
-    encode: (message) =>
-      frameMessage(codec.write(message)).map(({ kind, payload }) => sealing.seal(kind, payload)),
+    encode(message) {
+      const bytes = codec.write(message);
+      checkSize(message, bytes.subarray(codec.prefixBytes));
+      return frameMessage(bytes).map(({ kind, payload }) => sealing.seal(kind, payload));
+    },
     encodeStream(streamId, data) {
       const { kind, payload } = frameStream(streamId, data);
       return sealing.seal(kind, payload);
     },
     encodePing: () => sealing.seal(frameKind.ping, new Uint8Array()),
+    open,
+    read,
     decode(frame) {
-      const plain = sealing.open(checkFrame(frame));
-      switch (plain.kind) {
-        case frameKind.message:
-        case frameKind.fragment:
-        case frameKind.lastFragment: {
-          const whole = reassembly.take(plain);
-          return whole && { kind: "message", message: codec.read(whole) };
-        }
-        case frameKind.stream:
-          return { kind: "stream", ...readStream(plain.payload) };
-        case frameKind.ping:
-          if (plain.payload.length === 0) return { kind: "ping" };
-      }
-      throw new OrchestratorError("PROTOCOL_ERROR", { message: "The peer sent a frame of an unknown kind." });
+      const opened = open(frame);
+      return opened?.kind === "message" ? { kind: "message", message: read(opened) } : opened;
     },
   };
 }

@@ -10,11 +10,11 @@ import type { Crypto, Signer } from "../crypto/crypto.ts";
 import { OrchestratorError } from "../errors.ts";
 import { canonicalJson } from "../internal/canonical-json.ts";
 import type { Json } from "../internal/json.ts";
-import { orchestratorMessageSchema, type OrchestratorMessage } from "./messages.ts";
-import { parseMessage } from "./parse-json.ts";
+import type { OrchestratorMessage } from "./messages.ts";
 import { labelled, labels } from "./transcript.ts";
 
-const signatureBytes = 64;
+/** Bytes of signature before the text of a command. */
+export const signatureBytes = 64;
 
 /** Signs a message for one agent. */
 export function signCommand(signer: Signer, nodeId: string, message: OrchestratorMessage): Uint8Array {
@@ -23,17 +23,19 @@ export function signCommand(signer: Signer, nodeId: string, message: Orchestrato
   return concatBytes(signer.sign(commandBytes(nodeId, text)), text);
 }
 
+/** Who signs, and for whom. */
+export interface CommandPeers {
+  /** 32 bytes. */
+  orchestratorKey: Uint8Array;
+  nodeId: string;
+}
+
 /**
- * Verifies and reads a command.
+ * Verifies a command and returns its text, unread.
  *
  * @throws {OrchestratorError} `SIGNATURE_INVALID` where it is not signed by this orchestrator for this agent.
- * @throws {OrchestratorError} `PROTOCOL_ERROR` for an unknown message or field.
  */
-export function openCommand(
-  crypto: Crypto,
-  peers: { orchestratorKey: Uint8Array; nodeId: string },
-  signed: Uint8Array,
-): OrchestratorMessage {
+export function verifyCommand(crypto: Crypto, peers: CommandPeers, signed: Uint8Array): Uint8Array {
   const text = signed.subarray(signatureBytes);
   const signature = signed.subarray(0, signatureBytes);
   if (!crypto.verify(peers.orchestratorKey, commandBytes(peers.nodeId, text), signature)) {
@@ -41,7 +43,7 @@ export function openCommand(
       message: "A command is not signed by the orchestrator.",
     });
   }
-  return parseMessage(orchestratorMessageSchema, text);
+  return text;
 }
 
 function commandBytes(nodeId: string, text: Uint8Array): Uint8Array {

@@ -2,6 +2,7 @@
 import { concatBytes, toHex, toUtf8 } from "../crypto/encoding.ts";
 import type { Crypto } from "../crypto/crypto.ts";
 import { canonicalJson } from "../internal/canonical-json.ts";
+import { toJsonObject } from "../internal/json.ts";
 import type { Hello, Prove, Welcome } from "./handshake-messages.ts";
 
 /** A signature for one purpose never fits another. */
@@ -33,6 +34,8 @@ export function provingHash(
 ): Uint8Array {
   const { opening, welcome, prove } = messages;
   return crypto.sha256(
-    toUtf8(canonicalJson({ opening: toHex(opening), signature: welcome.signature, prove })),
+    toUtf8(
+      canonicalJson({ opening: toHex(opening), signature: welcome.signature, prove: toJsonObject(prove) }),
+    ),
   );
 }

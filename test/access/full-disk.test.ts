@@ -80,7 +80,13 @@ describe("with a full disk", () => {
     const { status } = test.orchestrator;
     expect(await status.get(systemCaller)).toMatchObject({
       status: "degraded",
-      checks: [{ name: "storage", status: "failed", detail: expect.stringContaining("STORAGE_FULL") }],
+      checks: [
+        { name: "storage", status: "failed", detail: expect.stringContaining("STORAGE_FULL") },
+        { name: "log", status: "ok" },
+        { name: "time_series", status: "ok" },
+        { name: "clock", status: "ok" },
+        { name: "agents", status: "ok" },
+      ],
     });
     await status.checkReady();
     data.freeBytes = 1_000_000;

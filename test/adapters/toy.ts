@@ -26,8 +26,11 @@ export class Toy {
   };
 
   readonly idempotency = {
-    once: async <Output>(_caller: ToyCaller, _call: object, run: () => Promise<Output>): Promise<Output> =>
-      run(),
+    once: async <Output>(
+      caller: ToyCaller,
+      _call: object,
+      run: (caller: ToyCaller) => Promise<Output>,
+    ): Promise<Output> => run(caller),
   };
 
   get(name: string): Machine {

@@ -49,7 +49,7 @@ describe.runIf(process.platform !== "win32")("an agent that is killed in the mid
   it("tells it again until it is acknowledged, also after one more restart", async () => {
     const machine = await killInTheMiddle();
     const { orchestrator, agent } = await startAgain(machine);
-    await orchestrator.take("result", (result) => result.operation_id === uuid(1));
+    const first = await orchestrator.take("result", (result) => result.operation_id === uuid(1));
     const second = await orchestrator.take("result", (result) => result.operation_id === uuid(2));
     await orchestrator.send(agent.nodeId, { type: "ack", operation_id: uuid(1) });
     const id = await orchestrator.send(agent.nodeId, { type: "attributes.refresh" });
@@ -60,9 +60,12 @@ describe.runIf(process.platform !== "win32")("an agent that is killed in the mid
     expect(await again.orchestrator.take("result")).toEqual(second);
     await again.orchestrator.take("attributes");
     expect(again.orchestrator.heard).toEqual(["result", "attributes"]);
-    // An acknowledged operation is known by its id alone, and still does not run again.
+    // The result of an acknowledged operation is kept for a while, and it does not run again.
     const repeated = await again.orchestrator.send(again.agent.nodeId, firstApply);
     expect(await again.orchestrator.take("reply")).toEqual({ type: "reply", id: repeated });
+    expect(await again.orchestrator.take("result", (result) => result.operation_id === uuid(1))).toEqual(
+      first,
+    );
     expect(machine.runs()).toBe(1);
   });
 });

@@ -48,7 +48,9 @@ async function scene(changes: Partial<AgentLinkOptions> = {}) {
       disconnected: () => seen.add({ kind: "disconnected" }),
       refused: () => {},
     };
-    return transport.start({ clock, crypto: nodeCrypto, logger: silentLogger, signer }, handlers);
+    const orchestratorTime = (): string => new Date(clock.now()).toISOString();
+    const context = { clock, crypto: nodeCrypto, logger: silentLogger, signer, orchestratorTime };
+    return transport.start(context, handlers);
   };
   await start();
   let pinned: Uint8Array | null = null;

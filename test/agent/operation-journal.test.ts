@@ -14,7 +14,7 @@ const file = resource({ type: "file", path: "/etc/motd", content: "hello" });
 const captured = [{ resource: file, prior: { type: "file", spec: { path: "/etc/motd", ensure: "absent" } } }];
 
 describe("OperationJournal", () => {
-  it("finds the result of a finished operation again, until it is acknowledged", () => {
+  it("finds the result of a finished operation again, also when it was acknowledged, and sends that no more", () => {
     const { journal, restart } = begin();
     accept(journal, 1);
     journal.started(uuid(1));
@@ -24,9 +24,11 @@ describe("OperationJournal", () => {
     expect(restarted.resultOf(uuid(1))).toEqual(resultOf(1));
     expect(restarted.cutOff()).toEqual([]);
     restarted.acknowledge(uuid(1));
-    expect(restarted.finished()).toEqual([]);
-    expect(restarted.resultOf(uuid(1))).toBeNull();
-    expect(restart().finished()).toEqual([]);
+    for (const each of [restarted, restart()]) {
+      expect(each.finished()).toEqual([]);
+      expect(each.isForgotten(uuid(1))).toBe(false);
+      expect(each.resultOf(uuid(1))).toEqual(resultOf(1));
+    }
   });
 
   it("knows an id for ever after it was accepted", () => {
@@ -67,7 +69,7 @@ describe("OperationJournal", () => {
     clock.jump(5000);
     const restarted = restart();
     expect(restarted.finished()).toEqual([]);
-    expect(restarted.cutOff()).toEqual([{ operation_id: uuid(1), captured }]);
+    expect(cutOffOf(restarted)).toEqual([{ operation_id: uuid(1), captured }]);
     restarted.interrupt(uuid(1));
     expect(restart().resultOf(uuid(1))).toEqual({
       type: "result",
@@ -88,8 +90,7 @@ describe("OperationJournal", () => {
     journal.finish(resultOf(1));
     const text = readFileSync(pathOf(1), "utf8");
     writeFileSync(pathOf(1), text.slice(0, -1));
-    expect(journal.resultOf(uuid(1))).toBeNull();
-    expect(restart().cutOff()).toEqual([{ operation_id: uuid(1), captured: [] }]);
+    expect(cutOffOf(restart())).toEqual([{ operation_id: uuid(1), captured: [] }]);
   });
 
   it("keeps the order of acceptance", () => {
@@ -111,31 +112,96 @@ describe("OperationJournal", () => {
     journal.captured(uuid(1), captured);
     appendFileSync(pathOf(1), '{"record":"finis');
     const restarted = restart();
-    expect(restarted.cutOff()).toEqual([{ operation_id: uuid(1), captured }]);
+    expect(cutOffOf(restarted)).toEqual([{ operation_id: uuid(1), captured }]);
     restarted.interrupt(uuid(1));
     expect(restart().resultOf(uuid(1))?.status).toBe("interrupted");
     expect(logger.of("error")).toEqual([]);
   });
 
-  it("says so where a line in the middle is damaged, and keeps what comes before", () => {
+  it("says so where a line in the middle is damaged, and keeps what comes before and after", () => {
     const { journal, restart, pathOf, logger } = begin();
     accept(journal, 1);
     journal.captured(uuid(1), captured);
     appendFileSync(pathOf(1), "garbage\n");
-    journal.finish(resultOf(1));
+    journal.results(uuid(1), [changed()]);
     const restarted = restart();
-    expect(restarted.cutOff()).toEqual([{ operation_id: uuid(1), captured }]);
+    expect(cutOffOf(restarted)).toEqual([{ operation_id: uuid(1), captured }]);
     expect(logger.of("error")).toHaveLength(1);
-    restarted.interrupt(uuid(1));
-    expect(restart().resultOf(uuid(1))?.status).toBe("interrupted");
+    // The damage is told also where the agent is killed once more before the operation has ended.
+    const again = restart();
+    again.interrupt(uuid(1));
+    expect(restart().resultOf(uuid(1))).toMatchObject({
+      status: "interrupted",
+      results: [changed()],
+      error: { code: "STORAGE_CORRUPT", message: expect.stringContaining("from line 3 on") },
+    });
   });
 
-  it("forgets a file without a whole first line: its command was never answered", () => {
+  it("has the result of an operation whose journal is damaged before it", () => {
+    const { journal, restart, pathOf } = begin();
+    accept(journal, 1);
+    appendFileSync(pathOf(1), "garbage\n");
+    journal.finish(resultOf(1));
+    expect(restart().resultOf(uuid(1))).toEqual(resultOf(1));
+  });
+
+  it("ends an operation whose result is damaged while the agent runs", () => {
+    const { journal, pathOf } = begin();
+    accept(journal, 1);
+    journal.finish(resultOf(1));
+    const text = readFileSync(pathOf(1), "utf8");
+    writeFileSync(pathOf(1), text.replace("succeeded", "suckeeded"));
+    const result = { status: "interrupted", error: { code: "STORAGE_CORRUPT" } };
+    expect(journal.resultOf(uuid(1))).toMatchObject(result);
+    journal.acknowledge(uuid(1));
+    expect(journal.knows(uuid(1))).toBe(true);
+  });
+
+  it.each(["", '{"record":"acc', "\0\0\0\0"])(
+    "takes a file that begins with %j for an operation that was accepted: it ends interrupted, and says why",
+    (text) => {
+      const { restart, pathOf } = begin();
+      writeFileSync(pathOf(1), text);
+      const restarted = restart();
+      expect(restarted.knows(uuid(1))).toBe(true);
+      expect(cutOffOf(restarted)).toEqual([{ operation_id: uuid(1), captured: [] }]);
+      restarted.interrupt(uuid(1));
+      expect(restarted.resultOf(uuid(1))).toMatchObject({
+        status: "interrupted",
+        results: [],
+        error: { code: "STORAGE_CORRUPT" },
+      });
+      restarted.acknowledge(uuid(1));
+      expect(restart().knows(uuid(1))).toBe(true);
+    },
+  );
+
+  it("removes what a killed process had not finished: its command was never answered", () => {
     const { restart, pathOf } = begin();
-    writeFileSync(pathOf(1), '{"record":"acc');
+    writeFileSync(`${pathOf(1)}.new`, '{"record":"acc');
+    expect(restart().knows(uuid(1))).toBe(false);
+    expect(existsSync(`${pathOf(1)}.new`)).toBe(false);
+  });
+
+  it("reads the files of versions that wrote no checksums, once, and writes them again", () => {
+    const { journal, restart, pathOf, stateDir, logger } = begin();
+    accept(journal, 1);
+    journal.captured(uuid(1), captured);
+    journal.finish(resultOf(1));
+    accept(journal, 2);
+    acknowledgeNew(journal, 3);
+    const paths = [pathOf(1), pathOf(2), join(stateDir, "acknowledged.json")];
+    const sealed = paths.map((path) => readFileSync(path, "utf8"));
+    for (const path of paths) {
+      const text = readFileSync(path, "utf8");
+      writeFileSync(path, text.replaceAll(/,"crc32":"[0-9a-f]{8}"\}\n/g, "}\n"));
+    }
     const restarted = restart();
-    expect(restarted.knows(uuid(1))).toBe(false);
-    expect(existsSync(pathOf(1))).toBe(false);
+    expect(restarted.resultOf(uuid(1))).toEqual(resultOf(1));
+    expect(cutOffOf(restarted)).toEqual([{ operation_id: uuid(2), captured: [] }]);
+    expect(restarted.knows(uuid(3))).toBe(true);
+    expect(paths.map((path) => readFileSync(path, "utf8"))).toEqual(sealed);
+    expect(logger.of("error")).toEqual([]);
   });
 
   it("leaves files alone that are not its own", () => {
@@ -167,9 +233,17 @@ describe("OperationJournal", () => {
     journal.hold(resultOf(1));
     expect(journal.resultOf(uuid(1))).toEqual(resultOf(1));
     expect(readFileSync(pathOf(1), "utf8")).not.toContain("finished");
-    expect(restart().cutOff()).toEqual([{ operation_id: uuid(1), captured }]);
+    expect(cutOffOf(restart())).toEqual([{ operation_id: uuid(1), captured }]);
   });
 });
+
+/** What was captured for each operation that was cut off. */
+function cutOffOf(journal: OperationJournal): unknown[] {
+  return journal.cutOff().map(({ operation_id, records }) => ({
+    operation_id,
+    captured: records.flatMap((record) => (record.record === "captured" ? record.resources : [])),
+  }));
+}
 
 interface Setup {
   journal: OperationJournal;

@@ -28,7 +28,7 @@ describe("OperationRunner", () => {
     expect(result).toMatchObject({ status: "succeeded", operation_id: uuid(1) });
     expect(result.results).toMatchObject([{ outcome: "changed", identity: "/motd" }]);
     expect(text(host, "/motd")).toBe("hello");
-    expect(new AppliedSet(stateDir, resourceTypes).resources).toMatchObject([{ resource: motd }]);
+    expect(new AppliedSet(stateDir).resources).toMatchObject([{ resource: motd }]);
   });
 
   it("runs an operation once, however often it is ordered", async () => {
@@ -39,8 +39,10 @@ describe("OperationRunner", () => {
     host.files.removeFile("/motd");
     runner.submit(apply(1, { resources: [motd] }));
     journal.acknowledge(uuid(1));
-    runner.submit(apply(1, { resources: [motd] }));
-    restart().submit(apply(1, { resources: [motd] }));
+    for (const each of [runner, restart()]) {
+      const again = (): void => each.submit(apply(1, { resources: [motd] }));
+      expect(again).toThrow(expect.objectContaining({ code: "RESULT_GONE" }));
+    }
     runner.submit(plan(2));
     await ended(2);
     expect(host.files.stat("/motd")).toBeNull();
@@ -76,7 +78,7 @@ describe("OperationRunner", () => {
     });
     runner.submit(apply(1, { resources: [slow], timeout_seconds: 86_400 }));
     runner.submit(apply(2, { resources: [motd] }));
-    clock.jump(3_600_001);
+    clock.leap(3_600_001);
     gate.resolve();
     expect(await ended(2)).toMatchObject({ status: "cancelled", error: { code: "COMMAND_EXPIRED" } });
     expect(host.files.stat("/motd")).toBeNull();
@@ -168,7 +170,7 @@ describe("OperationRunner", () => {
   it("writes down what stood before, before anything is changed", async () => {
     const seen: unknown[] = [];
     const { runner, ended, journal } = begin((host) => () => {
-      seen.push(...journal.cutOff());
+      seen.push(...cutOffOf(journal));
       return finishes(host);
     });
     runner.submit(apply(1, { resources: [slow, motd] }));
@@ -192,7 +194,7 @@ describe("OperationRunner", () => {
     gate.resolve();
     await stopped;
     expect((await ended(1)).status).toBe("interrupted");
-    expect(restartJournal().cutOff()).toEqual([{ operation_id: uuid(2), captured: [] }]);
+    expect(cutOffOf(restartJournal())).toEqual([{ operation_id: uuid(2), captured: [] }]);
   });
 
   it("keeps what was captured where what is applied can't be written down", async () => {
@@ -202,14 +204,22 @@ describe("OperationRunner", () => {
     mkdirSync(blocked);
     runner.submit(apply(1, { resources: [motd] }));
     expect(await ended(1)).toMatchObject({ status: "partial", error: { code: "STORAGE_FAILED" } });
-    expect(restartJournal().cutOff()).toMatchObject([{ captured: [{ resource: motd }] }]);
+    expect(cutOffOf(restartJournal())).toMatchObject([{ captured: [{ resource: motd }] }]);
     expect(applied.resources).toMatchObject([{ resource: motd }]);
     expect(() => applied.save()).toThrow(expect.objectContaining({ code: "STORAGE_FAILED" }));
     rmSync(blocked, { recursive: true });
     applied.save();
-    expect(new AppliedSet(stateDir, resourceTypes).resources).toMatchObject([{ resource: motd }]);
+    expect(new AppliedSet(stateDir).resources).toMatchObject([{ resource: motd }]);
   });
 });
+
+/** What was captured for each operation that was cut off. */
+function cutOffOf(journal: OperationJournal): unknown[] {
+  return journal.cutOff().map(({ operation_id, records }) => ({
+    operation_id,
+    captured: records.flatMap((record) => (record.record === "captured" ? record.resources : [])),
+  }));
+}
 
 interface Setup {
   runner: OperationRunner;
@@ -234,9 +244,10 @@ function begin(program: (host: MemoryHost) => MemoryProgram = (host) => () => fi
   const host: MemoryHost = new MemoryHost({
     programs: { "/bin/sh": (line, signal) => program(host)(line, signal) },
   });
-  const context = { stateDir, clock, logger: silentLogger };
+  // Nothing is kept of what was acknowledged: RESULT_GONE; what is kept is the matter of kept-results.test.ts.
+  const context = { stateDir, clock, logger: silentLogger, keptResults: { count: 0 } };
   const journal = new OperationJournal(context);
-  const applied = new AppliedSet(stateDir, resourceTypes);
+  const applied = new AppliedSet(stateDir);
   const sent: AgentMessage[] = [];
   const order: string[] = [];
   const waiting = new Map<string, Deferred<OperationResult>>();

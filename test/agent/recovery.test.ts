@@ -5,6 +5,8 @@ import {
   readFileSync,
   readdirSync,
   readlinkSync,
+  rmSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
@@ -57,7 +59,7 @@ describe("after a crash at any moment of an apply", () => {
       const result = await run(crashed, apply(9, { resources: [], allow_empty: true }));
       expect(result.status).toBe("succeeded");
       expect(treeOf(crashed.root)).toEqual(initial);
-      expect(new AppliedSet(crashed.stateDir, resourceTypes).resources).toEqual([]);
+      expect(new AppliedSet(crashed.stateDir).resources).toEqual([]);
     }
   });
 
@@ -73,6 +75,57 @@ describe("after a crash at any moment of an apply", () => {
     }
   });
 });
+
+const linked = resource({ type: "file", path: "/home/link/f", content: "one" });
+const linkedLater = resource({ type: "file", path: "/home/link/f", content: "two" });
+const linkedLine = resource({ type: "line", path: "/home/link/lines", line: "ours" });
+const linkedBlock = resource({ type: "block", path: "/home/link/lines", content: "ours\n" });
+
+describe("a link that is led elsewhere between the kill and the start", () => {
+  it.each<[name: string, before: RunCommand[], cut: RunCommand]>([
+    ["a file", [], apply(1, { resources: [linked] })],
+    ["parts of a file", [], apply(1, { resources: [linkedLine, linkedBlock] })],
+    ["a new version", [apply(1, { resources: [linked] })], apply(2, { resources: [linkedLater] })],
+    [
+      "a removal",
+      [apply(1, { resources: [linked, linkedLine] })],
+      apply(2, { resources: [], allow_empty: true }),
+    ],
+  ])("changes nothing of what is ours: %s", async (name, before, cut) => {
+    const machine = makeMachine();
+    for (const folder of ["a", "b"]) {
+      mkdirSync(join(machine.root, "home", folder), { recursive: true });
+      writeFileSync(join(machine.root, "home", folder, "f"), `of ${folder}`);
+      writeFileSync(join(machine.root, "home", folder, "lines"), `of ${folder}\n`);
+    }
+    symlinkSync("a", join(machine.root, "home/link"));
+    const crashes: Machine[] = [];
+    for (const command of before) await run(machine, command);
+    await run(machine, cut, () => crashes.push(copyOf(machine)));
+    expect(crashes.length).toBeGreaterThanOrEqual(2);
+    const told = new Set<string>();
+    for (const crashed of crashes) {
+      const swapped = copyOf(crashed);
+      rmSync(join(swapped.root, "home/link"));
+      symlinkSync("b", join(swapped.root, "home/link"));
+      const [expected, found] = [await recover(crashed), await recover(swapped)];
+      expect(found).toEqual(expected);
+      told.add(JSON.stringify(expected));
+    }
+    // Before the change and after it other things are ours; of a new version as soon as it is begun.
+    expect(told.size).toBeGreaterThanOrEqual(name === "a new version" ? 1 : 2);
+  });
+});
+
+/** What is ours after a start. */
+async function recover({ stateDir, root }: Machine): Promise<unknown> {
+  const clock = new FakeClock();
+  const journal = new OperationJournal({ stateDir, clock, logger: silentLogger });
+  const applied = new AppliedSet(stateDir);
+  const host = new LocalHost({ stateFolder: stateDir, root });
+  await recoverCutOff({ journal, applied, host, types: resourceTypes, clock, logger: silentLogger });
+  return new AppliedSet(stateDir).resources;
+}
 
 interface Machine {
   stateDir: string;
@@ -105,13 +158,14 @@ async function run(
 ): Promise<{ status: string }> {
   const clock = new FakeClock();
   const journal = new OperationJournal({ stateDir: machine.stateDir, clock, logger: silentLogger });
-  const applied = new AppliedSet(machine.stateDir, resourceTypes);
-  recoverCutOff(journal, applied);
+  const applied = new AppliedSet(machine.stateDir);
+  const local = new LocalHost({ stateFolder: machine.stateDir, root: machine.root });
+  await recoverCutOff({ journal, applied, host: local, types: resourceTypes, clock, logger: silentLogger });
   const ended = deferred<{ status: string }>();
   const runner = new OperationRunner({
     journal,
     applied,
-    host: observed(new LocalHost({ stateFolder: machine.stateDir, root: machine.root }), atChange),
+    host: observed(local, atChange),
     clock,
     logger: silentLogger,
     types: resourceTypes,
@@ -150,6 +204,8 @@ function observed(host: LocalHost, atChange: () => void): Host {
   return {
     platform: host.platform,
     isConfined: host.isConfined,
+    mark: host.mark,
+    ...(host.workFolder && { workFolder: host.workFolder }),
     files: watch(host.files, changing),
     users: host.users,
     backups: watch(host.backups, new Set(["restore"])),

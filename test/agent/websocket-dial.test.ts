@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { createServer, type Server } from "node:net";
 import type { AddressInfo } from "node:net";
 import { afterEach, expect, test } from "vitest";
@@ -27,6 +28,15 @@ test("rejects where nobody listens", async () => {
 test("rejects where the answer is no upgrade, and follows no redirect", async () => {
   const url = await listen("HTTP/1.1 302 Found\r\nLocation: ws://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n");
   await expect(dialWebSocket(url)).rejects.toThrow("302");
+});
+
+test("keeps nothing of a try that failed: an agent may try for months", async () => {
+  const url = await listen(null);
+  await new Promise((resolve) => servers.splice(0)[0]?.close(resolve));
+  const { signal } = new AbortController();
+  for (let n = 0; n < 3; n++)
+    await expect(dialWebSocket(url, { signal, connectTimeoutMs: 1_000 })).rejects.toThrow("ECONNREFUSED");
+  expect(getEventListeners(signal, "abort")).toEqual([]);
 });
 
 test("rejects where no answer comes in time", async () => {

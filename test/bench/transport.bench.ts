@@ -32,6 +32,7 @@ await transport.start(
     crypto: nodeCrypto,
     logger: silentLogger,
     signer: nodeCrypto.createSigner(nodeCrypto.randomBytes(32)),
+    orchestratorTime: () => new Date().toISOString(),
   },
   {
     admit: async () => ({ status: "approved" }),

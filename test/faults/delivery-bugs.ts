@@ -32,14 +32,15 @@ export const deliveryBugs: readonly Bug[] = [
   {
     name: "the acceptance of an operation is not written before it runs",
     file: journal,
-    from: `      createFile(path, toLine({ record: "accepted", operation_id, kind, not_after, at: this.#now() }));`,
-    to: `      void toLine({ record: "accepted", operation_id, kind, not_after, at: this.#now() });\n      void createFile;`,
+    from: `      this.#kept.makingRoom(() => createFile(path, line));`,
+    to: `      void line;\n      void createFile;`,
     tests: simulation,
   },
   {
     name: "what was cut off does not end at the next start",
     file: "lib/agent/recovery.ts",
-    from: `    journal.interrupt(operation_id);\n`,
+    from: `    journal.interrupt(operation.operation_id, isTheirs ? toPeerError(endedPrograms(left)) : undefined);\n`,
+    to: `    void (isTheirs && toPeerError(endedPrograms(left)));\n`,
     tests: simulation,
   },
   {
@@ -65,9 +66,9 @@ export const deliveryBugs: readonly Bug[] = [
   },
   {
     name: "the newest that waits is sent first",
-    file: dispatcher,
-    from: `    this.#lanes.of(node_id).queue.push(operation_id);`,
-    to: `    this.#lanes.of(node_id).queue.unshift(operation_id);`,
+    file: "lib/operations/lanes.ts",
+    from: `    this.of(nodeId).queue.push(operationId);`,
+    to: `    this.of(nodeId).queue.unshift(operationId);`,
     tests: simulation,
   },
   {
@@ -80,14 +81,14 @@ export const deliveryBugs: readonly Bug[] = [
   {
     name: "what runs is not sent again when its agent comes back",
     file: dispatcher,
-    from: `    if (operation?.status === "running") await this.#command(operation);\n`,
+    from: `    if (operation?.status === "running") await this.#tell(operation);\n`,
     tests: simulation,
   },
   {
     name: "a result is acknowledged before it is on disk",
     file: dispatcher,
-    from: `    if (operation) await this.#end(operation_id, message);\n    else`,
-    to: `    if (operation) this.#work.do(async () => this.#end(operation_id, message).catch(() => {}));\n    else`,
+    from: `    await this.#end(operation_id, message);`,
+    to: `    this.#work.do(async () => this.#end(operation_id, message).catch(() => {}));`,
     tests: simulation,
     seeds: rare,
   },

@@ -7,22 +7,12 @@ import { FileStorage, isOrchestratorError } from "fleetwright";
 import { createClient } from "fleetwright/client";
 import { createKeyFile, readSigner } from "fleetwright/client/node";
 import { startServer, type RunningServer } from "fleetwright/h3";
+import { reasonNotToMount } from "../support/mounts.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const sizes = { segmentBytes: 1 << 20, minJournalBytes: 4 << 20 };
 
-/** Why no file system can be mounted here; null where it can. */
-function reasonToSkip(): string | null {
-  const folder = "/tmp";
-  try {
-    execFileSync("unshare", ["-m", "mount", "-t", "tmpfs", "tmpfs", folder], { stdio: "pipe" });
-    return null;
-  } catch (error) {
-    return String((error as { stderr?: Buffer }).stderr ?? error).trim();
-  }
-}
-
-const reason = process.getuid?.() === 0 ? reasonToSkip() : "only root may mount";
+const reason = reasonNotToMount();
 if (reason !== null) console.info(`The test of a full tmpfs is skipped: ${reason}`);
 
 /** Fills what is left of a file system with one file. */

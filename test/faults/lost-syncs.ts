@@ -37,7 +37,7 @@ export const lostSyncs: readonly Bug[] = [
   {
     name: "the last record that a killed process left is not written again",
     file: journal,
-    from: `    if (last < end) await file.write(content.subarray(last, end), last);\n`,
+    from: `    if (last < end) this.#owed = { bytes: content.subarray(last, end), at: last };\n`,
     tests: failedSync,
   },
   {
@@ -156,6 +156,57 @@ export const lostSyncs: readonly Bug[] = [
     tests: systemCalls,
   },
   {
+    name: "how far the journal goes is never synced",
+    file: "lib/storage/file/head-file.ts",
+    from: `    await this.#file.sync();\n  }`,
+    to: `  }`,
+    tests: ["test/storage/file/head-file.test.ts"],
+  },
+  {
+    name: "the new file that says how far the journal goes is not synced",
+    file: "lib/storage/file/head-file.ts",
+    from: `      await file.sync();\n      await disk`,
+    to: `      await disk`,
+    tests: ["test/storage/file/head-file.test.ts"],
+  },
+  {
+    name: "the name of the file that says how far the journal goes is not synced",
+    file: "lib/storage/file/head-file.ts",
+    from: `      await disk.syncFolder(folder);\n`,
+    tests: ["test/storage/file/head-file.test.ts"],
+  },
+  {
+    name: "the name of what stands for a lost blob is not synced",
+    file: blobs,
+    from: `lostSuffix), "write")).close();\n    await this.#disk.syncFolder(this.#folder);`,
+    to: `lostSuffix), "write")).close();`,
+    tests: ["test/storage/file/set-aside.test.ts"],
+  },
+  {
+    name: "what is set aside is not synced",
+    file: "lib/storage/file/set-aside.ts",
+    from: `      await file.sync();\n`,
+    tests: ["test/storage/file/set-aside.test.ts"],
+  },
+  {
+    name: "the name of what is set aside is not synced",
+    file: "lib/storage/file/set-aside.ts",
+    from: `  await disk.syncFolder(dirname(path));\n`,
+    tests: ["test/storage/file/set-aside.test.ts"],
+  },
+  {
+    name: "what was accepted as lost is not synced",
+    file: "lib/storage/file/loss-record.ts",
+    from: `      await file.sync();\n`,
+    tests: ["test/storage/file/set-aside.test.ts"],
+  },
+  {
+    name: "the name of what was accepted as lost is not synced",
+    file: "lib/storage/file/loss-record.ts",
+    from: `    await this.#disk.syncFolder(dirname(this.#path));\n`,
+    tests: ["test/storage/file/set-aside.test.ts"],
+  },
+  {
     name: "the journal of the newest samples is not synced",
     file: headJournal,
     from: `    await this.#file?.sync();\n`,
@@ -265,20 +316,6 @@ export const lostSyncs: readonly Bug[] = [
     file: durableFile,
     from: `    renameSync(temporary, path);\n  });\n  syncFolder(dirname(path));`,
     to: `    renameSync(temporary, path);\n  });`,
-    tests: systemCalls,
-  },
-  {
-    name: "a new file of the agent is not synced",
-    file: durableFile,
-    from: `      fsyncSync(file);\n    } finally {\n      closeSync(file);\n    }\n  });\n  syncFolder`,
-    to: `    } finally {\n      closeSync(file);\n    }\n  });\n  syncFolder`,
-    tests: systemCalls,
-  },
-  {
-    name: "the name of a new file of the agent is not synced",
-    file: durableFile,
-    from: `      closeSync(file);\n    }\n  });\n  syncFolder(dirname(path));`,
-    to: `      closeSync(file);\n    }\n  });`,
     tests: systemCalls,
   },
   {

@@ -17,7 +17,7 @@ const expected: Record<string, readonly string[]> = {
   "disk sync": ["fsync ~/plain"],
   "disk names": ["fsync ~"],
   "agent folder": ["mkdir ~/c/d", "fsync ~/c", "fsync ~"],
-  "agent create": ["write ~/c/created", "fsync ~/c/created", "fsync ~/c"],
+  "agent create": ["write ~/c/created.new", "fsync ~/c/created.new", "rename ~/c/created.new", "fsync ~/c"],
   "agent replace": [
     "write ~/c/replaced.new",
     "fsync ~/c/replaced.new",

@@ -104,7 +104,7 @@ test("a server that is not there is named by its address and the system's error"
 
 test("what a kill left of a download is gone after the next one", async () => {
   const folder = temporaryFolder();
-  const host = new LocalHost({ stateFolder: join(folder, "state") });
+  const host = new LocalHost({ stateFolder: temporaryFolder() });
   const file = join(folder, "file");
   const { signal } = new AbortController();
   const request = { url: `${server.url}/endless`, path: file, sha256: sha256("hello"), attributes: {} };

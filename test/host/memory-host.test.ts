@@ -25,7 +25,10 @@ describe("conformance", () => {
     });
     host.files.makeDirectory("/work", {});
     const programs = { echo: ["echo"], fail: ["fail"], wait: ["wait"] } as const;
-    return { host, folder: "/work", programs, urls };
+    const { files } = host;
+    const hardLink = (path: string, name: string): void => files.hardLink(path, name);
+    const setImmutable = (path: string, is: boolean): void => files.setImmutable(path, is);
+    return { host, folder: "/work", programs, urls, hardLink, setImmutable };
   };
   for (const { name, needs, run } of hostConformance(create)) {
     test.skipIf(needs === "root")(name, run);

@@ -1,4 +1,4 @@
-import { OrchestratorError, type KeyedCall } from "fleetwright";
+import { OrchestratorError, type Caller, type KeyedCall } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
 import { expect, it } from "vitest";
 import { deferred } from "../support/deferred.ts";
@@ -14,6 +14,12 @@ function counted<Output>(make: (made: number) => Output | Promise<Output>) {
   const counter = { made: 0, run: async () => make((counter.made += 1)) };
   return counter;
 }
+
+/** A commit of a call that goes on after it. */
+const changeAs = ({ orchestrator }: TestOrchestrator, caller: Caller) =>
+  orchestrator.operations.store.create(caller, [], {
+    writes: [{ kind: "put", collection: "settings", key: "changed", value: {} }],
+  });
 
 const stored = async ({ storage }: TestOrchestrator) => (await storage.list("idempotent_calls", {})).items;
 
@@ -92,12 +98,15 @@ it("answers with a refusal again, and forgets those after which trying again mak
   }
 });
 
-it("does not make a call again whose process ended in the middle of it", async () => {
+it("does not make a call again whose process ended after its first commit, where its answer was not known by then", async () => {
   await using test = await createTestOrchestrator();
   const { caller } = await test.signIn("Operator");
   let claims: Awaited<ReturnType<typeof stored>> = [];
-  await test.orchestrator.idempotency.once(caller, call("k1"), async () => {
+  await test.orchestrator.idempotency.once(caller, call("k1"), async (claiming) => {
+    expect(await stored(test)).toEqual([]);
+    await changeAs(test, claiming);
     claims = await stored(test);
+    expect(claims).toHaveLength(1);
   });
   // What a process leaves behind that is killed while it makes the call.
   const { key, value } = claims[0]!;
@@ -169,7 +178,8 @@ it("gives the first caller the answer even where it can't be kept", async () => 
   await using test = await createTestOrchestrator();
   const { caller } = await test.signIn("Operator");
   const { idempotency } = test.orchestrator;
-  const answer = await idempotency.once(caller, call("k1"), async () => {
+  const answer = await idempotency.once(caller, call("k1"), async (claiming) => {
+    await changeAs(test, claiming);
     // Somebody removes the claim: the note of the answer finds another revision.
     const [claim] = await stored(test);
     await test.storage.commit([{ kind: "delete", collection: "idempotent_calls", key: claim!.key }]);

@@ -76,11 +76,11 @@ describe("an operation", () => {
     await approve(test, agent.nodeId);
     const operation_id = await startApply(test, agent.nodeId);
     const { id } = await agent.next("apply");
-    agent.link.send({ type: "reply", id, error: { code: "COMMAND_EXPIRED", message: "too late" } });
+    agent.link.send({ type: "reply", id, error: { code: "STORAGE_FULL", message: "no space" } });
     const ended = await test.orchestrator.operations.wait(operation_id, 60);
     expect(ended).toMatchObject({
       status: "failed",
-      error: { code: "COMMAND_EXPIRED", message: "too late" },
+      error: { code: "STORAGE_FULL", message: "no space" },
     });
   });
 

@@ -4,6 +4,9 @@ import type { Simulation } from "./simulation.ts";
 type Action = (simulation: Simulation) => Promise<unknown> | void;
 
 const minuteMs = 60_000;
+/** How long an operation waits for its agent at most. */
+export const longestQueueSeconds = 400;
+const dayMs = 86_400_000;
 
 /** What happens, and how often: the number is a weight among the others. */
 const actions: readonly [weight: number, action: Action][] = [
@@ -16,7 +19,7 @@ const actions: readonly [weight: number, action: Action][] = [
   [18, ({ world }) => world.clock.advance(world.between(1, 400))],
   [14, ({ world }) => world.clock.advance(world.between(1000, 20_000))],
   [5, ({ world }) => world.clock.advance(world.between(minuteMs, 4 * minuteMs))],
-  [2, jumpClock],
+  [5, jumpClock],
 
   // The network
   [5, ({ world }) => world.pick(arriving(world.network))?.deliver(world.between(1, 4))],
@@ -65,17 +68,21 @@ function someRequests(simulation: Simulation): void {
   const mayWait = world.random() < 0.7;
   const kinds = Array.from({ length: world.between(1, 3) }, () => (world.random() < 0.8 ? "apply" : "plan"));
   simulation.request(someAgent(simulation), kinds, {
-    ...(mayWait && { when_offline: "queue", expires_in_seconds: world.between(1, 400) }),
+    ...(mayWait && { when_offline: "queue", expires_in_seconds: world.between(1, longestQueueSeconds) }),
     ...(world.random() < 0.5 && { timeout_seconds: world.between(1, 60) }),
   });
 }
 
+/** Sets a wall clock, by minutes, days or years, or sets it right again. */
 function jumpClock(simulation: Simulation): void {
-  const { world } = simulation;
-  const byMs = world.between(-60, 60) * minuteMs;
+  const { world, orchestrator } = simulation;
+  const isServer = world.random() < 0.5;
   const agent = someAgent(simulation);
-  world.note(`the clock of ${agent.name} jumps by ${byMs / 1000} s`);
-  agent.clockOffsetMs += byMs;
+  const side = isServer ? orchestrator : agent;
+  const unitMs = world.pick([minuteMs, dayMs, 365 * dayMs])!;
+  const byMs = world.random() < 0.3 ? -side.clockOffsetMs : world.between(-10, 10) * unitMs;
+  world.note(`the clock of ${isServer ? "the orchestrator" : agent.name} jumps by ${byMs / 1000} s`);
+  side.clockOffsetMs += byMs;
 }
 
 async function startSomeAgent(simulation: Simulation): Promise<void> {

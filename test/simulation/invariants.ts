@@ -75,6 +75,8 @@ function faultsOf({ operation, number, agent }: Told): string[] {
   if (work && !toldByAgents.includes(status)) faults.push(`did its work and is ${status}`);
   if (work && (error?.code === "AGENT_OFFLINE" || error?.code === "AGENT_TIMEOUT"))
     faults.push(`did its work and is said to have failed with ${error.code}`);
+  if (work && (error?.code === "COMMAND_EXPIRED" || error?.code === "RESULT_GONE"))
+    faults.push(`did its work and is said not to have: ${error.code}`);
   if (work && outcomeOf("mark") !== "changed") faults.push("did its work and lost its results");
   if (work && status !== "interrupted" && outcomeOf("work") === undefined)
     faults.push("did its work and lost the result of it");

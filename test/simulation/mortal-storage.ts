@@ -63,6 +63,10 @@ export class MortalStorage implements Storage {
     return this.#inner.getMany<T>(collection, keys);
   }
 
+  count(collection: string): Promise<number> {
+    return this.#inner.count(collection);
+  }
+
   list<T = JsonObject>(collection: string, query?: ListQuery): Promise<DocumentPage<T>> {
     return this.#inner.list<T>(collection, query);
   }

@@ -48,6 +48,8 @@ export class SimulatedAgent {
     life.onEnd(() => this.#leave(stateDir));
     const agent = createAgent({
       stateDir,
+      // What was acknowledged must not be needed again: nothing here is restored.
+      keptResults: { count: 0 },
       host: this.#hostOf(life),
       dial: async () => this.#dial(life),
       clock: life.clock,

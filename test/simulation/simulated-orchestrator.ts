@@ -9,6 +9,10 @@ import type { World } from "./world.ts";
 /** Orchestrators that live one after another over the same data. */
 export class SimulatedOrchestrator {
   readonly data = new MemoryData();
+  /** How far the wall clock of its machine is off, milliseconds. */
+  clockOffsetMs = 0;
+  /** How many have started. */
+  starts = 0;
   readonly #world: World;
   #life: Life | null = null;
   #current: Orchestrator | null = null;
@@ -29,7 +33,8 @@ export class SimulatedOrchestrator {
 
   async start(): Promise<void> {
     const { clock, random, crypto, network } = this.#world;
-    const life = new Life(clock);
+    const life = new Life(clock, () => this.clockOffsetMs);
+    this.starts += 1;
     const storage = new MortalStorage(new MemoryStorage({ clock, data: this.data }), life, random);
     const transport = new SocketTransport();
     const logger = this.#world.loggerOf("the orchestrator", life);

@@ -10,9 +10,6 @@ import { World } from "./world.ts";
 
 const agentCount = 2;
 
-/** How long it may take at most until a silent connection is noticed and the next one is made. */
-const returnMs = 150_000;
-
 /** Refusals that tell of the state of things; a call may meet any of them. */
 const foreseen = [
   "AGENT_OFFLINE",
@@ -124,13 +121,9 @@ export class Simulation {
       agent.kill(Infinity);
     }
     world.network.heal();
-    const hopeful = await this.#thoseWithTime();
     await world.clock.advance(15 * 60_000);
-    for (const operationId of hopeful) {
-      const operation = await orchestrator.current?.operations.store.find(operationId);
-      if (operation?.status === "unknown")
-        world.faults.push(`${operation.kind} ${operationId} had time enough and is unknown`);
-    }
+    for await (const { kind, operation_id } of orchestrator.current!.operations.store.unknown())
+      world.faults.push(`${kind} ${operation_id} is unknown although its agent is back`);
     for (const agent of this.agents) this.request(agent, ["apply"], { when_offline: "queue" });
     await world.clock.advance(5 * 60_000);
     await this.#findHeld();
@@ -144,18 +137,6 @@ export class Simulation {
       const left = operations.filter((operation) => agent.undelivered().includes(operation));
       if (left.length > 0) this.world.faults.push(`${agent.name} still holds ${left.join(", ")}`);
     }
-  }
-
-  /** Operations that run, and whose agents come back long before their deadline. */
-  async #thoseWithTime(): Promise<string[]> {
-    const found: string[] = [];
-    for await (const {
-      status,
-      operation_id,
-      deadline_at = 0,
-    } of this.orchestrator.current!.operations.store.open())
-      if (status === "running" && deadline_at > this.world.clock.now() + returnMs) found.push(operation_id);
-    return found;
   }
 
   /** Ends every process in order, and what is left of those that were killed. */

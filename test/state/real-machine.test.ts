@@ -112,6 +112,78 @@ test("a user that was there before gets everything back", { timeout: 60_000 }, a
   expect(given.slice(8).map(said)).toEqual(given.slice(2, 5).map(said));
 });
 
+test("ages, locks and subordinate numbers come back as they were", { timeout: 120_000 }, async (context) => {
+  requireRealMachine(context);
+  const shadow = `fw-aged:${hash}:19000:1:90:14:30:22000:`;
+  const look: Step[] = [
+    ...["passwd", "shadow", "group", "gshadow"].map((table): Step => ({
+      command: ["sh", "-c", `grep fw-aged /etc/${table}`],
+    })),
+    { command: ["sh", "-c", "grep fw-aged /etc/subuid /etc/subgid"] },
+    { command: ["chage", "-l", "-i", "fw-aged"] },
+  ];
+  const user = (more: object) => [{ type: "user", name: "fw-aged", ...more }];
+  const cases = [
+    { ensure: "absent" },
+    { password_hash: hash.replace("saltsalt", "othersal") },
+    { password_hash: "*", locked: true },
+    { locked: true },
+    { expires: "2031-05-17" },
+    { comment: "Other", shell: "/bin/false", home: "/srv", groups: ["staff"], membership: "inclusive" },
+  ];
+  const given = await onNamespacedMachine([
+    { command: ["useradd", "-m", "-c", "Old, aged", "-s", "/bin/sh", "-G", "users,games", "fw-other"] },
+    { command: ["useradd", "-m", "-c", "Old", "-s", "/bin/sh", "-G", "users,games", "fw-aged"] },
+    { command: ["sed", "-i", `s|^fw-aged:.*|${shadow}|`, "/etc/shadow"] },
+    ...look,
+    ...cases.flatMap((more): Step[] => [
+      { mode: "apply", definitions: user(more) },
+      { mode: "apply", definitions: [] },
+      ...look,
+    ]),
+    { command: ["pwck", "-r", "-q"] },
+    { command: ["grpck", "-r"] },
+  ]);
+  const seen = given.slice(3, 9).map(said);
+  expect(seen[1]).toBe(shadow);
+  for (const [at, more] of cases.entries()) {
+    const [up, down, ...after] = given.slice(9 + at * 8, 17 + at * 8);
+    expect([ended(up), ended(down)], JSON.stringify(more)).toEqual([changed(1), changed(1)]);
+    expect(after.map(said), JSON.stringify(more)).toEqual(seen);
+  }
+});
+
+test("a plan refuses what an apply refuses of accounts", { timeout: 120_000 }, async (context) => {
+  requireRealMachine(context);
+  const definitions = [
+    { type: "user", name: "fw-uid", uid: 33 },
+    { type: "user", name: "fw-group", group: "fw-none" },
+    { type: "user", name: "fw-groups", groups: ["users", "fw-none"] },
+    { type: "user", name: "fw-home", home: "/home/fw-first" },
+    { type: "group", name: "fw-gid", gid: 33 },
+    { type: "group", name: "fw-members", members: ["fw-nobody"] },
+    { type: "group", name: "fw-first", ensure: "absent" },
+  ].map((definition) => ({ ...definition, on_failure: "continue" }));
+  const given = await onNamespacedMachine([
+    { command: ["useradd", "-m", "fw-first"] },
+    { command: ["sh", "-c", "cat /etc/passwd /etc/group /etc/shadow /etc/gshadow | sha256sum"] },
+    { mode: "plan", definitions },
+    { mode: "apply", definitions },
+    { command: ["sh", "-c", "cat /etc/passwd /etc/group /etc/shadow /etc/gshadow | sha256sum"] },
+  ]);
+  expect(ended(given[2])).toEqual([
+    "failed: The number 33 belongs to the user www-data.",
+    'failed: There is no group "fw-none".',
+    'failed: There is no group "fw-none".',
+    "failed: /home/fw-first is the home of fw-first; to share it, give create_home: false.",
+    "failed: The number 33 belongs to the group www-data.",
+    'failed: There is no user "fw-nobody", who is to be a member.',
+    "failed: The group fw-first is the primary group of fw-first.",
+  ]);
+  expect(ended(given[3])).toEqual(ended(given[2]));
+  expect(said(given[4])).toBe(said(given[1]));
+});
+
 test(
   "a user's own group is not taken away with the user when others declare it",
   { timeout: 60_000 },

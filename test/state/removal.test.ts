@@ -95,11 +95,20 @@ test("the undo of a script is the one of its last version", async () => {
 });
 
 test("a failure in the middle still remembers what to come back to", async () => {
-  const state = new StateFixture();
+  const host = createMachine();
+  const state = new StateFixture(host);
   state.write("/conf", "theirs");
-  const definition = { id: "f", type: "file", path: "/conf", content: "ours", owner: "nobody-knows" };
-  await state.run("apply", declare([definition]));
+  const write = host.files.writeFile.bind(host.files);
+  host.files.writeFile = (path, content, attributes) => {
+    write(path, content, attributes);
+    throw new Error("It broke right behind.");
+  };
+  const definition = { id: "f", type: "file", path: "/conf", content: "ours" };
+  expect(outcomes(await state.run("apply", declare([definition])))).toEqual(["f failed"]);
   expect(state.applied).toMatchObject([{ prior: { spec: { path: "/conf", ensure: "present" } } }]);
+  host.files.writeFile = write;
+  await state.run("apply", []);
+  expect(state.read("/conf")).toBe("theirs");
 });
 
 test("the backups that are still needed are known", async () => {

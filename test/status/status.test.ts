@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { systemCaller } from "fleetwright";
+import { silentLogger, systemCaller } from "fleetwright";
 import { createTestOrchestrator } from "fleetwright/testing";
 import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
 
@@ -11,8 +11,87 @@ it("the status is degraded while nothing can be written, and says why to those w
   data.freeBytes = 0;
   expect(await status.get({ kind: "anonymous" })).toMatchObject({ status: "degraded" });
   expect(await status.get(systemCaller)).toMatchObject({
-    checks: [{ name: "storage", status: "failed", detail: expect.stringContaining("STORAGE_FULL") }],
+    checks: [
+      { name: "storage", status: "failed", detail: expect.stringContaining("STORAGE_FULL") },
+      { name: "log", status: "ok" },
+      { name: "time_series", status: "ok" },
+      { name: "clock", status: "ok" },
+      { name: "agents", status: "ok" },
+    ],
   });
   data.freeBytes = Infinity;
   expect(await status.get(systemCaller)).toMatchObject({ status: "ok" });
+});
+
+it("the status is degraded while lines of the log are lost", async () => {
+  let fault: string | null = null;
+  const logger = { ...silentLogger, fault: () => fault };
+  await using test = await createTestOrchestrator({ logger });
+  const { status } = test.orchestrator;
+  expect(await status.get(systemCaller)).toMatchObject({ status: "ok" });
+  fault = "ENOSPC";
+  const { checks } = await status.get(systemCaller);
+  expect(checks?.[1]).toEqual({
+    name: "log",
+    status: "failed",
+    detail: "Lines of the log are lost: its disk is full (ENOSPC).",
+  });
+  expect(await status.get({ kind: "anonymous" })).toMatchObject({ status: "degraded" });
+  await status.checkReady();
+  fault = null;
+  expect(await status.get(systemCaller)).toMatchObject({ status: "ok" });
+});
+
+const hour = 3_600_000;
+
+it.each([
+  ["ahead by 600 seconds", 600_000],
+  ["back by 600 seconds", -600_000],
+])(
+  "the status is degraded while the clock is set %s, until it is set right or believed",
+  async (how, jumpMs) => {
+    await using test = await createTestOrchestrator();
+    const { clock, orchestrator } = test;
+    const clockCheck = async () =>
+      (await orchestrator.status.get(systemCaller)).checks?.find(({ name }) => name === "clock");
+    const ok = { name: "clock", status: "ok" };
+    expect(await clockCheck()).toEqual(ok);
+    clock.jump(jumpMs);
+    expect(await clockCheck()).toMatchObject({ status: "failed", detail: expect.stringContaining(how) });
+    await orchestrator.status.checkReady();
+    clock.jump(-jumpMs);
+    expect(await clockCheck()).toEqual(ok);
+
+    clock.jump(jumpMs);
+    await clock.advance(0.9 * hour);
+    expect(await clockCheck()).toMatchObject({ status: "failed" });
+    await clock.advance(0.2 * hour);
+    expect(await clockCheck()).toEqual(ok);
+    // What it was before is a jump now.
+    clock.jump(-jumpMs);
+    expect(await clockCheck()).toMatchObject({ status: "failed" });
+  },
+);
+
+it("a clock that is far ahead is told for as long as nothing is removed because of it", async () => {
+  await using test = await createTestOrchestrator();
+  const { clock, orchestrator } = test;
+  const detail = async () =>
+    (await orchestrator.status.get(systemCaller)).checks?.find(({ name }) => name === "clock")?.detail;
+  await clock.advance(hour);
+  clock.jump(3 * 24 * hour);
+  await clock.advance(2 * hour);
+  expect(await detail()).toContain("nothing is removed for its age");
+  await clock.advance(25 * hour);
+  expect(await detail()).toBeUndefined();
+});
+
+it("a minute more or less, and what a time server corrects bit by bit, is no jump", async () => {
+  await using test = await createTestOrchestrator();
+  const { clock, orchestrator } = test;
+  for (let n = 0; n < 30; n++) {
+    clock.jump(20_000);
+    await clock.advance(60_000);
+  }
+  expect(await orchestrator.status.get(systemCaller)).toMatchObject({ status: "ok" });
 });

@@ -1,8 +1,10 @@
-import { readdirSync, writeFileSync } from "node:fs";
+import { readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { OrchestratorError } from "../../lib/errors.ts";
 import { FileStorage } from "../../lib/storage/file-storage.ts";
+import type { FileSeries } from "../../lib/storage/file/series/file-series.ts";
+import { FakeClock } from "../../lib/testing/fake-clock.ts";
 import { LimitedDisk } from "../support/limited-disk.ts";
 import { change, openStorage, schema } from "../support/file-storages.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -110,12 +112,120 @@ test("a blob that could not be made is not there", async () => {
   await expect(storage.appendBlob("b", new Uint8Array(100))).rejects.toMatchObject({ code: "STORAGE_FULL" });
   disk.full = false;
   expect(await storage.readBlob("b")).toBeNull();
+  expect(await storage.appendBlob("c", new Uint8Array(5), 0)).toBe(5);
   disk.broken = true;
   await expect(storage.appendBlob("b", new Uint8Array(100))).rejects.toMatchObject({
     code: "STORAGE_FAILED",
   });
-  disk.broken = false;
-  expect(await storage.appendBlob("b", new Uint8Array(5), 0)).toBe(5);
+  expect(await storage.readBlob("b")).toBeNull();
+});
+
+const small = { segmentBytes: 4_096, minJournalBytes: 4_096 };
+
+/** What may meet an error of the disk, and the files that it works on. */
+const failing: [what: string, only: RegExp, work: (storage: FileStorage) => Promise<unknown>][] = [
+  ["a commit", /journal/, (storage) => storage.commit(change("a", 2))],
+  ["a new blob", /blobs/, (storage) => storage.appendBlob("new", new Uint8Array(9))],
+  ["an addition to a blob", /blobs/, (storage) => storage.appendBlob("b", new Uint8Array(9))],
+  ["a snapshot", /db\.json/, commitMuch],
+  ["a log", /logs/, commitMuch],
+];
+
+async function commitMuch(storage: FileStorage): Promise<void> {
+  for (let n = 2; n <= 400; n++) await storage.commit(change("a", n, "x".repeat(300)));
+}
+
+test.each(failing)(
+  "after an error of the disk at %s nothing is written any more, and the check says why",
+  async (_, only, work) => {
+    const folder = temporaryFolder();
+    const disk = new LimitedDisk();
+    const storage = await openStorage({ folder, disk, ...small });
+    await storage.commit(change("a", 1));
+    await storage.appendBlob("b", Buffer.from("before"));
+    disk.only = only;
+    disk.broken = true;
+    await work(storage).catch((error: unknown) => expect(error).toMatchObject({ code: "STORAGE_FAILED" }));
+    const failed = { code: "STORAGE_FAILED", message: expect.stringContaining("(EIO)") };
+    await expect.poll(() => storage.check().catch((error: unknown) => error)).toMatchObject(failed);
+    disk.broken = false;
+    const written = disk.writes;
+    for (const refused of [
+      () => storage.commit(change("a", 9)),
+      () => storage.commit(change("a", 9), { reserve: true }),
+      () => storage.appendBlob("b", Buffer.from("after")),
+      () => storage.appendBlob("c", Buffer.from("after")),
+      () => storage.deleteBlob("b"),
+      () => storage.trimLog("audit", 2),
+    ])
+      await expect(refused()).rejects.toMatchObject(failed);
+    await storage.series.append("x", [{ at: 1, values: { cpu: 1 } }]);
+    await (storage.series as FileSeries).upkeep();
+    expect(storage.series.fault?.()).toContain("(EIO)");
+    expect(disk.writes).toBe(written);
+    expect(Buffer.from((await storage.readBlob("b")) ?? []).toString()).toBe("before");
+    await storage.close();
+    const again = await openStorage({ folder, ...small });
+    await again.commit(change("a", 10));
+    expect(await again.appendBlob("b", Buffer.from(" and after"), 6)).toBe(16);
+  },
+);
+
+test("a blob that waits for one whose write fails is not written any more", async () => {
+  const disk = new LimitedDisk();
+  const storage = await openStorage({ folder: temporaryFolder(), disk });
+  await storage.appendBlob("b", Buffer.from("before"));
+  disk.broken = true;
+  const before = disk.bytesWritten;
+  const outcomes = await Promise.allSettled([1, 2, 3].map(() => storage.appendBlob("b", Buffer.from("x"))));
+  expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
+  expect(disk.bytesWritten).toBe(before + 1);
+  expect(Buffer.from((await storage.readBlob("b")) ?? []).toString()).toBe("before");
+});
+
+test("the check says that blobs find no space, although changes still do, and until they do", async () => {
+  const disk = new LimitedDisk();
+  const clock = new FakeClock();
+  const storage = await openStorage({ folder: temporaryFolder(), disk, clock });
+  await storage.check();
+  // As with a quota: the file system tells of free space.
+  disk.only = /blobs|space/;
+  disk.full = true;
+  await expect(storage.appendBlob("b", new Uint8Array(100))).rejects.toMatchObject({ code: "STORAGE_FULL" });
+  await storage.commit(change("a", 1));
+  await expect(storage.check()).rejects.toMatchObject({ code: "STORAGE_FULL" });
+  disk.full = false;
+  await clock.advance(1_000);
+  await storage.check();
+});
+
+test("the check tells of a full disk before a change is refused, with figures", async () => {
+  const disk = new LimitedDisk();
+  const storage = await openStorage({ folder: temporaryFolder(), disk });
+  disk.freeBytes = 1_000;
+  await expect(storage.check()).rejects.toMatchObject({
+    code: "STORAGE_FULL",
+    message: expect.stringContaining("1000 bytes are free, and 65536 are needed"),
+  });
+  disk.freeBytes = Infinity;
+  await storage.check();
+});
+
+test("the check tells of a snapshot that found no space, and it is made when there is", async () => {
+  const folder = temporaryFolder();
+  const disk = new LimitedDisk();
+  const storage = await openStorage({ folder, disk, ...small });
+  disk.only = /db\.json/;
+  disk.full = true;
+  await commitMuch(storage);
+  disk.freeBytes = 10_000;
+  await expect(storage.check()).rejects.toMatchObject({ code: "STORAGE_FULL" });
+  disk.full = false;
+  disk.freeBytes = Infinity;
+  await storage.check();
+  const before = statSync(join(folder, "db.json")).size;
+  await storage.commit(change("b", 1));
+  await expect.poll(() => statSync(join(folder, "db.json")).size).toBeGreaterThan(before);
 });
 
 test("bytes that could not be added to a blob are not in it", async () => {

@@ -8,12 +8,16 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 
 let folder: string;
 let journal: string;
+/** What stood in the head file while the last record was being written. */
+let headBefore: Buffer;
 
 beforeEach(async () => {
   folder = temporaryFolder();
   journal = join(folder, "journal-00000001.jsonl");
   const storage = await openStorage({ folder });
-  for (let n = 1; n <= 3; n++) await storage.commit(change("a", n));
+  for (let n = 1; n <= 2; n++) await storage.commit(change("a", n));
+  headBefore = readFileSync(join(folder, "head"));
+  await storage.commit(change("a", 3));
   await storage.close();
 });
 
@@ -39,6 +43,8 @@ async function refusal(): Promise<OrchestratorError> {
 }
 
 describe("a torn end", () => {
+  beforeEach(() => writeFileSync(join(folder, "head"), headBefore));
+
   test.each([1, 10, 31, 60, 120])("of the last record, %i bytes kept, is cut off", async (kept) => {
     const last = recordPlaces().at(-2) ?? 0;
     const content = readFileSync(journal);
@@ -78,6 +84,17 @@ describe("a torn end", () => {
 });
 
 describe("damage elsewhere is refused with its place:", () => {
+  test.each([1, 10, 31, 60, 120])("the last record, which was answered, %i bytes kept", async (kept) => {
+    const last = recordPlaces().at(-2) ?? 0;
+    const content = readFileSync(journal);
+    content.fill(0, last + kept);
+    writeFileSync(journal, content);
+    const error = await refusal();
+    expect(error.message).toContain("changes 3 to 3 were answered and are missing");
+    expect(error.details).toEqual({ file: journal, offset: last });
+    expect(readFileSync(journal).equals(content)).toBe(true);
+  });
+
   test.each([0, 3, 12, 20, 40, 90])("byte %i of a record that others follow", async (byte) => {
     const second = recordPlaces()[1] ?? 0;
     damage(journal, second + byte);

@@ -74,6 +74,7 @@ export async function runIn(
       ...(url !== undefined && { FLEETWRIGHT_URL: url }),
     },
     readInput: () => Promise.resolve(input),
+    untilHurried: (unwanted) => new Promise((resolve) => unwanted.addEventListener("abort", () => resolve())),
     untilStopped: (unwanted) =>
       new Promise((resolve) => (unwanted ? unwanted.addEventListener("abort", () => resolve()) : resolve())),
   });

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { get } from "node:http";
 import type { IncomingMessage } from "node:http";
-import { nodeCrypto, systemCaller, toHex } from "fleetwright";
+import { MemoryStorage, nodeCrypto, systemCaller, toHex } from "fleetwright";
 import { createAgent } from "fleetwright/agent";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
 import type { OperationExample } from "../../adapters/rest/openapi/examples.ts";
@@ -43,7 +43,21 @@ export async function playExampleCalls(): Promise<RecordedCall[]> {
   await using silent = await connectScriptedAgent(product, undefined, product.clock);
   await playOpenWork(session, silent.nodeId);
   await playEnd(session);
-  return session.calls;
+  return [...session.calls, ...(await playRestore())];
+}
+
+/** Plays what is asked of a server that was restored. */
+async function playRestore(): Promise<RecordedCall[]> {
+  await using before = await createTestOrchestrator();
+  const data = (before.storage as MemoryStorage).restoredCopy();
+  const storage = new MemoryStorage({ clock: before.clock, data });
+  await using product = await createTestOrchestrator({ storage });
+  await using server = await serve(product.orchestrator);
+  const session = new ExampleSession(product, server);
+  await session.signIn();
+  await session.call("restores.get");
+  await session.call("restores.resume");
+  return session.calls.filter(([procedure]) => procedure.startsWith("restores."));
 }
 
 async function playAccess(session: ExampleSession): Promise<void> {

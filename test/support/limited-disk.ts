@@ -47,6 +47,11 @@ export class LimitedDisk implements Disk {
   rename = nodeDisk.rename;
   remove = nodeDisk.remove;
   syncFolder = nodeDisk.syncFolder;
+  identityOf = nodeDisk.identityOf;
+  spaceLeft = async (folder: string): Promise<number> =>
+    Math.min(this.freeBytes, await nodeDisk.spaceLeft(folder));
+  repeat = nodeDisk.repeat;
+  lock = nodeDisk.lock;
 
   #limit(path: string, mode: OpenMode, file: DiskFile): DiskFile {
     const sync = async (): Promise<void> => {

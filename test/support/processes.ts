@@ -74,16 +74,14 @@ export interface ServerProcess extends AsyncDisposable {
 }
 
 /** Starts a server; `port` 0 takes a free one. */
-export async function startServerProcess(dataDir: string, port = 0): Promise<ServerProcess> {
-  const program = new Program([
-    "serve",
-    "--port",
-    String(port),
-    "--data-dir",
-    dataDir,
-    "--log-level",
-    "warn",
-  ]);
+export async function startServerProcess(
+  dataDir: string,
+  port = 0,
+  environment: Record<string, string> = {},
+  flags: readonly string[] = [],
+): Promise<ServerProcess> {
+  const args = ["serve", "--port", String(port), "--data-dir", dataDir, "--log-level", "warn", ...flags];
+  const program = new Program(args, environment);
   const [, url = ""] = await program.says(/^URL +(\S+)\n[^]*^Next .*\n/m);
   const client = createClient({ url, signer: readSigner(join(dataDir, "admin-key")) });
   return { program, url, client, [Symbol.asyncDispose]: () => program[Symbol.asyncDispose]() };
@@ -98,18 +96,26 @@ export interface AgentProcess extends AsyncDisposable {
 }
 
 /** Starts an agent in `folder`, which keeps its state and its machine. */
-export async function startAgentProcess(folder: string, url: string): Promise<AgentProcess> {
+export async function startAgentProcess(
+  folder: string,
+  url: string,
+  environment: Record<string, string> = {},
+): Promise<AgentProcess> {
   const root = join(folder, "root");
   mkdirSync(root, { recursive: true });
   const places = ["--root", root, "--state-dir", join(folder, "state")];
-  const program = new Program(["agent", "--url", url, ...places, "--log-level", "silent"]);
+  const program = new Program(["agent", "--url", url, ...places, "--log-level", "silent"], environment);
   const [, nodeId = ""] = await program.says(/^Node +(\w+)$/m);
   return { program, nodeId, root, [Symbol.asyncDispose]: () => program[Symbol.asyncDispose]() };
 }
 
 /** Starts an agent and approves it. */
-export async function startFleetMember(folder: string, server: ServerProcess): Promise<AgentProcess> {
-  const agent = await startAgentProcess(folder, server.url);
+export async function startFleetMember(
+  folder: string,
+  server: ServerProcess,
+  environment: Record<string, string> = {},
+): Promise<AgentProcess> {
+  const agent = await startAgentProcess(folder, server.url, environment);
   await eventually("the agent is known", async () => {
     const { items } = await server.client.agents.list();
     return items.some(({ node_id }) => node_id === agent.nodeId);

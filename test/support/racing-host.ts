@@ -36,6 +36,8 @@ export function raceBefore(
   const racing: Host = {
     platform: host.platform,
     isConfined: host.isConfined,
+    mark: host.mark,
+    ...(host.workFolder && { workFolder: host.workFolder }),
     users: host.users,
     files: wrap(host.files),
     backups: wrap(host.backups),

@@ -20,7 +20,7 @@ import {
 import type { OperationRetention } from "../../lib/operations/operation-retention.ts";
 import { saveReport } from "../../lib/operations/operation-results.ts";
 import { Operations } from "../../lib/operations/operations.ts";
-import { resolveOptions } from "../../lib/options.ts";
+import { type OrchestratorOptions, resolveOptions } from "../../lib/options.ts";
 import { rolloutCollections } from "../../lib/rollouts/documents.ts";
 import { Rollouts } from "../../lib/rollouts/rollouts.ts";
 import { countOutcomes } from "../../lib/state/result.ts";
@@ -68,12 +68,14 @@ export class OldOperations {
     this.rollouts = new Rollouts(context, { ...features, operations });
   }
 
-  static async open(storage: Storage, clock = new FakeClock()): Promise<OldOperations> {
+  static async open(
+    storage: Storage,
+    clock = new FakeClock(),
+    options: Pick<OrchestratorOptions, "operationRetentionCount"> = {},
+  ): Promise<OldOperations> {
     await storage.open(schema);
-    return new OldOperations(
-      new Context(resolveOptions({ storage, transport: new MemoryTransport(), clock })),
-      clock,
-    );
+    const transport = new MemoryTransport();
+    return new OldOperations(new Context(resolveOptions({ storage, transport, clock, ...options })), clock);
   }
 
   get storage(): Storage {

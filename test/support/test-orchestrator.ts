@@ -35,7 +35,15 @@ export class TestOrchestrator {
   }
 
   async start(): Promise<void> {
-    const context = { clock: this.#clock, crypto: nodeCrypto, logger: silentLogger, signer: this.#signer };
+    const clock = this.#clock;
+    const orchestratorTime = (): string => new Date(clock.now()).toISOString();
+    const context = {
+      clock,
+      crypto: nodeCrypto,
+      logger: silentLogger,
+      signer: this.#signer,
+      orchestratorTime,
+    };
     await this.transport.start(context, {
       admit: async () => ({ status: this.admission }),
       connected: async () => this.#note("connected"),

@@ -1,5 +1,6 @@
 import { dirname } from "node:path";
-import type { Disk, DiskFile, OpenMode } from "../../lib/storage/file/disk.ts";
+import type { LockOutcome } from "../../lib/native/file-lock.ts";
+import type { Disk, DiskFile, FileIdentity, OpenMode } from "../../lib/storage/file/disk.ts";
 
 const sectorBytes = 512;
 
@@ -50,6 +51,7 @@ export class VolatileDisk implements Disk {
   readonly #platter: Platter;
   #changesLeft: number;
   #lose: () => void = () => {};
+  readonly #inodes: Inode[] = [];
 
   /** @param changes - The end comes at the change after so many. */
   constructor(random: () => number, changes: number, platter?: Platter) {
@@ -62,7 +64,6 @@ export class VolatileDisk implements Disk {
   /** The disk for the process after the one that died, which dies after some changes. */
   afterKill(changes: number): VolatileDisk {
     this.#end();
-    this.#forgetLocks();
     return new VolatileDisk(this.#random, changes, this.#platter);
   }
 
@@ -76,13 +77,11 @@ export class VolatileDisk implements Disk {
       const content = this.#remainsOf(inode);
       names.set(path, { content, durable: content, pending: [] });
     }
-    const next = new VolatileDisk(this.#random, changes, {
+    return new VolatileDisk(this.#random, changes, {
       names,
       durableNames: new Map(names),
       pendingNames: [],
     });
-    next.#forgetLocks();
-    return next;
   }
 
   async open(path: string, mode: OpenMode): Promise<DiskFile> {
@@ -134,6 +133,32 @@ export class VolatileDisk implements Disk {
     const isHere = (names: PendingNames): boolean => names.every(([path]) => dirname(path) === folder);
     for (const names of platter.pendingNames.filter(isHere)) setNames(platter.durableNames, names);
     platter.pendingNames = platter.pendingNames.filter((names) => !isHere(names));
+  }
+
+  /** The number of a file is its place among those that were asked for. */
+  identityOf(path: string): FileIdentity | null {
+    const inode = this.#platter.names.get(path);
+    if (inode === undefined) return this.#isFolder(path) ? { dev: 1, ino: 0 } : null;
+    const known = this.#inodes.indexOf(inode);
+    return { dev: 1, ino: known >= 0 ? known + 1 : this.#inodes.push(inode) };
+  }
+
+  /** Each life of the disk has one process, which locks once; with it the lock is gone. */
+  lock(): LockOutcome {
+    return { lock: { isInPlace: () => true, release() {} } };
+  }
+
+  spaceLeft(): Promise<number> {
+    return Promise.resolve(Infinity);
+  }
+
+  /** Nothing happens by itself: a life is as long as its changes. */
+  repeat(): () => void {
+    return () => {};
+  }
+
+  #isFolder(path: string): boolean {
+    return [...this.#platter.names.keys()].some((name) => name.startsWith(`${path}/`));
   }
 
   #fileOf(inode: Inode, mode: OpenMode): DiskFile {
@@ -214,18 +239,6 @@ export class VolatileDisk implements Disk {
       }
     }
     return content;
-  }
-
-  /** The process that held a lock is dead, though the tests run every life of it in their own process. */
-  #forgetLocks(): void {
-    const { names, durableNames } = this.#platter;
-    for (const path of [...names.keys(), ...durableNames.keys()].filter((name) => name.endsWith("/lock"))) {
-      names.delete(path);
-      durableNames.delete(path);
-    }
-    this.#platter.pendingNames = this.#platter.pendingNames.filter(
-      ([first]) => !first?.[0].endsWith("/lock"),
-    );
   }
 }
 

@@ -33,7 +33,13 @@ async function scene(options: SocketTransportOptions = {}, changes: Partial<Tran
   const signer = nodeCrypto.createSigner(new Uint8Array(32).fill(9));
   const logger = { ...silentLogger, error: (message: string) => heard.add({ kind: "error", message }) };
   await transport.start(
-    { clock, crypto: nodeCrypto, logger, signer },
+    {
+      clock,
+      crypto: nodeCrypto,
+      logger,
+      signer,
+      orchestratorTime: () => new Date(clock.now()).toISOString(),
+    },
     {
       admit: async () => ({ status: "approved" }),
       connected: async () => {},

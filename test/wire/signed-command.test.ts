@@ -1,11 +1,15 @@
 import { expect, test } from "vitest";
 import { concatBytes, toUtf8 } from "../../lib/crypto/encoding.ts";
 import { nodeCrypto } from "../../lib/crypto/node-crypto.ts";
-import { openCommand, signCommand } from "../../lib/wire/signed-command.ts";
+import { orchestratorMessageSchema } from "../../lib/wire/messages.ts";
+import { parseMessage } from "../../lib/wire/parse-json.ts";
+import { signCommand, verifyCommand } from "../../lib/wire/signed-command.ts";
 import { orchestratorExamples } from "./support/examples.ts";
 import { agentSigner, codeOf, nodeId, orchestratorSigner } from "./support/peers.ts";
 
 const peers = { orchestratorKey: orchestratorSigner.publicKey, nodeId };
+const openCommand = (...[crypto, from, signed]: Parameters<typeof verifyCommand>) =>
+  parseMessage(orchestratorMessageSchema, verifyCommand(crypto, from, signed));
 const cancel = orchestratorExamples.find((message) => message.type === "cancel") ?? orchestratorExamples[0];
 if (!cancel) throw new Error("no example");
 

@@ -1,5 +1,7 @@
 import type { Command } from "commander";
 import type { Run } from "../call.ts";
+import { integer } from "../options.ts";
+import type { RestoreOptions } from "../work/backup.ts";
 
 /** `fleetwright backup`, `fleetwright backup verify` and `fleetwright restore` */
 export function addBackupCommands(program: Command, run: Run): void {
@@ -15,9 +17,14 @@ export function addBackupCommands(program: Command, run: Run): void {
     .command("restore <file>")
     .description("make a data folder out of a backup")
     .requiredOption("--data-dir <folder>", "where to: a new folder, or an empty one")
+    .option(
+      "--epoch-after <number>",
+      "begin above this epoch, where agents refuse the server",
+      integer(0, 8_000_000_000_000_000),
+    )
     .action(
-      run(async (call, file: string, { dataDir }: { dataDir: string }) =>
-        (await import("../work/backup.ts")).restore(call, file, dataDir),
+      run(async (call, file: string, options: RestoreOptions) =>
+        (await import("../work/backup.ts")).restore(call, file, options),
       ),
     );
 }

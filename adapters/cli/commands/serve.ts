@@ -16,10 +16,12 @@ export function addServeCommand(program: Command, run: Run): void {
     .option("--tls-key-file <file>", "its private key, PEM")
     .option("--trusted-proxies <networks>", "proxies whose X-Forwarded-For is believed, with commas")
     .option("--operation-retention-days <days>", "how long operations and drift records are kept; default 90")
+    .option("--operation-retention-count <number>", "how many operations are kept; default 100000")
     .option("--pending-agents <number>", "agents that may wait to be approved; default 1000")
     .option("--pending-agent-retention-days <days>", "forgets those that do not come for so long; default 7")
     .option("--allowed-hosts <names>", "host names of the service, with commas; others are refused")
     .option("--allow-insecure", "listen without TLS where others can listen, too")
+    .option("--accept-loss", "start without data that is damaged or missing; told in the audit log")
     .addOption(logLevelOption())
     .action(run(async (call, flags: ServerFlags) => (await import("../work/serve.ts")).serve(call, flags)));
 }

@@ -3,10 +3,12 @@ import { dirname, join, resolve } from "node:path";
 import type { Status } from "fleetwright";
 import type { Command } from "commander";
 import { createClient } from "../../client/client.ts";
+import { toHexKey } from "../../client/hex.ts";
 import { createKeyFile, readSigner } from "../../client/node-signer.ts";
 import { UsageError } from "../failure.ts";
 import type { CommandCall, Run } from "../call.ts";
 import { adminKeysFile } from "../admin-keys.ts";
+import { pinKey } from "../orchestrator-keys.ts";
 import { defaultUrl, keyPath, makePrivateFolder, readProfile, writeProfile } from "../profile.ts";
 import { toFacts, toLines, toTable } from "../text.ts";
 import type { Column } from "../text.ts";
@@ -23,6 +25,7 @@ export function addSessionCommands(program: Command, run: Run): void {
     .command("login")
     .description("sign in")
     .option("--key <file>", "private key, PEM; default the one that init made")
+    .option("--orchestrator-key <hex>", "the key that the server must have; takes the place of a pinned one")
     .action(run(login));
   program.command("logout").description("end the session").action(run(logout));
   program.command("whoami").description("tell who is signed in").action(run(whoami));
@@ -59,7 +62,12 @@ function becomeAdmin(dataDir: string, publicKey: string): string {
   return "start the server again, then: fleetwright login";
 }
 
-async function login(call: CommandCall, options: { key?: string }): Promise<void> {
+interface LoginOptions {
+  key?: string;
+  orchestratorKey?: string;
+}
+
+async function login(call: CommandCall, options: LoginOptions): Promise<void> {
   const { context } = call;
   const before = readProfile(context);
   const url = call.options.url ?? context.environment["FLEETWRIGHT_URL"] ?? before?.url ?? defaultUrl;
@@ -67,12 +75,19 @@ async function login(call: CommandCall, options: { key?: string }): Promise<void
     throw new UsageError(`${JSON.stringify(url)} is no http or https address.`);
   }
   const key = resolve(options.key ?? before?.key ?? keyPath(context));
-  const session = await createClient({ url, signer: readSigner(key) }).signIn();
-  writeProfile(context, { url, key, token: session.token });
+  const pin = pinKey(context, { url, profile: before }, readKey(options.orchestratorKey));
+  const session = await createClient({ url, signer: readSigner(key), ...pin.options }).signIn();
+  writeProfile(context, pin.keep({ ...before, url, key, token: session.token }));
   const { operator, expires_at } = session;
   call.show({ operator, expires_at }, () =>
     toLines([`Signed in to ${url} as ${operator.username}, ${operator.role}.`]),
   );
+}
+
+function readKey(given: string | undefined): string | undefined {
+  const key = given === undefined ? undefined : toHexKey(given);
+  if (key === null) throw new UsageError("--orchestrator-key must be 32 bytes, as 64 hex digits or base64.");
+  return key;
 }
 
 async function logout(call: CommandCall): Promise<void> {

@@ -1,6 +1,7 @@
 import { join, resolve } from "node:path";
-import { createAgent } from "fleetwright/agent";
+import { type Agent, createAgent } from "fleetwright/agent";
 import type { CommandCall } from "../call.ts";
+import type { CommandContext } from "../context.ts";
 import { UsageError } from "../failure.ts";
 import type { LogLevel } from "../log-level.ts";
 import { homeFolder } from "../profile.ts";
@@ -42,8 +43,18 @@ export async function runAgent(call: CommandCall, options: AgentOptions): Promis
     );
     await stopped;
   } finally {
-    await agent.stop();
+    await stopAgent(agent, context);
   }
+}
+
+/** Stops an agent after the change in progress; at once, with the program that runs, where another signal comes meanwhile. */
+export async function stopAgent(agent: Agent, context: CommandContext): Promise<void> {
+  const done = new AbortController();
+  const hurried = context.untilHurried(done.signal).then(async () => {
+    if (!done.signal.aborted) await agent.stop({ now: true });
+  });
+  await agent.stop().finally(() => done.abort());
+  await hurried;
 }
 
 /** The address of the server will do: the protocol and the path of agents are added. */

@@ -13,10 +13,17 @@ export async function verify(call: CommandCall, file: string): Promise<void> {
   showSummary(call, path, await reading(path, verifyBackup));
 }
 
+/** Options of `fleetwright restore`. */
+export interface RestoreOptions {
+  dataDir: string;
+  epochAfter?: number;
+}
+
 /** Makes a data folder out of a backup. */
-export async function restore(call: CommandCall, file: string, dataDir: string): Promise<void> {
-  const folder = resolve(dataDir);
-  const summary = await reading(resolve(file), (archive) => restoreBackup(archive, folder));
+export async function restore(call: CommandCall, file: string, options: RestoreOptions): Promise<void> {
+  const folder = resolve(options.dataDir);
+  const { epochAfter = 0 } = options;
+  const summary = await reading(resolve(file), (archive) => restoreBackup(archive, folder, { epochAfter }));
   showSummary(call, folder, summary);
 }
 

@@ -12,6 +12,8 @@ import {
 import type { Agent as AgentView, Logger } from "fleetwright";
 import { createAgent } from "fleetwright/agent";
 import type { Agent } from "fleetwright/agent";
+import type { CommandContext } from "../context.ts";
+import { stopAgent } from "./agent.ts";
 
 /** How a machine is opened. */
 export interface LocalMachineOptions {
@@ -67,9 +69,9 @@ export class LocalMachine {
     }
   }
 
-  /** Ends what runs after the change in progress. */
-  interrupt(): Promise<void> {
-    return this.#agent.stop();
+  /** Ends what runs after the change in progress; at once where another signal comes meanwhile. */
+  interrupt(context: CommandContext): Promise<void> {
+    return stopAgent(this.#agent, context);
   }
 
   /** Ends both. */

@@ -85,7 +85,7 @@ async function follow(call: CommandCall, machine: LocalMachine, operation_id: st
   const isLive = call.options.json !== true;
   const progress = new LiveProgress(() => []);
   const done = new AbortController();
-  const interrupting = call.context.untilStopped(done.signal).then(() => machine.interrupt());
+  const interrupting = call.context.untilStopped(done.signal).then(() => machine.interrupt(call.context));
   try {
     for await (const { item } of operations.watch(systemCaller, { operation_id })) {
       if (isLive) call.context.stdout(progress.tell(item));

@@ -15,10 +15,16 @@ export async function serve(call: CommandCall, flags: ServerFlags): Promise<void
   const { host, port, dataDir, tls, ...settings } = readSettings(context, flags);
   const logger = createLogger(context, settings.logLevel);
   const server = await startServer({
-    storage: new FileStorage({ folder: dataDir, clock: systemClock, logger }),
+    storage: new FileStorage({
+      folder: dataDir,
+      clock: systemClock,
+      logger,
+      acceptLoss: flags.acceptLoss === true,
+    }),
     adminPublicKeys: [...settings.adminPublicKeys, ...readAdminKeys(dataDir)],
     trustedProxies: settings.trustedProxies,
     operationRetentionDays: settings.operationRetentionDays,
+    operationRetentionCount: settings.operationRetentionCount,
     pendingAgents: settings.pendingAgents,
     pendingAgentRetentionDays: settings.pendingAgentRetentionDays,
     signInsPerMinute: settings.signInsPerMinute,

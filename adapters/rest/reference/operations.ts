@@ -28,8 +28,8 @@ export const operationReference = {
   },
   "auth.challenge": {
     description:
-      "The first step of signing in. Sign `message`, exactly as it comes, with the operator's Ed25519 key and send the signature to `POST /auth/verify` before `expires_at`. A key that nobody has gets a challenge, too, so that keys can't be probed.",
-    problems: ["KEY_REFUSED", "RATE_LIMITED"],
+      "The first step of signing in. Check that `message` names the origin that you called and the orchestrator's key that you know, sign it with the operator's Ed25519 key, without a line end, and send the signature to `POST /auth/verify` before `expires_at`. A key that nobody has gets a challenge, too, so that keys can't be probed. An `audience` that is not this service is refused: a server in between asked for it.",
+    problems: ["KEY_REFUSED", "ORIGIN_REFUSED", "RATE_LIMITED"],
   },
   "auth.verify": {
     description:
@@ -184,6 +184,15 @@ export const operationReference = {
       "A file for `fleetwright restore`, taken without a pause. It holds the orchestrator's private key: keep it as you keep that.",
     problems: ["NOT_FOUND"],
   },
+  "restores.get": {
+    description:
+      "Whether the server waits after a restore for an operator's word, and what that would set going: operations, rollouts and schedules.",
+  },
+  "restores.resume": {
+    description:
+      "Lets a restored server go on: operations that waited may begin and rollouts go on. Due times that have passed are not carried out; `missed` names them.",
+    problems: ["INVALID_TRANSITION", "REVISION_CONFLICT"],
+  },
   "audit.list": {
     description: "Who did what, to what, when and from where. Each event carries the hash of the one before.",
   },
@@ -191,6 +200,7 @@ export const operationReference = {
   "audit.prune": {
     description:
       "Removes the oldest events. What is left still verifies, and the pruning itself is in the log.",
+    problems: ["STORAGE_CORRUPT"],
   },
   "audit.getRetention": { description: "How many days events are kept; null keeps them for ever." },
   "audit.setRetention": { description: "Events that are older are pruned by themselves." },

@@ -14,7 +14,10 @@ export const authProcedures = t.router({
     )
     .input(schemas.challengeInput)
     .output(schemas.challengeSchema)
-    .mutation(async ({ ctx, input }) => ctx.orchestrator.access.challenge(await ctx.stranger(), input)),
+    .mutation(async ({ ctx, input }) => {
+      if (input.audience !== undefined) ctx.assertAudience(input.audience);
+      return ctx.orchestrator.access.challenge(await ctx.stranger(), input);
+    }),
   verify: procedure
     .meta(
       route("auth.verify", "POST /auth/verify", {

@@ -1,7 +1,20 @@
-import type { FileAttributes, FileComparison, FileDigest, FileStat, HostFiles } from "../../host/host.ts";
+import type {
+  ChangeOptions,
+  FileAttributes,
+  FileChange,
+  FileComparison,
+  FileDigest,
+  FileExtras,
+  FileOwner,
+  FileStat,
+  HostFiles,
+  WriteOptions,
+} from "../../host/host.ts";
 import { refuseLinksBelow } from "../../host/files-below.ts";
+import { mustBeNew } from "../../host/hands.ts";
 import type { MaybeWaiting } from "../../internal/maybe-waiting.ts";
 import { type ForeseenContent, type ForeseenPlace, type ForeseenTree, newNode } from "./foreseen-tree.ts";
+import { extrasWithMode } from "../../host/posix-acl.ts";
 import { hostError, requireSame } from "../../host/host-error.ts";
 
 /** What the files of a foreseen machine share, guarded or not. */
@@ -37,6 +50,10 @@ export class ForeseenFiles implements HostFiles {
     return this.#isAsBelow ? this.#files.stat(path) : this.#statAt(this.#find(path));
   }
 
+  ledBy(path: string): number | null {
+    return this.#isAsBelow ? this.#files.ledBy(path) : this.#parts.tree.ledBy(path);
+  }
+
   readFile(path: string, expected?: FileStat): Uint8Array {
     if (this.#isAsBelow) return this.#files.readFile(path, expected);
     const content = this.#contentOf(path, expected);
@@ -70,6 +87,17 @@ export class ForeseenFiles implements HostFiles {
     return node.target;
   }
 
+  extras(path: string): FileExtras | null {
+    const { node, below } = this.#find(path);
+    if (node === undefined) return this.#files.extras(below);
+    if (node === null || node.kind === "symlink") return null;
+    return extrasWithMode(node.extras ?? this.#files.extras(below) ?? {}, node.mode);
+  }
+
+  requireChangeable(path: string, change: FileChange, options?: WriteOptions): void {
+    this.#requireChangeable(this.#find(path), change, options);
+  }
+
   list(path: string): string[] {
     if (this.#isAsBelow) return this.#files.list(path);
     const place = this.#find(path);
@@ -84,35 +112,62 @@ export class ForeseenFiles implements HostFiles {
     return [...names].sort();
   }
 
-  writeFile(path: string, content: Uint8Array, attributes: FileAttributes): void {
-    this.putFile(path, Uint8Array.from(content), attributes);
+  writeFile(path: string, content: Uint8Array, options: WriteOptions): void {
+    this.putFile(path, Uint8Array.from(content), options);
   }
 
   makeDirectory(path: string, attributes: FileAttributes): void {
     const place = this.#find(path);
     if (this.#statAt(place)) throw hostError(path, "EEXIST");
+    this.#requireChangeable(place, "write");
     this.#parts.tree.put(path, place, newNode("directory", { mode: 0o700, ...attributes }));
   }
 
-  makeSymlink(path: string, target: string): void {
+  makeSymlink(path: string, target: string, owner: FileOwner = {}): void {
     const place = this.#find(path);
     if (this.#statAt(place)?.kind === "directory") throw hostError(path, "EISDIR");
-    this.#parts.tree.put(path, place, { ...newNode("symlink", { mode: 0o777 }), target });
+    this.#requireChangeable(place, "replace");
+    this.#parts.tree.put(path, place, { ...newNode("symlink", { ...owner, mode: 0o777 }), target });
   }
 
-  setAttributes(path: string, attributes: FileAttributes): void {
+  move(from: string, to: string): void {
+    const stat = this.#require(from, this.#find(from));
+    if (stat.kind === "directory") throw hostError(from, "EISDIR");
+    if (stat.kind === "symlink") this.makeSymlink(to, this.readLink(from));
+    else {
+      const { mode, uid, gid } = stat;
+      this.putFile(to, this.contentAt(from), { mode, uid, gid });
+    }
+    this.removeFile(from);
+  }
+
+  setAttributes(path: string, { keepLinks, loseExtras, ...attributes }: ChangeOptions): void {
     const place = this.#find(path);
     const stat = this.#require(path, place);
-    if (stat.kind === "symlink") throw hostError(path, "ELOOP");
     const { kind, mode, uid, gid } = stat;
-    if (kind === "file") return this.#put(path, place, { content: this.#contentOf(path), attributes });
+    if (kind === "symlink" && attributes.mode !== undefined) throw hostError(path, "ELOOP");
+    const losses = { ...(keepLinks && { keepLinks }), ...(loseExtras && { loseExtras }) };
+    this.#requireChangeable(place, "attributes", { ...attributes, ...losses });
+    const options = { ...attributes, keepLinks: !mustBeNew(stat, attributes) };
+    if (kind === "file") return this.#put(path, place, { content: this.#contentOf(path), options });
     const isThere = place.node === undefined || place.node?.isThere === true;
-    this.#parts.tree.put(path, place, { kind, mode, uid, gid, ...attributes, isThere });
+    const extras = place.node?.extras;
+    this.#parts.tree.put(path, place, {
+      kind,
+      mode,
+      uid,
+      gid,
+      ...(extras && { extras }),
+      ...attributes,
+      ...(kind === "symlink" && { target: this.readLink(path) }),
+      isThere,
+    });
   }
 
   removeFile(path: string): void {
     const place = this.#find(path);
     if (this.#require(path, place).kind === "directory") throw hostError(path, "EISDIR");
+    this.#requireChangeable(place, "replace");
     this.#parts.tree.put(path, place, null);
   }
 
@@ -120,6 +175,7 @@ export class ForeseenFiles implements HostFiles {
     const place = this.#find(path);
     if (this.#require(path, place).kind !== "directory") throw hostError(path, "ENOTDIR");
     if (this.list(path).length > 0) throw hostError(path, "ENOTEMPTY");
+    this.#requireChangeable(place, "replace");
     this.#parts.tree.put(path, place, null);
   }
 
@@ -141,10 +197,11 @@ export class ForeseenFiles implements HostFiles {
   }
 
   /** As {@link writeFile}, also for a content that is known by its hash alone. */
-  putFile(path: string, content: ForeseenContent, attributes: FileAttributes): void {
+  putFile(path: string, content: ForeseenContent, options: WriteOptions): void {
     const place = this.#find(path);
     if (this.#statAt(place)?.kind === "directory") throw hostError(path, "EISDIR");
-    this.#put(path, place, { content, attributes });
+    this.#requireChangeable(place, "write", options);
+    this.#put(path, place, { content, options });
   }
 
   /** What stands at a path, to be put elsewhere or read later. */
@@ -178,6 +235,11 @@ export class ForeseenFiles implements HostFiles {
     return this.#parts.tree.find(path);
   }
 
+  /** What differs already was changeable, and so was what is new. */
+  #requireChangeable({ node, below }: ForeseenPlace, change: FileChange, options?: WriteOptions): void {
+    if (node === undefined) this.#files.requireChangeable(below, change, options);
+  }
+
   #statAt(place: ForeseenPlace): FileStat | null {
     return this.#parts.tree.stat(place, this.#files);
   }
@@ -201,12 +263,14 @@ export class ForeseenFiles implements HostFiles {
   #put(
     path: string,
     place: ForeseenPlace,
-    { content, attributes }: { content: ForeseenContent | string; attributes: FileAttributes },
+    { content, options }: { content: ForeseenContent | string; options: WriteOptions },
   ): void {
     const there = this.#statAt(place);
-    const kept = there?.kind === "file" ? there : { mode: 0o600 };
-    const node = newNode("file", { ...kept, ...attributes });
+    const extras = place.node?.extras;
+    const kept = there?.kind === "file" ? { ...there, ...(extras && { extras }) } : { mode: 0o600 };
+    const node = newNode("file", { ...kept, ...options });
+    const links = options.keepLinks === true ? there?.links : undefined;
     const whole = typeof content === "string" ? this.contentAt(path) : content;
-    this.#parts.tree.put(path, place, { ...node, content: whole });
+    this.#parts.tree.put(path, place, { ...node, content: whole, ...(links !== undefined && { links }) });
   }
 }

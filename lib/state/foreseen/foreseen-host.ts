@@ -10,9 +10,10 @@ import type {
   HostCommand,
   HostCommandResult,
   HostDownload,
+  HostFiles,
   HostUsers,
 } from "../../host/host.ts";
-import { hostError } from "../../host/host-error.ts";
+import { hostError, requireSame } from "../../host/host-error.ts";
 
 /**
  * A host over another one that is never changed: what is written here is kept in memory and read back from there. Programs
@@ -22,6 +23,7 @@ import { hostError } from "../../host/host-error.ts";
 export class ForeseenHost implements Host {
   readonly platform: string;
   readonly isConfined: boolean;
+  readonly mark: string;
   readonly files: ForeseenFiles;
   readonly users: HostUsers;
   readonly backups: HostBackups;
@@ -38,6 +40,7 @@ export class ForeseenHost implements Host {
     this.#below = below;
     this.platform = below.platform;
     this.isConfined = below.isConfined;
+    this.mark = below.mark;
     this.#tree = new ForeseenTree(below);
     const parts: ForeseenFilesParts = {
       tree: this.#tree,
@@ -52,6 +55,32 @@ export class ForeseenHost implements Host {
   /** Whether anything differs from the machine below. */
   get isChanged(): boolean {
     return this.#tree.isChanged;
+  }
+
+  /** The same machine, which keeps no copy of what it is asked to keep, and reads it no further than to see that it can be. */
+  withoutCopies(): Host {
+    const lookAt = (backups: HostBackups, files: HostFiles): HostBackups => ({
+      ...backups,
+      below: (folder) => lookAt(backups.below(folder), files.below(folder)),
+      save: (path, { expected } = {}) => {
+        const { stat } = files.compareFile(path, new Uint8Array());
+        if (stat) requireSame(path, stat, expected);
+        return { sha256: "0".repeat(64), sizeBytes: stat?.sizeBytes ?? 0 };
+      },
+    });
+    const { platform, isConfined, mark, files, users } = this;
+    return {
+      platform,
+      isConfined,
+      mark,
+      files,
+      users,
+      backups: lookAt(this.backups, files),
+      sha256: (content) => this.sha256(content),
+      run: (command, signal) => this.run(command, signal),
+      download: (request, signal) => this.download(request, signal),
+      barrier: () => this.barrier(),
+    };
   }
 
   /** Begins anew to note what is asked. */
@@ -83,6 +112,8 @@ export class ForeseenHost implements Host {
     if (user !== undefined && !/^\d+$/.test(user) && this.users.userId(user) === null)
       throw hostError(`user ${user}`, "ENOENT");
     if (cwd !== undefined && cwd !== "/" && !this.files.stat(cwd)) throw hostError(cwd, "ENOENT");
+    // Looking at the way refuses one that leads elsewhere.
+    for (const path of [cwd ?? "/", ...Object.values(command.opens ?? {})]) this.files.ledBy(path);
     return { exitCode: 0, signal: null, timedOut: false, stdout: "", stderr: "", truncated: nothing };
   }
 
@@ -101,8 +132,8 @@ export class ForeseenHost implements Host {
 
   async #ask(command: HostCommand, signal: AbortSignal): Promise<HostCommandResult> {
     this.#questions.push(command);
-    const { argv, cwd, user, environment, stdin } = command;
-    const key = JSON.stringify([argv, cwd, user, environment, stdin]);
+    const { argv, cwd, user, environment, stdin, opens } = command;
+    const key = JSON.stringify([argv, cwd, user, environment, stdin, opens]);
     const known = this.#answers.get(key) ?? (await this.#askBelow(command, signal));
     if (!signal.aborted) this.#answers.set(key, known);
     if (known instanceof Error) throw known;
@@ -163,8 +194,7 @@ export class ForeseenHost implements Host {
         const content = take(sha256);
         return content instanceof Uint8Array ? Uint8Array.from(content) : content.read();
       },
-      restore: (sha256, path, { signal: _signal, ...attributes }) =>
-        files.putFile(path, take(sha256), attributes),
+      restore: (sha256, path, { signal: _signal, ...options }) => files.putFile(path, take(sha256), options),
       prune: (keep) => {
         for (const sha256 of this.#kept.keys()) if (!keep.has(sha256)) this.#kept.delete(sha256);
       },
@@ -173,8 +203,8 @@ export class ForeseenHost implements Host {
 }
 
 /** What of a command may name an account, a path or a file. */
-function wordsOf({ argv, user, cwd, stdin = "" }: HostCommand): string[] {
-  const text = [...argv, user ?? "", cwd ?? "", stdin].join(" ");
+function wordsOf({ argv, user, cwd, opens = {}, stdin = "" }: HostCommand): string[] {
+  const text = [...argv, user ?? "", cwd ?? "", ...Object.values(opens), stdin].join(" ");
   return [...new Set(text.split(/[^\w./@+-]+/))].filter((word) => word !== "");
 }
 

@@ -1,7 +1,8 @@
 /** What differs on a foreseen machine from the one below it, path by path. */
 import { OrchestratorError } from "../../errors.ts";
-import type { FileAttributes, FileDigest, FileStat, Host, HostFiles } from "../../host/host.ts";
+import type { FileAttributes, FileDigest, FileExtras, FileStat, Host, HostFiles } from "../../host/host.ts";
 import { hostError } from "../../host/host-error.ts";
+import { type Passing, rootAlone, Trail, Way } from "../../host/trail.ts";
 import type { MaybeWaiting } from "../../internal/maybe-waiting.ts";
 
 /** A content, or what is known of one: where it comes from is asked only by who must read it. */
@@ -21,6 +22,10 @@ export interface ForeseenNode {
   target?: string;
   /** A folder of the machine below, of which only mode or owner differs: what is in it shows through. */
   isThere?: boolean;
+  /** Absent = as what stands there on the machine below. */
+  extras?: FileExtras;
+  /** Of a file with several names. */
+  links?: number;
 }
 
 /** Where a path leads. */
@@ -33,7 +38,15 @@ export interface ForeseenPlace {
   node: ForeseenNode | null | undefined;
 }
 
-const maxLinks = 40;
+/** A folder as it was found with the links above it followed. */
+interface Followed {
+  real: string;
+  isForeseen: boolean;
+  ledBy: number | null;
+}
+
+/** Whose a thing is that is gone already: nobody's whose links one would follow. */
+const nobodys = { uid: -1, mode: 0 };
 
 /** Nothing differs at first. Links in the folders above a path are followed, those that are foreseen too. */
 export class ForeseenTree {
@@ -43,7 +56,7 @@ export class ForeseenTree {
   /** Names in a folder about which something is said. */
   readonly #names = new Map<string, Set<string>>();
   /** Folders as they were found with the links above them followed. */
-  #folders = new Map<string, { real: string; isForeseen: boolean }>();
+  #folders = new Map<string, Followed>();
 
   /** @param below - The machine below. */
   constructor({ files, isConfined }: Pick<Host, "files" | "isConfined">) {
@@ -67,8 +80,9 @@ export class ForeseenTree {
   stat({ node, below }: ForeseenPlace, files: HostFiles): FileStat | null {
     if (node === undefined) return files.stat(below);
     if (node === null) return null;
-    const { kind, mode, uid, gid, content } = node;
-    return { kind, mode, uid, gid, sizeBytes: content ? sizeOf(content) : 0 };
+    const { kind, mode, uid, gid, content, links } = node;
+    const sizeBytes = content ? sizeOf(content) : 0;
+    return { kind, mode, uid, gid, sizeBytes, ...(links !== undefined && { links }) };
   }
 
   /** What is said of the names in a folder: whether something stands there. */
@@ -83,6 +97,7 @@ export class ForeseenTree {
     const kind = folder === "/" ? "directory" : this.stat(above, this.#files)?.kind;
     if (kind !== "directory") throw hostError(path, kind === undefined ? "ENOENT" : "ENOTDIR");
     // What takes the place of a link cuts off the paths through it.
+    // And a folder may become somebody else's.
     if (node?.kind !== "file" || this.#linkAt(real) !== null) this.#folders = new Map();
     this.#nodes.set(real, node);
     const names = this.#names.get(folder) ?? new Set();
@@ -121,7 +136,12 @@ export class ForeseenTree {
     return undefined;
   }
 
-  #followed(folder: string, path: string): { real: string; isForeseen: boolean } {
+  /** As {@link HostFiles.ledBy}. */
+  ledBy(path: string): number | null {
+    return this.#follow(path, path).ledBy;
+  }
+
+  #followed(folder: string, path: string): Followed {
     const known = this.#folders.get(folder);
     if (known) return known;
     const found = this.#follow(folder, path);
@@ -129,36 +149,52 @@ export class ForeseenTree {
     return found;
   }
 
-  #follow(folder: string, path: string): { real: string; isForeseen: boolean } {
-    let links = 0;
+  #follow(folder: string, path: string): Followed {
+    const trail = new Trail(path, rootAlone);
     let done = "";
     let isForeseen = false;
-    const rest = partsOf(folder);
-    for (let part = rest.shift(); part !== undefined; part = rest.shift()) {
-      if (part === "..") {
+    const way = new Way(partsOf(folder));
+    const begin = (passing: Passing): void => {
+      done = "";
+      trail.restart();
+      this.#enter(trail, "/", passing);
+    };
+    begin(null);
+    for (let step = way.next(); step !== undefined; step = way.next()) {
+      if (step.name === "..") {
         if (isForeseen && done === "") this.#leave(path);
-        done = done.slice(0, Math.max(0, done.lastIndexOf("/")));
+        begin(way.detour(partsOf(done).slice(0, -1), "again", step));
         continue;
       }
-      const next = `${done}/${part}`;
+      const next = `${done}/${step.name}`;
       const target = this.#linkAt(next);
       if (target === null) {
         done = next;
+        this.#enter(trail, next, step.passing);
         continue;
       }
-      links += 1;
-      if (links > maxLinks) throw hostError(path, "ELOOP");
+      trail.follow(this.#statAt(next) ?? nobodys, next);
       const isOwn = this.#nodes.has(next);
       isForeseen ||= isOwn;
       if (target.startsWith("/")) {
         if (isOwn) this.#leave(path);
         // Only the machine below knows where its own root folder is.
-        else if (this.#isConfined) return { real: [next, ...rest].join("/"), isForeseen };
-        done = "";
+        else if (this.#isConfined)
+          return { real: [next, ...way.names].join("/"), isForeseen, ledBy: trail.ledBy };
       }
-      rest.unshift(...partsOf(target));
+      const passing = way.detour(partsOf(target), "led", step);
+      if (target.startsWith("/")) begin(passing);
     }
-    return { real: done === "" ? "/" : done, isForeseen };
+    return { real: done === "" ? "/" : done, isForeseen, ledBy: trail.ledBy };
+  }
+
+  #enter(trail: Trail, folder: string, passing: Passing): void {
+    const stat = this.#statAt(folder);
+    if (stat?.kind === "directory") trail.enter(stat, passing);
+  }
+
+  #statAt(real: string): FileStat | null {
+    return this.stat({ real, below: real, node: this.#nodeAt(real) }, this.#files);
   }
 
   /** To the machine itself a link means what it says: it does not know that a folder stands for its root. */
@@ -176,9 +212,9 @@ export class ForeseenTree {
 /** Mode and owner of something new. Whose a new thing is that nobody asked for an owner of, is taken to be root's. */
 export function newNode(
   kind: ForeseenNode["kind"],
-  { mode = 0o600, uid = 0, gid = 0 }: FileAttributes,
+  { mode = 0o600, uid = 0, gid = 0, extras }: FileAttributes,
 ): ForeseenNode {
-  return { kind, mode, uid, gid };
+  return { kind, mode, uid, gid, ...(extras && { extras }) };
 }
 
 function sizeOf(content: ForeseenContent): number {

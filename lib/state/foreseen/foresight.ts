@@ -12,6 +12,7 @@
 import { ForeseenHost } from "./foreseen-host.ts";
 import type { Host } from "../../host/host.ts";
 import { isOrchestratorError } from "../../errors.ts";
+import { requireCapturable } from "../capture.ts";
 import { withDeadline } from "../deadline.ts";
 import { look, type Seen, timeoutOf } from "../examine.ts";
 import type { Change } from "../result.ts";
@@ -25,10 +26,12 @@ export class Foresight {
   readonly host: ForeseenHost;
   /** Folders below which something before may have brought what nobody could tell; "/" = accounts and programs too. */
   readonly #filled = new Set<string>();
+  readonly #capturing: Host;
 
   /** @param host - The machine as it is. */
   constructor(host: Host) {
     this.host = new ForeseenHost(host);
+    this.#capturing = this.host.withoutCopies();
   }
 
   /** What an apply would do to an item when its turn comes, and foresees that it was done. Never rejects. */
@@ -70,11 +73,14 @@ export class Foresight {
     const limits = { clock: run.clock, timeoutMs: timeoutOf(item), signal: run.stop };
     this.host.forgetQuestions();
     try {
-      const making = withDeadline(limits, (signal) =>
+      const make = (signal: AbortSignal): void | Promise<void> =>
         type.foresee
           ? type.foresee(spec, changes, this.host, signal)
-          : type.apply(spec, changes, this.host, signal),
-      );
+          : type.apply(spec, changes, this.host, signal);
+      const making = withDeadline(limits, (signal) => {
+        const capturing = requireCapturable(item, run, this.#capturing);
+        return capturing instanceof Promise ? capturing.then(() => make(signal)) : make(signal);
+      });
       return making instanceof Promise
         ? making.then(
             () => null,

@@ -73,6 +73,7 @@ export const archiveResourceType = defineResourceType<ArchiveSpec>({
   schema: archiveSchema,
   priorSchema: archivePriorSchema,
   checksWithPrograms: true,
+  identityBeginsWithPath: true,
   identity: (spec) => spec.path,
   check,
   async apply(spec, _changes, host, signal) {
@@ -134,9 +135,9 @@ async function wantedSha256(
 
 async function compareEntries(spec: ArchiveSpec, stamp: Stamp, machine: Machine): Promise<Change[]> {
   const files = machine.host.files.below(spec.path);
-  const differing = { entries: 0, owner: 0, group: 0 };
+  const differing = { entries: 0, mode: 0, owner: 0, group: 0 };
   const ids = accountIds(spec, machine.host);
-  await eachEntry(stamp.entries, machine, async ({ name, kind, content }) => {
+  await eachEntry(stamp.entries, machine, async ({ name, kind, content, mode }) => {
     const path = `${spec.path}/${name}`;
     if ((await contentOf(files, { path, kind }, machine)) !== content) {
       differing.entries += 1;
@@ -144,12 +145,14 @@ async function compareEntries(spec: ArchiveSpec, stamp: Stamp, machine: Machine)
     }
     const stat = files.stat(path);
     if (kind === "link" || !stat) return;
+    if (mode !== undefined && stat.mode !== mode) differing.mode += 1;
     if (spec.owner !== undefined && stat.uid !== ids.uid) differing.owner += 1;
     if (spec.group !== undefined && stat.gid !== ids.gid) differing.group += 1;
   });
   const changes: Change[] = [];
   for (const [property, after] of [
     ["entries", "as in the archive"],
+    ["mode", "as in the archive"],
     ["owner", spec.owner],
     ["group", spec.group],
   ] as const) {

@@ -13,15 +13,19 @@ import { z } from "zod";
 import { OrchestratorError } from "../../errors.ts";
 import { hostError } from "../../host/host-error.ts";
 import type { FileStat, Host } from "../../host/host.ts";
+import { andThen, type MaybeWaiting } from "../../internal/maybe-waiting.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
-import { accountNameSchema, findUser, type UserEntry } from "./shared/accounts.ts";
+import { accountNameSchema, findAccount, type UserEntry } from "./shared/accounts.ts";
+import type { Machine } from "./shared/command.ts";
 import { printMode } from "./shared/attributes.ts";
 import { describeChange } from "./shared/describe.ts";
 import { missing } from "./shared/missing.ts";
 import { obstacle } from "./shared/obstacle.ts";
-import { ensureSchema } from "./shared/properties.ts";
-import { joinLines, readText, splitLines } from "./shared/text-file.ts";
+import { ensureSchema, modeSchema } from "./shared/properties.ts";
+import { keepLines, keptLineSchema, restoreLines, noteEnd, unendedSchema } from "./shared/kept-lines.ts";
+import { fileChanges, readText } from "./shared/text-file.ts";
+import { putLine, type TextLine, toLines, toText } from "./shared/text-lines.ts";
 
 /** Type, key in base64, and what people call it. */
 const keyPattern =
@@ -50,6 +54,13 @@ const authorizedKeyPriorSchema = authorizedKeySchema.extend({
     .max(32_768)
     .regex(/^[^\n\r]+$/)
     .optional(),
+  /** The lines that held the key, and their places. */
+  kept: z.array(keptLineSchema).optional(),
+  /** The file had no line break at its end. */
+  unended: unendedSchema.optional(),
+  /** Modes of the folder and the file. */
+  folder_mode: modeSchema.optional(),
+  file_mode: modeSchema.optional(),
   /** The file was made for the key and goes when nothing is left in it, and so does the folder. */
   remove_empty: z.enum(["file", "folder"]).optional(),
 });
@@ -66,9 +77,10 @@ export const authorizedKeyResourceType = defineResourceType<AuthorizedKeySpec>({
     const [type, blob = ""] = key.split(" ");
     return `${user}: ${type} ${blob.slice(-44)}`;
   },
-  check,
-  apply,
-  capture,
+  check: (spec, host, signal) => atPlace(spec, { host, signal }, (place) => compare(spec, place, host)),
+  apply: (spec, _changes, host, signal) =>
+    atPlace(spec, { host, signal }, (place) => change(spec, place, { host, signal })),
+  capture: (spec, host, signal) => atPlace(spec, { host, signal }, (place) => captureAt(spec, place, host)),
   describe: describeChange,
 });
 
@@ -80,55 +92,101 @@ interface Place {
   files: Host["files"];
   folderStat: FileStat | null;
   fileStat: FileStat | null;
-  lines: string[];
+  lines: TextLine[];
 }
 
-function check(spec: AuthorizedKeySpec, host: Host): Change[] {
-  const place = findPlace(spec, host);
+function compare(spec: AuthorizedKeySpec, place: Place | null, host: Host): Change[] {
   const before = place ? ownLines(spec, place.lines) : [];
-  if (spec.ensure === "absent")
-    return before.length > 0 ? [{ property: "ensure", before: "present", after: "absent" }] : [];
+  const changes = compareModes(spec, place);
+  if (spec.ensure === "absent") {
+    if (before.length > 0) changes.unshift({ property: "ensure", before: "present", after: "absent" });
+    else if (place) changes.push(...restChanges(spec, place, host));
+    return changes;
+  }
+  // A file that somebody took away has no place for what stood in it.
+  if (!place?.fileStat && isPrior(spec)) return [];
+  const after = wantedLines(spec).join("\n");
+  if (before.join("\n") !== after)
+    changes.unshift({ property: "line", before: before.join("\n") || null, after });
+  else if (place && spec.kept) changes.push(...restChanges(spec, place, host));
+  if (before.length === 0) changes.unshift({ property: "ensure", before: "absent", after: "present" });
+  return changes;
+}
+
+/** What is left to bring back beside the line itself. */
+function restChanges(spec: AuthorizedKeySpec, { fileStat, folderStat, lines }: Place, host: Host): Change[] {
+  const text = fileStat && toText(lines);
+  const goes = spec.remove_empty !== undefined;
+  if (text === null && spec.remove_empty === "folder" && folderStat)
+    return [{ property: "folder", before: "present", after: "absent" }];
+  return fileChanges({ remove_empty: goes }, text, toText(edit(spec, lines, host)));
+}
+
+function isPrior({ kept, line }: AuthorizedKeySpec): boolean {
+  return (kept ?? line) !== undefined;
+}
+
+function compareModes(spec: AuthorizedKeySpec, place: Place | null): Change[] {
   const changes: Change[] = [];
-  const after = wantedLine(spec);
-  if (before.length === 0) changes.push({ property: "ensure", before: "absent", after: "present" });
-  if (before.length !== 1 || before[0] !== after) {
-    changes.push({ property: "line", before: before.join("\n") || null, after });
-  }
-  if (place?.folderStat && place.folderStat.mode !== 0o700) {
-    changes.push({ property: "folder_mode", before: printMode(place.folderStat.mode), after: "0700" });
-  }
-  if (place?.fileStat && place.fileStat.mode !== 0o600) {
-    changes.push({ property: "file_mode", before: printMode(place.fileStat.mode), after: "0600" });
+  for (const [property, stat] of [
+    ["folder_mode", place?.folderStat],
+    ["file_mode", place?.fileStat],
+  ] as const) {
+    const after = wantedModes(spec)[property];
+    const before = stat ? printMode(stat.mode) : undefined;
+    if (before !== undefined && after !== undefined && before !== after)
+      changes.push({ property, before, after });
   }
   return changes;
 }
 
-function apply(spec: AuthorizedKeySpec, _changes: readonly Change[], host: Host, signal: AbortSignal): void {
-  const place = findPlace(spec, host);
+/** What comes back has the modes that it had. */
+function wantedModes(spec: AuthorizedKeySpec): { folder_mode?: string; file_mode?: string } {
+  const { folder_mode, file_mode } = spec;
+  if (folder_mode !== undefined || file_mode !== undefined)
+    return {
+      ...(folder_mode !== undefined && { folder_mode }),
+      ...(file_mode !== undefined && { file_mode }),
+    };
+  return spec.ensure === "present" ? { folder_mode: "0700", file_mode: "0600" } : {};
+}
+
+function change(spec: AuthorizedKeySpec, place: Place | null, { host, signal }: Machine): void {
   if (!place) throw missing(`There is no user "${spec.user}".`, { user: spec.user });
-  const { user, folder, path, files, folderStat, lines } = place;
+  const { user, folder, path, files, folderStat, fileStat, lines } = place;
   if (!host.files.stat(user.home)) throw hostError(user.home, "ENOENT");
   const { uid, gid } = user;
+  const modes = wantedModes(spec);
+  const folderMode = modes.folder_mode === undefined ? undefined : Number.parseInt(modes.folder_mode, 8);
   signal.throwIfAborted();
   if (!folderStat) files.makeDirectory(folder, { mode: 0o700, uid, gid });
-  else if (folderStat.mode !== 0o700 && spec.ensure === "present")
-    files.setAttributes(folder, { mode: 0o700 });
-  const edited = edit(spec, lines);
+  else if (folderMode !== undefined && folderStat.mode !== folderMode)
+    files.setAttributes(folder, { mode: folderMode });
+  const edited = edit(spec, lines, host);
   signal.throwIfAborted();
   if (spec.remove_empty !== undefined && edited.length === 0) {
-    files.removeFile(path);
+    if (fileStat) files.removeFile(path);
     signal.throwIfAborted();
     if (spec.remove_empty === "folder" && files.list(folder).length === 0) files.removeDirectory(folder);
     return;
   }
+  if (!fileStat && edited.length === 0) return;
   // Always a new file: the mode of one that stands there might be that of another name for a file of the system.
-  files.writeFile(path, Buffer.from(joinLines(edited)), { mode: 0o600, uid, gid });
+  const mode = Number.parseInt(modes.file_mode ?? "0600", 8);
+  files.writeFile(path, Buffer.from(toText(edited)), { mode, uid, gid: fileStat?.gid ?? gid });
 }
 
-/** Null where there is no such user, perhaps not yet. `HOST_ERROR` where something else is in the way. */
-function findPlace({ user: name }: AuthorizedKeySpec, host: Host): Place | null {
-  const user = findUser(host, name);
-  if (!user) return null;
+/** Does something at the place of a user; null where there is no such user, perhaps not yet. */
+function atPlace<T>(
+  { user }: AuthorizedKeySpec,
+  machine: Machine,
+  use: (place: Place | null) => T,
+): MaybeWaiting<T> {
+  return andThen(findAccount(user, machine), (found) => use(found && findPlace(found, machine.host)));
+}
+
+/** `HOST_ERROR` where something else is in the way. */
+function findPlace(user: UserEntry, host: Host): Place {
   const folder = `${user.home}/.ssh`;
   const path = `${folder}/authorized_keys`;
   const none = { user, folder, path, files: host.files, folderStat: null, fileStat: null, lines: [] };
@@ -142,7 +200,7 @@ function findPlace({ user: name }: AuthorizedKeySpec, host: Host): Place | null 
     files,
     folderStat,
     fileStat,
-    lines: splitLines(readText(path, { files, expected: fileStat })),
+    lines: toLines(readText(path, { files, expected: fileStat })),
   };
 }
 
@@ -160,34 +218,40 @@ function requireOwn(
 }
 
 /** The lines with one for the key, or none: a second one without its options would open what they close. */
-function edit(spec: AuthorizedKeySpec, lines: readonly string[]): string[] {
+function edit(spec: AuthorizedKeySpec, lines: readonly TextLine[], host: Host): TextLine[] {
   const own = new Set(ownLines(spec, lines));
-  const at = lines.findIndex((line) => own.has(line));
-  const kept = lines.filter((line) => !own.has(line));
-  if (spec.ensure === "present") kept.splice(at === -1 ? kept.length : at, 0, wantedLine(spec));
-  return kept;
+  const isOwn = (text: string): boolean => own.has(text);
+  const { ensure, kept, unended } = spec;
+  if (ensure === "absent" || kept) return restoreLines(lines, { isOwn, kept: kept ?? [], unended }, host);
+  return putLine(lines, isOwn, wantedLines(spec)[0] ?? "");
 }
 
-function wantedLine({ key, options, line }: AuthorizedKeySpec): string {
-  return line ?? (options === undefined ? key : `${options} ${key}`);
+function wantedLines({ key, options, line, kept }: AuthorizedKeySpec): string[] {
+  return kept?.map(({ text }) => text) ?? [line ?? (options === undefined ? key : `${options} ${key}`)];
 }
 
 /** The lines that hold the key, whatever stands before and after it. */
-function ownLines({ key }: AuthorizedKeySpec, lines: readonly string[]): string[] {
+function ownLines({ key }: AuthorizedKeySpec, lines: readonly TextLine[]): string[] {
   const blob = key.split(" ")[1] ?? "";
-  return lines.filter((line) => !line.trimStart().startsWith("#") && line.split(/\s+/).includes(blob));
+  const texts = lines.map(({ text }) => text);
+  return texts.filter((line) => !line.trimStart().startsWith("#") && line.split(/\s+/).includes(blob));
 }
 
-function capture(spec: AuthorizedKeySpec, host: Host): Prior {
-  const place = findPlace(spec, host);
+function captureAt(spec: AuthorizedKeySpec, place: Place | null, host: Host): Prior {
   const { user, key } = spec;
-  const line = place && ownLines(spec, place.lines)[0];
-  if (line !== null && line !== undefined) {
-    return { type: "authorized_key", spec: { user, key, ensure: "present", line } };
+  const lines = place?.lines ?? [];
+  const own = new Set(ownLines(spec, lines));
+  const modes = {
+    ...(place?.folderStat && { folder_mode: printMode(place.folderStat.mode) }),
+    ...(place?.fileStat && { file_mode: printMode(place.fileStat.mode) }),
+  };
+  if (own.size > 0) {
+    const kept = keepLines(lines, (line) => own.has(line), host);
+    const end = noteEnd(lines, (line) => own.has(line), host);
+    return { type: "authorized_key", spec: { user, key, ensure: "present", kept, ...end, ...modes } };
   }
   const made = place?.folderStat ? (place.fileStat ? null : "file") : "folder";
-  return {
-    type: "authorized_key",
-    spec: { user, key, ensure: "absent", ...(made !== null && { remove_empty: made }) },
-  };
+  const goes = made !== null && { remove_empty: made };
+  const end = noteEnd(lines, () => false, host);
+  return { type: "authorized_key", spec: { user, key, ensure: "absent", ...goes, ...end, ...modes } };
 }

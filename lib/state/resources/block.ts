@@ -19,10 +19,29 @@ import type { Host } from "../../host/host.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { describeChange } from "./shared/describe.ts";
+import { hardLinksSchema } from "./shared/extras.ts";
 import { matchesPattern } from "./line/pattern.ts";
 import { ensureSchema, pathSchema } from "./shared/properties.ts";
+import {
+  type LinePlace,
+  placeAt,
+  placeBeside,
+  placeSchema,
+  withEnd,
+  noteEnd,
+  unendedSchema,
+} from "./shared/kept-lines.ts";
 import { joinLines, readText, splitLines } from "./shared/text-file.ts";
-import { applyPart, partAction, partChanges } from "./shared/text-part.ts";
+import {
+  insertLines,
+  isUnended,
+  lineBreakOf,
+  type TextLine,
+  toLines,
+  toText,
+  withoutLines,
+} from "./shared/text-lines.ts";
+import { applyPart, emptyPartChanges, partAction, partChanges } from "./shared/text-part.ts";
 
 // eslint-disable-next-line no-control-regex -- a line break would be a second line, NUL makes it no text
 const oneLine = /^[^\n\r\u0000]+$/;
@@ -58,6 +77,8 @@ export const blockSchema = z
     insert_before: patternSchema.optional(),
     /** Makes the file where there is none, with mode "0644". */
     create: z.boolean().default(false),
+    /** "keep" writes a file of several names (hard links) in its place, for all of them; "break" only under this path. */
+    hard_links: hardLinksSchema.optional(),
   })
   .refine((spec) => spec.ensure === "absent" || spec.content !== undefined, {
     path: ["content"],
@@ -78,6 +99,16 @@ export const blockSchema = z
 const blockPriorSchema = blockSchema.safeExtend({
   /** The file was made for the block and goes when nothing is left in it. */
   remove_empty: z.boolean().optional(),
+  /** Where it stood. */
+  place: placeSchema.optional(),
+  /** What stood between the marks. */
+  kept: z.string().optional(),
+  /** The block as it stood, where its lines end otherwise than most of the others, `amid`. */
+  raw: z.strictObject({ text: z.string(), amid: z.string() }).optional(),
+  /** The marks of later versions. */
+  markers: z.array(z.string()).max(1000).optional(),
+  /** The file had no line break at its end, or the block none at its own. */
+  unended: unendedSchema.optional(),
 });
 
 /** Properties of a `block`, and those of a captured one. */
@@ -88,43 +119,101 @@ export const blockResourceType = defineResourceType<BlockSpec>({
   summary: "A marked block of lines in a text file.",
   schema: blockSchema,
   priorSchema: blockPriorSchema,
+  identityBeginsWithPath: true,
   identity: (spec) => `${spec.path}: ${spec.name}`,
   check,
-  apply: (spec, _changes, host, signal) => applyPart(spec, (text) => edit(spec, text), { host, signal }),
+  apply: (spec, _changes, host, signal) =>
+    applyPart(spec, (text) => edit(spec, text, host), { host, signal }),
   capture,
+  extendPrior,
   describe: describeChange,
   action: (changes) => partAction("content", changes),
 });
 
 function check(spec: BlockSpec, host: Host): Change[] {
   const text = readText(spec.path, host);
-  const edited = edit(spec, text);
-  if (edited === (text ?? "")) return [];
-  const before = find(spec, splitLines(text))?.content ?? null;
+  // A file that somebody took away has no place for what stood in it.
+  if (text === null && (spec.ensure === "absent" || spec.kept !== undefined)) return [];
+  const edited = edit(spec, text, host);
+  if (edited === text) return emptyPartChanges(spec, text);
+  const before = find(spec, toLines(text))?.content ?? null;
   const after = spec.ensure === "absent" ? null : joinLines(contentLines(spec));
-  return partChanges(spec, { property: "content", before, after }, { text, edited });
+  return partChanges(spec, { property: "content", before, after }, { text, edited, host });
 }
 
 /** The text as it is to be. */
-function edit(spec: BlockSpec, text: string | null): string {
-  const lines = splitLines(text);
+function edit(spec: BlockSpec, text: string | null, host: Host): string {
+  const lines = withoutLater(spec, toLines(text));
   const found = find(spec, lines);
-  if (spec.ensure === "absent") {
-    if (!found) return text ?? "";
-    lines.splice(found.first, found.count);
-    return joinLines(lines);
-  }
-  const { begin, end } = marks(spec);
-  const wanted = [begin, ...contentLines(spec), end];
-  if (found && lines.slice(found.first, found.first + found.count).join("\n") === wanted.join("\n")) {
-    return text ?? "";
-  }
-  lines.splice(found?.first ?? placeFor(spec, lines), found?.count ?? 0, ...wanted);
-  return joinLines(lines);
+  if (spec.ensure === "absent")
+    return toText(withEnd(found ? without(found, lines, spec) : lines, spec.unended, host));
+  if (spec.place) return toText(restoreBlock(spec, { lines, found, place: spec.place }, host));
+  const wanted = blockLines(spec);
+  if (!found) return toText(insertLines(lines, placeFor(spec, lines), wanted));
+  const standing = lines.slice(found.first, found.first + found.count).map((line) => line.text);
+  return toText(standing.join("\n") === wanted.join("\n") ? lines : replaceBlock(lines, found, wanted));
 }
 
-function contentLines({ content = "" }: BlockSpec): string[] {
-  return splitLines(content);
+/** The lines without the blocks that later versions wrote between other marks. */
+function withoutLater(spec: BlockSpec, lines: readonly TextLine[]): readonly TextLine[] {
+  return (spec.markers ?? []).reduce((left, marker) => {
+    const found = find({ ...spec, marker }, left);
+    return found ? without(found, left, spec) : left;
+  }, lines);
+}
+
+function withoutFound({ first, count }: Found, lines: readonly TextLine[]): TextLine[] {
+  return lines.toSpliced(first, count);
+}
+
+interface Found {
+  first: number;
+  count: number;
+  content: string;
+}
+
+function without({ first, count }: Found, lines: readonly TextLine[], { unended }: BlockSpec): TextLine[] {
+  const leaves = (_line: TextLine, index: number): boolean => index >= first && index < first + count;
+  return withoutLines(lines, leaves, { unended: unended === true });
+}
+
+/** The last line of the block ends as it did. */
+function replaceBlock(
+  lines: readonly TextLine[],
+  { first, count }: Found,
+  wanted: readonly string[],
+): TextLine[] {
+  const last = lines[first + count - 1];
+  const rest = lines.toSpliced(first, count);
+  const inserted = insertLines(rest, first, wanted);
+  const at = first + wanted.length - 1;
+  return inserted.map((line, index) => (index === at && last ? { ...line, end: last.end } : line));
+}
+
+/** Brings back what stood, where and how it stood, in the place of what stands. */
+function restoreBlock(
+  spec: BlockSpec,
+  { lines, found, place }: { lines: readonly TextLine[]; found: Found | null; place: LinePlace },
+  host: Host,
+): TextLine[] {
+  const { raw, unended } = spec;
+  const others = withEnd(found ? withoutFound(found, lines) : lines, unended, host);
+  const at = placeBeside(place, { others, present: found?.first }, host);
+  const isAsNoted = raw !== undefined && (others.length === 0 || lineBreakOf(others) === raw.amid);
+  const restored = insertLines(others, at, isAsNoted ? toLines(raw.text) : blockLines(spec));
+  if (unended !== true || at !== others.length) return restored;
+  return restored.map((line, index) => (index === restored.length - 1 ? { ...line, end: "" } : line));
+}
+
+/** The block, marks included. */
+function blockLines(spec: BlockSpec): string[] {
+  const { begin, end } = marks(spec);
+  return [begin, ...contentLines(spec), end];
+}
+
+/** The lines end as those of the file do. */
+function contentLines({ content = "", kept }: BlockSpec): string[] {
+  return splitLines(kept ?? content).map((line) => line.replace(/\r$/, ""));
 }
 
 function marks({ marker, name }: { marker: string; name: string }): { begin: string; end: string } {
@@ -133,10 +222,8 @@ function marks({ marker, name }: { marker: string; name: string }): { begin: str
 }
 
 /** Where the block stands, marks included. `HOST_ERROR` where its marks are not one pair. */
-function find(
-  spec: BlockSpec,
-  lines: readonly string[],
-): { first: number; count: number; content: string } | null {
+function find(spec: BlockSpec, text: readonly TextLine[]): Found | null {
+  const lines = text.map((line) => line.text);
   const { begin, end } = marks(spec);
   const first = lines.indexOf(begin);
   const last = lines.indexOf(end);
@@ -151,26 +238,44 @@ function find(
   return { first, count: last - first + 1, content: joinLines(lines.slice(first + 1, last)) };
 }
 
-function placeFor({ insert_after, insert_before }: BlockSpec, lines: readonly string[]): number {
+function placeFor({ insert_after, insert_before }: BlockSpec, lines: readonly TextLine[]): number {
   if (insert_after !== undefined) {
-    const at = lines.findLastIndex((line) => matchesPattern(insert_after, line));
+    const at = lines.findLastIndex(({ text }) => matchesPattern(insert_after, text));
     if (at !== -1) return at + 1;
   }
   const at =
-    insert_before === undefined ? -1 : lines.findIndex((line) => matchesPattern(insert_before, line));
+    insert_before === undefined ? -1 : lines.findIndex(({ text }) => matchesPattern(insert_before, text));
   return at === -1 ? lines.length : at;
 }
 
 function capture(spec: BlockSpec, host: Host): Prior {
   const text = readText(spec.path, host);
-  const old = find(spec, splitLines(text));
+  const lines = toLines(text);
+  const old = find(spec, lines);
   const { path, name, marker } = spec;
-  const base = { path, name, marker };
-  if (old && old.content !== "") {
-    return { type: "block", spec: { ...base, ensure: "present", content: old.content } };
+  const base = { path, name, marker, ...(spec.hard_links === "keep" && { hard_links: "keep" }) };
+  if (!old) {
+    const made = text === null && { remove_empty: true };
+    const end = noteEnd(lines, () => false, host);
+    return { type: "block", spec: { ...base, ensure: "absent", ...made, ...end } };
   }
-  return {
-    type: "block",
-    spec: { ...base, ensure: "absent", ...(text === null && { remove_empty: true }) },
-  };
+  const isLast = old.first + old.count === lines.length;
+  const others = withoutFound(old, lines);
+  const place = placeAt(others, old.first, host);
+  const end = isLast ? isUnended(lines) && { unended: true } : noteEnd(lines, () => false, host);
+  const standing = lines.slice(old.first, old.first + old.count);
+  const most = lineBreakOf(others);
+  const isPlain = standing.every((line) => line.end === most);
+  const raw = !isPlain && { raw: { text: toText(standing), amid: most } };
+  // Nothing between the marks is no content that a module may declare.
+  const kept = { content: old.content === "" ? "\n" : old.content, kept: old.content };
+  return { type: "block", spec: { ...base, ensure: "present", ...kept, ...raw, place, ...end } };
+}
+
+/** A later version may have other marks: whatever stands between them is in the place of the same. */
+function extendPrior(prior: Prior, { marker }: BlockSpec): Prior {
+  const { marker: first, markers = [] } = prior.spec;
+  if (prior.type !== "block" || marker === first || !Array.isArray(markers) || markers.includes(marker))
+    return prior;
+  return { ...prior, spec: { ...prior.spec, markers: [...markers, marker] } };
 }

@@ -11,14 +11,23 @@
  * ```
  */
 import { z } from "zod";
+import { OrchestratorError } from "../../errors.ts";
 import type { Host, HostCommand } from "../../host/host.ts";
 import type { JsonObject } from "../../internal/json.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
-import { act, ask, commandFailed, type Machine } from "./shared/command.ts";
+import { act, ask, attempt, commandFailed, type Machine } from "./shared/command.ts";
 import { describeChange } from "./shared/describe.ts";
-import { readMarked, writeMarked } from "./shared/marked-lines.ts";
-import { accountSchema, ensureSchema } from "./shared/properties.ts";
+import {
+  insertMarked,
+  isAllOurs,
+  isLast,
+  lineOfMarks,
+  readMarked,
+  writeMarked,
+} from "./shared/marked-lines.ts";
+import { accountSchema, ensureSchema, sha256Schema } from "./shared/properties.ts";
+import { fileChanges } from "./shared/text-file.ts";
 
 /** A field of the schedule, as cron writes it; a number may be given as one. */
 const fieldOf = (smallest: number, largest: number): z.ZodUnion<[z.ZodNumber, z.ZodString]> =>
@@ -74,6 +83,10 @@ const cronPriorSchema = properties.extend({
   lines: z.string().optional(),
   /** There was no crontab before this job: it goes when nothing is left in it. */
   remove_empty: z.boolean().optional(),
+  /** The crontab ended without a line break. */
+  bare_end: z.boolean().optional(),
+  /** Where the marks stood: the line, from 0, and the digest of the crontab without them. */
+  place: z.strictObject({ line: z.number().int(), amid: sha256Schema }).optional(),
 });
 
 /** Properties of a `cron`, and those of a captured one. */
@@ -87,7 +100,9 @@ export const cronResourceType = defineResourceType<CronSpec>({
   checksWithPrograms: true,
   identity: (spec) => (spec.user === undefined ? spec.name : `${spec.user}: ${spec.name}`),
   async check(spec, host, signal) {
-    return compare(spec, readMarked((await read(spec, { host, signal })) ?? "", spec.name));
+    const text = await read(spec, { host, signal });
+    const changes = compare(spec, readMarked(text ?? "", spec.name));
+    return changes.length > 0 ? changes : fileChanges(spec, text, edit(spec, text ?? "", host));
   },
   apply,
   // A crontab is known to its program alone.
@@ -100,7 +115,10 @@ export const cronResourceType = defineResourceType<CronSpec>({
     const prior: JsonObject = { name: spec.name, ensure: lines === null ? "absent" : "present" };
     if (spec.user !== undefined) prior["user"] = spec.user;
     if (lines !== null) prior["lines"] = lines;
-    if (text === null) prior["remove_empty"] = true;
+    if (text === null || isAllOurs(text)) prior["remove_empty"] = true;
+    if (text !== null && text !== "" && !text.endsWith("\n")) prior["bare_end"] = true;
+    const place = text === null ? null : placeOf(text, spec.name, host);
+    if (place) prior["place"] = place;
     return { type: "cron", spec: prior };
   },
   describe: describeChange,
@@ -126,11 +144,36 @@ async function apply(
 ): Promise<void> {
   const machine = { host, signal };
   const text = (await read(spec, machine)) ?? "";
-  const edited = writeMarked(text, spec.name, wanted(spec));
-  if (edited === "" && spec.remove_empty === true) await act(crontab(spec, "-r"), machine);
+  const edited = edit(spec, text, host);
+  if (edited === "" && spec.remove_empty === true) return void (await act(crontab(spec, "-r"), machine));
+  // Most kinds of cron take no crontab without a line break at its end, as little as it means.
+  if (spec.bare_end === true && edited.endsWith("\n") && isLast(text, spec.name)) {
+    const bare = edited.slice(0, -1);
+    const { exitCode } = await attempt({ ...crontab(spec, "-"), stdin: bare }, machine, [0, 1]);
+    if (exitCode === 0) return;
+  }
   // Through standard input: cron checks it, and replaces the old one at once or not at all.
-  else await act({ ...crontab(spec, "-"), stdin: edited }, machine);
+  await act({ ...crontab(spec, "-"), stdin: edited }, machine);
 }
+
+/** Where the marks of a job stand, for a job that is to come back there; null = it has none. */
+function placeOf(text: string, name: string, host: Host): JsonObject | null {
+  const line = lineOfMarks(text, name);
+  return line === null ? null : { line, amid: digest(writeMarked(text, name, null), host) };
+}
+
+/** The crontab as it is to be. A job goes back to where it stood only where nobody has changed the rest. */
+function edit(spec: CronSpec, text: string, host: Host): string {
+  const { name, place } = spec;
+  const after = wanted(spec);
+  const rest = writeMarked(text, name, null);
+  const isInPlace = place !== undefined && after !== null && digest(rest, host) === place.amid;
+  return isInPlace
+    ? insertMarked(rest, name, { content: after, line: place.line })
+    : writeMarked(text, name, after);
+}
+
+const digest = (text: string, host: Host): string => host.sha256(Buffer.from(text));
 
 /** The text between the marks; null = none. */
 function wanted(spec: CronSpec): string | null {
@@ -158,11 +201,19 @@ function exported(environment: Readonly<Record<string, string>>): string {
 async function read(spec: CronSpec, machine: Machine): Promise<string | null> {
   const command = crontab(spec, "-l");
   const result = await ask(command, machine, [0, 1]);
-  if (result.exitCode === 0) return result.stdout;
+  if (result.exitCode === 0) return requireText(result.stdout, spec);
   // Vixie's cron and its kin; BusyBox.
   if (/^(crontab: )?no crontab for |^crontab: can't open '[^']+': No such file/m.test(result.stderr))
     return null;
   throw commandFailed(command, result);
+}
+
+/** What could not be read as UTF-8 would be written back as something else, and with it the lines of others. */
+function requireText(text: string, { user }: CronSpec): string {
+  if (!text.includes("\uFFFD")) return text;
+  const whose = user === undefined ? "the agent's user" : user;
+  const message = `The crontab of ${whose} is not UTF-8 text, and is left alone.`;
+  throw new OrchestratorError("HOST_ERROR", { message, details: { user: user ?? null } });
 }
 
 /** A user who is not root may not say whose crontab, not even his own. */

@@ -11,7 +11,7 @@
  * ```
  */
 import { z } from "zod";
-import type { Host } from "../../host/host.ts";
+import type { FileAttributes, Host } from "../../host/host.ts";
 import type { JsonObject } from "../../internal/json.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
@@ -23,6 +23,7 @@ import {
   toFileAttributes,
 } from "./shared/attributes.ts";
 import { describeChange } from "./shared/describe.ts";
+import { captureAllExtras, compareExtras, extrasSchema } from "./shared/extras.ts";
 import {
   attributesFor,
   type Found,
@@ -43,7 +44,7 @@ const properties = z.strictObject({
   ...attributeShape,
   /** Gives owner and group to all that is in it too, and the mode to all folders. */
   recurse: z.boolean().default(false),
-  /** With `recurse`: mode of all files in it. */
+  /** With `recurse`: mode of all that is neither folder nor link. */
   file_mode: modeSchema.optional(),
   /** Takes away what no resource of the run declares. */
   purge: z.boolean().default(false),
@@ -65,11 +66,16 @@ export const directorySchema = properties
     message: "is a folder of the system: recurse and purge are refused",
   });
 
+/** As many as one run may purge and change. */
+const maxKept = 11_000;
+
 const directoryPriorSchema = properties.extend({
   /** What we made goes away only if nobody put anything into it: then it is in sync as it is. */
   only_if_empty: z.boolean().optional(),
   /** What was in it and differed or went. */
-  inside: z.array(keptEntrySchema).max(11_000).optional(),
+  inside: z.array(keptEntrySchema).max(maxKept).optional(),
+  /** What it had beside mode and owner. */
+  extras: extrasSchema.optional(),
   /** Paths that other resources of the run are about. */
   declared: z.array(z.string()).optional(),
 });
@@ -104,6 +110,7 @@ function check(spec: DirectorySpec, host: Host, signal: AbortSignal): Change[] |
   }
   if (!stat) return [{ property: "ensure", before: "absent", after: "present" }, ...newAttributes(spec)];
   const changes = compareAttributes(spec, stat, host);
+  if (spec.extras) changes.push(...compareExtras(spec.path, spec.extras, host.files));
   const missing = (spec.inside ?? []).filter((entry) => !isAsKept(entry, spec.path, host));
   if (missing.length > 0) {
     changes.push({ property: "inside", before: null, after: print(missing, spec.path) });
@@ -136,8 +143,10 @@ async function apply(
   const changed = (...names: string[]): boolean => changes.some(({ property }) => names.includes(property));
   signal.throwIfAborted();
   if (ensure?.after === "absent") return host.files.removeDirectory(spec.path);
-  if (ensure) return host.files.makeDirectory(spec.path, { mode: 0o755, ...toFileAttributes(spec, host) });
-  if (changed("mode", "owner", "group")) host.files.setAttributes(spec.path, toFileAttributes(spec, host));
+  const attributes: FileAttributes = toFileAttributes(spec, host);
+  if (spec.extras) attributes.extras = spec.extras;
+  if (ensure) return host.files.makeDirectory(spec.path, { mode: 0o755, ...attributes });
+  if (changed("mode", "owner", "group", "extras")) await host.files.setAttributes(spec.path, attributes);
   for (const entry of spec.inside ?? []) {
     if (isAsKept(entry, spec.path, host)) continue;
     signal.throwIfAborted();
@@ -152,7 +161,7 @@ async function apply(
   const files = host.files.below(spec.path);
   for (const { path, stat } of differing) {
     signal.throwIfAborted();
-    files.setAttributes(path, toFileAttributes(attributesFor(spec, stat), host));
+    await files.setAttributes(path, toFileAttributes(attributesFor(spec, stat), host));
   }
 }
 
@@ -166,26 +175,37 @@ function capture(spec: DirectorySpec, host: Host, signal: AbortSignal): Prior | 
   const { path } = spec;
   const stat = host.files.stat(path);
   if (!stat) return { type: "directory", spec: { path, ensure: "absent", only_if_empty: true } };
+  const captured = spec.ensure === "absent" ? captureAllExtras(path, host.files) : {};
   const prior = {
     type: "directory",
-    spec: { path, ensure: "present", ...captureAttributes(stat, host) },
+    spec: { path, ensure: "present", ...captureAttributes(stat, host), ...(captured as JsonObject) },
   };
   return extendPrior(prior, spec, host, signal);
 }
 
-/** A folder that is first purged long after it was first declared: what stands in it now is what stood before. */
+/**
+ * A folder that is first purged long after it was first declared: what stands in it now is what stood before. What is given another
+ * owner or mode later is added; what is purged later is not, or copies would gather for ever.
+ */
 function extendPrior(
   prior: Prior,
   spec: DirectorySpec,
   host: Host,
   signal: AbortSignal,
 ): Prior | Promise<Prior> {
-  const { ensure, inside } = prior.spec;
-  if (prior.type !== "directory" || ensure !== "present" || inside !== undefined) return prior;
+  const { ensure } = prior.spec;
+  if (prior.type !== "directory" || ensure !== "present") return prior;
   if (!spec.recurse && !spec.purge) return prior;
-  return surveyContent(spec, host, signal).then(async (survey) => {
-    const going = spec.backup ? survey : { ...survey, strangers: [] };
-    const kept = await keepContent(going, spec.path, { host, signal });
-    return { ...prior, spec: { ...prior.spec, inside: kept as JsonObject[] } };
+  const inside = directoryPriorSchema.shape.inside.parse(prior.spec["inside"]);
+  const known = new Set(inside?.map(({ path }) => path));
+  return surveyContent(spec, host, signal).then(async ({ differing, strangers }) => {
+    const coming = {
+      differing: differing.filter(({ path }) => !known.has(path)),
+      strangers: inside || !spec.backup ? [] : strangers,
+    };
+    const kept = await keepContent(coming, spec.path, { host, signal });
+    if (inside && kept.length === 0) return prior;
+    const all = [...(inside ?? []), ...kept].slice(0, maxKept);
+    return { ...prior, spec: { ...prior.spec, inside: all as JsonObject[] } };
   });
 }

@@ -14,16 +14,19 @@
  * ```
  */
 import { z } from "zod";
-import type { FileComparison, Host } from "../../host/host.ts";
+import { OrchestratorError } from "../../errors.ts";
+import { mustBeNew } from "../../host/hands.ts";
+import type { FileAttributes, FileComparison, FileStat, Host, WriteOptions } from "../../host/host.ts";
 import { andThen, type MaybeWaiting } from "../../internal/maybe-waiting.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { attributeShape, compareAttributes, newAttributes, toFileAttributes } from "./shared/attributes.ts";
 import type { Machine } from "./shared/command.ts";
 import { describeChange } from "./shared/describe.ts";
+import { brokenLinks, compareExtras, extrasSchema, hardLinksSchema } from "./shared/extras.ts";
 import { contentToCompare, describeContent, forgetDescription } from "./file/content.ts";
-import { captureFile } from "./file/prior.ts";
-import { writeContent } from "./file/write.ts";
+import { captureFile, captureLink, withForce } from "./file/prior.ts";
+import { rewriteContent, writeContent } from "./file/write.ts";
 import { obstacle } from "./shared/obstacle.ts";
 import { argvSchema, ensureSchema, pathSchema, sha256Schema, urlSchema } from "./shared/properties.ts";
 
@@ -44,8 +47,13 @@ const properties = z.strictObject({
   backup: z.boolean().default(true),
   /** A program that must accept the content before the file is replaced; the argument "%" is the path of a copy to test. */
   validate: argvSchema.optional(),
-  /** Replaces a link that stands at the path; it comes back when the resource is removed. */
+  /**
+   * Replaces a link that stands at the path, which comes back when the resource is removed, and a file whose extended
+   * attributes or flags can't be kept.
+   */
   force: z.boolean().default(false),
+  /** "keep" writes a file of several names (hard links) in its place, for all of them; "break" only under this path. */
+  hard_links: hardLinksSchema.optional(),
 });
 
 export const fileSchema = properties
@@ -69,6 +77,10 @@ export const fileSchema = properties
 const filePriorSchema = properties.extend({
   /** The content is the copy that was kept with this SHA-256. */
   content_backup: sha256Schema.optional(),
+  /** What it had beside content, mode and owner. */
+  extras: extrasSchema.optional(),
+  /** What of them can't be given back is left out, as `force` asked for. */
+  lose_extras: z.boolean().optional(),
 });
 
 /** Properties of a `file`, those of a captured one, and what a `download` adds to its source. */
@@ -87,6 +99,8 @@ export const fileResourceType = defineResourceType<FileSpec>({
   check,
   apply,
   capture,
+  // A link of an earlier version, where nothing stood before it, gives way to nothing again as a file.
+  extendPrior: (prior) => withForce(prior, "symlink"),
   describe: describeChange,
 });
 
@@ -102,8 +116,12 @@ function compare(spec: FileSpec, { stat, same }: FileComparison, machine: Machin
     return stat ? [{ property: "ensure", before: "present", after: "absent" }] : [];
   if (stat?.kind === "file") {
     const changes = compareAttributes(spec, stat, host);
-    if (same) return changes;
-    return andThen(describeContent(spec, stat, machine), (content) => [content, ...changes]);
+    if (spec.extras && spec.lose_extras !== true)
+      changes.push(...compareExtras(spec.path, spec.extras, host.files));
+    const links = brokenLinks(stat, spec);
+    if (same)
+      return links.length > 0 && renews(spec, stat, { changes, host }) ? [...links, ...changes] : changes;
+    return andThen(describeContent(spec, stat, machine), (content) => [content, ...links, ...changes]);
   }
   const ensure: Change = { property: "ensure", before: stat ? "link" : "absent", after: "present" };
   const attributes = newAttributes(spec);
@@ -138,23 +156,51 @@ function apply(
   signal.throwIfAborted();
   forgetDescription(spec);
   if (spec.ensure === "absent") return host.files.removeFile(spec.path);
-  const attributes = toFileAttributes(spec, host);
+  const attributes: FileAttributes = toFileAttributes(spec, host);
+  if (spec.extras) attributes.extras = spec.extras;
   const creates = changes.some((change) => change.property === "ensure");
-  if (!creates && !changes.some((change) => change.property === "content")) {
-    return host.files.setAttributes(spec.path, attributes);
-  }
   if (creates) attributes.mode ??= 0o644;
+  // What comes back had nothing where nothing was kept, also in a folder that gives new files something.
+  if (creates && spec.content_backup !== undefined) attributes.extras ??= {};
+  const options: WriteOptions = attributes;
+  if (spec.hard_links === "keep") options.keepLinks = true;
+  options.loseExtras = mayLose(spec);
+  if (!creates && !changes.some((change) => change.property === "content")) {
+    const stat = host.files.stat(spec.path);
+    if (!hasContent(spec) || !stat || !mustBeNew(stat, attributes))
+      return host.files.setAttributes(spec.path, options);
+    // Whoever could write to it may do so again before it is copied; what is declared stays what it is.
+    return rewriteContent(spec, options, { host, signal });
+  }
   if (spec.content_backup !== undefined)
-    return host.backups.restore(spec.content_backup, spec.path, { ...attributes, signal });
-  return writeContent(spec, attributes, { host, signal });
+    return host.backups.restore(spec.content_backup, spec.path, { ...options, signal });
+  return writeContent(spec, options, { host, signal });
+}
+
+/** Whether a change of mode or owner alone takes a new file, so that other names go on naming the old one. */
+function renews(
+  spec: FileSpec,
+  stat: FileStat,
+  { changes, host }: { changes: readonly Change[]; host: Host },
+): boolean {
+  if (changes.length === 0) return false;
+  try {
+    return mustBeNew(stat, toFileAttributes(spec, host));
+  } catch (error) {
+    // Who is not there yet is not the owner.
+    if (error instanceof OrchestratorError) return stat.uid !== 0;
+    throw error;
+  }
+}
+
+/** What comes back has `force` in any case, to take the place of a link. */
+function mayLose({ content_backup, force, lose_extras }: FileSpec): boolean {
+  return content_backup === undefined ? force : lose_extras === true;
 }
 
 function capture(spec: FileSpec, host: Host, signal: AbortSignal): MaybeWaiting<Prior | null> {
   const stat = host.files.stat(spec.path);
   if (!stat) return { type: "file", spec: { path: spec.path, ensure: "absent" } };
-  if (stat.kind === "symlink") {
-    const target = host.files.readLink(spec.path);
-    return { type: "symlink", spec: { path: spec.path, ensure: "present", target, force: true } };
-  }
-  return spec.backup ? captureFile(spec.path, stat, { host, signal }) : null;
+  if (stat.kind === "symlink") return captureLink(spec.path, stat, host);
+  return spec.backup ? captureFile({ ...spec, loses: spec.force }, stat, { host, signal }) : null;
 }

@@ -31,7 +31,7 @@ import {
   type WantedClone,
   wantedCommit,
 } from "./git/clone.ts";
-import { relativeToRoot, storedAddress } from "./git/program.ts";
+import { storedAddress } from "./git/program.ts";
 import { accountSchema, ensureSchema, pathSchema } from "./shared/properties.ts";
 
 const properties = z.strictObject({
@@ -88,6 +88,7 @@ export const gitResourceType = defineResourceType<GitSpec>({
   priorSchema: gitPriorSchema,
   namespace: "path",
   checksWithPrograms: true,
+  identityBeginsWithPath: true,
   identity: (spec) => spec.path,
   async check(spec, host, signal) {
     const machine = { host, signal };
@@ -186,7 +187,7 @@ async function apply(
   await bringTo(wanted, { host, signal });
   signal.throwIfAborted();
   // Git makes its objects durable, not the files that it checks out. A system that can't sync one disk need not.
-  await host.run({ argv: ["sync", "-f", relativeToRoot(path)] }, signal);
+  await host.run({ argv: ["sync", "-f", "."], cwd: path }, signal);
 }
 
 async function capture(spec: GitSpec, host: Host, signal: AbortSignal): Promise<Prior | null> {

@@ -2,7 +2,7 @@
  * A group of users. Owns its number and, where declared, who is in it; never files that belong to it.
  *
  * Linux, with the programs of shadow-utils. On removal a group that we made goes; one that was there before gets its
- * number and members back.
+ * number and members back, and what /etc/gshadow said of it.
  *
  * @example
  * ```yaml
@@ -11,6 +11,7 @@
  */
 import { z } from "zod";
 import type { Host } from "../../host/host.ts";
+import { type JsonObject, toJsonObject } from "../../internal/json.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import {
@@ -21,8 +22,19 @@ import {
   wantedMembers,
 } from "./shared/accounts.ts";
 import { describeChange } from "./shared/describe.ts";
+import {
+  findGroupRows,
+  type GroupRows,
+  groupRowsSchema,
+  hasShadowMembers,
+  restoreGroupRows,
+  restoreShadowMembers,
+  shadowMembers,
+} from "./shared/group-rows.ts";
+import { addMissing } from "./shared/later-prior.ts";
 import { refuseConfined, requireLinux } from "./shared/platform.ts";
 import { foreseeGroup } from "./user/foresee.ts";
+import { refuseGroup } from "./user/obstacles.ts";
 import { ensureSchema } from "./shared/properties.ts";
 import { act } from "./shared/command.ts";
 
@@ -47,22 +59,34 @@ export const groupSchema = z.strictObject({
   system: z.boolean().default(false),
 });
 
-/** Properties of a `group`. */
-export type GroupSpec = z.infer<typeof groupSchema>;
+const groupPriorSchema = groupSchema.extend({
+  /** Its rows as they stood, where it would go with them. */
+  rows: groupRowsSchema.optional(),
+  /** The members that /etc/gshadow named, where they would change with the others; null = it had no row. */
+  shadow_members: z.array(z.string()).nullable().optional(),
+});
+
+/** Properties of a `group`, and those of a captured one. */
+export type GroupSpec = z.infer<typeof groupPriorSchema>;
 
 export const groupResourceType = defineResourceType<GroupSpec>({
   type: "group",
   summary: "A group of users.",
   schema: groupSchema,
+  priorSchema: groupPriorSchema,
   identity: (spec) => spec.name,
   check,
   apply,
-  foresee({ name, ensure, gid, system }, changes, host) {
+  foresee(spec, changes, host) {
+    const { name, ensure, gid, system } = spec;
+    refuseGroup(spec, changes, host);
     const members = changes.find(({ property }) => property === "members")?.after;
     const wanted = { gid, system, members: Array.isArray(members) ? members.map(String) : undefined };
     foreseeGroup(name, ensure === "absent" ? null : wanted, host);
   },
   capture,
+  // A first version may have left alone what goes with the group.
+  extendPrior: (prior, spec, host) => addMissing(prior, capture(spec, host)),
   describe: describeChange,
 });
 
@@ -82,6 +106,9 @@ function check(spec: GroupSpec, host: Host): Change[] {
     const after = wantedMembers(spec.members, before, spec.membership);
     if (before.join() !== after.join()) changes.push({ property: "members", before, after });
   }
+  const { shadow_members: after } = spec;
+  if (group && after !== undefined && !hasShadowMembers(host, spec.name, after))
+    changes.push({ property: "shadow_members", before: shadowMembers(host, spec.name), after });
   return changes;
 }
 
@@ -92,6 +119,7 @@ async function apply(
   signal: AbortSignal,
 ): Promise<void> {
   const run = (argv: [string, ...string[]]): Promise<unknown> => act({ argv }, { host, signal });
+  refuseGroup(spec, changes, host);
   const { name } = spec;
   if (spec.ensure === "absent") return void (await run(["groupdel", name]));
   const changed = (property: string): Change | undefined =>
@@ -99,13 +127,35 @@ async function apply(
   const gid = spec.gid === undefined ? [] : ["-g", String(spec.gid)];
   if (changed("ensure")) await run(["groupadd", ...(spec.system ? ["-r"] : []), ...gid, name]);
   else if (changed("gid")) await run(["groupmod", ...gid, name]);
-  const members = changed("members")?.after;
-  if (Array.isArray(members)) await run(["gpasswd", "-M", members.join(","), name]);
+  if (changed("members")) await run(["gpasswd", "-M", orderedMembers(spec, changes).join(","), name]);
+  signal.throwIfAborted();
+  if (changed("ensure") && spec.rows) restoreGroupRows(host, name, rowsOf(spec, spec.rows));
+  else if (spec.shadow_members !== undefined) restoreShadowMembers(host, name, spec.shadow_members);
 }
 
-function capture({ name }: GroupSpec, host: Host): Prior {
+/** The rows with the members that stood before the first version. */
+function rowsOf({ members, shadow_members: shadowed }: GroupSpec, rows: GroupRows): GroupRows {
+  const { password, shadow } = rows;
+  const own = { password, members: members ?? rows.members };
+  return shadow && shadowed !== null
+    ? { ...own, shadow: { ...shadow, ...(shadowed && { members: shadowed }) } }
+    : own;
+}
+
+/** Where the resource says who is in it, in its order: those who come back stand as they stood. */
+function orderedMembers({ membership, members = [] }: GroupSpec, changes: readonly Change[]): string[] {
+  if (membership === "inclusive") return [...new Set(members)];
+  const after = changes.find(({ property }) => property === "members")?.after;
+  return Array.isArray(after) ? after.map(String) : [];
+}
+
+function capture({ name, ensure, members: declared }: GroupSpec, host: Host): Prior {
   const group = findGroup(host, name);
   if (!group) return { type: "group", spec: { name, ensure: "absent" } };
   const { gid, members } = group;
-  return { type: "group", spec: { name, ensure: "present", gid, members, membership: "inclusive" } };
+  const prior: JsonObject = { name, ensure: "present", gid, members, membership: "inclusive" };
+  const rows = ensure === "absent" ? findGroupRows(host, name) : null;
+  if (rows) prior["rows"] = toJsonObject(rows);
+  if (rows === null && declared) prior["shadow_members"] = shadowMembers(host, name);
+  return { type: "group", spec: prior };
 }

@@ -16,7 +16,16 @@ import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { describeChange } from "./shared/describe.ts";
 import { ensureSchema } from "./shared/properties.ts";
-import { joinLines, readText, splitLines, writeText } from "./shared/text-file.ts";
+import {
+  keepLines,
+  type KeptLine,
+  keptLineSchema,
+  restoreLines,
+  noteEnd,
+  unendedSchema,
+} from "./shared/kept-lines.ts";
+import { fileChanges, readText, writeText } from "./shared/text-file.ts";
+import { insertLines, type TextLine, toLines, toText } from "./shared/text-lines.ts";
 
 const hostNameSchema = z
   .string()
@@ -40,6 +49,10 @@ const hostEntryPriorSchema = hostEntrySchema.extend({
     .max(8192)
     .regex(/^[^\n\r]+$/)
     .optional(),
+  /** The line and its place. */
+  kept: z.array(keptLineSchema).optional(),
+  /** The file had no line break at its end. */
+  unended: unendedSchema.optional(),
   /** The file was made for the entry and goes when nothing is left in it. */
   remove_empty: z.boolean().optional(),
 });
@@ -57,24 +70,25 @@ export const hostEntryResourceType = defineResourceType<HostEntrySpec>({
   identity: ({ name, ip }) => (isIpv6(ip) ? `${name} (IPv6)` : name),
   check,
   apply(spec, _changes, host, signal) {
-    const lines = splitLines(readText(path, host));
-    const at = findLine(spec, lines);
-    // -1 would be the last line, which is somebody else's.
-    if (spec.ensure === "absent") lines.splice(at, at === -1 ? 0 : 1);
-    else lines.splice(at === -1 ? lines.length : at, 1, wantedLine(spec, lines[at]));
+    const edited = edit(spec, toLines(readText(path, host)), host);
     signal.throwIfAborted();
-    if (spec.remove_empty === true && lines.length === 0) host.files.removeFile(path);
-    else writeText(path, joinLines(lines), host);
+    if (spec.remove_empty === true && edited.length === 0) host.files.removeFile(path);
+    else writeText(path, toText(edited), host);
   },
   capture,
   describe: describeChange,
 });
 
 function check(spec: HostEntrySpec, host: Host): Change[] {
-  const lines = splitLines(readText(path, host));
-  const line = lines[findLine(spec, lines)];
+  const text = readText(path, host);
+  // A file that somebody took away has no place for what stood in it.
+  if (text === null && spec.line !== undefined) return [];
+  const lines = toLines(text);
+  const line = lines[findLine(spec, lines)]?.text;
   if (spec.ensure === "absent")
-    return line === undefined ? [] : [{ property: "ensure", before: "present", after: "absent" }];
+    return line === undefined
+      ? fileChanges(spec, text, toText(edit(spec, lines, host)))
+      : [{ property: "ensure", before: "present", after: "absent" }];
   const before = line === undefined ? null : parseLine(line);
   const changes: Change[] = before ? [] : [{ property: "ensure", before: "absent", after: "present" }];
   const ip = before?.ip ?? null;
@@ -86,16 +100,35 @@ function check(spec: HostEntrySpec, host: Host): Change[] {
   if (changes.length === 0 && spec.line !== undefined && line !== spec.line) {
     changes.push({ property: "line", before: line ?? null, after: spec.line });
   }
+  if (changes.length === 0 && spec.kept) return fileChanges(spec, text, toText(edit(spec, lines, host)));
   return changes;
 }
 
+function edit(spec: HostEntrySpec, lines: readonly TextLine[], host: Host): TextLine[] {
+  const at = findLine(spec, lines);
+  const own = lines[at];
+  if (spec.ensure === "absent" || spec.line !== undefined) {
+    const { unended, line } = spec;
+    const kept = spec.kept ?? (line === undefined ? [] : [keptAtEnd(line, lines)]);
+    return restoreLines(lines, { isOwn: (text) => text === own?.text, kept, unended }, host);
+  }
+  const wanted = wantedLine(spec, own?.text);
+  if (!own) return insertLines(lines, lines.length, [wanted]);
+  return lines.map((line) => (line === own ? { ...line, text: wanted } : line));
+}
+
+/** For what an older agent kept, which knows no place. */
+function keptAtEnd(text: string, lines: readonly TextLine[]): KeptLine {
+  return { text, end: "\n", place: { at: lines.length, above: [], below: [] } };
+}
+
 /** Where the line of an entry is; -1 = there is none. `HOST_ERROR` where it is not the only one that says the name. */
-function findLine(spec: HostEntrySpec, lines: readonly string[]): number {
+function findLine(spec: HostEntrySpec, lines: readonly TextLine[]): number {
   const saying = [...lines.keys()].filter((at) => {
-    const { ip, names } = parseLine(lines[at] ?? "");
+    const { ip, names } = parseLine(lines[at]?.text ?? "");
     return isIpv6(ip) === isIpv6(spec.ip) && names.includes(spec.name);
   });
-  const own = saying.filter((at) => parseLine(lines[at] ?? "").names[0] === spec.name);
+  const own = saying.filter((at) => parseLine(lines[at]?.text ?? "").names[0] === spec.name);
   if (own.length <= 1 && (own.length === saying.length || spec.ensure === "absent")) return own[0] ?? -1;
   throw new OrchestratorError("HOST_ERROR", {
     message: `${spec.name} stands on ${saying.length} line(s) of ${path}, and not as the first name of one.`,
@@ -121,15 +154,17 @@ function isIpv6(ip: string): boolean {
 
 function capture({ name, ip }: HostEntrySpec, host: Host): Prior {
   const text = readText(path, host);
-  const lines = splitLines(text);
-  const line = lines[findLine({ name, ip, aliases: [], ensure: "present" }, lines)];
-  if (line === undefined) {
-    return {
-      type: "host_entry",
-      spec: { name, ip, ensure: "absent", ...(text === null && { remove_empty: true }) },
-    };
+  const lines = toLines(text);
+  const own = lines[findLine({ name, ip, aliases: [], ensure: "present" }, lines)];
+  if (!own) {
+    const made = text === null && { remove_empty: true };
+    const end = noteEnd(lines, () => false, host);
+    return { type: "host_entry", spec: { name, ip, ensure: "absent", ...made, ...end } };
   }
+  const line = own.text;
   const before = parseLine(line);
-  const spec = { name, ip: before.ip, aliases: before.names.slice(1), ensure: "present", line };
-  return { type: "host_entry", spec };
+  const kept = keepLines(lines, (other) => other === line, host);
+  const end = noteEnd(lines, (other) => other === line, host);
+  const spec = { name, ip: before.ip, aliases: before.names.slice(1), ensure: "present", line, kept };
+  return { type: "host_entry", spec: { ...spec, ...end } };
 }

@@ -14,7 +14,7 @@ import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { act, ask, type Machine } from "./shared/command.ts";
 import { describeChange } from "./shared/describe.ts";
-import { readText } from "./shared/text-file.ts";
+import { readText, writeText } from "./shared/text-file.ts";
 
 const path = "/etc/hostname";
 
@@ -74,7 +74,7 @@ async function apply(
   if (changes.some(({ property }) => property === "stored_name")) {
     signal.throwIfAborted();
     if (content === null) host.files.removeFile(path);
-    else host.files.writeFile(path, Buffer.from(content), { mode: 0o644 });
+    else writeText(path, content, host);
   }
   if (changes.some(({ property }) => property === "name"))
     await act({ argv: ["hostname", spec.name] }, { host, signal });

@@ -13,13 +13,19 @@
 import { z } from "zod";
 import { OrchestratorError } from "../../errors.ts";
 import type { Host } from "../../host/host.ts";
+import { toJsonObject } from "../../internal/json.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { describeChange } from "./shared/describe.ts";
-import { escapePattern, matchesPattern } from "./line/pattern.ts";
+import { hardLinksSchema } from "./shared/extras.ts";
+import { matchesPattern } from "./line/pattern.ts";
 import { ensureSchema, pathSchema } from "./shared/properties.ts";
+import { keepLines, keptLineSchema, restoreLines, noteEnd, unendedSchema } from "./shared/kept-lines.ts";
 import { readText } from "./shared/text-file.ts";
-import { applyPart, partAction, partChanges } from "./shared/text-part.ts";
+import { insertLines, type TextLine, toLines, toText, withoutLines } from "./shared/text-lines.ts";
+import { applyPart, emptyPartChanges, partAction, partChanges } from "./shared/text-part.ts";
+
+const maxPatterns = 20;
 
 const oneLine = z
   .string()
@@ -33,16 +39,24 @@ export const lineSchema = z.strictObject({
   /** The line, without its line break. */
   line: oneLine,
   /** Pattern, or several, of the line that it replaces. */
-  match: z.union([oneLine, z.array(oneLine).min(1).max(20)]).optional(),
+  match: z.union([oneLine, z.array(oneLine).min(1).max(maxPatterns)]).optional(),
   /** "absent" takes the line away, and with `match` the one that matches. */
   ensure: ensureSchema.default("present"),
   /** Makes the file where there is none, with mode "0644". */
   create: z.boolean().default(false),
+  /** "keep" writes a file of several names (hard links) in its place, for all of them; "break" only under this path. */
+  hard_links: hardLinksSchema.optional(),
 });
 
 const linePriorSchema = lineSchema.extend({
   /** The file was made for the line and goes when nothing is left in it. */
   remove_empty: z.boolean().optional(),
+  /** The lines that were written in the place of what stood, by any version of the resource. */
+  ours: z.array(oneLine).max(1000).optional(),
+  /** The lines that stood. */
+  kept: z.array(keptLineSchema).optional(),
+  /** The file had no line break at its end. */
+  unended: unendedSchema.optional(),
 });
 
 /** Properties of a `line`, and those of a captured one. */
@@ -53,41 +67,66 @@ export const lineResourceType = defineResourceType<LineSpec>({
   summary: "One line of a text file.",
   schema: lineSchema,
   priorSchema: linePriorSchema,
+  identityBeginsWithPath: true,
   identity: (spec) => `${spec.path}: ${patterns(spec)[0] ?? spec.line}`.slice(0, 4096),
   identityHoldsValue: (spec) => spec.match === undefined,
   check,
-  apply: (spec, _changes, host, signal) => applyPart(spec, (text) => edit(spec, text), { host, signal }),
+  apply: (spec, _changes, host, signal) =>
+    applyPart(spec, (text) => edit(spec, text, host), { host, signal }),
   capture,
+  extendPrior,
   describe: describeChange,
   action: (changes) => partAction("line", changes),
 });
 
 function check(spec: LineSpec, host: Host): Change[] {
   const text = readText(spec.path, host);
-  const edited = edit(spec, text);
-  if (edited === (text ?? "") && (text !== null || spec.ensure === "absent")) return [];
-  const before = candidates(spec, text)[0] ?? null;
+  // A file that somebody took away has no place for what stood in it.
+  if (text === null && (spec.ensure === "absent" || spec.kept)) return [];
+  const edited = edit(spec, text, host);
+  if (edited === text) return emptyPartChanges(spec, text);
+  const before = (spec.kept ? ours(spec, toLines(text)) : candidates(spec, toLines(text)))[0] ?? null;
   const after = spec.ensure === "present" ? spec.line : null;
-  return partChanges(spec, { property: "line", before, after }, { text, edited });
+  return partChanges(spec, { property: "line", before, after }, { text, edited, host });
 }
 
 /** The text as it is to be. */
-function edit(spec: LineSpec, text: string | null): string {
-  const found = new Set(candidates(spec, text));
-  const lines = (text ?? "").split("\n");
-  if (spec.ensure === "absent") return lines.filter((line) => !found.has(line)).join("\n");
+function edit(spec: LineSpec, text: string | null, host: Host): string {
+  const lines = toLines(text);
+  if (spec.kept) return toText(restore(spec, lines, host));
+  const found = new Set(candidates(spec, lines));
+  if (spec.ensure === "absent") return toText(withoutLines(lines, (line) => found.has(line.text)));
   if (found.has(spec.line)) return text ?? "";
-  if (found.size > 0) return lines.map((line) => (found.has(line) ? spec.line : line)).join("\n");
-  const ended = text === null || text === "" || text.endsWith("\n");
-  return `${text ?? ""}${ended ? "" : "\n"}${spec.line}\n`;
+  if (found.size === 0) return toText(insertLines(lines, lines.length, [spec.line]));
+  return toText(lines.map((line) => (found.has(line.text) ? { ...line, text: spec.line } : line)));
+}
+
+/** What stood comes back in the place of what we wrote; where somebody brought it back himself, ours goes. */
+function restore(spec: LineSpec, lines: readonly TextLine[], host: Host): TextLine[] {
+  const { kept = [], unended } = spec;
+  const own = new Set(ours(spec, lines));
+  const count = (of: readonly { text: string }[], wanted: string): number =>
+    of.filter(({ text }) => text === wanted).length;
+  const gone = kept.filter(({ text }) => {
+    const standing = count(lines, text);
+    return standing === 0 || (own.size > 0 && standing < count(kept, text));
+  });
+  return restoreLines(lines, { isOwn: (text) => own.has(text), kept: gone, unended }, host);
+}
+
+/** The lines that we wrote and that still stand. */
+function ours(spec: LineSpec, lines: readonly TextLine[]): string[] {
+  const old = new Set(spec.kept?.map(({ text }) => text));
+  const own = new Set(spec.ours?.filter((line) => !old.has(line)));
+  return lines.filter(({ text }) => own.has(text)).map(({ text }) => text);
 }
 
 /** The line and those that match, each once. `HOST_ERROR` where they are not one. */
-function candidates(spec: LineSpec, text: string | null): string[] {
+function candidates(spec: LineSpec, lines: readonly TextLine[]): string[] {
   const all = patterns(spec);
   const found = new Set<string>();
-  for (const line of (text ?? "").split("\n")) {
-    if (line === spec.line || all.some((pattern) => matchesPattern(pattern, line))) found.add(line);
+  for (const { text } of lines) {
+    if (text === spec.line || all.some((pattern) => matchesPattern(pattern, text))) found.add(text);
   }
   if (found.size <= 1) return [...found];
   throw new OrchestratorError("HOST_ERROR", {
@@ -102,14 +141,50 @@ function patterns(spec: LineSpec): readonly string[] {
 
 function capture(spec: LineSpec, host: Host): Prior {
   const text = readText(spec.path, host);
-  const old = candidates(spec, text)[0];
+  const lines = toLines(text);
+  const own = new Set(candidates(spec, lines));
+  const kept = keepLines(lines, (line) => own.has(line), host);
   const { path } = spec;
-  if (old === undefined) {
-    return {
-      type: "line",
-      spec: { path, line: spec.line, ensure: "absent", ...(text === null && { remove_empty: true }) },
-    };
-  }
-  const match = spec.ensure === "present" ? { match: escapePattern(spec.line) } : {};
-  return { type: "line", spec: { path, line: old, ensure: "present", ...match } };
+  const [old] = own;
+  return {
+    type: "line",
+    spec: {
+      path,
+      ...(spec.hard_links === "keep" && { hard_links: "keep" }),
+      line: old ?? spec.line,
+      ensure: old === undefined ? "absent" : "present",
+      ours: writes(spec),
+      kept,
+      ...(text === null && { remove_empty: true }),
+      ...noteEnd(lines, (line) => own.has(line), host),
+    },
+  };
+}
+
+/** A later version may write another line, which is in the place of the same, or take a line that the first left alone. */
+function extendPrior(prior: Prior, spec: LineSpec, host: Host): Prior {
+  if (prior.type !== "line") return prior;
+  const { ours: written, kept = [], ensure } = linePriorSchema.parse(prior.spec);
+  if (!written) return prior;
+  const known = new Set([...written, ...kept.map(({ text }) => text)]);
+  const lines = toLines(readText(spec.path, host));
+  const others = lines.filter(({ text }) => !written.includes(text));
+  const taken = new Set(candidates(spec, lines).filter((line) => !known.has(line)));
+  const more = taken.size === 0 ? [] : keepLines(others, (line) => taken.has(line), host);
+  const added = writes(spec).filter((line) => !written.includes(line));
+  if (added.length + more.length === 0) return prior;
+  const first = ensure === "absent" ? more[0]?.text : undefined;
+  return {
+    ...prior,
+    spec: {
+      ...prior.spec,
+      ...(first !== undefined && { ensure: "present", line: first }),
+      ours: [...written, ...added],
+      kept: [...kept.map((line) => toJsonObject(line)), ...more],
+    },
+  };
+}
+
+function writes({ ensure, line }: LineSpec): string[] {
+  return ensure === "present" ? [line] : [];
 }

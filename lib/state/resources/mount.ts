@@ -29,7 +29,9 @@ import { refuseConfined, requireLinux } from "./shared/platform.ts";
 import { pathSchema } from "./shared/properties.ts";
 import { act } from "./shared/command.ts";
 import { realPath } from "./shared/real-path.ts";
-import { joinLines, writeText } from "./shared/text-file.ts";
+import { keepLines, keptLineSchema, restoreLines, noteEnd, unendedSchema } from "./shared/kept-lines.ts";
+import { fileChanges, writeText } from "./shared/text-file.ts";
+import { insertLines, type TextLine, toText } from "./shared/text-lines.ts";
 
 /** What never begins with a dash is never an option of mount(8). */
 const wordSchema = z
@@ -67,8 +69,12 @@ export const mountSchema = properties.refine(
 const mountPriorSchema = properties.extend({
   /** The line of /etc/fstab as it stood; null = there was none. */
   line: z.string().max(16_384).nullable().optional(),
-  /** Where the line stood: what is mounted below another file system must come after it. */
+  /** As an older agent kept where the line stood. */
   line_index: z.number().int().min(0).optional(),
+  /** The line and its place: what is mounted below another file system must come after it. */
+  kept: z.array(keptLineSchema).optional(),
+  /** The file had no line break at its end. */
+  unended: unendedSchema.optional(),
   /** Whether it was mounted; absent = that is nobody's business. */
   mounted: z.boolean().optional(),
   /** /etc/fstab was made for it and goes when nothing is left in it. */
@@ -107,10 +113,12 @@ function check(spec: MountSpec, host: Host): Change[] {
   refuseConfined(host, "mount");
   requireLinux(host, "mount");
   const changes: Change[] = [];
-  const { lines, at } = readFstab(spec.path, host);
-  const line = lines[at] ?? null;
+  const { text, lines, at } = readFstab(spec.path, host);
+  const line = lines[at]?.text ?? null;
   const wanted = wantedLine(spec);
   if (!sayTheSame(line, wanted, spec)) changes.push({ property: "fstab", before: line, after: wanted });
+  else if (wanted === null || spec.kept)
+    changes.push(...fileChanges(spec, text, toText(edit(spec, { lines, at }, host))));
   const live = findMounted(realMountPoint(spec, host), host);
   const mounted = wantsMounted(spec);
   if (mounted !== null && mounted !== (live !== null)) {
@@ -153,18 +161,30 @@ async function apply(
     await run(["mount", "-o", `remount,${spec.options.join(",")}`, path]);
   }
   // The line comes last: what can't be mounted must not hold up the next start of the machine.
-  if (!changed("fstab")) return;
+  if (!changed("fstab", "file")) return;
   signal.throwIfAborted();
   writeLine(spec, host);
 }
 
 function writeLine(spec: MountSpec, host: Host): void {
   const { lines, at } = readFstab(spec.path, host);
+  const edited = edit(spec, { lines, at }, host);
+  if (spec.remove_empty === true && edited.length === 0) host.files.removeFile(fstabPath);
+  else writeText(fstabPath, toText(edited), host);
+}
+
+function edit(
+  spec: MountSpec,
+  { lines, at }: { lines: readonly TextLine[]; at: number },
+  host: Host,
+): TextLine[] {
   const wanted = wantedLine(spec);
-  const place = at === -1 ? (spec.line_index ?? lines.length) : at;
-  lines.splice(place, at === -1 ? 0 : 1, ...(wanted === null ? [] : [wanted]));
-  if (spec.remove_empty === true && lines.length === 0) host.files.removeFile(fstabPath);
-  else writeText(fstabPath, joinLines(lines), host);
+  const own = lines[at];
+  const { kept, unended } = spec;
+  if (kept || wanted === null)
+    return restoreLines(lines, { isOwn: (text) => text === own?.text, kept: kept ?? [], unended }, host);
+  if (!own) return insertLines(lines, spec.line_index ?? lines.length, [wanted]);
+  return lines.map((line) => (line === own ? { ...line, text: wanted } : line));
 }
 
 function wantedLine(spec: MountSpec): string | null {
@@ -189,8 +209,8 @@ function sayTheSame(line: string | null, wanted: string | null, spec: MountSpec)
 
 function capture(spec: MountSpec, host: Host): Prior {
   const { path } = spec;
-  const { lines, at, isFile } = readFstab(path, host);
-  const line = lines[at] ?? null;
+  const { text, lines, at } = readFstab(path, host);
+  const line = lines[at]?.text ?? null;
   const live = findMounted(realMountPoint(spec, host), host);
   const said: FstabEntry | null = line === null ? null : parseFstab(line);
   // What is mounted without a line comes back as the kernel shows it.
@@ -202,9 +222,10 @@ function capture(spec: MountSpec, host: Host): Prior {
       ensure: "present",
       ...(source && { device: source.device, fstype: source.fstype, options: source.options.split(",") }),
       line,
-      ...(line !== null && { line_index: at }),
+      ...(line !== null && { kept: keepLines(lines, (other) => other === line, host) }),
+      ...noteEnd(lines, (other) => other === line, host),
       ...(spec.ensure !== "present" && { mounted: live !== null }),
-      ...(!isFile && { remove_empty: true }),
+      ...(text === null && { remove_empty: true }),
     },
   };
 }

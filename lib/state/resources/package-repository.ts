@@ -24,6 +24,7 @@ import { act, type Machine } from "./shared/command.ts";
 import { missing } from "./shared/missing.ts";
 import { refuseConfined } from "./shared/platform.ts";
 import { describeChange } from "./shared/describe.ts";
+import { captureKept, keptAttributes, keptFileSchema } from "./shared/kept-file.ts";
 import { readText } from "./shared/text-file.ts";
 import { type RepositoryLayout, repositoryLayouts } from "./package/repository.ts";
 import { ensureSchema, pathSchema } from "./shared/properties.ts";
@@ -78,6 +79,8 @@ export const packageRepositorySchema = properties
 const packageRepositoryPriorSchema = properties.extend({
   /** Texts of what stood before; null = nothing. */
   before: z.strictObject({ key: z.string().nullable(), source: z.string().nullable() }).optional(),
+  /** What their files had beside the text; null = no file. */
+  kept: z.strictObject({ key: keptFileSchema.nullable(), source: keptFileSchema.nullable() }).optional(),
 });
 
 /** Properties of a `package_repository`, and those of a captured one. */
@@ -101,7 +104,12 @@ export const packageRepositoryResourceType = defineResourceType<PackageRepositor
     const { name, provider } = spec;
     const before = read(spec, host);
     const ensure = before.source === null ? "absent" : "present";
-    return { type: "package_repository", spec: { name, ensure, before, ...(provider && { provider }) } };
+    const paths = layoutOf(spec, host).paths(name);
+    const kept = { key: captureKept(paths.key, host), source: captureKept(paths.source, host) };
+    return {
+      type: "package_repository",
+      spec: { name, ensure, before, kept, ...(provider && { provider }) },
+    };
   },
   describe: describeChange,
 });
@@ -160,7 +168,7 @@ function write(spec: PackageRepositorySpec, texts: Texts, { host, signal }: Mach
     else {
       makeFolder(path, { host, signal });
       signal.throwIfAborted();
-      files.writeFile(path, Buffer.from(next), { mode: 0o644 });
+      files.writeFile(path, Buffer.from(next), keptAttributes(path, spec.kept?.[part], host));
     }
   }
 }

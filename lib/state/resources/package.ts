@@ -1,9 +1,10 @@
 /**
  * One package or several, by the machine's own package manager: apt, dnf, apk, pacman or brew.
  *
- * Owns whether they are there, their version and whether they are held. Never touches what they depend on, nor the
- * configuration that they leave behind unless "purged" asks for it. On removal only what was not there before goes, and
- * only where no other package needs it; what was there stays, at the version that it has by then.
+ * Owns whether they are there, their version and whether they are held. Never touches the configuration that they leave
+ * behind unless "purged" asks for it, and takes no other package away that its check did not tell of. On removal only what
+ * was not there before goes, with the dependencies that came along, and only where no other package needs it; what was
+ * there stays, at the version that it has by then.
  *
  * @example
  * ```yaml
@@ -14,6 +15,7 @@
 import { z } from "zod";
 import { OrchestratorError } from "../../errors.ts";
 import type { Host } from "../../host/host.ts";
+import { toJsonObject } from "../../internal/json.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { ask } from "./shared/command.ts";
@@ -27,13 +29,9 @@ import { dnfProvider } from "./package/dnf.ts";
 import { pacmanProvider } from "./package/pacman.ts";
 import { addHolds, priorPackageSchema } from "./package/prior.ts";
 import { notInstalled, type PackageMachine, type PackageProvider } from "./package/provider.ts";
-import {
-  findDifferences,
-  matchesVersion,
-  type PackageDifference,
-  toChanges,
-  type WantedPackage,
-} from "./package/wanted.ts";
+import { foretell, refuseUntold, requestsFor, toSideChanges } from "./package/foretell.ts";
+import { captureLater, captureStates, look, namesOf, packNames } from "./package/look.ts";
+import { matchesVersion, type PackageDifference, toChanges } from "./package/wanted.ts";
 
 /** In the order in which they are looked for: a machine's own before one that somebody added. */
 const providers = {
@@ -91,6 +89,8 @@ export const packageSchema = properties
 const packagePriorSchema = properties.extend({
   /** Without those that would be left as they are. */
   before: z.array(priorPackageSchema.extend({ name: nameSchema })).optional(),
+  /** Names of all that was there, in one text: what else came along with ours goes with it. */
+  others: z.string().optional(),
 });
 
 /** Properties of a `package`, and those of a captured one. */
@@ -105,7 +105,11 @@ export const packageResourceType = defineResourceType<PackageSpec>({
   identity: (spec) => namesOf(spec).toSorted().join(" ").slice(0, 4096),
   async check(spec, host, signal) {
     const [provider, machine] = open(spec, { host, signal });
-    const changes = toChanges(await look(spec, provider, machine), Array.isArray(spec.name));
+    const found = await look(spec, provider, machine);
+    const changes = toChanges(found, typeof spec.name === "string" ? spec.name : null);
+    // A removal of ours never takes others along: it fails.
+    const effects = spec.before && !installsAny(found) ? null : await foretell(found, provider, machine);
+    if (effects) changes.push(...toSideChanges(effects));
     // Only who names an age is told about the index: else each machine would drift once a day.
     const asksForAge = spec.ensure === "latest" && spec.update_cache_seconds !== undefined;
     if (asksForAge && (await isStale(spec, provider, machine)))
@@ -144,88 +148,55 @@ async function apply(
     return state.held && (wanted.hold === false || (wanted.hold === true && work !== null));
   });
   if (letGo.length > 0) await provider.setHeld?.(namesIn(letGo), false, machine);
-  await removeAll(spec, found, provider, machine);
-  await installAll(found, provider, machine);
+  await changeAll(spec, { found, told: changes }, provider, machine);
   const holding = found.filter(({ wanted, work }) => wanted.hold === true && work !== "remove");
   if (holding.length > 0) await provider.setHeld?.(namesIn(holding), true, machine);
+  const marking = found.filter(({ auto }) => auto);
+  if (marking.length > 0) await provider.markDependencies?.(namesIn(marking), machine);
 }
 
-async function removeAll(
+async function changeAll(
   spec: PackageSpec,
-  found: readonly PackageDifference[],
+  { found, told }: { found: readonly PackageDifference[]; told: readonly Change[] },
   provider: PackageProvider,
   machine: PackageMachine,
 ): Promise<void> {
+  const effects = spec.before && !installsAny(found) ? null : await foretell(found, provider, machine);
+  if (effects) refuseUntold(effects, told);
   const removes = found.filter(({ work }) => work === "remove");
-  if (removes.length === 0) return;
   const options = { purge: spec.ensure === "purged", alone: spec.before !== undefined };
-  await provider.remove(namesIn(removes), options, machine);
+  if (removes.length > 0) await provider.remove(namesIn(removes), options, machine);
+  const requests = requestsFor(found, provider);
+  const mayRemove = effects !== null && effects.removes.length > 0;
+  if (requests.length > 0)
+    await provider.install(requests, machine, { mayRemove, exact: spec.before !== undefined });
 }
 
-async function installAll(
-  found: readonly PackageDifference[],
-  provider: PackageProvider,
-  machine: PackageMachine,
-): Promise<void> {
-  const installs = found.filter(({ work }) => work === "install");
-  if (installs.length === 0) return;
-  const requests = installs.map(({ wanted, state, candidate }) => ({
-    name: wanted.name,
-    version: wanted.version ?? (provider.choosesVersions ? (candidate ?? undefined) : undefined),
-    installed: state.version !== null,
-  }));
-  await provider.install(requests, machine);
-}
+const installsAny = (found: readonly PackageDifference[]): boolean =>
+  found.some(({ work }) => work === "install");
 
 async function capture(spec: PackageSpec, host: Host, signal: AbortSignal): Promise<Prior> {
   const [provider, machine] = open(spec, { host, signal });
-  const asked = namesOf(spec);
-  const states = await provider.query(asked, machine);
-  const before = asked.flatMap((name, index) => {
-    const state = states[index];
-    const installed = state !== undefined && state.version !== null;
-    const hold = spec.hold === undefined || state === undefined ? {} : { hold: installed && state.held };
-    const comesBack = installed && (spec.ensure === "absent" || spec.ensure === "purged");
-    return installed && !comesBack && spec.hold === undefined ? [] : [{ name, installed, ...hold }];
-  });
+  const before = await captureStates(spec, provider, machine);
+  const brings = provider.unused !== undefined && before.some(({ installed }) => !installed);
+  const there = brings ? await provider.installedNames?.(machine) : undefined;
   const { name, provider: named } = spec;
-  return { type: "package", spec: { name, ensure: "present", before, ...(named && { provider: named }) } };
+  const prior = { name, ensure: "present", before, provider: named, others: there && packNames(there) };
+  return { type: "package", spec: toJsonObject(prior) };
 }
 
-async function extendPrior(prior: Prior, spec: PackageSpec, host: Host, signal: AbortSignal): Promise<Prior> {
-  const before = packagePriorSchema.parse(prior.spec).before ?? [];
-  const known = new Set(before.flatMap(({ name, hold }) => (hold === undefined ? [] : [name])));
-  const asked = namesOf(spec).filter((name) => !known.has(name));
-  if (spec.hold === undefined || asked.length === 0) return prior;
+async function extendPrior(first: Prior, spec: PackageSpec, host: Host, signal: AbortSignal): Promise<Prior> {
+  const known = packagePriorSchema.parse(first.spec);
   const [provider, machine] = open(spec, { host, signal });
+  const more = known.before ? await captureLater({ spec, prior: known }, provider, machine) : [];
+  const before = [...(known.before ?? []), ...more];
+  const prior = more.length === 0 ? first : { ...first, spec: toJsonObject({ ...first.spec, before }) };
+  const held = new Set(before.flatMap(({ name, hold }) => (hold === undefined ? [] : [name])));
+  const asked = namesOf(spec).filter((name) => !held.has(name));
+  if (spec.hold === undefined || asked.length === 0) return prior;
   const states = await provider.query(asked, machine);
   const found = new Map(asked.map((name, index) => [name, states[index] ?? notInstalled]));
   return { ...prior, spec: { ...prior.spec, before: addHolds(before, found) } };
-}
-
-/** What differs. Asks for the newest versions only where they are wanted. */
-async function look(
-  spec: PackageSpec,
-  provider: PackageProvider,
-  machine: PackageMachine,
-): Promise<PackageDifference[]> {
-  const wanted = wantedOf(spec);
-  // Asked about nothing, package managers tell about everything.
-  if (wanted.length === 0) return [];
-  const asked = wanted.map(({ name }) => name);
-  const states = await provider.query(asked, machine);
-  const candidates = spec.ensure === "latest" ? await provider.candidates(asked, machine) : [];
-  return findDifferences(wanted, states, candidates);
-}
-
-function wantedOf(spec: PackageSpec): WantedPackage[] {
-  const { ensure, version, hold } = spec;
-  if (!spec.before) return namesOf(spec).map((name) => ({ name, ensure, version, hold }));
-  return spec.before.map((each) => ({
-    name: each.name,
-    ensure: each.installed ? "present" : "absent",
-    hold: each.hold,
-  }));
 }
 
 /** Whether the index must be fetched first: something is to be installed, and it is old or does not know of it. */
@@ -280,10 +251,6 @@ function open(
 
 function unable(provider: string, why: string): OrchestratorError {
   return new OrchestratorError("HOST_ERROR", { message: `${provider} ${why}.`, details: { provider } });
-}
-
-function namesOf(spec: PackageSpec): readonly string[] {
-  return typeof spec.name === "string" ? [spec.name] : spec.name;
 }
 
 function namesIn(differences: readonly PackageDifference[]): string[] {

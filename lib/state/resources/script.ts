@@ -35,6 +35,11 @@ const properties = z.strictObject({
   user: accountSchema.optional(),
   /** Default: the root folder of the host. */
   cwd: pathSchema.optional(),
+  /** Permission bits that what it makes does not get, such as "0027". Default: "0022", whatever those of the agent are. */
+  umask: z
+    .string()
+    .regex(/^0?[0-7]{3}$/, 'must be octal in quotes, like "0027"')
+    .optional(),
   /** Beside PATH, HOME and LANG. The place for secrets. */
   environment: z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.string().max(131_072)).optional(),
 });
@@ -115,6 +120,7 @@ function start(
   const command: HostCommand =
     typeof what === "string" ? interpret(spec, what) : { argv: [what[0], ...what.slice(1)] };
   if (spec.cwd !== undefined) command.cwd = spec.cwd;
+  if (spec.umask !== undefined) command.umask = Number.parseInt(spec.umask, 8);
   if (spec.environment !== undefined) command.environment = spec.environment;
   if (spec.user !== undefined) command.user = spec.user;
   if (asks) command.asks = true;

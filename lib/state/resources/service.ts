@@ -120,11 +120,17 @@ const verbs = {
  */
 const verbOrder: readonly ServiceVerb[] = ["stop", "unmask", "disable", "enable", "start", "mask"];
 
-/** What the machine does not know can be stopped and masked, for it is that already, but neither started nor enabled. */
+/**
+ * What the machine does not know can be stopped and masked, for it is that already, but neither started nor enabled; what is
+ * masked neither, unless the mask goes in the same change.
+ */
 async function requireKnown(spec: ServiceSpec, changes: readonly Change[], machine: Machine): Promise<void> {
   if (!changes.some(({ property, after }) => property !== "masked" && after === true)) return;
-  const { running } = await open(spec, machine).query(spec.name, machine);
+  const { running, masked } = await open(spec, machine).query(spec.name, machine);
   if (running === null) throw missing(`There is no service "${spec.name}".`, { service: spec.name });
+  if (!masked || spec.masked === false) return;
+  const what = "it can't be started or enabled until it is unmasked (masked: false)";
+  throw missing(`The service "${spec.name}" is masked: ${what}.`, { service: spec.name });
 }
 
 async function makeChanges(spec: ServiceSpec, changes: readonly Change[], machine: Machine): Promise<void> {
@@ -149,6 +155,7 @@ async function fire(
 }
 
 function open(spec: ServiceSpec, machine: Machine): ServiceProvider {
+  if (/@(?:\.\w+)?$/.test(spec.name)) throw template(spec.name);
   refuseConfined(machine.host, "service");
   const name = spec.provider ?? names.find((each) => providers[each].isHere(machine));
   if (name === undefined) {
@@ -164,5 +171,12 @@ function open(spec: ServiceSpec, machine: Machine): ServiceProvider {
 
 function fixed(name: string, why: string): OrchestratorError {
   const message = `${name} can't be enabled by itself: ${why}.`;
+  return new OrchestratorError("HOST_ERROR", { message, details: { service: name } });
+}
+
+/** A template is no unit: there is nothing of it that could run, and its instances are services of their own. */
+function template(name: string): OrchestratorError {
+  const instance = name.replace("@", "@1");
+  const message = `${name} is a template: name an instance of it, such as "${instance}".`;
   return new OrchestratorError("HOST_ERROR", { message, details: { service: name } });
 }

@@ -13,10 +13,11 @@ import type { Host } from "../../host/host.ts";
 import type { MaybeWaiting } from "../../internal/maybe-waiting.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
+import { compareAttributes, toFileAttributes } from "./shared/attributes.ts";
 import { describeChange } from "./shared/describe.ts";
-import { captureFile } from "./file/prior.ts";
+import { captureFile, captureLink, withForce } from "./file/prior.ts";
 import { obstacle } from "./shared/obstacle.ts";
-import { ensureSchema, pathSchema } from "./shared/properties.ts";
+import { accountSchema, ensureSchema, pathSchema } from "./shared/properties.ts";
 
 export const symlinkSchema = z
   .strictObject({
@@ -38,22 +39,34 @@ export const symlinkSchema = z
     message: "is required",
   });
 
-/** Properties of a `symlink`. */
-export type SymlinkSpec = z.infer<typeof symlinkSchema>;
+const symlinkPriorSchema = symlinkSchema.safeExtend({
+  /** Whose the link was. */
+  owner: accountSchema.optional(),
+  group: accountSchema.optional(),
+});
+
+/** Properties of a `symlink`, and those of a captured one. */
+export type SymlinkSpec = z.infer<typeof symlinkPriorSchema>;
 
 export const symlinkResourceType = defineResourceType<SymlinkSpec>({
   type: "symlink",
   summary: "A symbolic link.",
   schema: symlinkSchema,
+  priorSchema: symlinkPriorSchema,
   namespace: "path",
   identity: (spec) => spec.path,
   check,
   apply(spec, _changes, host, signal) {
     signal.throwIfAborted();
     if (spec.ensure === "absent" || spec.target === undefined) host.files.removeFile(spec.path);
-    else host.files.makeSymlink(spec.path, spec.target);
+    else {
+      const { mode: _every, ...owner } = toFileAttributes({ owner: spec.owner, group: spec.group }, host);
+      host.files.makeSymlink(spec.path, spec.target, owner);
+    }
   },
   capture,
+  // A file of an earlier version, where nothing stood before it, gives way to nothing again as a link.
+  extendPrior: (prior) => withForce(prior, "file"),
   describe: describeChange,
 });
 
@@ -70,13 +83,14 @@ function check(spec: SymlinkSpec, host: Host): Change[] {
       { property: "target", before: null, after: spec.target },
     ];
   }
-  return before === spec.target ? [] : [{ property: "target", before, after: spec.target }];
+  const { owner, group } = spec;
+  if (before === spec.target) return compareAttributes({ owner, group }, stat, host);
+  return [{ property: "target", before, after: spec.target }];
 }
 
 function capture(spec: SymlinkSpec, host: Host, signal: AbortSignal): MaybeWaiting<Prior | null> {
   const stat = host.files.stat(spec.path);
-  if (stat?.kind === "file") return captureFile(spec.path, stat, { host, signal });
+  if (stat?.kind === "file") return captureFile({ path: spec.path }, stat, { host, signal });
   if (!stat) return { type: "symlink", spec: { path: spec.path, ensure: "absent", force: false } };
-  const target = host.files.readLink(spec.path);
-  return { type: "symlink", spec: { path: spec.path, ensure: "present", target, force: true } };
+  return captureLink(spec.path, stat, host);
 }

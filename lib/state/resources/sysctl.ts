@@ -19,7 +19,9 @@ import { missing } from "./shared/missing.ts";
 import { refuseConfined, requireLinux } from "./shared/platform.ts";
 import { ensureSchema, pathSchema } from "./shared/properties.ts";
 import { act } from "./shared/command.ts";
-import { joinLines, readText, splitLines, writeText } from "./shared/text-file.ts";
+import { keepLines, keptLineSchema, restoreLines, noteEnd, unendedSchema } from "./shared/kept-lines.ts";
+import { fileChanges, readText, writeText } from "./shared/text-file.ts";
+import { putLine, type TextLine, toLines, toText } from "./shared/text-lines.ts";
 
 /** Of a value that is declared, or kept to come back to. */
 const maxValueLength = 4096;
@@ -55,6 +57,10 @@ const sysctlPriorSchema = properties.extend({
   live: z.string().max(4096).optional(),
   /** The line as it stood. */
   line: z.string().max(8192).optional(),
+  /** The lines that set it, and their places. */
+  kept: z.array(keptLineSchema).optional(),
+  /** The file had no line break at its end. */
+  unended: unendedSchema.optional(),
   /** The file was made for the setting and goes when nothing is left in it. */
   remove_empty: z.boolean().optional(),
 });
@@ -71,6 +77,7 @@ export const sysctlResourceType = defineResourceType<SysctlSpec>({
   check,
   apply,
   capture,
+  extendPrior,
   describe: describeChange,
 });
 
@@ -83,11 +90,15 @@ function check(spec: SysctlSpec, host: Host): Change[] {
   if (wanted !== undefined && live !== normalize(wanted)) {
     changes.push({ property: "value", before: live, after: normalize(wanted) });
   }
-  const lines = splitLines(readText(spec.path, host));
-  const before = ownLines(spec, lines);
-  const after = wantedLine(spec);
-  const same = after === null ? before.length === 0 : before.length === 1 && isSame(before[0] ?? "", spec);
-  if (same) return changes;
+  const text = readText(spec.path, host);
+  // A file that somebody took away has no place for what stood in it.
+  if (text === null && (spec.kept ?? spec.line) !== undefined) return changes;
+  const before = ownLines(spec, toLines(text));
+  const after = wantedLines(spec)?.join("\n") ?? null;
+  const same = after === null ? before.length === 0 : isSame(before, spec);
+  const isPrior = spec.kept !== undefined || after === null;
+  if (same && !isPrior) return changes;
+  if (same) return [...changes, ...fileChanges(spec, text, toText(edit(spec, toLines(text), host)))];
   if (before.length === 0) changes.unshift({ property: "ensure", before: "absent", after: "present" });
   if (after === null) changes.unshift({ property: "ensure", before: "present", after: "absent" });
   changes.push({ property: "line", before: before.join("\n") || null, after });
@@ -105,37 +116,45 @@ async function apply(
   if (wanted !== undefined && changes.some((change) => change.property === "value")) {
     await act({ argv: ["sysctl", "-q", "-w", `${spec.key}=${wanted}`] }, { host, signal });
   }
-  if (!changes.some((change) => change.property === "line")) return;
+  if (!changes.some(({ property }) => property === "line" || property === "file")) return;
   signal.throwIfAborted();
-  const lines = splitLines(readText(spec.path, host));
+  const edited = edit(spec, toLines(readText(spec.path, host)), host);
+  if (spec.remove_empty === true && edited.length === 0) host.files.removeFile(spec.path);
+  else writeText(spec.path, toText(edited), host);
+}
+
+function edit(spec: SysctlSpec, lines: readonly TextLine[], host: Host): TextLine[] {
   const own = new Set(ownLines(spec, lines));
-  const at = lines.findIndex((line) => own.has(line));
-  const kept = lines.filter((line) => !own.has(line));
-  const line = wantedLine(spec);
-  if (line !== null) kept.splice(at === -1 ? kept.length : at, 0, line);
-  if (spec.remove_empty === true && kept.length === 0) host.files.removeFile(spec.path);
-  else writeText(spec.path, joinLines(kept), host);
+  const isOwn = (text: string): boolean => own.has(text);
+  const [line] = wantedLines(spec) ?? [];
+  const { kept, unended } = spec;
+  if (kept || line === undefined) return restoreLines(lines, { isOwn, kept: kept ?? [], unended }, host);
+  return putLine(lines, isOwn, line);
 }
 
 function wantedValue(spec: SysctlSpec): string | undefined {
   return spec.live ?? (spec.ensure === "present" ? spec.value : undefined);
 }
 
-function wantedLine(spec: SysctlSpec): string | null {
+function wantedLines(spec: SysctlSpec): string[] | null {
   if (spec.ensure === "absent") return null;
-  return spec.line ?? `${spec.key} = ${spec.value}`;
+  return spec.kept?.map(({ text }) => text) ?? [spec.line ?? `${spec.key} = ${spec.value}`];
 }
 
-/** Whether a line of the file says what is declared, however it is written. */
-function isSame(line: string, spec: SysctlSpec): boolean {
+/** Whether the lines of the file say what is declared, however it is written; what comes back comes back to the letter. */
+function isSame(lines: readonly string[], spec: SysctlSpec): boolean {
+  if (spec.kept) return lines.join("\n") === wantedLines(spec)?.join("\n");
+  const [line = ""] = lines;
+  if (lines.length !== 1) return false;
   if (spec.line !== undefined) return line === spec.line;
   return normalize(line.slice(line.indexOf("=") + 1)) === normalize(spec.value ?? "");
 }
 
 /** The lines of a file that set the key. */
-function ownLines({ key }: SysctlSpec, lines: readonly string[]): string[] {
+function ownLines({ key }: SysctlSpec, lines: readonly TextLine[]): string[] {
   const own = livePath(key);
-  return lines.filter((line) => {
+  const texts = lines.map(({ text }) => text);
+  return texts.filter((line) => {
     const name = /^\s*-?\s*([^\s#;=]+)\s*=/.exec(line)?.[1];
     return name !== undefined && livePath(name) === own;
   });
@@ -174,11 +193,22 @@ function normalize(value: string): string {
 function capture(spec: SysctlSpec, host: Host): Prior {
   const { key, path } = spec;
   const text = readText(path, host);
-  const line = ownLines(spec, splitLines(text)).at(-1);
+  const lines = toLines(text);
+  const own = new Set(ownLines(spec, lines));
   const base = { key, path, ...(spec.ensure === "present" && { live: readLive(key, host) }) };
-  if (line !== undefined) return { type: "sysctl", spec: { ...base, ensure: "present", line } };
-  return {
-    type: "sysctl",
-    spec: { ...base, ensure: "absent", ...(text === null && { remove_empty: true }) },
-  };
+  if (own.size > 0) {
+    const kept = keepLines(lines, (line) => own.has(line), host);
+    const end = noteEnd(lines, (line) => own.has(line), host);
+    const line = kept[0]?.text ?? "";
+    return { type: "sysctl", spec: { ...base, ensure: "present", line, kept, ...end } };
+  }
+  const made = text === null && { remove_empty: true };
+  const end = noteEnd(lines, () => false, host);
+  return { type: "sysctl", spec: { ...base, ensure: "absent", ...made, ...end } };
+}
+
+/** A later version may be the first that sets the running kernel. */
+function extendPrior(prior: Prior, { key, ensure }: SysctlSpec, host: Host): Prior {
+  if (prior.type !== "sysctl" || ensure === "absent" || prior.spec["live"] !== undefined) return prior;
+  return { ...prior, spec: { ...prior.spec, live: readLive(key, host) } };
 }

@@ -25,6 +25,7 @@ import type { Change } from "../result.ts";
 import { act } from "./shared/command.ts";
 import { describeChange } from "./shared/describe.ts";
 import { describeContent } from "./file/content.ts";
+import { captureKept, keptAttributes, keptChanges, keptFileSchema } from "./shared/kept-file.ts";
 import { readText } from "./shared/text-file.ts";
 import { ensureSchema } from "./shared/properties.ts";
 
@@ -56,6 +57,8 @@ export const systemdUnitSchema = properties.refine(
 const systemdUnitPriorSchema = properties.extend({
   /** The folder of drop-ins was made for this one and goes when nothing is left in it. */
   remove_empty: z.boolean().optional(),
+  /** What its file had beside the text. */
+  kept: keptFileSchema.optional(),
 });
 
 /** Properties of a `systemd_unit`, and those of a captured one. */
@@ -74,13 +77,16 @@ export const systemdUnitResourceType = defineResourceType<SystemdUnitSpec>({
     const stands = readText(path, host);
     if (spec.ensure === "absent" || spec.content === undefined)
       return stands === null ? [] : [{ property: "ensure", before: "present", after: "absent" }];
-    if (stands === spec.content) return [];
+    const kept = keptChanges(path, spec.kept, host);
+    if (stands === spec.content) return kept;
     const describing = describeContent({ path, content: spec.content }, host.files.stat(path), {
       host,
       signal,
     });
     return andThen(describing, (content) =>
-      stands === null ? [{ property: "ensure", before: "absent", after: "present" }, content] : [content],
+      stands === null
+        ? [{ property: "ensure", before: "absent", after: "present" }, content]
+        : [content, ...kept],
     );
   },
   apply,
@@ -88,7 +94,10 @@ export const systemdUnitResourceType = defineResourceType<SystemdUnitSpec>({
     const { name, drop_in } = spec;
     const content = readText(pathOf(spec), host);
     const which = { name, ...(drop_in !== undefined && { drop_in }) };
-    if (content !== null) return { type: "systemd_unit", spec: { ...which, ensure: "present", content } };
+    if (content !== null) {
+      const kept = captureKept(pathOf(spec), host);
+      return { type: "systemd_unit", spec: { ...which, ensure: "present", content, ...(kept && { kept }) } };
+    }
     const isNew = drop_in !== undefined && host.files.stat(dropInFolder(spec)) === null;
     return {
       type: "systemd_unit",
@@ -116,7 +125,7 @@ async function apply(
     if (spec.drop_in !== undefined && !files.stat(dropInFolder(spec)))
       files.makeDirectory(dropInFolder(spec), { mode: 0o755 });
     signal.throwIfAborted();
-    files.writeFile(path, Buffer.from(spec.content), { mode: 0o644 });
+    files.writeFile(path, Buffer.from(spec.content), keptAttributes(path, spec.kept, host));
   }
   // An image that is built without systemd running reads its files when it starts.
   if (!host.isConfined && files.stat("/run/systemd/system"))

@@ -10,10 +10,13 @@
  */
 import { z } from "zod";
 import type { Host } from "../../host/host.ts";
+import { canonicalJson } from "../../internal/canonical-json.ts";
+import { type JsonObject, toJsonObject } from "../../internal/json.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { describeChange } from "./shared/describe.ts";
-import { readText } from "./shared/text-file.ts";
+import { captureKept, keptAttributes, keptFileSchema } from "./shared/kept-file.ts";
+import { readText, writeText } from "./shared/text-file.ts";
 import { missing } from "./shared/missing.ts";
 import { obstacle } from "./shared/obstacle.ts";
 
@@ -29,41 +32,68 @@ export const timezoneSchema = z.strictObject({
     .regex(/^[A-Za-z][A-Za-z0-9_+-]*(\/[A-Za-z0-9][A-Za-z0-9_+-]*)*$/, "must be the name of a time zone"),
 });
 
-/** Properties of a `timezone`. */
-export type TimezoneSpec = z.infer<typeof timezoneSchema>;
+const timezonePriorSchema = timezoneSchema.extend({
+  /** What stood at both paths; null = nothing. The name beside it is for people. */
+  before: z
+    .strictObject({
+      link: z
+        .union([
+          z.strictObject({ target: z.string(), uid: z.int(), gid: z.int() }),
+          z.strictObject({ content: z.base64(), kept: keptFileSchema }),
+        ])
+        .nullable(),
+      noted: z.string().nullable(),
+    })
+    .optional(),
+});
+
+/** Properties of a `timezone`, and those of a captured one. */
+export type TimezoneSpec = z.infer<typeof timezonePriorSchema>;
+
+/** A copy of a zone is much smaller. */
+const maxZoneBytes = 262_144;
 
 export const timezoneResourceType = defineResourceType<TimezoneSpec>({
   type: "timezone",
   summary: "The time zone of the machine.",
   schema: timezoneSchema,
+  priorSchema: timezonePriorSchema,
   // There is one; a link or file declared at its path is about the same.
   namespace: "path",
   identity: () => linkPath,
   paths: () => [linkPath, namePath],
   check(spec, host) {
     const before = currentZone(host);
-    const changes: Change[] = before === spec.name ? [] : [{ property: "name", before, after: spec.name }];
-    const noted = notedZone(host);
-    if (noted !== null && noted !== spec.name)
-      changes.push({ property: "noted_name", before: noted, after: spec.name });
+    const changes: Change[] = [];
+    if (spec.before ? !isLinkAsBefore(spec.before, host) : before !== spec.name)
+      changes.push({ property: "name", before, after: spec.before ? zoneOf(spec.before) : spec.name });
+    const noted = readText(namePath, host);
+    const wanted = spec.before ? spec.before.noted : noted === null ? null : spec.name;
+    // Blanks around the name mean nothing, but for what comes back.
+    const same = spec.before ? noted === wanted : nameIn(noted) === wanted;
+    if (noted !== null && wanted !== null && !same)
+      changes.push({ property: "noted_name", before: nameIn(noted), after: nameIn(wanted) });
     return changes;
   },
   apply(spec, changes, host, signal) {
     const { files } = host;
-    if (!files.stat(`${zones}/${spec.name}`)) {
+    if (!spec.before && !files.stat(`${zones}/${spec.name}`)) {
       const message = `There is no time zone ${spec.name} below ${zones}; is tzdata installed?`;
       throw missing(message, { zone: spec.name });
     }
     for (const { property } of changes) {
       signal.throwIfAborted();
-      if (property === "name") files.makeSymlink(linkPath, `${zones}/${spec.name}`);
-      else files.writeFile(namePath, Buffer.from(`${spec.name}\n`), {});
+      if (property === "noted_name") writeText(namePath, spec.before?.noted ?? `${spec.name}\n`, host);
+      else if (spec.before) restoreLink(spec.before, host);
+      else files.makeSymlink(linkPath, `${zones}/${spec.name}`);
     }
   },
-  capture(_spec, host): Prior | null {
-    // A copy of a zone's file has no name; what is noted beside it is the best there is.
-    const name = currentZone(host) ?? notedZone(host);
-    return timezoneSchema.safeParse({ name }).success ? { type: "timezone", spec: { name } } : null;
+  capture(_spec, host): Prior {
+    const name = [currentZone(host), nameIn(readText(namePath, host))].find(
+      (found) => timezoneSchema.safeParse({ name: found }).success,
+    );
+    const before = { link: captureLink(host), noted: readText(namePath, host) };
+    return { type: "timezone", spec: { name: name ?? "UTC", before } };
   },
   describe: describeChange,
 });
@@ -73,10 +103,45 @@ function currentZone({ files }: Host): string | null {
   const stat = files.stat(linkPath);
   if (!stat || stat.kind === "file") return null;
   if (stat.kind !== "symlink") throw obstacle(linkPath, stat);
-  const [, name] = /(?:^|\/)zoneinfo\/(.+)$/.exec(files.readLink(linkPath)) ?? [];
-  return name ?? null;
+  return zoneIn(files.readLink(linkPath));
 }
 
-function notedZone(host: Host): string | null {
-  return readText(namePath, host)?.trim() ?? null;
+function zoneIn(target: string): string | null {
+  return /(?:^|\/)zoneinfo\/(.+)$/.exec(target)?.[1] ?? null;
+}
+
+/** The name in what the file says. */
+function nameIn(text: string | null): string | null {
+  return text?.trim() ?? null;
+}
+
+type Before = NonNullable<TimezoneSpec["before"]>;
+
+/** The zone that the link named. */
+function zoneOf({ link }: Before): string | null {
+  return link && "target" in link ? zoneIn(link.target) : null;
+}
+
+function isLinkAsBefore({ link }: Before, host: Host): boolean {
+  return canonicalJson(captureLink(host)) === canonicalJson(link && toJsonObject(link));
+}
+
+/** The link with whose it is, or the copy that stands in its place. */
+function captureLink(host: Host): JsonObject | null {
+  const { files } = host;
+  const stat = files.stat(linkPath);
+  if (!stat) return null;
+  const { kind, uid, gid } = stat;
+  if (kind === "symlink") return { target: files.readLink(linkPath), uid, gid };
+  if (kind !== "file" || stat.sizeBytes > maxZoneBytes) throw obstacle(linkPath, stat);
+  const content = Buffer.from(files.readFile(linkPath)).toString("base64");
+  return { content, kept: captureKept(linkPath, host) };
+}
+
+function restoreLink({ link }: Before, host: Host): void {
+  const { files } = host;
+  if (link === null) return files.removeFile(linkPath);
+  if ("target" in link) return files.makeSymlink(linkPath, link.target, { uid: link.uid, gid: link.gid });
+  const content = Buffer.from(link.content, "base64");
+  files.writeFile(linkPath, content, keptAttributes(linkPath, link.kept, host));
 }

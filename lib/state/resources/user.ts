@@ -10,6 +10,7 @@
  * ```
  */
 import type { Host } from "../../host/host.ts";
+import { type JsonObject, toJsonObject } from "../../internal/json.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { hidden } from "../state-result.ts";
@@ -18,15 +19,20 @@ import {
   findUser,
   groupsOf,
   listGroups,
+  type ShadowEntry,
   type UserEntry,
   wantedMembers,
 } from "./shared/accounts.ts";
 import { describeChange } from "./shared/describe.ts";
+import { findGroupRows, membershipPlaces } from "./shared/group-rows.ts";
+import { addMissing } from "./shared/later-prior.ts";
 import { refuseConfined, requireLinux } from "./shared/platform.ts";
 import { foreseeUser } from "./user/foresee.ts";
+import { refuseUser } from "./user/obstacles.ts";
 import { applyUser } from "./user/programs.ts";
 import { readText } from "./shared/text-file.ts";
 import { bareHash, isLocked, wantedPassword } from "./user/password.ts";
+import { type Subordinates, subordinatesOf } from "./user/subordinates.ts";
 import {
   createsHome,
   fromExpiresDay,
@@ -43,11 +49,17 @@ export const userResourceType = defineResourceType<UserSpec>({
   priorSchema: userPriorSchema,
   identity: (spec) => spec.name,
   check,
-  apply: applyUser,
+  async apply(spec, changes, host, signal) {
+    refuseUser(spec, { changes, home: homeOf(spec, host) }, host);
+    await applyUser(spec, changes, host, signal);
+  },
   foresee(spec, changes, host) {
-    foreseeUser(spec, { changes, home: homeOf(spec, host) }, host);
+    const change = { changes, home: homeOf(spec, host) };
+    refuseUser(spec, change, host);
+    foreseeUser(spec, change, host);
   },
   capture,
+  extendPrior,
   describe: describeChange,
 });
 
@@ -71,6 +83,10 @@ function check(spec: UserSpec, host: Host): Change[] {
   compare("home", user?.home ?? null, spec.home);
   compare("shell", user?.shell ?? null, spec.shell);
   compare("comment", user?.comment ?? null, spec.comment);
+  if (spec.subordinates) {
+    const print = ({ uids, gids }: Subordinates): string => `uids ${uids.join()}; gids ${gids.join()}`;
+    compare("subordinates", user && print(subordinatesOf(spec.name, host)), print(spec.subordinates));
+  }
   return asksShadow(spec) ? [...changes, ...compareShadow(spec, user, host)] : changes;
 }
 
@@ -104,6 +120,8 @@ function compareShadow(spec: UserSpec, user: UserEntry | null, host: Host): Chan
   if (isLocked(after) !== isLocked(before)) {
     changes.push({ property: "locked", before: user && isLocked(before), after: isLocked(after) });
   }
+  if (spec.ages !== undefined && entry?.ages !== spec.ages)
+    changes.push({ property: "password_ages", before: entry?.ages ?? null, after: spec.ages });
   if (spec.expires === undefined) return changes;
   const expires = user && fromExpiresDay(entry?.expiresDay ?? null);
   if (expires !== spec.expires && (user || toExpiresDay(spec.expires) !== "")) {
@@ -125,8 +143,8 @@ function capture(spec: UserSpec, host: Host): Prior {
     };
   }
   const { uid, gid, home, shell, comment } = user;
-  const shadow = asksShadow(spec) || spec.ensure === "absent" ? findShadow(host, name) : null;
-  const withPassword = shadow && (asksPassword(spec) || spec.ensure === "absent");
+  const isLeaving = spec.ensure === "absent";
+  const shadow = asksShadow(spec) || isLeaving ? findShadow(host, name) : null;
   return {
     type: "user",
     spec: {
@@ -141,10 +159,37 @@ function capture(spec: UserSpec, host: Host): Prior {
       create_home: false,
       shell,
       comment,
-      ...(withPassword && { shadow: shadow.password }),
+      ...captureGroups(spec, groupName(gid, host), host),
+      ...(shadow && capturePassword(spec, shadow)),
+      ...(isLeaving && { subordinates: { ...subordinatesOf(name, host) } }),
       ...(shadow && { expires: fromExpiresDay(shadow.expiresDay) }),
     },
   };
+}
+
+/** A first version may have left alone what a later one changes. What it locked was not so before. */
+function extendPrior(prior: Prior, spec: UserSpec, host: Host): Prior {
+  const extended = addMissing(prior, capture(spec, host));
+  const { locked, shadow, ...rest } = extended.spec;
+  if (typeof locked !== "boolean" || typeof shadow !== "string") return extended;
+  const bare = bareHash(shadow);
+  return { ...extended, spec: { ...rest, shadow: locked ? `!${bare}` : bare } };
+}
+
+/** What the account files say of its groups beside their names. Who goes takes his primary group along where it has his name. */
+function captureGroups({ name, ensure, groups }: UserSpec, primary: string, host: Host): JsonObject {
+  if (ensure === "present" && groups === undefined) return {};
+  const rows = ensure === "absent" && primary === name ? findGroupRows(host, primary) : null;
+  const memberships = membershipPlaces(host, name);
+  return toJsonObject({ memberships, ...(rows && { group_rows: rows }) });
+}
+
+/** The field as it stood with its ages, or what locked it alone where nothing else will be changed. */
+function capturePassword(spec: UserSpec, { password, ages }: ShadowEntry): JsonObject {
+  if (spec.ensure === "absent" || spec.password_hash !== undefined || spec.shadow !== undefined)
+    return { shadow: password, ages };
+  if (spec.locked === undefined) return {};
+  return bareHash(password) === "" ? { shadow: password } : { locked: isLocked(password) };
 }
 
 /** Where the home of a new user will be. */

@@ -1,4 +1,5 @@
 import { chainHash } from "../hash-chain.ts";
+import { missingBlobs } from "../named-blobs.ts";
 import type { LogPlace } from "../storage.ts";
 import { damaged, type ArchivePart } from "./archive.ts";
 import { ContentCheck } from "./content-check.ts";
@@ -73,6 +74,11 @@ export class BackupCheck {
         throw damaged(`logs/${folder}`, 0, `lacks the entry ${place.sequence + 1}`);
       }
     }
+    const isThere = (id: string): boolean =>
+      [".blob", ".blob.lost"].some((ending) => this.#seen.has(`blobs/${fileNameOf(id)}${ending}`));
+    const { collections, blobs = {} } = this.#snapshot;
+    const [missing] = missingBlobs(collections, blobs, isThere);
+    if (missing !== undefined) throw damaged(`blobs/${missing}.blob`, 0, "is missing");
     const { frames, damages } = this.#frames;
     return { ...this.#summary, series_parts: frames, series_damages: damages };
   }

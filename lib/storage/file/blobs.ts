@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import { OrchestratorError } from "../../errors.ts";
+import { isOrchestratorError, OrchestratorError } from "../../errors.ts";
 import { errorCodeOf, type Disk, type DiskFile } from "./disk.ts";
-import { storageError } from "./errors.ts";
+import { diskFailure, storageError } from "./errors.ts";
 import { fileNameOf } from "./file-name.ts";
 
 /** A stretch of a blob, in bytes. */
@@ -10,7 +10,16 @@ interface BlobRange {
   to?: number;
 }
 
+/** What a failed write ends, and what ends writes. */
+export interface WriteGate {
+  /** Why nothing is written any more; null while it is. */
+  readonly failure: OrchestratorError | null;
+  fail(reason: OrchestratorError): void;
+}
+
 const suffix = ".blob";
+/** Stands for a blob that is missing, and was accepted as lost. */
+const lostSuffix = ".blob.lost";
 /** A blob that was deleted while a backup was being made: nobody's any more but the backup's. */
 const deletedSuffix = ".blob.deleted";
 /** A new blob before it is durable: it gets its name afterwards. */
@@ -26,13 +35,17 @@ const rewrittenBytes = 1_024 * 1_024;
 export class BlobFiles {
   readonly #disk: Disk;
   readonly #folder: string;
+  readonly #gate: WriteGate;
   /** By path. */
   readonly #queues = new Map<string, Promise<unknown>>();
+  /** Blobs that are still to be written again as they read, by path. */
+  readonly #owed = new Set<string>();
   #isHeld = false;
 
-  constructor(disk: Disk, folder: string) {
+  constructor(disk: Disk, folder: string, gate: WriteGate = { failure: null, fail() {} }) {
     this.#disk = disk;
     this.#folder = folder;
+    this.#gate = gate;
   }
 
   /**
@@ -46,15 +59,43 @@ export class BlobFiles {
     await this.#removeAll(draftSuffix);
     for (const name of await this.#disk.list(this.#folder)) {
       if (!name.endsWith(changingSuffix)) continue;
-      const path = join(this.#folder, name);
-      await this.#rewrite(path.slice(0, -changingSuffix.length) + suffix);
-      await this.#disk.remove(path);
+      const mark = join(this.#folder, name);
+      const path = mark.slice(0, -changingSuffix.length) + suffix;
+      this.#owed.add(path);
+      try {
+        await this.#settleDebt(path);
+        await this.#disk.remove(mark);
+      } catch (error) {
+        // On a full disk: before the next bytes are added, or at the next start.
+        if (!isOrchestratorError(storageError(error), "STORAGE_FULL")) throw error;
+      }
     }
+  }
+
+  /** Which blobs are there, by id; with those that were accepted as lost. Read once: what comes later is not in it. */
+  async known(): Promise<(id: string) => boolean> {
+    const names = new Set(await this.#disk.list(this.#folder));
+    return (id) => {
+      const name = fileNameOf(id);
+      return [suffix, `${suffix}.deleted`, lostSuffix].some((ending) => names.has(name + ending));
+    };
+  }
+
+  /** Accepts that a blob is missing: a document may go on naming it, and a backup says the same. */
+  async acceptLoss(id: string): Promise<void> {
+    await (await this.#disk.open(join(this.#folder, fileNameOf(id) + lostSuffix), "write")).close();
+    await this.#disk.syncFolder(this.#folder);
+  }
+
+  /** File names of what stands for missing blobs. */
+  async lostNames(): Promise<string[]> {
+    return (await this.#disk.list(this.#folder)).filter((name) => name.endsWith(lostSuffix)).sort();
   }
 
   append(id: string, bytes: Uint8Array, expectedSize: number | undefined): Promise<number> {
     const own = Uint8Array.from(bytes);
-    return this.#enqueue(this.#pathOf(id), async (path) => {
+    return this.#enqueueWrite(this.#pathOf(id), async (path) => {
+      await this.#settleDebt(path);
       const file = await this.#openExisting(path, "update");
       const size = file === null ? 0 : await file.size();
       try {
@@ -76,7 +117,7 @@ export class BlobFiles {
   }
 
   delete(id: string): Promise<void> {
-    return this.#enqueue(this.#pathOf(id), async (path) => {
+    return this.#enqueueWrite(this.#pathOf(id), async (path) => {
       if (this.#isHeld) await this.#setAside(path);
       else await this.#disk.remove(path);
       await this.#disk.syncFolder(this.#folder);
@@ -137,6 +178,12 @@ export class BlobFiles {
     for (const name of await this.#disk.list(this.#folder)) {
       if (name.endsWith(ending)) await this.#disk.remove(join(this.#folder, name));
     }
+  }
+
+  async #settleDebt(path: string): Promise<void> {
+    if (!this.#owed.has(path)) return;
+    await this.#rewrite(path);
+    this.#owed.delete(path);
   }
 
   async #rewrite(path: string): Promise<void> {
@@ -203,6 +250,21 @@ export class BlobFiles {
 
   #pathOf(id: string): string {
     return join(this.#folder, `${fileNameOf(id)}${suffix}`);
+  }
+
+  /** After an error of the disk nothing more is written, also not what has waited for its turn by then. */
+  #enqueueWrite<T>(path: string, work: (path: string) => Promise<T>): Promise<T> {
+    return this.#enqueue(path, async () => {
+      if (this.#gate.failure !== null) throw this.#gate.failure;
+      try {
+        return await work(path);
+      } catch (error) {
+        const failure = diskFailure(error);
+        if (failure === null) throw error;
+        this.#gate.fail(failure);
+        throw failure;
+      }
+    });
   }
 
   #enqueue<T>(path: string, work: (path: string) => Promise<T>): Promise<T> {

@@ -1,6 +1,7 @@
 import type { Low } from "lowdb";
 import type { Logger } from "../../logger.ts";
 import type { Database } from "../database.ts";
+import { diskFailure, storageError } from "./errors.ts";
 import type { Journal } from "./journal.ts";
 import type { LogFile } from "./log-file.ts";
 import { emptySnapshot, folderFormat, type SnapshotFile } from "./snapshot.ts";
@@ -24,6 +25,7 @@ export class Checkpoints {
   readonly #parts: CheckpointParts;
   #running: Promise<void> | null = null;
   #dueAtBytes: number;
+  #lacksSpace = false;
 
   constructor(parts: CheckpointParts) {
     this.#parts = parts;
@@ -48,6 +50,17 @@ export class Checkpoints {
     }
   }
 
+  /** Bytes that the last snapshot did not find space for, about; 0 where it did. */
+  get missingBytes(): number {
+    return this.#lacksSpace ? this.#parts.snapshots.bytes + this.#parts.journal.bytes : 0;
+  }
+
+  /** There is space again: the snapshot that found none is written after the next commit. */
+  hurry(): void {
+    if (this.#lacksSpace) this.#dueAtBytes = 0;
+    this.#lacksSpace = false;
+  }
+
   /** Writes a snapshot now, before the storage is in use. */
   async writeNow(): Promise<void> {
     this.#parts.low.data = this.#view();
@@ -63,14 +76,21 @@ export class Checkpoints {
   }
 
   async #write(keepFrom: number): Promise<void> {
+    const { journal, low } = this.#parts;
     try {
       await this.#persistLogs();
-      await this.#parts.low.write();
-      await this.#parts.journal.dropBefore(keepFrom);
+      if (journal.failure !== null) throw journal.failure;
+      await low.write();
+      if (journal.failure !== null) throw journal.failure;
+      await journal.dropBefore(keepFrom);
       this.#dueAtBytes = this.#bound();
+      this.#lacksSpace = false;
     } catch (error) {
       // Nothing is lost: the journal still holds it all.
       this.#postpone();
+      this.#lacksSpace = storageError(error).code === "STORAGE_FULL";
+      const failure = diskFailure(error);
+      if (failure !== null) this.#parts.journal.fail(failure);
       this.#parts.logger.error("The snapshot could not be written.", { error });
     } finally {
       this.#forget();

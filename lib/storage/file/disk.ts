@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { dirname } from "node:path";
-import { constants, existsSync, fdatasyncSync, writeSync } from "node:fs";
-import { link, mkdir, open, readdir, rename, rm, writeFile, type FileHandle } from "node:fs/promises";
+import { constants, existsSync, fdatasyncSync, statSync, writeSync } from "node:fs";
+import { link, mkdir, open, readdir, rename, rm, statfs, writeFile, type FileHandle } from "node:fs/promises";
+import { takeFileLock, type LockOptions, type LockOutcome } from "../../native/file-lock.ts";
 import { WritePace } from "./write-pace.ts";
 
 /** An open file. Errors carry the operating system's `code`. */
@@ -16,11 +17,17 @@ export interface DiskFile {
   close(): Promise<void>;
 }
 
+/** What tells a file from any other on the machine, whatever its path. */
+export interface FileIdentity {
+  dev: number;
+  ino: number;
+}
+
 /**
  * "read" and "update" (read and write): the file must exist. "write": made if it is new. "durable": as "write", and each
- * write is synced. "replace": made or emptied.
+ * write is synced. "note": as "write", for some bytes now and then that nothing waits for. "replace": made or emptied.
  */
-export type OpenMode = "read" | "update" | "write" | "durable" | "replace";
+export type OpenMode = "read" | "update" | "write" | "durable" | "note" | "replace";
 
 /** What the file storage does to the file system: a test puts one that fails, tears and forgets in its place. */
 export interface Disk {
@@ -38,6 +45,17 @@ export interface Disk {
   remove(path: string): Promise<void>;
   /** Makes the names in a folder durable: what was created, renamed and removed. */
   syncFolder(path: string): Promise<void>;
+  /** What stands at a path now; null where nothing does, or none can be reached. Costs microseconds. */
+  identityOf(path: string): FileIdentity | null;
+  /** Bytes that may still be written to the file system of a folder, as far as it tells; 0 where no file can be made there. */
+  spaceLeft(folder: string): Promise<number>;
+  /**
+   * Calls back again and again, every so many milliseconds by no test's clock: what becomes of a disk does so in real time.
+   * The function that it returns ends it.
+   */
+  repeat(everyMs: number, callback: () => void): () => void;
+  /** Takes the lock that a file stands for, as {@link takeFileLock} does. */
+  lock(options: LockOptions): LockOutcome;
 }
 
 const ownerOnly = 0o600;
@@ -86,6 +104,24 @@ export const nodeDisk: Disk = {
   rename,
   remove: (path) => rm(path, { force: true }),
   syncFolder,
+  identityOf(path) {
+    try {
+      const found = statSync(path, { throwIfNoEntry: false });
+      return found === undefined ? null : { dev: found.dev, ino: found.ino };
+    } catch {
+      return null;
+    }
+  },
+  async spaceLeft(folder) {
+    const { bavail, bsize, files, ffree } = await statfs(folder);
+    return files > 0 && ffree === 0 ? 0 : bavail * bsize;
+  },
+  repeat(everyMs, callback) {
+    const timer = setInterval(callback, everyMs);
+    timer.unref();
+    return () => clearInterval(timer);
+  },
+  lock: takeFileLock,
 };
 
 async function syncFolder(path: string): Promise<void> {
@@ -120,9 +156,11 @@ class NodeFile implements DiskFile {
   readonly #handle: FileHandle;
   /** Of a file whose writes are synced; null for any other. */
   readonly #pace: WritePace | null;
+  readonly #isNote: boolean;
 
   constructor(handle: FileHandle, mode: OpenMode) {
     this.#handle = handle;
+    this.#isNote = mode === "note";
     this.#pace = mode === "durable" ? new WritePace() : null;
   }
 
@@ -138,10 +176,14 @@ class NodeFile implements DiskFile {
   }
 
   async write(bytes: Uint8Array, position: number): Promise<void> {
+    // Into the page cache: a trip through the thread pool would take longer.
+    if (this.#isNote) return this.#writeAllAtOnce(bytes, position);
     if (this.#pace === null) return this.#writeAll(bytes, position);
     const start = performance.now();
-    if (this.#pace.isQuick(bytes.length)) this.#writeAllAtOnce(bytes, position);
-    else {
+    if (this.#pace.isQuick(bytes.length)) {
+      this.#writeAllAtOnce(bytes, position);
+      if (!syncsEachWrite) fdatasyncSync(this.#handle.fd);
+    } else {
       await this.#writeAll(bytes, position);
       if (!syncsEachWrite) await this.#handle.datasync();
     }
@@ -160,7 +202,6 @@ class NodeFile implements DiskFile {
     for (let done = 0; done < bytes.length;) {
       done += writeSync(fd, bytes, done, bytes.length - done, position + done);
     }
-    if (!syncsEachWrite) fdatasyncSync(fd);
   }
 
   sync(): Promise<void> {

@@ -1,5 +1,6 @@
 /** What a backup of a data folder is made of: the folder as it is at one moment, read while commits go on. */
-import type { LogEntry } from "../storage.ts";
+import { blobFieldsOf, missingBlobs, toMissing } from "../named-blobs.ts";
+import type { LogEntry, StorageSchema } from "../storage.ts";
 import type { ArchivePart } from "./archive.ts";
 import type { BlobFiles } from "./blobs.ts";
 import { ContentCheck } from "./content-check.ts";
@@ -13,7 +14,6 @@ import type { HeldFile } from "./series/held-file.ts";
 import { folderFormat, snapshotChunks } from "./snapshot.ts";
 
 const partBytes = 1_024 * 1_024;
-
 /**
  * Reads an open folder as the files of one that holds the same: documents and logs of exactly the moment when the first
  * part is asked for, and of each blob and of the time series at least what was in it then. What is trimmed or deleted
@@ -21,7 +21,7 @@ const partBytes = 1_024 * 1_024;
  */
 export async function* folderParts(
   { database, logs, blobs, series }: OpenFolder & { series: FileSeries },
-  schemaVersion: number,
+  schema: StorageSchema,
 ): AsyncGenerator<ArchivePart> {
   const releases = [...[...logs.values()].map((log) => log.hold()), blobs.hold()];
   try {
@@ -29,7 +29,11 @@ export async function* folderParts(
     const seriesFiles = await series.hold();
     releases.push(...seriesFiles.map((file) => () => file.release()));
     // A new folder has no journal yet: its first record is 1.
-    const snapshot = { format: folderFormat, schema_version: schemaVersion, sequence: 0, ...view };
+    const fields = blobFieldsOf(schema);
+    const missing = missingBlobs(view.collections, fields, await blobs.known());
+    if (missing.length > 0) throw corrupt(`blobs/${missing[0]}.blob`, 0, toMissing(missing));
+    const versions = { format: folderFormat, schema_version: schema.version, sequence: 0 };
+    const snapshot = { ...versions, blobs: fields, ...view };
     let offset = 0;
     for (const bytes of snapshotChunks(snapshot)) {
       yield { file: "db.json", offset, bytes };
@@ -40,6 +44,8 @@ export async function* folderParts(
       if (log !== undefined) yield* logParts(log, `logs/${fileNameOf(name)}`, [base.sequence, head.sequence]);
     }
     for (const name of await blobs.heldNames()) yield* blobParts(blobs, name);
+    for (const name of await blobs.lostNames())
+      yield { file: `blobs/${name}`, offset: 0, bytes: new Uint8Array(0) };
     for (const file of seriesFiles) yield* seriesParts(file);
   } finally {
     for (const release of releases) await release();

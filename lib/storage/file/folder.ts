@@ -4,17 +4,24 @@ import type { Clock } from "../../clock.ts";
 import { OrchestratorError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import { Database } from "../database.ts";
+import { blobFieldsOf, missingBlobs, toMissing } from "../named-blobs.ts";
 import type { LogEntry, StorageSchema } from "../storage.ts";
 import { BlobFiles } from "./blobs.ts";
 import { Checkpoints } from "./checkpoints.ts";
 import type { Disk } from "./disk.ts";
-import { corrupt } from "./errors.ts";
+import { corrupt, diskFailure } from "./errors.ts";
 import { effectsFromText } from "./effects.ts";
 import { fileNameOf } from "./file-name.ts";
+import { readHead } from "./head-file.ts";
+import { replayJournal, type ReplayedJournal, type ReplayOptions } from "./journal-replay.ts";
 import { Journal } from "./journal.ts";
 import { LogFile } from "./log-file.ts";
+import { LossRecord } from "./loss-record.ts";
+import { Losses } from "./losses.ts";
+import { RestoreNoteFile } from "./restore-note.ts";
 import { emptySnapshot, folderFormat, SnapshotFile } from "./snapshot.ts";
 import type { Snapshot } from "./snapshot-text.ts";
+import { Space, triedFile } from "./space.ts";
 
 /** A file that says that a restore into the folder is not finished: what is there must not be taken for all of it. */
 export const restoreMark = "restore-unfinished";
@@ -31,6 +38,8 @@ export interface FolderOptions {
   minJournalBytes: number;
   /** A log segment that is larger takes no more entries. */
   logSegmentBytes: number;
+  /** Whether to go on without what is found missing. */
+  acceptLoss: boolean;
 }
 
 /** A data folder that is open: its content in memory and the files behind it. */
@@ -40,6 +49,9 @@ export interface OpenFolder {
   logs: Map<string, LogFile>;
   blobs: BlobFiles;
   checkpoints: Checkpoints;
+  losses: LossRecord;
+  space: Space;
+  restored: RestoreNoteFile;
 }
 
 /**
@@ -48,34 +60,41 @@ export interface OpenFolder {
  * @throws {OrchestratorError} `STORAGE_CORRUPT`, `STORAGE_VERSION_UNSUPPORTED`; what was opened is closed again then.
  */
 export async function openFolder(options: FolderOptions, schema: StorageSchema): Promise<OpenFolder> {
-  const { disk, folder, logger } = options;
+  const { disk, folder } = options;
   if ((await disk.list(folder)).includes(restoreMark)) {
     throw corrupt(join(folder, restoreMark), 0, "a restore into this folder was not finished");
   }
+  await disk.remove(join(folder, triedFile));
   const snapshots = new SnapshotFile(disk, join(folder, "db.json"));
   const low = new Low(snapshots, emptySnapshot());
   await low.read();
   const snapshot = low.data;
   checkVersions(snapshot, schema);
+  const record = await LossRecord.open(disk, folder);
+  const restored = await RestoreNoteFile.open(disk, folder);
+  const losses = new Losses(options, record);
+  const head = await readHead(disk, folder);
   const database = new Database(schema, snapshot);
+  const { replayed, entries } = await replay({ ...options, losses, head }, database, snapshot.sequence);
+  if (snapshots.bytes === 0 && (replayed.sequence > 0 || (await isInUse(disk, folder))))
+    throw corrupt(join(folder, "db.json"), 0, "the documents are missing; restore a backup");
   const journal = new Journal(options);
   const logs = new Map<string, LogFile>();
   try {
-    const replayed = await replay(journal, database, snapshot.sequence);
-    for (const [name, { base }] of database.logs()) {
-      const log = new LogFile({
-        disk,
-        folder: join(folder, "logs", fileNameOf(name)),
-        segmentBytes: options.logSegmentBytes,
-        onError: (error) =>
-          logger.error("Log entries could not be written to their segment.", { log: name, error }),
-      });
+    for (const [name, { base, head: last }] of database.logs()) {
+      const log = newLog(name, options, journal);
       logs.set(name, log);
-      await log.open(snapshot.logs[name]?.head.sequence ?? 0, base.sequence);
-      for (const entry of replayed.get(name) ?? []) if (entry.sequence > base.sequence) log.append(entry);
+      const persisted = snapshot.logs[name]?.head ?? { sequence: 0, hash: null };
+      const places = { persisted: persisted.sequence, base: base.sequence, head: last.sequence };
+      const { isLost } = await log.open(places, losses);
+      if (isLost) database.apply({ kind: "trim", log: name, base: { ...persisted } });
+      for (const entry of entries.get(name) ?? []) if (entry.sequence > base.sequence) log.append(entry);
     }
-    const blobs = new BlobFiles(disk, join(folder, "blobs"));
+    await losses.save();
+    await journal.begin(replayed);
+    const blobs = new BlobFiles(disk, join(folder, "blobs"), journal);
     await blobs.open();
+    await checkBlobs(blobs, { database, schema, losses, folder });
     await disk.makeFolder(join(folder, "logs"));
     // Names that a killed process made and did not sync. Those in the data folder itself are synced before anything is
     // kept under them: a segment when it is made, all others with the first snapshot.
@@ -84,13 +103,60 @@ export async function openFolder(options: FolderOptions, schema: StorageSchema):
     const checkpoints = new Checkpoints({ ...parts, schemaVersion: schema.version });
     const stored = snapshot.schema_version;
     if (stored > 0 && stored < schema.version) await backUp(options, snapshot, database);
-    if (stored !== schema.version) await checkpoints.writeNow();
-    return { database, journal, logs, blobs, checkpoints };
+    if (stored !== schema.version || losses.accepted.length > 0) await checkpoints.writeNow();
+    const space = new Space(options);
+    return { database, journal, logs, blobs, checkpoints, losses: record, space, restored };
   } catch (error) {
     for (const log of logs.values()) await log.close();
     await journal.close();
     throw error;
   }
+}
+
+function newLog(
+  name: string,
+  { disk, folder, logger, logSegmentBytes }: FolderOptions,
+  journal: Journal,
+): LogFile {
+  return new LogFile({
+    disk,
+    folder: join(folder, "logs", fileNameOf(name)),
+    segmentBytes: logSegmentBytes,
+    failure: () => journal.failure,
+    onError: (error) => {
+      logger.error("Log entries could not be written to their segment.", { log: name, error });
+      const failure = diskFailure(error);
+      if (failure !== null) journal.fail(failure);
+    },
+  });
+}
+
+/** Looks whether every blob that a document names is there. */
+async function checkBlobs(
+  blobs: BlobFiles,
+  {
+    database,
+    schema,
+    losses,
+    folder,
+  }: { database: Database; schema: StorageSchema; losses: Losses; folder: string },
+): Promise<void> {
+  const { collections } = database.view();
+  const missing = missingBlobs(collections, blobFieldsOf(schema), await blobs.known());
+  if (missing.length === 0) return;
+  const file = join(folder, "blobs", `${missing[0]}.blob`);
+  losses.report({ file, offset: 0, what: toMissing(missing) });
+  await losses.save();
+  for (const id of missing) await blobs.acceptLoss(id);
+}
+
+/** Whether a folder without a snapshot is no new one: nothing is kept before the first snapshot was written. */
+async function isInUse(disk: Disk, folder: string): Promise<boolean> {
+  for (const name of ["blobs", "series"]) {
+    const names = await disk.list(join(folder, name)).catch(() => []);
+    if (names.length > 0) return true;
+  }
+  return false;
 }
 
 function checkVersions({ format, schema_version: stored }: Snapshot, schema: StorageSchema): void {
@@ -105,14 +171,14 @@ function checkVersions({ format, schema_version: stored }: Snapshot, schema: Sto
   });
 }
 
-/** Applies the journal. Returns the log entries in it, by log. */
+/** Applies the journal. Gives what was read, and the log entries in it, by log. */
 async function replay(
-  journal: Journal,
+  options: ReplayOptions,
   database: Database,
   afterSequence: number,
-): Promise<Map<string, LogEntry[]>> {
+): Promise<{ replayed: ReplayedJournal; entries: Map<string, LogEntry[]> }> {
   const entries = new Map<string, LogEntry[]>();
-  await journal.recover(afterSequence, (text, place) => {
+  const replayed = await replayJournal(options, afterSequence, (text, place) => {
     for (const effect of effectsOf(text, place)) {
       database.apply(effect);
       if (effect.kind !== "append") continue;
@@ -121,7 +187,7 @@ async function replay(
       log.push(effect.entry);
     }
   });
-  return entries;
+  return { replayed, entries };
 }
 
 function effectsOf(text: string, { path, at }: { path: string; at: number }) {

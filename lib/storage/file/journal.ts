@@ -9,12 +9,14 @@ import { isOrchestratorError, OrchestratorError } from "../../errors.ts";
 import type { Clock } from "../../clock.ts";
 import type { Logger } from "../../logger.ts";
 import type { CommitOptions } from "../storage.ts";
-import type { Disk, DiskFile } from "./disk.ts";
-import { corrupt, storageError } from "./errors.ts";
-import { decodeRecord, encodeRecord, hasRecordBehind, isBlankFrom, type StoredRecord } from "./record.ts";
+import type { Disk, DiskFile, FileIdentity } from "./disk.ts";
+import { finalFailure, folderGone, storageError } from "./errors.ts";
+import { HeadNotes } from "./head-file.ts";
+import { journalNameOf, type FoundSegment, type ReplayedJournal } from "./journal-replay.ts";
+import { encodeRecord, isBlankFrom } from "./record.ts";
+import { setAside } from "./set-aside.ts";
+import { fillWithZeros, refill } from "./zeros.ts";
 
-const namePattern = /^journal-(\d{8})\.jsonl$/;
-const zeroBlock = Buffer.alloc(1 << 20);
 /** The part of each segment that only commits with `reserve` fill: some hundred sign-ins on a full disk. */
 const maxReserveBytes = 256 * 1_024;
 /** A full disk is tried again at most so often for the sake of a check. */
@@ -34,12 +36,10 @@ interface Segment {
   number: number;
   path: string;
   file: DiskFile;
+  identity: FileIdentity | null;
   /** Where the next record goes. */
   end: number;
 }
-
-/** Takes a record's text, and where it stands for an error message. */
-export type TakeRecord = (text: string, place: { path: string; at: number }) => void;
 
 /** Durable records in order, from the last snapshot on. */
 export class Journal {
@@ -50,12 +50,16 @@ export class Journal {
   #spare: Promise<Segment | null> | null = null;
   #sequence = 0;
   #failure: OrchestratorError | null = null;
+  readonly #head: HeadNotes;
+  /** The last record that was found at the start, until it is written again. */
+  #owed: { bytes: Buffer; at: number } | null = null;
   /** The last commit without `reserve` was refused for lack of space. */
   #isFull = false;
   #probedAt = -Infinity;
 
   constructor(options: JournalOptions) {
     this.#options = options;
+    this.#head = new HeadNotes(options);
   }
 
   /** Sequence of the last record. */
@@ -73,16 +77,49 @@ export class Journal {
     return this.#failure;
   }
 
-  /** Reads every record after a sequence, cuts a torn end off, and makes the journal ready for writing. */
-  async recover(afterSequence: number, take: TakeRecord): Promise<void> {
-    this.#sequence = afterSequence;
-    const found = await this.#readSegments();
-    for (const [index, segment] of found.entries()) {
-      const { last, end } = this.#replay(segment, index === found.length - 1, take);
-      if (index < found.length - 1) this.#older.push({ ...segment, bytes: end });
-      else this.#active = await this.#continue(segment, { last, end });
+  /** Makes a journal that was read ready for writing: cuts a torn end off, and sets aside what can't be used. */
+  async begin({ sequence, segments, unused, dropped, isCut }: ReplayedJournal): Promise<void> {
+    const { disk } = this.#options;
+    this.#sequence = sequence;
+    const last = segments.at(-1);
+    for (const segment of dropped) await setAside(disk, segment.path);
+    if (isCut && last !== undefined && !isBlankFrom(last.content, last.end))
+      await setAside(disk, last.path, last.content);
+    for (const { path } of unused) await disk.remove(path);
+    this.#older = segments.slice(0, -1).map(({ number, path, end }) => ({ number, path, bytes: end }));
+    const highest = Math.max(0, ...[...dropped, ...segments].map(({ number }) => number));
+    this.#active =
+      last === undefined ? await this.#createSegment(highest + 1) : await this.#continue(last, last);
+    try {
+      await this.#settleDebt();
+    } catch (error) {
+      // A file system that writes elsewhere what it writes again: the next commit has to, before anything builds on it.
+      if (!isOrchestratorError(error, "STORAGE_FULL")) throw error;
     }
-    this.#active ??= await this.#createSegment(1);
+    await this.#head.open({ sequence: this.#durableSequence, journal: this.#writable.number });
+  }
+
+  /** Whether the segment that is written stands where it was opened; true of a journal that has none. */
+  get isInPlace(): boolean {
+    return this.#active === null || this.#isInPlace(this.#active);
+  }
+
+  /** Nothing is written any more, for this reason or an earlier one. */
+  fail(reason: OrchestratorError): void {
+    if (this.#failure !== null) return;
+    this.#failure = reason;
+    this.#options.logger.error("The journal can't be written any more.", { error: reason });
+  }
+
+  /** Makes durable how far the journal is known to go. Called now and then, beside the commits. */
+  async syncHead(): Promise<void> {
+    if (this.#failure !== null || this.#active === null) return;
+    try {
+      const { number: journal } = this.#writable;
+      await this.#head.settle({ sequence: this.#durableSequence, journal });
+    } catch (error) {
+      this.fail(finalFailure(error));
+    }
   }
 
   /**
@@ -96,11 +133,12 @@ export class Journal {
     const { segmentBytes } = this.#options;
     const bound = segmentBytes - (reserve ? 0 : Math.min(maxReserveBytes, segmentBytes / 4));
     try {
+      await this.#settleDebt();
       if (this.#writable.end > 0 && this.#writable.end + record.length > bound) await this.rotate();
       await this.#write(record);
       if (!reserve) this.#isFull = false;
     } catch (error) {
-      if (!isOrchestratorError(error, "STORAGE_FULL")) this.#failure ??= storageError(error);
+      if (!isOrchestratorError(error, "STORAGE_FULL")) this.#failure ??= finalFailure(error);
       else if (!reserve) this.#isFull = true;
       throw error;
     }
@@ -124,11 +162,13 @@ export class Journal {
   /** Goes on in a new segment, so that those before it can be dropped. Resolves with its number. */
   async rotate(): Promise<number> {
     const active = this.#writable;
+    await this.#settleDebt();
     const next = (await this.#spare) ?? (await this.#makeNext(active.number + 1));
     this.#spare = null;
     this.#older.push({ number: active.number, path: active.path, bytes: active.end });
     this.#active = next;
     await active.file.close();
+    void this.syncHead();
     return next.number;
   }
 
@@ -143,17 +183,27 @@ export class Journal {
     const spare = await this.#spare;
     await spare?.file.close();
     await this.#active?.file.close();
+    await this.syncHead();
+    await this.#head.close();
   }
 
   async #write(record: Buffer): Promise<void> {
     const active = this.#writable;
     try {
       await active.file.write(record, active.end);
+      // What is written into a file that nobody will find again is not kept.
+      if (!this.#isInPlace(active)) throw folderGone();
     } catch (error) {
       throw await this.#undo(active, storageError(error));
     }
     active.end += record.length;
     this.#sequence++;
+    await this.#head.note({ sequence: this.#sequence, journal: active.number });
+  }
+
+  #isInPlace({ path, identity }: Segment): boolean {
+    const found = this.#options.disk.identityOf(path);
+    return found !== null && found.ino === identity?.ino && found.dev === identity.dev;
   }
 
   get #writable(): Segment {
@@ -167,76 +217,33 @@ export class Journal {
       await file.truncate(end);
       await file.sync();
       if (isOrchestratorError(error, "STORAGE_FULL")) {
-        await this.#refill(file, end);
+        await refill(file, { from: end, to: this.#options.segmentBytes });
         return error;
       }
     } catch (cause) {
       this.#options.logger.error("A failed write could not be taken back.", { error: cause });
     }
     // After a failed sync the system may drop what it did not write: nothing later can be trusted.
-    this.#failure = new OrchestratorError("STORAGE_FAILED", { cause: error });
-    this.#options.logger.error("The journal can't be written any more.", { error });
-    return this.#failure;
+    this.fail(finalFailure(error));
+    return this.#failure ?? error;
   }
 
-  /** Allocates again what a cut took from the end of a segment, where there is space. */
-  async #refill(file: DiskFile, size: number): Promise<void> {
-    try {
-      await fillWithZeros(file, size, this.#options.segmentBytes);
-    } catch (error) {
-      if (!isOrchestratorError(storageError(error), "STORAGE_FULL")) throw error;
-      this.#options.logger.debug("The journal segment could not be allocated again.", { error });
-    }
+  /** The last record that a loss of power can't take: one that is still owed may be readable and not on the disk. */
+  get #durableSequence(): number {
+    return this.#owed === null ? this.#sequence : this.#sequence - 1;
   }
 
-  async #readSegments(): Promise<{ number: number; path: string; content: Buffer }[]> {
-    const { disk, folder, logger, segmentBytes } = this.#options;
-    const names = (await disk.list(folder)).filter((name) => namePattern.test(name)).sort();
-    const segments = [];
-    for (const name of names) {
-      const path = join(folder, name);
-      const content = (await disk.readWhole(path)) ?? Buffer.alloc(0);
-      segments.push({ number: Number(namePattern.exec(name)?.[1]), path, content });
-    }
-    // Segments that were prepared and not used yet.
-    for (let last = segments.at(-1); last !== undefined; last = segments.at(-1)) {
-      const { path, content } = last;
-      // It lost its end, or was being made, or there was no space to allocate it whole again.
-      if (content.length < segmentBytes)
-        logger.warn("A journal segment is shorter than it is made.", { path, bytes: content.length });
-      if (segments.length === 1 || !isBlankFrom(content, 0)) break;
-      await disk.remove(path);
-      segments.pop();
-    }
-    return segments;
-  }
-
-  /** Takes the records of a segment. Returns where the last one begins and where it ends. */
-  #replay(segment: { path: string; content: Buffer }, isLast: boolean, take: TakeRecord) {
-    const { path, content } = segment;
-    let [last, at] = [0, 0];
-    for (let record = decodeRecord(content, at); record !== null; record = decodeRecord(content, at)) {
-      if (record.sequence > this.#sequence) this.#replayRecord(record, { path, at }, take);
-      [last, at] = [at, record.end];
-    }
-    if (!isBlankFrom(content, at)) {
-      if (!isLast || hasRecordBehind(content, at))
-        throw corrupt(path, at, "a journal record does not match its checksum");
-      this.#options.logger.warn("The torn end of the journal was cut off.", { path, offset: at });
-    }
-    return { last, end: at };
-  }
-
-  #replayRecord(record: StoredRecord, place: { path: string; at: number }, take: TakeRecord): void {
-    if (record.sequence !== this.#sequence + 1) {
-      throw corrupt(place.path, place.at, `journal record ${this.#sequence + 1} is missing`);
-    }
-    take(record.text, place);
-    this.#sequence = record.sequence;
+  /** Writes what was not written yet for want of space. */
+  async #settleDebt(): Promise<void> {
+    if (this.#owed === null) return;
+    await this.#writable.file.write(this.#owed.bytes, this.#owed.at).catch((error: unknown) => {
+      throw storageError(error);
+    });
+    this.#owed = null;
   }
 
   async #continue(
-    { number, path, content }: { number: number; path: string; content: Buffer },
+    { number, path, content }: FoundSegment,
     { last, end }: { last: number; end: number },
   ): Promise<Segment> {
     const file = await this.#options.disk.open(path, "durable");
@@ -246,9 +253,9 @@ export class Journal {
     await file.sync();
     // Its last record may be readable without being on the disk, and count as clean because its sync has failed: no sync
     // would write it. Those before it were durable before it was begun.
-    if (last < end) await file.write(content.subarray(last, end), last);
-    await this.#refill(file, isTorn ? end : content.length);
-    return { number, path, file, end };
+    if (last < end) this.#owed = { bytes: content.subarray(last, end), at: last };
+    await refill(file, { from: isTorn ? end : content.length, to: this.#options.segmentBytes });
+    return { number, path, file, identity: this.#options.disk.identityOf(path), end };
   }
 
   /** A segment made at the last moment. Known as the spare meanwhile, so that nobody else makes the same file. */
@@ -275,7 +282,7 @@ export class Journal {
 
   async #createSegment(number: number): Promise<Segment> {
     const { disk, folder, segmentBytes } = this.#options;
-    const path = join(folder, `journal-${String(number).padStart(8, "0")}.jsonl`);
+    const path = join(folder, journalNameOf(number));
     const file = await disk.open(path, "durable");
     try {
       await fillWithZeros(file, 0, segmentBytes);
@@ -285,13 +292,6 @@ export class Journal {
       await disk.remove(path);
       throw error;
     }
-    return { number, path, file, end: 0 };
-  }
-}
-
-async function fillWithZeros(file: DiskFile, from: number, to: number): Promise<void> {
-  if (from >= to) return;
-  for (let at = from; at < to; at += zeroBlock.length) {
-    await file.write(zeroBlock.subarray(0, to - at), at);
+    return { number, path, file, identity: disk.identityOf(path), end: 0 };
   }
 }

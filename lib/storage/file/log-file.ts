@@ -5,11 +5,15 @@
  * the journal forgets it. After a crash, what the last snapshot does not vouch for is cut off: the journal brings it again.
  */
 import { join } from "node:path";
+import { isOrchestratorError } from "../../errors.ts";
 import type { LogEntries } from "../log-reader.ts";
 import type { LogEntry } from "../storage.ts";
 import type { Disk, DiskFile } from "./disk.ts";
 import { corrupt, storageError } from "./errors.ts";
 import { encodeEntry, LogSegment, segmentNameOf } from "./log-segment.ts";
+import type { Losses } from "./losses.ts";
+import { decodeRecord } from "./record.ts";
+import { setAside } from "./set-aside.ts";
 
 const namePattern = /^(\d{12})\.jsonl$/;
 /** Entries that wait in memory before they are written to a segment. */
@@ -22,8 +26,20 @@ export interface LogFileOptions {
   folder: string;
   /** A segment that is larger takes no more entries. */
   segmentBytes: number;
+  /** Why nothing is written any more; null while it is. Default: it always is. */
+  failure?: () => Error | null;
   /** Told when the entries can't be written in the background. */
   onError: (error: unknown) => void;
+}
+
+/** Sequences of a log at a start. */
+export interface LogPlaces {
+  /** Of the last entry that must be in the segments; what is behind it is cut off, the journal has it. */
+  persisted: number;
+  /** Of the last entry that was trimmed. */
+  base: number;
+  /** Of the last entry that the journal knows of. */
+  head: number;
 }
 
 /** The entries of one log. */
@@ -49,22 +65,42 @@ export class LogFile implements LogEntries {
   /**
    * Finds the segments of a log.
    *
-   * @param persisted - Sequence of the last entry that must be in them; what is behind it is cut off.
-   * @param base - Sequence of the last entry that was trimmed.
-   * @throws {OrchestratorError} `STORAGE_CORRUPT` when entries between the two are missing.
+   * @throws {OrchestratorError} `STORAGE_CORRUPT` when entries between base and `persisted` are missing, or there are some
+   *   behind the head: an entry comes here only when it is durable in the journal, so the journal has lost them. Where such
+   *   a loss is accepted, what the segments have is set aside.
    */
-  async open(persisted: number, base: number): Promise<void> {
+  async open({ persisted, base, head }: LogPlaces, losses: Losses): Promise<{ isLost: boolean }> {
     const { disk, folder } = this.#options;
     this.#persisted = Math.max(persisted, base);
     await disk.makeFolder(folder);
-    for (const name of (await disk.list(folder)).sort()) {
-      const first = Number(namePattern.exec(name)?.[1] ?? NaN);
-      if (first > persisted) await disk.remove(join(folder, name));
-      else if (first > 0) this.#segments.push(new LogSegment(join(folder, name), first, false));
+    const found = (await disk.list(folder))
+      .filter((name) => namePattern.test(name))
+      .sort()
+      .map((name) => new LogSegment(join(folder, name), Number(namePattern.exec(name)?.[1]), false));
+    await this.#checkEnd(found, { persisted, base, head }, losses);
+    for (const segment of found) {
+      if (segment.first > persisted) await disk.remove(segment.path);
+      else this.#segments.push(segment);
     }
     if (base >= persisted) await this.#removeAll();
     await this.trim(base);
-    if (this.#persisted === base) return;
+    if (this.#persisted === base) return { isLost: false };
+    try {
+      await this.#continue(persisted, base);
+      return { isLost: false };
+    } catch (error) {
+      if (!isOrchestratorError(error, "STORAGE_CORRUPT")) throw error;
+      losses.reportRefusal(error);
+      await losses.save();
+      for (const { path } of this.#segments) await setAside(disk, path);
+      this.#segments = [];
+      return { isLost: true };
+    }
+  }
+
+  /** Goes on in the last segment, without what is behind the last entry that it must have. */
+  async #continue(persisted: number, base: number): Promise<void> {
+    const { disk, folder } = this.#options;
     const last = this.#segments.at(-1);
     if (last === undefined || (this.#segments[0] as LogSegment).first > base + 1) {
       throw corrupt(folder, 0, `log entry ${base + 1} is missing`);
@@ -72,6 +108,26 @@ export class LogFile implements LogEntries {
     await last.index(disk, persisted);
     this.#file = await disk.open(last.path, "write");
     await this.#file.truncate(last.bytes);
+  }
+
+  /** Compares what the segments have with the head. Only those behind `persisted` are read, which are few. */
+  async #checkEnd(
+    found: readonly LogSegment[],
+    { persisted, head }: LogPlaces,
+    losses: Losses,
+  ): Promise<void> {
+    const { disk } = this.#options;
+    for (const [index, segment] of found.entries()) {
+      if ((found[index + 1]?.first ?? Infinity) <= persisted + 1) continue;
+      const content = (await disk.readWhole(segment.path)) ?? Buffer.alloc(0);
+      const behind = placeBehind(content, head);
+      if (behind === null) continue;
+      const { first, last, offset } = behind;
+      const what = `log entries ${first} to ${last} are there, and the changes that they tell of are missing`;
+      losses.report({ file: segment.path, offset, what });
+      await losses.save();
+      await setAside(disk, segment.path, content);
+    }
   }
 
   /** Takes in an entry that is durable in the journal. */
@@ -154,6 +210,8 @@ export class LogFile implements LogEntries {
 
   /** Writes what waits now; what comes meanwhile must not keep others waiting for ever. */
   async #flush(): Promise<void> {
+    const failure = this.#options.failure?.() ?? null;
+    if (failure !== null) throw failure;
     const last = this.#waiting.at(-1)?.sequence ?? 0;
     while ((this.#waiting[0]?.sequence ?? Infinity) <= last) {
       const { segment, file } = await this.#segmentToFill(this.#waiting[0] as LogEntry);
@@ -203,4 +261,16 @@ export class LogFile implements LogEntries {
     this.#unsyncedNames = true;
     return { segment, file };
   }
+}
+
+/** The entries of a segment behind a sequence; null where there are none. */
+function placeBehind(content: Buffer, head: number): { first: number; last: number; offset: number } | null {
+  const found: { sequence: number; at: number }[] = [];
+  let at = 0;
+  for (let record = decodeRecord(content, at); record !== null; record = decodeRecord(content, at)) {
+    if (record.sequence > head) found.push({ sequence: record.sequence, at });
+    at = record.end;
+  }
+  const [first, last] = [found[0], found.at(-1)];
+  return first && last ? { first: first.sequence, last: last.sequence, offset: first.at } : null;
 }

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../internal/json.ts";
 import type { LogEntry } from "../storage.ts";
 import { deepFreeze } from "../deep-freeze.ts";
 import { corrupt } from "./errors.ts";
-import type { Disk } from "./disk.ts";
+import { errorCodeOf, type Disk, type DiskFile } from "./disk.ts";
 import { decodeRecord, encodeRecord, type StoredRecord } from "./record.ts";
 
 /** One entry in so many has its place noted: a page is read from the note before it. */
@@ -74,16 +74,34 @@ export class LogSegment {
     this.#indexed = true;
   }
 
-  /** Reads the 64 entries around one. Needs {@link index}. */
+  /**
+   * Reads the 64 entries around one. Needs {@link index}.
+   *
+   * @throws {OrchestratorError} `STORAGE_CORRUPT` when it does not hold every one of them any more.
+   */
   async read(disk: Disk, sequence: number): Promise<LogEntry[]> {
     const note = Math.floor((sequence - this.first) / entriesPerNote);
     const start = this.#notes[note] ?? 0;
     const end = this.#notes[note + 1] ?? this.#bytes;
-    const file = await disk.open(this.path, "read");
+    const first = this.first + note * entriesPerNote;
+    const next = Math.min(first + entriesPerNote, this.#next);
+    const file = await this.#open(disk, first);
     try {
-      return this.#decode(await file.read(start, end - start), start, this.first + note * entriesPerNote);
+      const entries = this.#decode(await file.read(start, end - start), start, first);
+      if (first + entries.length < next) throw this.#corrupt(start, first + entries.length);
+      return entries;
     } finally {
       await file.close();
+    }
+  }
+
+  /** A file that somebody removed is as damaged as one that was emptied. */
+  async #open(disk: Disk, first: number): Promise<DiskFile> {
+    try {
+      return await disk.open(this.path, "read");
+    } catch (error) {
+      if (errorCodeOf(error) === "ENOENT") throw this.#corrupt(0, first);
+      throw error;
     }
   }
 
@@ -106,6 +124,7 @@ export class LogSegment {
   }
 
   #corrupt(offset: number, sequence: number): Error {
-    return corrupt(this.path, offset, `log entry ${sequence} does not match its checksum`);
+    const what = `log entry ${sequence} is missing or does not match its checksum`;
+    return corrupt(this.path, offset, { what, sequence });
   }
 }

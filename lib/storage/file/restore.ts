@@ -1,5 +1,7 @@
 import { rm } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
 import { dirname, join, resolve } from "node:path";
+import { systemClock, toTimestamp } from "../../clock.ts";
 import { OrchestratorError } from "../../errors.ts";
 import { silentLogger } from "../../logger.ts";
 import { readArchive, type ArchivePart } from "./archive.ts";
@@ -8,6 +10,7 @@ import { nodeDisk, type Disk, type DiskFile } from "./disk.ts";
 import { storageError } from "./errors.ts";
 import { restoreMark } from "./folder.ts";
 import { FolderLock } from "./lock.ts";
+import { restoreNoteName, restoreNoteText } from "./restore-note.ts";
 
 /**
  * Checks a backup whole and changes nothing: every checksum, and every log entry against the one before it.
@@ -23,52 +26,54 @@ export async function verifyBackup(archive: AsyncIterable<Uint8Array>): Promise<
 
 /**
  * Makes a data folder out of a backup, checking it on the way. No server may run on the folder. When it fails, the folder is
- * empty again; when the process dies, the folder is refused at the next start until it is emptied.
+ * empty again; when the process dies, the folder is refused at the next start until it is emptied. The orchestrator that
+ * starts on it begins a new epoch, paused.
  *
  * @param archive - The bytes of the backup, in pieces of any size.
  * @param folder - Where to; made if it is new, and else it must be empty.
+ * @param options - `epochAfter` is an epoch that the new one is to be above, which agents refused an earlier restore for. Default 0.
  * @throws {OrchestratorError} `ALREADY_EXISTS` when the folder is not empty; `STORAGE_LOCKED`; `STORAGE_FULL`; `STORAGE_CORRUPT`
  *   with `details { entry, offset }`; `STORAGE_VERSION_UNSUPPORTED`.
  */
 export async function restoreBackup(
   archive: AsyncIterable<Uint8Array>,
   folder: string,
+  { epochAfter = 0 }: { epochAfter?: number } = {},
 ): Promise<BackupSummary> {
   const disk = nodeDisk;
+  const note = { restored_at: toTimestamp(systemClock.now()), epoch_after: epochAfter, random: randomUUID() };
   const target = resolve(folder);
   await disk.makeFolder(target);
   if ((await disk.list(target)).length > 0) throw notEmpty(target);
-  const lock = await FolderLock.take(disk, target, silentLogger);
+  const lock = FolderLock.take(disk, target, silentLogger);
   try {
     // Between looking and locking a server may have come and gone.
     if ((await disk.list(target)).some((name) => name !== "lock")) throw notEmpty(target);
-    return await write(archive, disk, target);
+    return await write(archive, new RestoredFiles(disk, target), restoreNoteText(note));
   } catch (error) {
     throw storageError(error);
   } finally {
-    await lock.release();
+    lock.release();
   }
 }
 
-async function write(archive: AsyncIterable<Uint8Array>, disk: Disk, folder: string): Promise<BackupSummary> {
-  const mark = join(folder, restoreMark);
-  const files = new RestoredFiles(disk, folder);
+async function write(
+  archive: AsyncIterable<Uint8Array>,
+  files: RestoredFiles,
+  note: string,
+): Promise<BackupSummary> {
   try {
-    await disk.createExclusive(mark, "");
-    await disk.syncFolder(folder);
+    await files.begin();
     const check = new BackupCheck();
     for await (const part of readArchive(archive)) {
       check.take(part);
       await files.write(part);
     }
     const summary = check.finish();
-    await files.finish();
-    await disk.remove(mark);
-    await disk.syncFolder(folder);
+    await files.finish(note);
     return summary;
   } catch (error) {
     await files.abandon();
-    await disk.remove(mark);
     throw error;
   }
 }
@@ -98,10 +103,19 @@ class RestoredFiles {
     await this.#file?.write(bytes, offset);
   }
 
-  /** Resolves when all of it is durable. */
-  async finish(): Promise<void> {
+  /** Marks the folder as one that can't be used yet. */
+  async begin(): Promise<void> {
+    await this.#disk.createExclusive(join(this.#folder, restoreMark), "");
+    await this.#disk.syncFolder(this.#folder);
+  }
+
+  /** Makes all of it durable, then the note of the restore, and only then the folder one that can be used. */
+  async finish(note: string): Promise<void> {
+    await this.write({ file: restoreNoteName, offset: 0, bytes: Buffer.from(note) });
     await this.#sync();
     for (const path of this.#folders) await this.#disk.syncFolder(path);
+    await this.#disk.remove(join(this.#folder, restoreMark));
+    await this.#disk.syncFolder(this.#folder);
   }
 
   /** Removes what was written. */
@@ -111,6 +125,7 @@ class RestoredFiles {
       (name) => name !== restoreMark && name !== "lock",
     );
     for (const name of names) await rm(join(this.#folder, name), { recursive: true, force: true });
+    await this.#disk.remove(join(this.#folder, restoreMark));
   }
 
   async #sync(): Promise<void> {

@@ -1,5 +1,6 @@
 /** A snapshot as JSON of one document a line, so that it can be written in slices and read without parsing every document. */
 import type { DatabaseView } from "../database.ts";
+import type { BlobFields } from "../named-blobs.ts";
 import { readStoredText, StoredText } from "../stored-text.ts";
 import type { StoredDocument } from "../storage.ts";
 import { decodeText } from "./decode-text.ts";
@@ -18,6 +19,8 @@ export interface Snapshot extends DatabaseView {
   schema_version: number;
   /** The last journal record that is in it. */
   sequence: number;
+  /** In a backup: which fields name blobs, so that it can be checked by itself. */
+  blobs?: BlobFields;
 }
 
 /** The snapshot's JSON without its last brace, in texts of about 64 KiB. */

@@ -55,6 +55,21 @@ export const valueCases: StorageCase[] = [
     },
   },
   {
+    name: "documents are counted as they come and go",
+    promise: 12,
+    async run(subject) {
+      const { storage: first } = subject;
+      assert.equal(await first.count("agents"), 0);
+      await first.commit([putAgent("a", { n: 1 }), putAgent("b", { n: 2 }), putAgent("c", { n: 3 })]);
+      await first.commit([putAgent("a", { n: 4 }), { kind: "delete", collection: "agents", key: "b" }]);
+      await first.commit([{ kind: "delete", collection: "agents", key: "gone" }]);
+      for await (const storage of beforeAndAfterRestart(subject)) {
+        assert.equal(await storage.count("agents"), 2);
+        await assert.rejects(storage.count("nothing"), { code: "VALIDATION_FAILED" });
+      }
+    },
+  },
+  {
     name: "what was read can't be changed",
     promise: 12,
     async run(subject) {

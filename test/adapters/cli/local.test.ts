@@ -151,6 +151,8 @@ resources:
         if (text.includes("first | begun")) signal();
       },
       untilStopped: () => signalled,
+      untilHurried: (unwanted) =>
+        new Promise((resolve) => unwanted.addEventListener("abort", () => resolve())),
     });
     expect(code).toBe(1);
     expect(stdout).toContain("apply interrupted (1 changed, 1 skipped)");

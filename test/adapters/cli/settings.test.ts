@@ -20,6 +20,7 @@ describe("a setting of the server", () => {
       tls: null,
       trustedProxies: [],
       operationRetentionDays: 90,
+      operationRetentionCount: 100_000,
       pendingAgents: 1_000,
       pendingAgentRetentionDays: 7,
       signInsPerMinute: 30,

@@ -21,7 +21,8 @@ test("once the disk has failed, /readyz and the status say so with one reason, a
   expect(answer.status).toBe(503);
   expect(await answer.json()).toMatchObject({
     code: "STORAGE_FAILED",
-    detail: "The storage can't be written any more; the process must be restarted.",
+    detail:
+      "The disk of the data folder reported an error (EIO): nothing is written any more until the process is started again.",
   });
   expect(await (await fetch(`${url}/api/v1/status`)).json()).toMatchObject({ status: "degraded" });
   expect((await fetch(`${url}/livez`)).status).toBe(200);

@@ -55,7 +55,10 @@ const orchestrator = {
       return caller;
     },
   },
-  idempotency: { once: async <Output>(_caller: Caller, _call: object, run: () => Promise<Output>) => run() },
+  idempotency: {
+    once: async <Output>(caller: Caller, _call: object, run: (caller: Caller) => Promise<Output>) =>
+      run(caller),
+  },
 };
 
 const t = initTRPC

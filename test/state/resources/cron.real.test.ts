@@ -43,6 +43,17 @@ describeOnRealMachine("cron", { programs: ["crontab"] }, () => {
     expect(list()).toBe("MAILTO=ops\n@daily theirs\n");
   });
 
+  test("lines of others that are not UTF-8 are not rewritten", async () => {
+    using state = new RealState();
+    onTestFinished(() => void spawnSync("crontab", ["-u", user, "-r"]));
+    const theirs = Buffer.from("# caf\u00e9\n@daily theirs\n", "latin1");
+    spawnSync("crontab", ["-u", user, "-"], { input: theirs });
+    expect(await state.apply([{ id: "j", type: "cron", name: "a", user, command: "true", hour: 1 }])).toEqual(
+      [`j HOST_ERROR: The crontab of ${user} is not UTF-8 text, and is left alone.`],
+    );
+    expect(spawnSync("crontab", ["-u", user, "-l"]).stdout.equals(theirs)).toBe(true);
+  });
+
   test("a crontab that was made for a job goes with it", async () => {
     using state = new RealState();
     expect(

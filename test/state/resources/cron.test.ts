@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { MemoryHost } from "../../../lib/host/memory-host.ts";
+import { MemoryHost, type MemoryProgram } from "../../../lib/host/memory-host.ts";
 import type { JsonObject } from "../../../lib/internal/json.ts";
 import { resolveResource } from "../../../lib/state/definition.ts";
 import { readMarked, writeMarked } from "../../../lib/state/resources/shared/marked-lines.ts";
@@ -117,6 +117,82 @@ test("what cron refuses is a failure in its own words, and the old crontab stays
   expect(tabs.get("root")).toBe("bad\n");
 });
 
+describe("a removal", () => {
+  const jobOf = (name: string) => ({ id: name, type: "cron", name, command: "true", special: "@daily" });
+  const create = (text?: string, takesBareEnds = false) => {
+    const tabs = new Map(text === undefined ? [] : [["root", text]]);
+    const vixie = createCrontab(tabs);
+    const crontab: MemoryProgram = (command, signal) => {
+      const { argv, stdin = "" } = command;
+      if (!takesBareEnds || argv.at(-1) !== "-") return vixie(command, signal);
+      tabs.set("root", stdin);
+      return {};
+    };
+    return { tabs, state: new StateFixture(createMachine({ crontab })) };
+  };
+
+  test.each([[["a", "b"]], [["b", "a"]]])(
+    "of jobs that came one after the other, in the order %j, takes the crontab away that was made for them",
+    async (leaving) => {
+      const { tabs, state } = create();
+      await state.run("apply", declare([jobOf("a")]));
+      await state.run("apply", declare([jobOf("a"), jobOf("b")]));
+      const stays = ["a", "b"].filter((name) => name !== leaving[0]);
+      await state.run("apply", declare(stays.map(jobOf)));
+      expect(tabs.get("root")).toBeDefined();
+      await state.run("apply", []);
+      expect([...tabs]).toEqual([]);
+    },
+  );
+
+  test("of the one job in a crontab that was empty leaves it empty", async () => {
+    const { tabs, state } = create("");
+    await state.run("apply", declare([jobOf("a")]));
+    await state.run("apply", []);
+    expect([...tabs]).toEqual([["root", ""]]);
+  });
+
+  test.each([
+    "\n",
+    "# a\n",
+    theirs,
+    "# a\n\nMAILTO=x\n",
+    `${theirs}${ours("@daily x").replaceAll("backup", "z")}`,
+  ])("gives back the crontab %j, byte by byte", async (before) => {
+    const { tabs, state } = create(before);
+    await state.run("apply", declare([jobOf("a"), jobOf("b")]));
+    await state.run("apply", declare([jobOf("b")]));
+    await state.run("apply", []);
+    // A crontab of jobs that are all ours is one that was made for them.
+    expect(tabs.get("root")).toBe(before);
+  });
+
+  test.each([
+    [true, "MAILTO=x\n@daily y"],
+    [false, "MAILTO=x\n@daily y\n"],
+  ])("gives back an end without a line break where cron takes it (%j)", async (takesIt, after) => {
+    const { tabs, state } = create("MAILTO=x\n@daily y", takesIt);
+    await state.run("apply", declare([jobOf("a")]));
+    await state.run("apply", []);
+    expect(tabs.get("root")).toBe(after);
+  });
+
+  test.each([
+    [(text: string) => text, `# a\n${ours("@daily old")}@daily b\n`],
+    [(text: string) => `# new\n${text}`, `# new\n# a\n@daily b\n${ours("@daily old")}`],
+  ])(
+    "puts a job that was not wanted back where it stood, while the rest is as it was",
+    async (edit, after) => {
+      const { tabs, state } = create(`# a\n${ours("@daily old")}@daily b\n`);
+      await state.run("apply", declare([{ type: "cron", name: "backup", ensure: "absent" }]));
+      expect(tabs.get("root")).toBe("# a\n@daily b\n");
+      tabs.set("root", edit("# a\n@daily b\n"));
+      await state.run("apply", []);
+      expect(tabs.get("root")).toBe(after);
+    },
+  );
+});
+
 describe("marked lines", () => {
   test.each<[string, string, string | null]>([
     ["stand between both marks", `a\n${ours("x")}b\n`, "x\n"],
@@ -152,4 +228,13 @@ test.each<[string, JsonObject]>([
   ["no command", { type: "cron", name: "a", hour: 3 }],
 ])("%s is a fault", (_what, definition) => {
   expect(resolveResource(definition, { module: "m" }).ok).toBe(false);
+});
+
+test("a crontab that is not UTF-8 is left alone: written back it would be another", async () => {
+  const host = createHost();
+  crontabs.set("me", `# caf${Buffer.from([0xe9]).toString("utf8")}\n${theirs}`);
+  const before = crontabs.get("me");
+  const { results } = await new StateFixture(host).run("apply", declare([{ id: "j", ...job, user: "me" }]));
+  expect(results[0]?.code).toBe("HOST_ERROR");
+  expect(crontabs.get("me")).toBe(before);
 });

@@ -3,6 +3,14 @@ import type { HostCommand } from "../../../lib/host/host.ts";
 import { describeLaws, text } from "../../support/laws.ts";
 import { createMachine, declare, StateFixture } from "../../support/state-fixture.ts";
 
+/** user::rw-, user:1:rw-, group::---, mask::rw-, other::---, and a note. */
+const extras = {
+  attributes: {
+    "system.posix_acl_access": "AgAAAAEABgD/////AgAGAAEAAAAEAAAA/////xAABgD/////IAAAAP////8=",
+    "user.note": "aGVsbG8=",
+  },
+};
+
 describeLaws({
   "a new file": {
     definition: { type: "file", path: "/work/file", content: "token=hunter2\n", mode: "0640" },
@@ -14,6 +22,16 @@ describeLaws({
     prepare: (host) => host.files.writeFile("/work/file", text("token=old\n"), { mode: 0o604 }),
     breakIt: (host) => host.files.writeFile("/work/file", text("token=bad\n"), {}),
     secret: "hunter2",
+  },
+  "a file with an ACL and an attribute": {
+    definition: { type: "file", path: "/work/file", content: "new\n", mode: "0640" },
+    prepare: (host) => host.files.writeFile("/work/file", text("old\n"), { mode: 0o660, extras }),
+    breakIt: (host) => host.files.writeFile("/work/file", text("bad\n"), { mode: 0o600 }),
+  },
+  "a file with an ACL and an attribute that is not wanted": {
+    definition: { type: "file", path: "/work/file", ensure: "absent" },
+    prepare: (host) => host.files.writeFile("/work/file", text("old\n"), { mode: 0o660, extras }),
+    breakIt: (host) => host.files.writeFile("/work/file", text("back\n"), {}),
   },
   "a binary file that took the place of a link": {
     definition: { type: "file", path: "/work/file", content_base64: "AAEC/w==", force: true },
@@ -129,7 +147,7 @@ describe("validate", () => {
     expect([state.read("/conf"), state.host.files.list("/"), tested]).toEqual([
       "good",
       ["conf"],
-      ["-f /.conf.validate"],
+      [expect.stringMatching(/^-f \/\.fleetwright-[0-9a-f]{16}-[0-9a-f]{16}\.validate$/)],
     ]);
   });
 
@@ -140,4 +158,65 @@ describe("validate", () => {
     expect(results[0]).toMatchObject({ outcome: "failed", code: "COMMAND_FAILED", exit_code: 1 });
     expect([state.read("/conf"), state.host.files.list("/")]).toEqual(["old", ["conf"]]);
   });
+});
+
+describe("a file of several names", () => {
+  const linked = (): StateFixture => {
+    const state = new StateFixture();
+    state.write("/conf", "old\n");
+    state.host.files.hardLink("/conf", "/other");
+    return state;
+  };
+  const textAt = (state: StateFixture, path: string): string =>
+    new TextDecoder().decode(state.host.files.readFile(path));
+
+  test("is told to become a file of its own, and does", async () => {
+    const state = linked();
+    const broken = { property: "hard_links", before: 2, after: 1 };
+    for (const mode of ["plan", "apply"] as const) {
+      const { results } = await state.run(mode, file({ content: "new\n" }));
+      expect(results[0]?.changes).toContainEqual(broken);
+    }
+    expect([textAt(state, "/conf"), textAt(state, "/other")]).toEqual(["new\n", "old\n"]);
+  });
+
+  test("stays one file where the links are to be kept, there and back", async () => {
+    const state = linked();
+    const { results } = await state.run("apply", file({ content: "new\n", hard_links: "keep" }));
+    expect(results[0]?.changes.map(({ property }) => property)).toEqual(["content"]);
+    expect([textAt(state, "/conf"), textAt(state, "/other")]).toEqual(["new\n", "new\n"]);
+    await state.run("apply", []);
+    expect([textAt(state, "/conf"), textAt(state, "/other")]).toEqual(["old\n", "old\n"]);
+    expect(state.host.files.stat("/conf")?.links).toBe(2);
+  });
+
+  test("is told of no other name where only its mode changes", async () => {
+    const { results } = await linked().run("apply", file({ mode: "0600" }));
+    expect(results[0]?.changes.map(({ property }) => property)).toEqual(["mode"]);
+  });
+});
+
+test("a plan of what may not be changed fails as the apply does", async () => {
+  const state = new StateFixture();
+  state.write("/conf", "old\n");
+  state.host.files.setImmutable("/conf", true);
+  for (const wanted of [{ content: "new\n" }, { mode: "0600" }, { ensure: "absent" }]) {
+    for (const mode of ["plan", "apply"] as const) {
+      const { results } = await new StateFixture(state.host).run(mode, file(wanted));
+      expect(results[0]).toMatchObject({
+        outcome: "failed",
+        code: "HOST_ERROR",
+        message: "/conf is immutable (chattr +i) and stays as it is (EPERM).",
+      });
+    }
+  }
+});
+
+test("another ACL or attribute alone is no drift", async () => {
+  const state = new StateFixture();
+  await state.run("apply", file({ content: "ours\n", mode: "0640" }));
+  state.host.files.setAttributes("/conf", { extras });
+  expect((await state.run("check", file({ content: "ours\n", mode: "0640" }))).results[0]?.outcome).toBe(
+    "unchanged",
+  );
 });

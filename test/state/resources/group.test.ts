@@ -44,14 +44,32 @@ describe("members", () => {
     expect(state.read("/etc/group")).toContain("users:x:100:alice,root\n");
   });
 
-  test("that do not exist are a failure that quotes the program", async () => {
+  test("that do not exist are a failure that names them, of a plan and of an apply, and nothing is made", async () => {
     const state = new StateFixture(memoryMachine());
-    expect((await state.run("apply", group({ members: ["nobody-here"] }))).results[0]).toMatchObject({
-      outcome: "failed",
-      code: "COMMAND_FAILED",
-      exit_code: 3,
-      message: "gpasswd exited with 3: gpasswd: user 'nobody-here' does not exist",
-    });
+    const before = state.read("/etc/group");
+    for (const mode of ["plan", "apply"] as const) {
+      const { results } = await state.run(
+        mode,
+        declare([{ type: "group", name: "new", members: ["root", "none-such"] }]),
+      );
+      expect(results[0], mode).toMatchObject({
+        outcome: "failed",
+        code: "HOST_ERROR",
+        message: 'There is no user "none-such", who is to be a member.',
+      });
+    }
+    expect(state.read("/etc/group")).toBe(before);
+  });
+
+  test("come back in the order in which they stood", async () => {
+    const state = new StateFixture(memoryMachine());
+    for (const name of ["zoe", "amy"]) await state.host.run({ argv: ["useradd", name] }, signal);
+    await state.host.run({ argv: ["gpasswd", "-M", "zoe,root,amy", "users"] }, signal);
+    const before = state.read("/etc/group");
+    await state.run("apply", group({ members: ["amy"], membership: "inclusive" }));
+    expect(state.read("/etc/group")).not.toBe(before);
+    await state.run("apply", []);
+    expect(state.read("/etc/group")).toBe(before);
   });
 
   test("made by a user of the same run are a change in its plan", async () => {
@@ -67,8 +85,27 @@ describe("members", () => {
 
 test("a group that is somebody's primary group is not removed", async () => {
   const state = new StateFixture(memoryMachine());
-  const run = await state.run("apply", declare([{ type: "group", name: "root", ensure: "absent" }]));
-  expect(run.results[0]).toMatchObject({ code: "COMMAND_FAILED", exit_code: 8 });
+  const message = "The group root is the primary group of root.";
+  for (const mode of ["plan", "apply"] as const) {
+    const run = await state.run(mode, declare([{ type: "group", name: "root", ensure: "absent" }]));
+    expect(run.results[0], mode).toMatchObject({ outcome: "failed", code: "HOST_ERROR", message });
+  }
+});
+
+test("a number that another group has is refused by a plan and by an apply, unless that group gives it up first", async () => {
+  const state = new StateFixture(memoryMachine());
+  const taken = { id: "g", type: "group", name: "new", gid: 50 };
+  for (const mode of ["plan", "apply"] as const) {
+    const { results } = await state.run(mode, declare([taken]));
+    expect(results[0], mode).toMatchObject({
+      outcome: "failed",
+      code: "HOST_ERROR",
+      message: "The number 50 belongs to the group staff.",
+    });
+  }
+  const giving = declare([{ id: "s", type: "group", name: "staff", gid: 51 }, taken]);
+  expect(outcomes(await state.run("plan", giving))).toEqual(["s would_change", "g would_change"]);
+  expect(outcomes(await state.run("apply", giving))).toEqual(["s changed", "g changed"]);
 });
 
 test("another system than Linux is refused", async () => {

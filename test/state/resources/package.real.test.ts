@@ -7,6 +7,7 @@ import { RealState } from "../../support/machine/real-state.ts";
 
 const one = "fleetwright-test-one";
 const two = "fleetwright-test-two";
+const apart = "fleetwright-test-apart";
 const status = (name: string): string =>
   output("dpkg-query", "-W", "-f", "${db:Status-Abbrev}${Version}", name);
 
@@ -18,6 +19,7 @@ describeOnRealMachine("package, with apt", { programs: ["apt-get", "dpkg-deb", "
       { name: one, version: "1.0" },
       { name: one, version: "1.1" },
       { name: two, version: "1.0", depends: one },
+      { name: apart, version: "1.0", conflicts: one },
     ]);
     source = new RealState();
     await source.apply([repository()]);
@@ -25,7 +27,7 @@ describeOnRealMachine("package, with apt", { programs: ["apt-get", "dpkg-deb", "
   afterAll(async () => {
     // Whatever a test left, and however it failed.
     exitCode("apt-mark", "unhold", one);
-    exitCode("dpkg", "--purge", two, one);
+    exitCode("dpkg", "--purge", apart, two, one);
     await source.apply([]);
     source[Symbol.dispose]();
     archive[Symbol.dispose]();
@@ -88,11 +90,65 @@ describeOnRealMachine("package, with apt", { programs: ["apt-get", "dpkg-deb", "
     expect(await state.apply([])).toEqual(["p changed remove"]);
   });
 
-  test("names that no source knows are a failure with apt's own words", async () => {
+  test("what came along goes with the package, and nothing else", async () => {
     using state = new RealState();
-    const wanted = [{ id: "p", type: "package", name: "fleetwright-test-none", timeout_seconds: 60 }];
+    // Configuration that another test left is listed, too.
+    output("dpkg", "--purge", two, one);
+    const before = [
+      output("dpkg-query", "-W"),
+      output("apt-mark", "showauto"),
+      output("apt-mark", "showmanual"),
+    ];
+    expect(await state.apply([{ id: "p", type: "package", name: two }])).toEqual(["p changed create"]);
+    expect(output("apt-mark", "showauto")).toContain(`${one}\n`);
+    const plan = await state.run("plan", []);
+    expect(plan.results[0]?.changes.map(({ property }) => property)).toEqual(["ensure", `ensure[${one}]`]);
+    expect(await state.apply([])).toEqual(["p changed remove"]);
+    output("dpkg", "--purge", two, one);
+    expect([
+      output("dpkg-query", "-W"),
+      output("apt-mark", "showauto"),
+      output("apt-mark", "showmanual"),
+    ]).toEqual(before);
+  });
+
+  test("what goes for a package is in the plan, and comes back with its marks", async () => {
+    using state = new RealState();
+    output("apt-get", "-y", "install", two);
+    expect(output("apt-mark", "showauto")).toContain(`${one}\n`);
+    const marks = (): string[] => [
+      output("apt-mark", "showauto"),
+      output("apt-mark", "showmanual"),
+      status(one),
+      status(two),
+    ];
+    const before = marks();
+    const wanted = [{ id: "p", type: "package", name: apart }];
+    const plan = await state.run("plan", wanted);
+    const told = plan.results[0]?.changes.map(({ property, after }) => `${property} ${String(after)}`);
+    expect(told?.toSorted()).toEqual([`ensure present`, `ensure[${one}] absent`, `ensure[${two}] absent`]);
+    expect(await state.apply(wanted)).toEqual(["p changed create"]);
+    expect([status(one), status(two)]).toEqual(["rc 1.1", "rc 1.0"]);
+    expect(await state.apply([])).toEqual(["p changed remove"]);
+    expect(marks()).toEqual(before);
+    expect(status(apart)).toBe("rc 1.0");
+    output("dpkg", "--purge", two, one, apart);
+  });
+
+  test("names that no source knows are a failure, also where apt would take them for something else", async () => {
+    using state = new RealState();
+    output("apt-get", "-y", "install", one);
+    // Taken for a removal, for a pattern, for a release, and for whatever provides it.
+    const names = ["fleetwright-test-none", `${one}-`, "fleetwright.test-o", `${two}/stable`, "awk"];
+    const wanted = [{ id: "p", type: "package", name: names, timeout_seconds: 60 }];
+    const plan = await state.run("plan", wanted);
+    expect(plan.results[0]?.changes.map(({ property }) => property)).toEqual(
+      names.map((name) => `ensure[${name}]`),
+    );
     expect(await state.apply(wanted)).toEqual([
-      expect.stringMatching(/^p COMMAND_FAILED: .*exited with 100: /),
+      `p HOST_ERROR: The index knows no package of this name: ${names.join(", ")}.`,
     ]);
+    expect([status(one), exitCode("dpkg-query", "-W", two)]).toEqual(["ii 1.1", 1]);
+    output("dpkg", "--purge", one);
   });
 });

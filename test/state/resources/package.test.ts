@@ -89,6 +89,7 @@ test("dnf, whose index has no age that can be told, fetches it for a version tha
         stdout: version === null ? "" : `nginx\tnoarch\t0:${version}\n`,
       }),
       "/usr/bin/dnf": ({ argv }) => {
+        if (argv.includes("--assumeno")) return { exitCode: 1 };
         const verb = argv.find((word) => ["repoquery", "makecache", "install"].includes(word)) ?? "";
         ran.push(verb);
         if (verb === "makecache") known = "1.1-1";

@@ -196,6 +196,113 @@ describe("a removal", () => {
   });
 });
 
+describe("what the account tables tell", () => {
+  const other = { id: "o", type: "user", name: "other", uid: 2000 };
+  test.each<[string, object, string]>([
+    ["a number that another user has", { uid: 2000 }, "The number 2000 belongs to the user other."],
+    ["a primary group that is not there", { group: "none" }, 'There is no group "none".'],
+    ["a number of a primary group that is not there", { group: "4711" }, 'There is no group "4711".'],
+    ["a group that is not there", { groups: ["users", "none"] }, 'There is no group "none".'],
+    [
+      "the home of another user",
+      { home: "/home/other" },
+      "/home/other is the home of other; to share it, give create_home: false.",
+    ],
+  ])("%s is refused by a plan and by an apply, and nothing is made", async (_what, more, message) => {
+    const state = new StateFixture(memoryMachine());
+    await run(state.host, ["useradd", "-u", "2000", "-m", "other"]);
+    state.host.files.setAttributes("/home/other", { uid: 2000, gid: 1000 });
+    const before = observe(state.host);
+    for (const mode of ["plan", "apply"] as const) {
+      const { results } = await state.run(mode, user(more));
+      expect(results[0], mode).toMatchObject({ outcome: "failed", code: "HOST_ERROR", message });
+    }
+    expect(observe(state.host)).toEqual(before);
+  });
+
+  test("is refused of a user who is there, too", async () => {
+    const state = new StateFixture(memoryMachine());
+    await run(state.host, ["useradd", "deploy"]);
+    for (const more of [{ uid: 0 }, { group: "none" }, { groups: ["none"] }])
+      for (const mode of ["plan", "apply"] as const)
+        expect((await state.run(mode, user(more))).results[0]).toMatchObject({ code: "HOST_ERROR" });
+  });
+
+  test("is foreseen: what the same run makes or gives up is there", async () => {
+    const state = new StateFixture(memoryMachine());
+    await run(state.host, ["useradd", "-u", "2000", "other"]);
+    const desired = [
+      ...declare([{ ...other, uid: 2001 }]),
+      ...declare([{ id: "g", type: "group", name: "crew" }]),
+      ...user({ uid: 2000, groups: ["crew"], group: "users" }),
+    ];
+    expect(outcomes(await state.run("plan", desired))).toEqual(
+      Array(3).fill(expect.stringMatching(/would_/)),
+    );
+    expect(outcomes(await state.run("apply", desired))).toEqual(["o changed", "g changed", "u changed"]);
+  });
+
+  test("of a home that holds another's keeps it from being removed", async () => {
+    const state = new StateFixture(memoryMachine());
+    await run(state.host, ["useradd", "-m", "deploy"]);
+    await run(state.host, ["useradd", "-M", "-d", "/home/deploy/sub", "guest"]);
+    for (const mode of ["plan", "apply"] as const)
+      expect((await state.run(mode, user({ ensure: "absent", remove_home: true }))).results[0]).toMatchObject(
+        {
+          code: "HOST_ERROR",
+          message: "The home of deploy, /home/deploy, holds that of guest: it is not removed.",
+        },
+      );
+    expect(state.host.files.stat("/home/deploy")?.kind).toBe("directory");
+  });
+
+  test.each(["x".repeat(33), `${"x".repeat(32)}$`])("%s is longer than a name may be", (name) => {
+    expect(() => declare([{ type: "user", name }])).toThrow();
+  });
+});
+
+describe("the ages of a password", () => {
+  const shadow = `deploy:${otherHash}:19000:1:90:14:30::`;
+  async function aged(): Promise<StateFixture> {
+    const state = new StateFixture(memoryMachine());
+    await run(state.host, ["useradd", "deploy"]);
+    const lines = state.read("/etc/shadow").replace(/^deploy:.*$/m, shadow);
+    state.host.files.writeFile("/etc/shadow", Buffer.from(lines), {});
+    return state;
+  }
+
+  test.each<[string, object]>([
+    ["a user who goes", { ensure: "absent" }],
+    ["another password", { password_hash: hash }],
+    ["another password and a lock", { password_hash: hash, locked: true }],
+    ["a lock", { locked: true }],
+    ["a day of expiry", { expires: "2031-05-17" }],
+  ])("come back on the removal of %s", async (_what, more) => {
+    const state = await aged();
+    await state.run("apply", user(more));
+    expect(state.read("/etc/shadow")).not.toContain(`${shadow}\n`);
+    await state.run("apply", []);
+    expect(state.read("/etc/shadow")).toContain(`${shadow}\n`);
+    expect(outcomes(await state.run("apply", []))).toEqual([]);
+  });
+
+  test("stay where it is only locked, and begin anew with a new one", async () => {
+    const state = await aged();
+    await state.run("apply", user({ locked: true }));
+    expect(state.read("/etc/shadow")).toContain(`deploy:!${otherHash}:19000:1:90:14:30::`);
+    await state.run("apply", user({ password_hash: hash, locked: false }));
+    expect(state.read("/etc/shadow")).toContain(`deploy:${hash}:20500:1:90:14:30::`);
+  });
+
+  test("a removal of a lock keeps the password that its owner has set meanwhile", async () => {
+    const state = await aged();
+    await state.run("apply", user({ locked: true }));
+    await run(state.host, ["chpasswd", "-e"], `deploy:!${hash}`);
+    await state.run("apply", []);
+    expect(state.read("/etc/shadow")).toContain(`deploy:${hash}:20500:`);
+  });
+});
+
 test("a file can belong to a user of the same run, which is a change in its plan", async () => {
   const desired = declare([
     { id: "u", type: "user", name: "deploy", uid: 2000 },

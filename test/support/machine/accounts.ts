@@ -29,6 +29,7 @@ export function accountPrograms(host: () => MemoryHost): Record<string, MemoryPr
     groupdel: program(groupdel),
     gpasswd: program(gpasswd),
     chpasswd: program(chpasswd),
+    chage: program(chage),
   };
 }
 
@@ -50,7 +51,9 @@ function parse({ argv, stdin = "" }: HostCommand): Call {
     else
       options.set(
         part,
-        withoutValue.has(part) || (argv[0] === "useradd" && part === "-M") ? "" : (rest.shift() ?? ""),
+        (withoutValue.has(part) && argv[0] !== "chage") || (argv[0] === "useradd" && part === "-M")
+          ? ""
+          : (rest.shift() ?? ""),
       );
   }
   return { name, options, stdin };
@@ -203,7 +206,16 @@ function gpasswd(accounts: Accounts, { name, options }: Call): Result {
 function chpasswd(accounts: Accounts, { stdin }: Call): Result {
   for (const line of stdin.split("\n").filter(Boolean)) {
     const colon = line.indexOf(":");
-    accounts.set("shadow", line.slice(0, colon), { 1: line.slice(colon + 1) });
+    accounts.set("shadow", line.slice(0, colon), { 1: line.slice(colon + 1), 2: today });
   }
+  return {};
+}
+
+/** The day on which passwords are changed here. */
+const today = "20500";
+
+function chage(accounts: Accounts, { name, options }: Call): Result {
+  const fields = ["-d", "-m", "-M", "-W", "-I"].map((flag) => options.get(flag)?.replace(/^-1$/, ""));
+  accounts.set("shadow", name, Object.fromEntries(fields.map((value, at) => [at + 2, value])));
   return {};
 }

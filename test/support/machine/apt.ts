@@ -7,6 +7,8 @@ interface Installed {
   version: string;
   held: boolean;
   status: "installed" | "config-files";
+  /** Came along with another. */
+  auto?: boolean;
 }
 
 /** What can be said of the machine before it is used. */
@@ -17,6 +19,10 @@ export interface AptOptions {
   fresh?: boolean;
   /** Package -> packages that need it. */
   dependents?: Record<string, string[]>;
+  /** Package -> packages that it needs; they come along. */
+  depends?: Record<string, string[]>;
+  /** Package -> packages that it can't stand beside. */
+  conflicts?: Record<string, string[]>;
   /** What else comes with a package. */
   brings?: Record<string, () => void>;
   /** Other programs of the machine. */
@@ -32,9 +38,14 @@ export class AptMachine {
   index: Record<string, string[]>;
   fresh: boolean;
   readonly #dependents: Record<string, string[]>;
+  readonly #depends: Record<string, string[]>;
+  readonly conflicts: Record<string, string[]>;
   readonly #brings: Record<string, () => void>;
 
-  constructor({ archive, fresh = true, dependents = {}, brings = {}, programs = {} }: AptOptions) {
+  constructor(options: AptOptions) {
+    const { archive, fresh = true, dependents = {}, brings = {}, programs = {} } = options;
+    this.#depends = options.depends ?? {};
+    this.conflicts = options.conflicts ?? {};
     this.archive = archive;
     this.index = fresh ? archive : {};
     this.fresh = fresh;
@@ -52,18 +63,22 @@ export class AptMachine {
     this.installed.set(name, { version, held: false, status: "installed", ...more });
   }
 
-  /** "name version" of each, "name version held" of those that are. */
+  /** "name version" of each, with "held" and "auto" behind it for those that are. */
   list(): string[] {
     const there = [...this.installed].filter(([, { status }]) => status === "installed");
-    return there.map(([name, { version, held }]) => `${name} ${version}${held ? " held" : ""}`).sort();
+    return there
+      .map(
+        ([name, { version, held, auto }]) => `${name} ${version}${held ? " held" : ""}${auto ? " auto" : ""}`,
+      )
+      .sort();
   }
 
   #programs(): Record<string, MemoryProgram> {
     return {
       "/usr/bin/apt-get": ({ argv }) => this.#aptGet(argv.slice(1)),
       "apt-cache": ({ argv }) => this.#policy(argv.slice(argv.indexOf("--") + 1)),
-      "dpkg-query": ({ argv }) => this.#query(argv.slice(5)),
-      "apt-mark": ({ argv }) => this.#mark(argv[1] === "hold", argv.slice(3)),
+      "dpkg-query": ({ argv }) => (argv.length < 6 ? this.#all() : this.#query(argv.slice(5))),
+      "apt-mark": ({ argv }) => this.#aptMark(argv.slice(1)),
       dpkg: ({ argv }) => this.#note(`dpkg ${argv.slice(1).join(" ")}`),
       find: () => ({ stdout: this.fresh ? "/var/lib/apt/lists/partial\n" : "" }),
     };
@@ -75,41 +90,103 @@ export class AptMachine {
   }
 
   #aptGet(args: string[]): Partial<HostCommandResult> {
-    const verb = args.find((arg) => ["update", "install", "remove", "purge"].includes(arg)) ?? "";
+    const verbs = ["update", "install", "remove", "purge", "autoremove"];
+    const verb = args.find((arg) => verbs.includes(arg)) ?? "";
     const names = args.includes("--") ? args.slice(args.indexOf("--") + 1) : [];
     const simulated = args.includes("-s");
-    this.#note([simulated ? "simulate" : "", verb, ...names].filter((word) => word !== "").join(" "));
+    if (!simulated) this.#note([verb, ...names].join(" "));
     if (verb === "update") {
       this.index = this.archive;
       this.fresh = true;
       return {};
     }
-    if (verb === "install") return this.#install(names, args.includes("--allow-downgrades"));
-    const leaving = names.flatMap((name) => [name, ...(this.#dependents[name] ?? [])]);
-    const there = leaving.filter((name) => this.installed.get(name)?.status === "installed");
+    if (verb === "install") return this.#install(names, args);
+    const leaving = this.#leavingWith(names);
+    if (args.includes("--auto-remove") || verb === "autoremove")
+      leaving.push(...this.#unusedWithout(leaving));
+    const there = leaving.filter((name) => this.#isThere(name));
     if (simulated) return { stdout: there.map((name) => `Remv ${name} [1]\n`).join("") };
     if (there.some((name) => this.installed.get(name)?.held)) return held;
     for (const name of leaving) {
       const found = this.installed.get(name);
       if (verb === "purge" || !found) this.installed.delete(name);
-      else found.status = "config-files";
+      else this.installed.set(name, { version: found.version, held: false, status: "config-files" });
     }
     return {};
   }
 
-  #install(requests: string[], downgrades: boolean): Partial<HostCommandResult> {
+  #isThere(name: string): boolean {
+    return this.installed.get(name)?.status === "installed";
+  }
+
+  #needs(name: string): readonly string[] {
+    return this.#depends[name] ?? [];
+  }
+
+  /** The names, and all that need them. */
+  #leavingWith(names: readonly string[]): string[] {
+    const leaving = new Set(names);
+    for (const name of leaving) {
+      for (const other of this.#dependents[name] ?? []) leaving.add(other);
+      for (const other of this.installed.keys()) if (this.#needs(other).includes(name)) leaving.add(other);
+    }
+    return [...leaving];
+  }
+
+  #unusedWithout(leaving: readonly string[]): string[] {
+    const stays = [...this.installed.keys()].filter((name) => this.#isThere(name) && !leaving.includes(name));
+    const used = new Set(stays.filter((name) => this.installed.get(name)?.auto !== true));
+    for (const name of used) for (const other of this.#needs(name)) used.add(other);
+    return stays.filter((name) => !used.has(name));
+  }
+
+  #install(requests: string[], args: readonly string[]): Partial<HostCommandResult> {
+    const wanted = new Map<string, string | undefined>();
     for (const request of requests) {
-      const [name = "", wanted] = request.split("=");
+      const [name = "", version] = request.split("=");
+      wanted.set(name, version);
+    }
+    for (const [name] of wanted)
+      for (const other of this.#needs(name)) if (!this.#isThere(other)) wanted.set(other, undefined);
+    const goes = this.#leavingWith([...wanted.keys()].flatMap((name) => this.conflicts[name] ?? []));
+    const there = goes.filter((name) => this.#isThere(name));
+    const asked = new Set(requests.map((request) => request.split("=")[0]));
+    const lines = there.map((name) => `Remv ${name} [1]\n`);
+    for (const [name, version] of wanted) {
       const known = this.index[name] ?? [];
-      const matching = known.filter((each) => wanted === undefined || matches(wanted, each));
-      const version = matching.at(-1);
-      if (version === undefined) return { exitCode: 100, stderr: `E: Unable to locate package ${name}\n` };
+      const found = known.filter((each) => version === undefined || matches(version, each)).at(-1);
+      if (found === undefined) return { exitCode: 100, stderr: `E: Unable to locate package ${name}\n` };
       const old = this.installed.get(name);
-      if (old?.held && old.version !== version) return held;
-      const isOlder = old && known.indexOf(version) < known.indexOf(old.version);
-      if (isOlder && !downgrades) return { exitCode: 100, stderr: "E: Packages were downgraded\n" };
-      this.installed.set(name, { version, held: old?.held ?? false, status: "installed" });
+      if (args.includes("-s")) {
+        lines.push(`Inst ${name} (${found} test [all])\n`);
+        continue;
+      }
+      if (there.length > 0 && args.includes("--no-remove"))
+        return { exitCode: 100, stderr: "E: Packages need to be removed but remove is disabled.\n" };
+      if (old?.held && old.version !== found) return held;
+      const isOlder = old && known.indexOf(found) < known.indexOf(old.version);
+      if (isOlder && !args.includes("--allow-downgrades"))
+        return { exitCode: 100, stderr: "E: Packages were downgraded\n" };
+      const auto = asked.has(name) ? {} : { auto: true };
+      this.installed.set(name, { version: found, held: old?.held ?? false, status: "installed", ...auto });
       if (old?.status !== "installed") this.#brings[name]?.();
+    }
+    if (args.includes("-s")) return { stdout: lines.join("") };
+    for (const name of there) this.installed.delete(name);
+    return {};
+  }
+
+  #all(): Partial<HostCommandResult> {
+    return { stdout: [...this.installed].map(([name, { status }]) => `${name}\t${status}\n`).join("") };
+  }
+
+  #aptMark([verb = "", ...args]: string[]): Partial<HostCommandResult> {
+    if (verb === "hold" || verb === "unhold") return this.#mark(verb === "hold", args.slice(1));
+    const auto = args.filter((name) => this.installed.get(name)?.auto);
+    if (verb === "showauto") return { stdout: auto.map((name) => `${name}\n`).join("") };
+    for (const name of args) {
+      const found = this.installed.get(name);
+      if (found) found.auto = true;
     }
     return {};
   }
@@ -119,7 +196,9 @@ export class AptMachine {
     const blocks = known.map((name) => {
       const there = this.installed.get(name);
       const installed = there?.status === "installed" ? there.version : "(none)";
-      return `${name}:\n  Installed: ${installed}\n  Candidate: ${this.index[name]?.at(-1)}\n  Version table:\n`;
+      const rows = (this.index[name] ?? []).toReversed().map((version) => `     ${version} 500\n`);
+      const candidate = this.index[name]?.at(-1);
+      return `${name}:\n  Installed: ${installed}\n  Candidate: ${candidate}\n  Version table:\n${rows.join("")}`;
     });
     return { stdout: blocks.join("") };
   }

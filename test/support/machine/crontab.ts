@@ -13,6 +13,8 @@ export function createCrontab(crontabs: Map<string, string>): MemoryProgram {
         crontabs.delete(user);
         return {};
       default: {
+        if (stdin !== "" && !stdin.endsWith("\n"))
+          return { exitCode: 1, stderr: "new crontab file is missing newline before EOF, can't install.\n" };
         const bad = stdin
           .split("\n")
           .findIndex((line) => line !== "" && !/^(#|\w+=|@\w+ |(\S+ ){5}\S)/.test(line));

@@ -10,6 +10,7 @@ export interface DebPackage {
   name: string;
   version: string;
   depends?: string;
+  conflicts?: string;
 }
 
 /** The archive. Removes itself. */
@@ -54,7 +55,7 @@ export class DebArchive implements Disposable {
   }
 
   /** The entry of the index. */
-  #build({ name, version, depends }: DebPackage): string {
+  #build({ name, version, depends, conflicts }: DebPackage): string {
     const tree = join(this.#keys, `${name}-${version}`);
     for (const folder of ["DEBIAN", "etc", "usr/share/fleetwright-test"])
       mkdirSync(join(tree, folder), { recursive: true, mode: 0o755 });
@@ -63,6 +64,7 @@ export class DebArchive implements Disposable {
       `Version: ${version}`,
       "Architecture: all",
       ...(depends === undefined ? [] : [`Depends: ${depends}`]),
+      ...(conflicts === undefined ? [] : [`Conflicts: ${conflicts}`]),
       "Maintainer: Nobody <nobody@example.org>",
       "Description: made by a test",
     ].join("\n");

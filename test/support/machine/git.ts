@@ -18,8 +18,8 @@ export function gitPrograms(
 ): Record<string, MemoryProgram> {
   return {
     git: (command) => new ModelGit(files(), repositories).run(command),
-    rm({ argv }) {
-      for (const path of argv.slice(3)) removeAll(files(), path.replace(/^\./, ""));
+    rm({ argv, cwd = "" }) {
+      for (const path of argv.slice(3)) removeAll(files(), `${cwd}${path.replace(/^\./, "")}`);
       return {};
     },
     sync: () => ({}),
@@ -43,10 +43,10 @@ class ModelGit {
     this.#repositories = repositories;
   }
 
-  run({ argv }: HostCommand): Answer {
+  run({ argv, cwd = "" }: HostCommand): Answer {
     const args = argv.slice(1);
     while (args[0] === "-c") args.splice(0, 2);
-    if (args[0] === "-C") this.#path = (args.splice(0, 2)[1] ?? "").replace(/^\./, "");
+    this.#path = cwd;
     const [verb, ...rest] = args;
     switch (verb) {
       case "ls-remote":

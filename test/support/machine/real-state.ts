@@ -69,6 +69,8 @@ function entering(host: Host, enter: readonly [string, ...string[]]): Host {
     platform,
     // The programs are contained as well, by what they are run with.
     isConfined: false,
+    mark: host.mark,
+    ...(host.workFolder && { workFolder: host.workFolder }),
     files,
     users,
     backups,

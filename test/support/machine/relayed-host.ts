@@ -27,6 +27,7 @@ import { fromLine, type RelayedAnswer, type RelayedCall, toLine } from "./relay.
 export class RelayedHost implements Host, AsyncDisposable {
   readonly platform = "linux";
   readonly isConfined = false;
+  readonly mark = "0123456789abcdef";
   readonly files: HostFiles;
   readonly users: HostUsers;
   readonly backups: HostBackups;

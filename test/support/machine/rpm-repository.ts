@@ -8,6 +8,7 @@ export interface RpmPackage {
   /** Default: 0. */
   epoch?: number;
   requires?: string;
+  obsoletes?: string;
 }
 
 const folder = "/srv/rpm";
@@ -49,10 +50,12 @@ export class RpmRepository {
     return this.#machine.output(...gpg, "--armor", "--export", who);
   }
 
-  #build({ name, version, epoch = 0, requires }: RpmPackage): void {
+  #build({ name, version, epoch = 0, requires, obsoletes }: RpmPackage): void {
+    const line = (field: string, value?: string): string =>
+      value === undefined ? "" : `\n${field}: ${value}`;
     const spec = [
       `Name: ${name}\nVersion: ${version}\nRelease: 1\nEpoch: ${epoch}\nBuildArch: noarch`,
-      `Summary: made by a test\nLicense: none${requires === undefined ? "" : `\nRequires: ${requires}`}`,
+      `Summary: made by a test\nLicense: none${line("Requires", requires)}${line("Obsoletes", obsoletes)}`,
       "%description\nMade by a test.",
       `%install\nmkdir -p %{buildroot}/etc\necho a=1 > %{buildroot}/etc/${name}.conf`,
       `%files\n%config(noreplace) /etc/${name}.conf\n`,

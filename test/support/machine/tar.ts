@@ -16,13 +16,13 @@ export function modelArchive(entries: readonly ModelEntry[]): Buffer {
 export function modelTar({ argv }: HostCommand, files: HostFiles): Partial<HostCommandResult> {
   const option = (name: string): string =>
     argv.find((each) => each.startsWith(name))?.slice(name.length) ?? "";
-  const archive = Buffer.from(files.readFile(option("--file=.")));
+  const archive = Buffer.from(files.readFile(option("--file=")));
   const entries = JSON.parse(archive.toString()) as ModelEntry[];
   if (argv.includes("--list")) return { stdout: entries.map((entry) => `${lineOf(entry)}\n`).join("") };
   const strip = Number(option("--strip-components="));
   for (const entry of entries) {
     const name = entry.name.split("/").slice(strip).join("/").replace(/\/$/, "");
-    const path = `${option("--directory=.")}/${name}`;
+    const path = `${option("--directory=")}/${name}`;
     if (entry.target !== undefined) files.makeSymlink(path, entry.target);
     else if (entry.content !== undefined) files.writeFile(path, Buffer.from(entry.content), { mode: 0o644 });
     else if (name !== "" && !files.stat(path)) files.makeDirectory(path, { mode: 0o755 });
@@ -33,5 +33,6 @@ export function modelTar({ argv }: HostCommand, files: HostFiles): Partial<HostC
 function lineOf({ name, content, target }: ModelEntry): string {
   const type = target === undefined ? (content === undefined ? "d" : "-") : "l";
   const link = target === undefined ? "" : ` -> ${target}`;
-  return `${type}rw-r--r-- 0/0 ${content?.length ?? 0} 2026-01-01 00:00:00 ${name}${link}`;
+  const permissions = type === "d" ? "rwxr-xr-x" : "rw-r--r--";
+  return `${type}${permissions} 0/0 ${content?.length ?? 0} 2026-01-01 00:00:00 ${name}${link}`;
 }

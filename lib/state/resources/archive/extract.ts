@@ -7,7 +7,7 @@
  * The stamp names everything before it is there, so that whatever an interrupted try left is known to be ours.
  */
 import { OrchestratorError } from "../../../errors.ts";
-import type { HostFiles } from "../../../host/host.ts";
+import type { FileStat, HostFiles } from "../../../host/host.ts";
 import type { ListedEntry } from "./list.ts";
 import { type ArchiveFile, type ArchiveFormat, extractArchive, formatOf, listArchive } from "./program.ts";
 import {
@@ -22,7 +22,7 @@ import {
 } from "./stamp.ts";
 import { toFileAttributes } from "../shared/attributes.ts";
 import type { Machine } from "../shared/command.ts";
-import { relativeToRoot } from "../git/program.ts";
+import { Stage } from "./stage.ts";
 
 /** Which archive, and where it goes. */
 export interface ArchiveProperties {
@@ -43,18 +43,24 @@ export async function extractInto(spec: ArchiveProperties, machine: Machine): Pr
   const owner = toFileAttributes({ owner: spec.owner, group: spec.group }, host);
   signal.throwIfAborted();
   if (!host.files.stat(path)) host.files.makeDirectory(path, { mode: 0o755, ...owner });
-  const fetched = source.startsWith("/") ? null : `${path}/${stampName}.download`;
+  const stage = new Stage(path, machine);
+  // Whoever can change the folder must not change the archive once it was looked at.
+  const isLed = (place: string): boolean => place.startsWith("/") && host.files.ledBy(place) !== null;
+  if (isLed(path) || isLed(source)) stage.open();
+  const isFetched = !source.startsWith("/") || isLed(source);
+  const fetched = isFetched ? `${stage.folder ?? path}/${stampName}.download` : null;
   try {
     const sha256 = await obtain(spec, fetched, machine);
     const format = spec.format ?? formatOf(source) ?? "tar";
     const file = { path: fetched ?? source, format, strip: spec.strip_components };
-    await extract({ path, file, sha256, owner }, machine);
+    await extract({ path, file, sha256, owner, stage }, machine);
   } finally {
     if (fetched !== null && host.files.stat(fetched)) host.files.removeFile(fetched);
+    stage.close();
   }
   signal.throwIfAborted();
   // What a program wrote is known to nobody who could make it durable one by one.
-  await host.run({ argv: ["sync", "-f", relativeToRoot(path)] }, signal);
+  await host.run({ argv: ["sync", "-f", "."], cwd: path }, signal);
 }
 
 /** Gets the archive where it is elsewhere; its hash. */
@@ -65,8 +71,19 @@ async function obtain(
 ): Promise<string> {
   const { source = "", sha256 } = spec;
   signal.throwIfAborted();
+  if (fetched !== null && source.startsWith("/")) {
+    const kept = await host.backups.save(source, { signal });
+    if (sha256 !== undefined && sha256 !== kept.sha256) return hashSource(spec, { host, signal });
+    await host.backups.restore(kept.sha256, fetched, { mode: 0o600, fresh: true, signal });
+    return kept.sha256;
+  }
   if (fetched !== null) {
-    const request = { url: source, path: fetched, sha256: sha256 ?? "", attributes: { mode: 0o600 } };
+    const request = {
+      url: source,
+      path: fetched,
+      sha256: sha256 ?? "",
+      attributes: { mode: 0o600, fresh: true },
+    };
     return (await host.download(request, signal)).sha256;
   }
   return hashSource(spec, { host, signal });
@@ -88,9 +105,10 @@ interface Extraction {
   file: ArchiveFile;
   sha256: string;
   owner: { uid?: number; gid?: number };
+  stage: Stage;
 }
 
-async function extract({ path, file, sha256, owner }: Extraction, machine: Machine): Promise<void> {
+async function extract({ path, file, sha256, owner, stage }: Extraction, machine: Machine): Promise<void> {
   const { signal } = machine;
   const { files } = machine.host;
   const inside = files.below(path);
@@ -109,15 +127,41 @@ async function extract({ path, file, sha256, owner }: Extraction, machine: Machi
   signal.throwIfAborted();
   writeStamp(files, path, { ...stamp, entries: unique(stamp.entries) });
   await removeEntries(path, leaving, machine);
-  await extractArchive(file, path, machine);
-  await eachEntry(coming, machine, async (entry) => {
-    const place = `${path}/${entry.name}`;
-    if (entry.kind !== "link" && Object.keys(owner).length > 0) inside.setAttributes(place, owner);
-    entry.content = await contentOf(inside, { path: place, kind: entry.kind }, machine);
-    if (entry.content === null) throw refuse(place, "was not extracted");
+  const folders = new Set(coming.map(({ name }) => name.slice(0, Math.max(0, name.lastIndexOf("/")))));
+  await eachEntry(folders, machine, (name) => {
+    if (files.ledBy(`${path}/${name}`) !== null) stage.open();
   });
+  const standing = stage.folder === null ? foldersOfOthers({ path, listed, own }, inside) : [];
+  await extractArchive(file, stage.folder ?? path, machine);
+  for (const [folder, { mode, uid, gid }] of standing) await inside.setAttributes(folder, { mode, uid, gid });
+  const work = stage.work;
+  await eachEntry(coming, machine, async (entry) => {
+    const place = `${work.folder}/${entry.name}`;
+    const { mode } = entry;
+    const attributes = { ...owner, ...(mode !== undefined && { mode }) };
+    // A folder gets what it is to have when it is filled.
+    const isDressed = entry.kind === "file" || (entry.kind === "folder" && stage.folder === null);
+    if (isDressed && Object.keys(attributes).length > 0) await work.files.setAttributes(place, attributes);
+    entry.content = await contentOf(work.files, { path: place, kind: entry.kind }, machine);
+    if (entry.content === null) throw refuse(`${path}/${entry.name}`, "was not extracted");
+  });
+  await stage.empty(coming, owner);
   signal.throwIfAborted();
   writeStamp(files, path, { ...stamp, complete: true, entries: coming });
+}
+
+/** What tar does to the folders that an archive names and that were there before is put right again. */
+function foldersOfOthers(
+  { path, listed, own }: { path: string; listed: readonly ListedEntry[]; own: ReadonlyMap<string, unknown> },
+  files: HostFiles,
+): Map<string, FileStat> {
+  const standing = new Map<string, FileStat>();
+  const names = listed.filter(({ name, kind }) => kind === "folder" && !own.has(name));
+  for (const folder of [path, ...names.map(({ name }) => `${path}/${name}`)]) {
+    const stat = files.stat(folder);
+    if (stat?.kind === "directory") standing.set(folder, stat);
+  }
+  return standing;
 }
 
 /** What will be ours: folders that stand already are not. `HOST_ERROR` where something of somebody else's is in the way. */
@@ -127,23 +171,24 @@ async function plan(
   { own, files, machine }: { own: ReadonlyMap<string, StampEntry>; files: HostFiles; machine: Machine },
 ): Promise<StampEntry[]> {
   const coming = new Map<string, StampEntry>();
-  const want = (name: string, kind: ListedEntry["kind"]): void => {
+  const want = ({ name, kind, mode }: ListedEntry): void => {
     if (name === stampName || name.startsWith(`${stampName}.`)) throw refuse(name, "is a name of our own");
     const stat = files.stat(`${path}/${name}`);
     if (stat && !own.has(name)) {
       if (kind === "folder" && stat.kind === "directory") return;
       throw refuse(`${path}/${name}`, "stands there already and is left alone");
     }
-    coming.set(name, { name, kind, content: null });
+    const says = mode !== null && kind !== "link" && { mode };
+    coming.set(name, { name, kind, content: null, ...says });
   };
-  await eachEntry(listed, machine, ({ name, kind }) => {
+  await eachEntry(listed, machine, (entry) => {
     // An archive need not name the folders that it makes.
-    const parts = name.split("/");
+    const parts = entry.name.split("/");
     for (let count = 1; count < parts.length; count += 1) {
       const above = parts.slice(0, count).join("/");
-      if (!coming.has(above)) want(above, "folder");
+      if (!coming.has(above)) want({ name: above, kind: "folder", mode: null });
     }
-    want(name, kind);
+    want(entry);
   });
   return [...coming.values()];
 }
@@ -157,6 +202,9 @@ export async function removeExtracted(spec: ArchiveProperties, machine: Machine)
   const { path } = spec;
   const { files } = machine.host;
   const stamp = readStamp(files, path);
+  const fetched = `${path}/${stampName}.download`;
+  machine.signal.throwIfAborted();
+  if (files.stat(fetched)?.kind === "file") files.removeFile(fetched);
   if (stamp) {
     await removeEntries(path, stamp.entries, machine);
     machine.signal.throwIfAborted();

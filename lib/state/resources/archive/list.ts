@@ -5,6 +5,8 @@ import { OrchestratorError } from "../../../errors.ts";
 export interface ListedEntry {
   name: string;
   kind: "file" | "folder" | "link";
+  /** Permission bits without those for set-id and sticky; null where the archive does not say. */
+  mode: number | null;
 }
 
 /** More are refused: each is looked at in every check. */
@@ -12,22 +14,23 @@ const maxEntries = 100_000;
 
 interface RawEntry {
   type: string;
+  permissions: string;
   name: string;
   /** Where a link points, as it is stored. */
   target: string | null;
 }
 
-const tarLine = /^(.)\S+ \S+ +\d+(?:,\d+)? \d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? (.*)$/;
+const tarLine = /^(.)(\S+) \S+ +\d+(?:,\d+)? \d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? (.*)$/;
 
 /** Reads what `tar --list --verbose --full-time --quoting-style=escape` writes. `HOST_ERROR` for what is not safe. */
 export function readTarList(list: string, strip: number): ListedEntry[] {
   const raw = linesOf(list).map((line): RawEntry => {
-    const [, type = "", rest = ""] = tarLine.exec(line) ?? [];
+    const [, type = "", permissions = "", rest = ""] = tarLine.exec(line) ?? [];
     const separator = type === "l" ? " -> " : type === "h" ? " link to " : null;
     const [name = "", target = null, more] = separator === null ? [rest] : rest.split(separator);
     if (more !== undefined || (separator !== null && target === null))
       throw unsafe(rest, "is a link that can't be told from its target");
-    return { type, name: unescape(name), target: target === null ? null : unescape(target) };
+    return { type, permissions, name: unescape(name), target: target === null ? null : unescape(target) };
   });
   return toEntries(raw, strip);
 }
@@ -39,7 +42,8 @@ export function readZipList(list: string): ListedEntry[] {
   const raw = linesOf(list).map((line): RawEntry => {
     const [, mode = "", name = ""] = zipLine.exec(line) ?? [];
     if (mode.startsWith("l")) throw unsafe(name, "is a link, which a zip archive may not hold");
-    return { type: name.endsWith("/") ? "d" : (mode[0] ?? ""), name, target: null };
+    const type = name.endsWith("/") ? "d" : (mode[0] ?? "");
+    return { type, permissions: mode.slice(1), name, target: null };
   });
   return toEntries(raw, 0);
 }
@@ -60,7 +64,7 @@ const kinds: Readonly<Record<string, ListedEntry["kind"]>> = {
 
 function toEntries(raw: readonly RawEntry[], strip: number): ListedEntry[] {
   const entries = new Map<string, ListedEntry>();
-  for (const { type, name, target } of raw) {
+  for (const { type, permissions, name, target } of raw) {
     const kind = kinds[type];
     if (kind === undefined) throw unsafe(name, "is neither file, folder nor link");
     const parts = partsOf(name, strip);
@@ -68,13 +72,20 @@ function toEntries(raw: readonly RawEntry[], strip: number): ListedEntry[] {
     if (kind === "link") refuseOutside(name, parts.length - 1, target ?? "");
     if (type === "h" && entries.get(partsOf(target ?? "", strip).join("/"))?.kind !== "file")
       throw unsafe(name, "is a hard link to something that is not in the archive");
-    if (place !== "") entries.set(place, { name: place, kind });
+    if (place !== "") entries.set(place, { name: place, kind, mode: modeOf(permissions) });
   }
   for (const { name } of entries.values()) {
     const above = entries.get(name.slice(0, Math.max(0, name.lastIndexOf("/"))));
     if (above && above.kind !== "folder") throw unsafe(name, "is below something that is no folder");
   }
   return [...entries.values()];
+}
+
+/** From "rwxr-x---"; an archive of a system without such bits has fewer letters. */
+function modeOf(permissions: string): number | null {
+  const [letters] = /^(?:[r-][w-][xsStT-]){3}/.exec(permissions) ?? [];
+  if (letters === undefined) return null;
+  return [...letters].reduce((mode, letter) => mode * 2 + (/[rwxst]/.test(letter) ? 1 : 0), 0);
 }
 
 /** The parts of a name that are left after stripping. */

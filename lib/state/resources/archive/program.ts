@@ -2,7 +2,6 @@
 import type { HostCommand } from "../../../host/host.ts";
 import { type ListedEntry, readTarList, readZipList } from "./list.ts";
 import { act, ask, type Machine } from "../shared/command.ts";
-import { relativeToRoot } from "../git/program.ts";
 
 /** An archive and how it is to be read. */
 export interface ArchiveFile {
@@ -12,6 +11,10 @@ export interface ArchiveFile {
 }
 
 export type ArchiveFormat = "tar" | "tar.gz" | "tar.xz" | "zip";
+
+/** Stand for the archive and the folder in the arguments. */
+const archiveWord = "%archive";
+const intoWord = "%into";
 
 const maxListBytes = 32 * 1024 * 1024;
 
@@ -28,17 +31,15 @@ export function formatOf(name: string): ArchiveFormat | null {
 export async function listArchive(file: ArchiveFile, machine: Machine): Promise<ListedEntry[]> {
   const list = ["--list", "--verbose", "--full-time", "--numeric-owner", "--quoting-style=escape"];
   const argv: HostCommand["argv"] =
-    file.format === "zip"
-      ? ["unzip", "-Z", "-s", relativeToRoot(file.path), "*"]
-      : ["tar", ...list, ...tarOptions(file)];
-  const command = { ...inLocale(argv, file.format), maxOutputBytes: maxListBytes };
+    file.format === "zip" ? ["unzip", "-Z", "-s", archiveWord, "*"] : ["tar", ...list, ...tarOptions(file)];
+  const opens = { [archiveWord]: file.path };
+  const command = { ...inLocale(argv, file.format), opens, maxOutputBytes: maxListBytes };
   const { stdout } = await ask(command, { ...machine, staysInRoot: true });
   return file.format === "zip" ? readZipList(stdout) : readTarList(stdout, file.strip);
 }
 
 /** Extracts everything into a folder, over what stands there. */
 export async function extractArchive(file: ArchiveFile, folder: string, machine: Machine): Promise<void> {
-  const into = relativeToRoot(folder);
   const extract = [
     "--extract",
     "--no-same-owner",
@@ -49,17 +50,18 @@ export async function extractArchive(file: ArchiveFile, folder: string, machine:
   ];
   const argv: HostCommand["argv"] =
     file.format === "zip"
-      ? ["unzip", "-q", "-o", relativeToRoot(file.path), "-d", into]
-      : ["tar", ...extract, ...tarOptions(file), `--directory=${into}`];
-  await act({ ...inLocale(argv, file.format), onOutput: () => {} }, { ...machine, staysInRoot: true });
+      ? ["unzip", "-q", "-o", archiveWord, "-d", intoWord]
+      : ["tar", ...extract, ...tarOptions(file), `--directory=${intoWord}`];
+  const opens = { [archiveWord]: file.path, [intoWord]: folder };
+  await act({ ...inLocale(argv, file.format), opens, onOutput: () => {} }, { ...machine, staysInRoot: true });
 }
 
 const decompress = { tar: [], "tar.gz": ["--gzip"], "tar.xz": ["--xz"] } as const;
 
 /** A colon in a name is no machine to fetch the archive from. */
-function tarOptions({ path, format }: ArchiveFile): string[] {
+function tarOptions({ format }: ArchiveFile): string[] {
   const options = format === "zip" ? [] : decompress[format];
-  return ["--force-local", ...options, `--file=${relativeToRoot(path)}`];
+  return ["--force-local", ...options, `--file=${archiveWord}`];
 }
 
 /** Tar escapes what is not ASCII, unzip would lose it. */

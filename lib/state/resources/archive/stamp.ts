@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { andThen, type MaybeWaiting } from "../../../internal/maybe-waiting.ts";
 import { OrchestratorError } from "../../../errors.ts";
+import { isTrusted } from "../../../host/hands.ts";
 import type { HostFiles } from "../../../host/host.ts";
 import type { Machine } from "../shared/command.ts";
 import type { ListedEntry } from "./list.ts";
@@ -29,6 +30,8 @@ const stampSchema = z.strictObject({
       kind: z.enum(["file", "folder", "link"]),
       /** SHA-256 of a file, target of a link. */
       content: z.string().nullable(),
+      /** Permission bits, where the archive says them. */
+      mode: z.int().min(0).max(0o777).optional(),
     }),
   ),
 });
@@ -37,21 +40,49 @@ const stampSchema = z.strictObject({
 export type Stamp = z.infer<typeof stampSchema>;
 export type StampEntry = Stamp["entries"][number];
 
-/** Reads the stamp; null where there is none. `HOST_ERROR` where it can't be read as one. */
+/**
+ * Reads the stamp; null where there is none. `HOST_ERROR` where it can't be read as one. One of an unprivileged user names only what
+ * he could take away himself.
+ */
 export function readStamp(files: HostFiles, folder: string): Stamp | null {
   const path = `${folder}/${stampName}`;
-  if (files.stat(path)?.kind !== "file") return null;
+  const stat = files.stat(path);
+  if (stat?.kind !== "file") return null;
   try {
-    return stampSchema.parse(JSON.parse(Buffer.from(files.readFile(path)).toString()));
+    const stamp = stampSchema.parse(JSON.parse(Buffer.from(files.readFile(path, stat)).toString()));
+    return isTrusted(stat.uid)
+      ? stamp
+      : { ...stamp, entries: ownEntries(stamp.entries, stat.uid, { files, folder }) };
   } catch (cause) {
     const message = `${path} is not what was written there.`;
     throw new OrchestratorError("HOST_ERROR", { message, details: { path }, cause });
   }
 }
 
-/** Writes the stamp, for its owner alone. */
+/** The entries that stand in folders of one owner, all the way down. */
+function ownEntries(
+  entries: readonly StampEntry[],
+  uid: number,
+  { files, folder }: { files: HostFiles; folder: string },
+): StampEntry[] {
+  const inside = files.below(folder);
+  const known = new Map([["", files.stat(folder)?.uid === uid]]);
+  const isOwn = (name: string): boolean => {
+    const found = known.get(name);
+    if (found !== undefined) return found;
+    const isHis = isOwn(aboveOf(name)) && inside.stat(`${folder}/${name}`)?.uid === uid;
+    known.set(name, isHis);
+    return isHis;
+  };
+  return entries.filter(({ name }) => isOwn(aboveOf(name)));
+}
+
+const aboveOf = (name: string): string => name.slice(0, Math.max(0, name.lastIndexOf("/")));
+
+/** Writes the stamp, for the agent alone, whatever stood there before. */
 export function writeStamp(files: HostFiles, folder: string, stamp: Stamp): void {
-  files.writeFile(`${folder}/${stampName}`, Buffer.from(JSON.stringify(stamp)), { mode: 0o600 });
+  const options = { mode: 0o600, fresh: true };
+  files.writeFile(`${folder}/${stampName}`, Buffer.from(JSON.stringify(stamp)), options);
 }
 
 /** What stands of an entry, as the stamp writes it; null where something else stands, or nothing. */

@@ -4,6 +4,7 @@ import { OrchestratorError } from "../../../errors.ts";
 import type { Machine } from "../shared/command.ts";
 import type { FileStat, Host, HostFiles } from "../../../host/host.ts";
 import { type AttributeProperties, captureAttributes, compareAttributes } from "../shared/attributes.ts";
+import { captureExtras, extrasSchema } from "../shared/extras.ts";
 import { listMounted } from "../mount/tables.ts";
 import { accountSchema, modeSchema, pathSchema, sha256Schema } from "../shared/properties.ts";
 
@@ -32,7 +33,7 @@ export interface Found {
 
 /** What was found in a folder. */
 export interface Survey {
-  /** Files and folders whose owner or mode differs. */
+  /** What has another owner or mode. */
   differing: Found[];
   /** What goes: what is in a folder before the folder. */
   strangers: Found[];
@@ -41,12 +42,14 @@ export interface Survey {
 /** One path as it stood, complete enough to come back to. */
 export const keptEntrySchema = z.strictObject({
   path: pathSchema,
-  kind: z.enum(["file", "directory", "symlink"]),
+  kind: z.enum(["file", "directory", "symlink", "other"]),
   mode: modeSchema,
   owner: accountSchema,
   group: accountSchema,
   /** The copy of a file that was purged. */
   content_backup: sha256Schema.optional(),
+  /** What a file or folder that was purged had beside mode and owner; absent = nothing. */
+  extras: extrasSchema.optional(),
   /** Of a link. */
   target: z.string().max(4096).optional(),
 });
@@ -96,7 +99,7 @@ async function lookInto(folder: string, search: Search): Promise<void> {
       continue;
     }
     const isFolder = stat.kind === "directory";
-    if (spec.recurse && (isFolder || stat.kind === "file")) {
+    if (spec.recurse) {
       if (compareAttributes(attributesFor(spec, stat), stat, host).length > 0) {
         found.differing.push({ path, stat });
         refuseTooMany(spec.path, found);
@@ -132,11 +135,12 @@ async function look(path: string, search: Search): Promise<FileStat | null> {
   return search.files.stat(path);
 }
 
-/** What is declared for a path of this kind. */
+/** What is declared for a path of this kind. A link has no mode of its own. */
 export function attributesFor(
   { mode, file_mode, owner, group }: ContentSpec,
   { kind }: FileStat,
 ): AttributeProperties {
+  if (kind === "symlink") return { owner, group };
   return { mode: kind === "directory" ? mode : file_mode, owner, group };
 }
 
@@ -150,12 +154,13 @@ export async function keepContent(
   const files = host.files.below(folder);
   const backups = host.backups.below(folder);
   const kept: KeptEntry[] = [];
+  const going = new Set(strangers.map(({ path }) => path));
   const keep = ({ path, stat }: Found, content_backup?: string): void => {
     const { kind } = stat;
-    if (kind === "other") return;
     const target = kind === "symlink" ? { target: files.readLink(path) } : {};
     const copy = content_backup === undefined ? {} : { content_backup };
-    kept.push({ path, kind, ...captureAttributes(stat, host), ...copy, ...target });
+    const extras = going.has(path) ? captureExtras(path, files) : {};
+    kept.push({ path, kind, ...captureAttributes(stat, host), ...copy, ...target, ...extras });
   };
   // A folder comes back before what was in it.
   for (const found of strangers.toReversed()) {

@@ -1,15 +1,16 @@
 /** Bringing back what was in a folder before it was purged, or before its content got another owner or mode. */
 import type { Host } from "../../../host/host.ts";
 import type { Machine } from "../shared/command.ts";
-import { compareAttributes, toFileAttributes } from "../shared/attributes.ts";
+import { type AttributeProperties, compareAttributes, toFileAttributes } from "../shared/attributes.ts";
 import type { KeptEntry } from "./content.ts";
 
 /** Whether there is nothing to bring back: it stands as it did, or something else has taken its place. */
 export function isAsKept(entry: KeptEntry, folder: string, host: Host): boolean {
   const stat = host.files.below(folder).stat(entry.path);
-  if (!stat) return entry.kind === "file" && entry.content_backup === undefined;
-  if (stat.kind !== entry.kind || entry.kind === "symlink") return true;
-  return compareAttributes(entry, stat, host).length === 0;
+  if (!stat) return entry.kind === "other" || (entry.kind === "file" && entry.content_backup === undefined);
+  // What was purged is not what somebody has put in its place since.
+  if (stat.kind !== entry.kind || entry.content_backup !== undefined) return true;
+  return compareAttributes(attributesOf(entry), stat, host).length === 0;
 }
 
 /** Brings one path back. */
@@ -18,12 +19,17 @@ export async function restoreEntry(
   folder: string,
   { host, signal }: Machine,
 ): Promise<void> {
-  const { path, kind, content_backup, target } = entry;
+  const { path, kind, content_backup, target, extras = {} } = entry;
   const files = host.files.below(folder);
-  const attributes = toFileAttributes(entry, host);
-  if (files.stat(path)) files.setAttributes(path, attributes);
-  else if (kind === "directory") files.makeDirectory(path, attributes);
-  else if (kind === "symlink") files.makeSymlink(path, target ?? "");
+  const attributes = toFileAttributes(attributesOf(entry), host);
+  if (files.stat(path)) await files.setAttributes(path, attributes);
+  else if (kind === "directory") files.makeDirectory(path, { ...attributes, extras });
+  else if (kind === "symlink") files.makeSymlink(path, target ?? "", attributes);
   else if (content_backup !== undefined)
-    await host.backups.below(folder).restore(content_backup, path, { ...attributes, signal });
+    await host.backups.below(folder).restore(content_backup, path, { ...attributes, extras, signal });
+}
+
+/** A link has no mode of its own. */
+function attributesOf({ kind, mode, owner, group }: KeptEntry): AttributeProperties {
+  return kind === "symlink" ? { owner, group } : { mode, owner, group };
 }

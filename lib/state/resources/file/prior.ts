@@ -1,21 +1,44 @@
-import type { FileStat } from "../../../host/host.ts";
+import type { FileStat, Host } from "../../../host/host.ts";
 import { andThen, type MaybeWaiting } from "../../../internal/maybe-waiting.ts";
+import type { JsonObject } from "../../../internal/json.ts";
 import type { Prior } from "../../resource-type.ts";
 import { captureAttributes } from "../shared/attributes.ts";
 import type { Machine } from "../shared/command.ts";
+import { captureExtras, type LinkProperties } from "../shared/extras.ts";
 
-/** Keeps a copy of a file and says how to bring it back: content, mode and owner. */
-export function captureFile(path: string, stat: FileStat, { host, signal }: Machine): MaybeWaiting<Prior> {
-  return andThen(host.backups.save(path, { signal }), ({ sha256 }) => ({
+/** Keeps a copy of a file and says how to bring it back: content, mode, owner and extras. */
+export function captureFile(
+  { path, hard_links, loses = false }: { path: string; loses?: boolean } & LinkProperties,
+  stat: FileStat,
+  { host, signal }: Machine,
+): MaybeWaiting<Prior> {
+  return andThen(host.backups.save(path, { signal, expected: stat }), ({ sha256 }) => ({
     type: "file",
     spec: {
       path,
       ensure: "present",
       content_backup: sha256,
       ...captureAttributes(stat, host),
+      ...(captureExtras(path, host.files) as JsonObject),
+      ...(loses && { lose_extras: true }),
+      ...(hard_links === "keep" && { hard_links }),
       force: true,
     },
   }));
+}
+
+/** Says how to bring a link back: where it points and whose it is. */
+export function captureLink(path: string, stat: FileStat, host: Host): Prior {
+  const { owner, group } = captureAttributes(stat, host);
+  const target = host.files.readLink(path);
+  return { type: "symlink", spec: { path, ensure: "present", target, owner, group, force: true } };
+}
+
+/** What was captured as another type of thing at the same path takes away also what this type puts there. */
+export function withForce(prior: Prior, type: "file" | "symlink"): Prior {
+  return prior.type === type && prior.spec["force"] !== true
+    ? { ...prior, spec: { ...prior.spec, force: true } }
+    : prior;
 }
 
 /** The copies that these need to be taken back one day: what `host.backups.prune` must keep. */

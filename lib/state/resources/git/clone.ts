@@ -2,14 +2,7 @@
 import { OrchestratorError } from "../../../errors.ts";
 import { toPublicUrl } from "../../../internal/url-text.ts";
 import type { Machine } from "../shared/command.ts";
-import {
-  askInClone,
-  askOutside,
-  changeClone,
-  type GitPlace,
-  relativeToRoot,
-  storedAddress,
-} from "./program.ts";
+import { askInClone, askOutside, changeClone, type GitPlace, storedAddress } from "./program.ts";
 import { obstacle } from "../shared/obstacle.ts";
 
 /** What is wanted of a clone. */
@@ -32,6 +25,7 @@ export type FoundClone =
 /** Looks. `HOST_ERROR` where something stands there that is neither folder nor clone. */
 export async function findClone(place: GitPlace & { remote: string }, machine: Machine): Promise<FoundClone> {
   const { files } = machine.host;
+  requireOwnWay(place, machine);
   const stat = files.stat(place.path);
   if (!stat) return { kind: "none" };
   if (stat.kind !== "directory") throw obstacle(place.path, stat);
@@ -49,6 +43,18 @@ export async function findClone(place: GitPlace & { remote: string }, machine: M
     head: await ask(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]),
     repository: await ask(["config", "--get", `remote.${place.remote}.url`]),
   };
+}
+
+/** Git goes by names, and where it does so as root it could be led anywhere: as another user it gets no further than he. */
+function requireOwnWay({ path, user }: GitPlace, { host }: Machine): void {
+  const uid = host.files.ledBy(path);
+  const isRoot = user === undefined || user === "0" || host.users.userId(user) === 0;
+  if (uid === null || !isRoot) return;
+  const who = host.users.userName(uid) ?? String(uid);
+  const message =
+    `${path} is in a folder that somebody else than root can change (${who}), who could lead git elsewhere: ` +
+    `say "user", so that it does not run as root, or give the folder to root.`;
+  throw new OrchestratorError("HOST_ERROR", { message, details: { path, uid } });
 }
 
 async function askOrNull(place: GitPlace, args: readonly string[], machine: Machine): Promise<string | null> {
@@ -163,11 +169,11 @@ export async function emptyClone(place: GitPlace, machine: Machine): Promise<voi
   const { path, user } = place;
   const names = machine.host.files.list(path);
   const remove = async (some: readonly string[]): Promise<void> => {
-    const paths = some.map((name) => relativeToRoot(`${path}/${name}`));
+    const paths = some.map((name) => `./${name}`);
     machine.signal.throwIfAborted();
     const argv = ["rm", "-rf", "--", ...paths] as const;
     const { exitCode } = await machine.host.run(
-      { argv, ...(user !== undefined && { user }) },
+      { argv, cwd: path, ...(user !== undefined && { user }) },
       machine.signal,
     );
     machine.signal.throwIfAborted();

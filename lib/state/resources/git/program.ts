@@ -32,7 +32,7 @@ export function askInClone(
   args: readonly string[],
   { codes, ...machine }: Machine & { codes?: readonly number[] },
 ): Promise<HostCommandResult> {
-  const command = commandFor(place, ["-C", relativeToRoot(place.path), ...args]);
+  const command = { ...commandFor(place, args), cwd: place.path };
   return withoutPasswords(ask(command, { ...machine, staysInRoot: true }, codes));
 }
 
@@ -51,13 +51,8 @@ export function changeClone(
   args: readonly string[],
   machine: Machine,
 ): Promise<HostCommandResult> {
-  const command = commandFor(place, ["-C", relativeToRoot(place.path), ...args]);
+  const command = { ...commandFor(place, args), cwd: place.path };
   return withoutPasswords(act({ ...command, onOutput: () => {} }, { ...machine, staysInRoot: true }));
-}
-
-/** A path for a program that begins in the root folder of the host, which need not be that of the machine. */
-export function relativeToRoot(path: string): string {
-  return `.${path}`;
 }
 
 /** The address as it stands on disk and on command lines. */

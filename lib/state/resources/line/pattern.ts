@@ -32,11 +32,6 @@ export function matchesPattern(pattern: string, line: string): boolean {
   return token === tokens.length;
 }
 
-/** A pattern that matches exactly this line. */
-export function escapePattern(line: string): string {
-  return line.replace(/[\\*?]/g, "\\$&");
-}
-
 /** "*", "?" or "=" and a plain character. */
 function tokenize(pattern: string): string[] {
   const tokens: string[] = [];

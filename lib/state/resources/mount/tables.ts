@@ -2,6 +2,7 @@
 import { OrchestratorError } from "../../../errors.ts";
 import type { Host } from "../../../host/host.ts";
 import { readText, splitLines } from "../shared/text-file.ts";
+import { type TextLine, toLines } from "../shared/text-lines.ts";
 
 export const fstabPath = "/etc/fstab";
 export const mountinfoPath = "/proc/self/mountinfo";
@@ -55,11 +56,11 @@ export function parseFstab(line: string): FstabEntry | null {
 }
 
 /** The lines of /etc/fstab, and which of them is about a path: -1 = none. `HOST_ERROR` where more than one is. */
-export function readFstab(path: string, host: Host): { lines: string[]; at: number; isFile: boolean } {
+export function readFstab(path: string, host: Host): { text: string | null; lines: TextLine[]; at: number } {
   const text = readText(fstabPath, host);
-  const lines = splitLines(text);
-  const own = [...lines.keys()].filter((at) => parseFstab(lines[at] ?? "")?.path === path);
-  if (own.length <= 1) return { lines, at: own[0] ?? -1, isFile: text !== null };
+  const lines = toLines(text);
+  const own = [...lines.keys()].filter((at) => parseFstab(lines[at]?.text ?? "")?.path === path);
+  if (own.length <= 1) return { text, lines, at: own[0] ?? -1 };
   throw new OrchestratorError("HOST_ERROR", {
     message: `${own.length} lines of ${fstabPath} are about ${path}.`,
     details: { path: fstabPath, lines: own.map((at) => at + 1) },

@@ -6,7 +6,9 @@ import {
   notInstalled,
   type PackageMachine,
   type PackageProvider,
+  type PackageRequest,
   type PackageState,
+  type SideEffects,
 } from "./provider.ts";
 
 /** Nobody answers questions; a changed configuration file is kept as it is. */
@@ -47,12 +49,48 @@ export const aptProvider: PackageProvider = {
     // A source that can't be reached is an error, not a warning.
     await aptGet(["-o", "APT::Update::Error-Mode=any", "update"], machine);
   },
-  async install(requests, machine) {
+  async install(requests, machine, { mayRemove } = { mayRemove: false }) {
     await finishInterrupted(machine);
-    const wanted = requests.map(({ name, version }) => (version === undefined ? name : `${name}=${version}`));
-    // A version that is asked for by name may be an older one.
-    const older = requests.some(({ version }) => version !== undefined) ? ["--allow-downgrades"] : [];
-    await aptGet([...older, "install", "--", ...wanted], machine);
+    await refuseUnknown(requests, machine);
+    const options = [...downgradeOption(requests), ...(mayRemove ? [] : ["--no-remove"])];
+    await aptGet([...options, "install", "--", ...requests.map(print)], machine);
+  },
+  async foretellInstall(requests, machine) {
+    const odd = requests.filter(({ name }) => isOdd.test(name));
+    if (odd.length > 0 && (await unknownNames(odd, machine)).length > 0) return null;
+    // It fails where the index does not know a version, and where the apply would fail, too.
+    const codes = [0, 100];
+    const args = [...downgradeOption(requests), "install", "--", ...requests.map(print)];
+    const { exitCode, stdout } = await ask({ argv: simulate(machine, ...args) }, machine, codes);
+    if (exitCode !== 0) return null;
+    const own = new Set(requests.map(({ name }) => bareName(name)));
+    return parseSimulatedInstall(stdout, own);
+  },
+  foretellRemoval,
+  async installedNames(machine) {
+    const argv = ["dpkg-query", "-W", "-f", "${Package}\\t${db:Status-Status}\\n"] as const;
+    const { stdout } = await ask({ argv }, machine);
+    const lines = stdout.split("\n").map((line) => line.split("\t"));
+    return lines.flatMap(([name = "", status]) => (status === "installed" ? [name] : []));
+  },
+  async unused(names, machine) {
+    const goes = async (...args: string[]): Promise<string[]> =>
+      parseSimulatedRemoval((await ask({ argv: simulate(machine, ...args) }, machine, [0, 100])).stdout);
+    const own = new Set(names.map(bareName));
+    const after = (await goes("--auto-remove", "remove", "--", ...names)).filter(
+      (name) => !own.has(bareName(name)),
+    );
+    // Each answer takes apt a second or two.
+    if (after.length === 0) return [];
+    const others = new Set([...(await goes("autoremove")), ...(await foretellRemoval(names, machine))]);
+    return after.filter((name) => !others.has(name));
+  },
+  async dependencies(names, machine) {
+    const { stdout } = await ask({ argv: ["apt-mark", "showauto", ...names] }, machine);
+    return stdout.split("\n").filter((name) => name !== "");
+  },
+  async markDependencies(names, machine) {
+    await act({ argv: ["apt-mark", "auto", ...names] }, machine);
   },
   async remove(names, { purge, alone }, machine) {
     await finishInterrupted(machine);
@@ -79,18 +117,55 @@ async function finishInterrupted(machine: PackageMachine): Promise<void> {
   await act({ argv: ["dpkg", ...keepConfiguration, "--configure", "-a"], environment }, machine);
 }
 
+/** What apt may take for something else than a name: to ask takes it a second, so most names are not asked about twice. */
+const isOdd = /[-+]$|[./]/;
+
+/**
+ * What is not the name of a package means something else to apt: "jq-" takes jq away, "lib.so" is a pattern for many names, and
+ * what comes with a virtual name is never found again under it.
+ */
+async function unknownNames(requests: readonly PackageRequest[], machine: PackageMachine): Promise<string[]> {
+  const argv = ["apt-cache", ...withoutCaches, "policy", "--", ...requests.map(({ name }) => name)] as const;
+  const known = parseAptVersioned((await ask({ argv }, machine)).stdout);
+  // The machine's own architecture is left out of the answer.
+  return requests.map(({ name }) => name).filter((name) => !known.has(name) && !known.has(bareName(name)));
+}
+
+async function refuseUnknown(requests: readonly PackageRequest[], machine: PackageMachine): Promise<void> {
+  const unknown = (await unknownNames(requests, machine)).slice(0, 10);
+  if (unknown.length === 0) return;
+  const message = `The index knows no package of this name: ${unknown.join(", ")}.`;
+  throw new OrchestratorError("HOST_ERROR", { message, details: { packages: unknown } });
+}
+
 async function refuseDependents(names: readonly string[], machine: PackageMachine): Promise<void> {
-  const { stdout } = await ask(
-    { argv: [machine.program, ...withoutCaches, "-s", "-q", "remove", "--", ...names] },
-    machine,
-  );
-  const own = new Set(names.map(bareName));
-  const others = parseSimulatedRemoval(stdout).filter((name) => !own.has(bareName(name)));
+  const others = await foretellRemoval(names, machine);
   if (others.length === 0) return;
   throw new OrchestratorError("HOST_ERROR", {
     message: `Other packages need it and would go too: ${others.slice(0, 10).join(", ")}.`,
     details: { packages: others.slice(0, 10) },
   });
+}
+
+async function foretellRemoval(names: readonly string[], machine: PackageMachine): Promise<string[]> {
+  // It fails where the removal itself would fail.
+  const codes = [0, 100];
+  const { stdout } = await ask({ argv: simulate(machine, "remove", "--", ...names) }, machine, codes);
+  const own = new Set(names.map(bareName));
+  return parseSimulatedRemoval(stdout).filter((name) => !own.has(bareName(name)));
+}
+
+/** A version that is asked for by name may be an older one. */
+function downgradeOption(requests: readonly PackageRequest[]): string[] {
+  return requests.some(({ version }) => version !== undefined) ? ["--allow-downgrades"] : [];
+}
+
+const print = ({ name, version }: PackageRequest): string =>
+  version === undefined ? name : `${name}=${version}`;
+
+/** Works out what it would do, and does nothing. */
+function simulate(machine: PackageMachine, ...args: string[]): [string, ...string[]] {
+  return [machine.program, ...withoutCaches, "-s", "-q", ...args];
 }
 
 const bareName = (name: string): string => name.split(":")[0] ?? name;
@@ -125,6 +200,31 @@ export function parseAptPolicy(stdout: string): Map<string, string> {
     if (candidate !== undefined && candidate !== "(none)") found.set(name, candidate);
   }
   return found;
+}
+
+/** The packages of which the answer of `apt-cache policy` names a version. */
+export function parseAptVersioned(stdout: string): Set<string> {
+  const found = new Set<string>();
+  let name = "";
+  for (const line of stdout.split("\n")) {
+    const [, header] = /^(\S+):$/.exec(line) ?? [];
+    if (header !== undefined) name = header;
+    if (/^ (?:\*\*\*|   ) \S+ -?\d+$/.test(line)) found.add(name);
+  }
+  return found;
+}
+
+/** What `apt-get -s install` would do to others than `own`. */
+export function parseSimulatedInstall(stdout: string, own: ReadonlySet<string>): SideEffects {
+  const [, block = ""] = /^The following packages will be DOWNGRADED:\n((?: .*\n)*)/m.exec(stdout) ?? [];
+  const older = new Set(block.split(/\s+/).filter((name) => name !== "" && !own.has(bareName(name))));
+  const installs = stdout.matchAll(/^Inst (\S+) \[([^\]]+)\] \((\S+) /gm);
+  return {
+    removes: parseSimulatedRemoval(stdout),
+    downgrades: [...installs].flatMap(([, name = "", before = "", after = ""]) =>
+      older.has(name) ? [{ name, before, after }] : [],
+    ),
+  };
 }
 
 /** What `apt-get -s remove` would take away. */

@@ -28,6 +28,25 @@ export const pacmanProvider: PackageProvider = {
     const names = requests.map(({ name }) => name);
     await act({ argv: [machine.program, "-S", "--noconfirm", "--needed", "--", ...names] }, machine);
   },
+  // What is in the way of an installation makes it fail, and so does who needs what is to be removed.
+  async installedNames(machine) {
+    const { stdout } = await ask({ argv: [machine.program, "-Qq"] }, machine, [0, 1]);
+    return stdout.split("\n").filter((name) => name !== "");
+  },
+  async unused(names, machine) {
+    const argv = [machine.program, "-Rs", "--print", "--print-format", "%n", "--", ...names] as const;
+    const { stdout } = await ask({ argv }, machine, [0, 1]);
+    const own = new Set(names);
+    return stdout.split("\n").filter((name) => /^[a-z0-9@._+-]+$/.test(name) && !own.has(name));
+  },
+  async dependencies(names, machine) {
+    // Ends with 1 where one of them is none, or is not there.
+    const { stdout } = await ask({ argv: [machine.program, "-Qqd", "--", ...names] }, machine, [0, 1]);
+    return stdout.split("\n").filter((name) => name !== "");
+  },
+  async markDependencies(names, machine) {
+    await act({ argv: [machine.program, "-D", "--asdeps", "--", ...names] }, machine);
+  },
   async remove(names, { purge }, machine) {
     const argv = [machine.program, purge ? "-Rn" : "-R", "--noconfirm", "--", ...names] as const;
     const result = await attempt({ argv }, machine, [0, 1]);

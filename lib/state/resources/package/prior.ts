@@ -7,9 +7,11 @@ export const priorPackageSchema = z.strictObject({
   name: z.string(),
   installed: z.boolean(),
   hold: z.boolean().optional(),
+  /** It was there for the sake of others alone. */
+  auto: z.boolean().optional(),
 });
 
-type PriorPackage = { name: string; installed: boolean; hold?: boolean };
+type PriorPackage = { name: string; installed: boolean; hold?: boolean; auto?: boolean };
 
 /**
  * Adds the holds that stood before a later version asked for some: a hold of ours goes with the package, or from it where it
@@ -20,9 +22,9 @@ export function addHolds(
   states: ReadonlyMap<string, PackageState>,
 ): PriorPackage[] {
   const found = new Map(
-    before.map(({ name, installed, hold }): [string, PriorPackage] => [
+    before.map(({ name, installed, hold, auto }): [string, PriorPackage] => [
       name,
-      { name, installed, ...(hold !== undefined && { hold }) },
+      { name, installed, ...(hold !== undefined && { hold }), ...(auto !== undefined && { auto }) },
     ]),
   );
   for (const [name, state] of states) {
@@ -30,7 +32,7 @@ export function addHolds(
     // What was there before and is no more was taken away by somebody else.
     if (!known && state.version === null) continue;
     const installed = known?.installed ?? true;
-    found.set(name, { name, installed, hold: installed && state.held });
+    found.set(name, { ...known, name, installed, hold: installed && state.held });
   }
   return [...found.values()];
 }

@@ -8,6 +8,8 @@ export interface PackageState {
   held: boolean;
   /** Whether it is gone but for its configuration. */
   leftovers: boolean;
+  /** Whether it is there for the sake of others alone. Absent = nobody asked. */
+  auto?: boolean;
 }
 
 /** A package to put there. */
@@ -17,6 +19,20 @@ export interface PackageRequest {
   version?: string | undefined;
   /** Whether one of another version is there. */
   installed: boolean;
+}
+
+/** How packages are put there. */
+export interface InstallOptions {
+  /** Whether others may go for them: where that was foretold. */
+  mayRemove: boolean;
+  /** The very packages, also where the index names others in their place by now. Default: false. */
+  exact?: boolean;
+}
+
+/** What a package manager would do beside what it is asked for. */
+export interface SideEffects {
+  removes: readonly string[];
+  downgrades: readonly { name: string; before: string; after: string }[];
 }
 
 /** How packages are taken away. */
@@ -45,10 +61,27 @@ export interface PackageProvider {
   candidates(names: readonly string[], machine: PackageMachine): Promise<(string | null)[]>;
   /** Brings the package index up to date. */
   refresh(machine: PackageMachine): Promise<void>;
-  install(requests: readonly PackageRequest[], machine: PackageMachine): Promise<void>;
+  /** `options` default: nothing else may go. */
+  install(
+    requests: readonly PackageRequest[],
+    machine: PackageMachine,
+    options?: InstallOptions,
+  ): Promise<void>;
   remove(names: readonly string[], options: RemoveOptions, machine: PackageMachine): Promise<void>;
   /** Keeps packages from being changed, or lets them go. Absent = it can't. */
   setHeld?(names: readonly string[], held: boolean, machine: PackageMachine): Promise<void>;
+  /** What would happen to others; null = it can't be told, as the index does not know a name. Absent = nothing would. Reads only. */
+  foretellInstall?(requests: readonly PackageRequest[], machine: PackageMachine): Promise<SideEffects | null>;
+  /** Which others would go. Absent = none would. Reads only. */
+  foretellRemoval?(names: readonly string[], machine: PackageMachine): Promise<string[]>;
+  /** Names of all that is there. Absent = {@link unused} is, too. Reads only. */
+  installedNames?(machine: PackageMachine): Promise<string[]>;
+  /** Which others came along as dependencies, and nobody would need any more if these went. Reads only. */
+  unused?(names: readonly string[], machine: PackageMachine): Promise<string[]>;
+  /** Which of these are there for the sake of others alone. Absent = it can't be told or set. Reads only. */
+  dependencies?(names: readonly string[], machine: PackageMachine): Promise<string[]>;
+  /** Has them be there for the sake of others alone. */
+  markDependencies?(names: readonly string[], machine: PackageMachine): Promise<void>;
 }
 
 /** A package that is not there. */

@@ -8,6 +8,8 @@ export interface WantedPackage {
   ensure: "present" | "latest" | "absent" | "purged";
   version?: string | undefined;
   hold?: boolean | undefined;
+  /** Whether it is to be there for the sake of others alone. Absent = as it is. */
+  auto?: boolean | undefined;
 }
 
 /** One package that differs. */
@@ -19,6 +21,8 @@ export interface PackageDifference {
   candidate: string | null;
   /** Whether it is to be held or let go. */
   hold: boolean;
+  /** Whether it is to be there for the sake of others alone, and is not. */
+  auto: boolean;
 }
 
 /** Compares each package with what stands; in sync ones are left out. */
@@ -34,7 +38,9 @@ export function findDifferences(
     const work = workFor(each, state, candidate);
     const stays = work === "install" || (work === null && state.version !== null);
     const hold = stays && each.hold !== undefined && each.hold !== state.held;
-    return work === null && !hold ? [] : [{ wanted: each, state, work, candidate, hold }];
+    // What is installed because it was asked for is there for its own sake.
+    const auto = stays && each.auto === true && (state.auto === false || work === "install");
+    return work === null && !hold && !auto ? [] : [{ wanted: each, state, work, candidate, hold, auto }];
   });
 }
 
@@ -55,10 +61,11 @@ export function matchesVersion(wanted: string, version: string): boolean {
   return wanted.endsWith("*") ? version.startsWith(wanted.slice(0, -1)) : version === wanted;
 }
 
-/** The differences as changes; where there are several packages each property says whose it is. */
-export function toChanges(differences: readonly PackageDifference[], several: boolean): Change[] {
-  return differences.flatMap(({ wanted, state, work, candidate, hold }) => {
-    const name = (property: string): string => (several ? `${property}[${wanted.name}]` : property);
+/** The differences as changes; each property says whose it is, but for those of the only package that was asked for, `own`. */
+export function toChanges(differences: readonly PackageDifference[], own: string | null): Change[] {
+  return differences.flatMap(({ wanted, state, work, candidate, hold, auto }) => {
+    const name = (property: string): string =>
+      wanted.name === own ? property : `${property}[${wanted.name}]`;
     const changes: Change[] = [];
     if (work === "remove") {
       const before = state.version === null ? "configuration" : "present";
@@ -70,6 +77,7 @@ export function toChanges(differences: readonly PackageDifference[], several: bo
     if (work === "install" && after !== null)
       changes.push({ property: name("version"), before: state.version, after });
     if (hold) changes.push({ property: name("hold"), before: state.held, after: wanted.hold ?? null });
+    if (auto && work === null) changes.push({ property: name("auto"), before: false, after: true });
     return changes;
   });
 }

@@ -1,12 +1,15 @@
 /** Users and groups as the account files of the machine name them. */
 import { z } from "zod";
 import type { Host } from "../../../host/host.ts";
+import type { MaybeWaiting } from "../../../internal/maybe-waiting.ts";
+import { ask, type Machine } from "./command.ts";
 import { joinLines, readText, writeText } from "./text-file.ts";
 
 /** A name that every program of the machine takes for a name: never an option, a number or two fields of a table. */
 export const accountNameSchema = z
   .string()
-  .regex(/^[A-Za-z_][A-Za-z0-9_.-]{0,31}\$?$/, "must be a name of letters, digits, _ . or -");
+  .max(32)
+  .regex(/^[A-Za-z_][A-Za-z0-9_.-]*\$?$/, "must be a name of letters, digits, _ . or -");
 
 /** A number of a user or group. The last two mean "none" to the kernel. */
 export const accountIdSchema = z.number().int().min(0).max(4_294_967_293);
@@ -35,14 +38,34 @@ export interface GroupEntry {
 export interface ShadowEntry {
   /** The hash; a leading "!" locks it. */
   password: string;
+  /** Its fields 3 to 7, with the colons between them: the day of the last change, and the ages that it may reach. */
+  ages: string;
   /** Day on which the account ends, in days since 1970; null = never. */
   expiresDay: number | null;
 }
 
 export function findUser(host: Host, name: string): UserEntry | null {
-  const fields = readTable(host, "/etc/passwd").find((entry) => entry[0] === name);
-  if (!fields) return null;
-  const [, , uid, gid, comment = "", home = "", shell = ""] = fields;
+  return listUsers(host).find((user) => user.name === name) ?? null;
+}
+
+/** A user of this machine or, where its files do not name him, of its name service (LDAP and the like); null = neither. */
+export function findAccount(name: string, { host, signal }: Machine): MaybeWaiting<UserEntry | null> {
+  const user = findUser(host, name);
+  if (user || host.isConfined || host.users.userId(name) === null) return user;
+  // Ends with 2 where nobody knows him.
+  const asking = ask({ argv: ["getent", "passwd", name] }, { host, signal }, [0, 2]);
+  return asking.then(({ stdout }) => {
+    const fields = stdout.split("\n")[0]?.split(":") ?? [];
+    return fields.length > 1 ? toUser(fields) : null;
+  });
+}
+
+export function listUsers(host: Host): UserEntry[] {
+  return readTable(host, "/etc/passwd").map(toUser);
+}
+
+function toUser(fields: Row): UserEntry {
+  const [name = "", , uid, gid, comment = "", home = "", shell = ""] = fields;
   return { name, uid: Number(uid), gid: Number(gid), comment, home, shell };
 }
 
@@ -69,7 +92,8 @@ export function findShadow(host: Host, name: string): ShadowEntry | null {
   const fields = readTable(host, "/etc/shadow").find((entry) => entry[0] === name);
   if (!fields) return null;
   const expires = fields[7] ?? "";
-  return { password: fields[1] ?? "", expiresDay: expires === "" ? null : Number(expires) };
+  const ages = Array.from({ length: 5 }, (_, at) => fields[at + 2] ?? "").join(":");
+  return { password: fields[1] ?? "", ages, expiresDay: expires === "" ? null : Number(expires) };
 }
 
 /** What the members are to be, sorted, given those there are. */

@@ -29,8 +29,40 @@ export function writeMarked(text: string, name: string, content: string | null):
   const lines = text.split("\n");
   const { begin, end } = marksOf(name);
   const place = locate(lines, name);
-  const inner = content === null ? [] : [begin, ...content.replace(/\n$/, "").split("\n"), end];
+  const between = content === null || content === "" ? [] : content.replace(/\n$/, "").split("\n");
+  const inner = content === null ? [] : [begin, ...between, end];
   if (place) return lines.toSpliced(place.from, place.to - place.from + 1, ...inner).join("\n");
   if (content === null) return text;
   return `${text}${text === "" || text.endsWith("\n") ? "" : "\n"}${inner.join("\n")}\n`;
+}
+
+/** The line, from 0, of the first mark of a name; null where it has none. */
+export function lineOfMarks(text: string, name: string): number | null {
+  return locate(text.split("\n"), name)?.from ?? null;
+}
+
+/** The text with new lines between two marks before a line, from 0. */
+export function insertMarked(
+  text: string,
+  name: string,
+  { content, line }: { content: string; line: number },
+): string {
+  const marked = writeMarked("", name, content).split("\n").slice(0, -1);
+  return text
+    .split("\n")
+    .toSpliced(line, 0, ...marked)
+    .join("\n");
+}
+
+/** Whether the marks of a name end the text. */
+export function isLast(text: string, name: string): boolean {
+  return text.endsWith(`${marksOf(name).end}\n`);
+}
+
+/** Whether there is nothing in a text but marked lines, of any names. */
+export function isAllOurs(text: string): boolean {
+  const marked = /# BEGIN fleetwright: (.*)\n(?:[^\n]*\n)*?# END fleetwright: \1\n/y;
+  if (text === "") return false;
+  while (marked.test(text)) if (marked.lastIndex === text.length) return true;
+  return false;
 }

@@ -10,6 +10,8 @@ const maxLinks = 40;
  * @throws {OrchestratorError} `HOST_ERROR` with errno ELOOP where links lead in a circle.
  */
 export function realPath(path: string, { files }: { files: HostFiles }): string {
+  // Refuses a way that somebody leads elsewhere.
+  files.ledBy(path);
   let links = 0;
   let done = "";
   const rest = partsOf(path);

@@ -1,6 +1,7 @@
 /** Text files of which a resource owns a part. */
 import { OrchestratorError } from "../../../errors.ts";
 import type { FileStat, Host, HostFiles } from "../../../host/host.ts";
+import type { Change } from "../../result.ts";
 import { decodeText } from "../../text-diff.ts";
 import { obstacle } from "./obstacle.ts";
 
@@ -26,6 +27,17 @@ export function readText(
 /** Writes a text file, which nobody sees half written; a new one is "0644". */
 export function writeText(path: string, text: string, host: Host): void {
   host.files.writeFile(path, Buffer.from(text), host.files.stat(path) ? {} : { mode: 0o644 });
+}
+
+/** What is left to bring back in a file whose part stands as it did: its place, line ends, or that there was no file. */
+export function fileChanges(
+  { remove_empty }: { remove_empty?: unknown },
+  text: string | null,
+  edited: string,
+): Change[] {
+  if (text === null) return [];
+  if (remove_empty === true && edited === "") return [{ property: "file", before: "empty", after: "absent" }];
+  return edited === text ? [] : [{ property: "file", before: "edited", after: "as it was" }];
 }
 
 /** Lines of a text, without the empty one after its last line break. */

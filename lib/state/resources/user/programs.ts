@@ -4,9 +4,10 @@ import type { Host } from "../../../host/host.ts";
 import type { Change } from "../../result.ts";
 import { findGroup, findShadow, findUser } from "../shared/accounts.ts";
 import { act } from "../shared/command.ts";
-import { isSystemFolder } from "../shared/system-folders.ts";
-import { wantedPassword } from "./password.ts";
+import { restoreGroupRows, restoreMembershipPlaces } from "../shared/group-rows.ts";
+import { bareHash, wantedPassword } from "./password.ts";
 import { createsHome, toExpiresDay, type UserSpec } from "./properties.ts";
+import { subordinateOptions, subordinatesOf } from "./subordinates.ts";
 
 type Run = (argv: [string, ...string[]]) => Promise<unknown>;
 
@@ -20,21 +21,48 @@ export async function applyUser(
   const run: Run = (argv) => act({ argv }, { host, signal });
   const ensure = changes.find((change) => change.property === "ensure");
   if (spec.ensure === "absent") return removeUser(spec, host, run);
+  const makesGroup = ensure !== undefined && spec.group !== undefined && !groupExists(spec.group, host);
   if (ensure) await makeUser(spec, host, run);
   else await changeUser(spec, changes, run);
-  const touchesPassword = changes.some(
-    ({ property }) => property === "password_hash" || property === "locked",
-  );
-  if (!touchesPassword) return;
-  const before = findShadow(host, spec.name)?.password ?? "";
+  if (spec.subordinates) {
+    const options = subordinateOptions(subordinatesOf(spec.name, host), spec.subordinates);
+    if (options.length > 0) await run(["usermod", ...options, spec.name]);
+  }
+  const changed = new Set(changes.map(({ property }) => property));
+  if (makesGroup && spec.group !== undefined && spec.group_rows)
+    restoreGroupRows(host, spec.group, spec.group_rows);
+  if (spec.memberships && (ensure || changed.has("groups")))
+    restoreMembershipPlaces(host, spec.name, spec.memberships);
+  if (changed.has("password_hash") || changed.has("locked")) await changePassword(spec, host, signal);
+  const ages = findShadow(host, spec.name)?.ages;
+  if (spec.ages !== undefined && spec.ages !== ages) await setAges(spec.name, spec.ages, run);
+}
+
+/** A lock is no new password: the day of the last change stays. */
+async function changePassword(spec: UserSpec, host: Host, signal: AbortSignal): Promise<void> {
+  const { name } = spec;
+  const entry = findShadow(host, name);
+  const before = entry?.password ?? "";
   const after = wantedPassword(spec, before);
   if (after === before) return;
-  const stdin = `${spec.name}:${after}\n`;
-  await act({ argv: ["chpasswd", "-e"], stdin }, { host, signal }, { reads: "secret" });
+  await act({ argv: ["chpasswd", "-e"], stdin: `${name}:${after}\n` }, { host, signal }, { reads: "secret" });
+  if (!entry || bareHash(after) !== bareHash(before)) return;
+  const [lastChange = ""] = entry.ages.split(":");
+  if (findShadow(host, name)?.ages === entry.ages) return;
+  await act({ argv: ["chage", "-d", lastChange === "" ? "-1" : lastChange, name] }, { host, signal });
+}
+
+const ageFlags = ["-d", "-m", "-M", "-W", "-I"] as const;
+
+/** -1 empties a field. */
+async function setAges(name: string, ages: string, run: Run): Promise<void> {
+  const values = ages.split(":").map((value) => (value === "" ? "-1" : value));
+  await run(["chage", ...ageFlags.flatMap((flag, at) => [flag, values[at] ?? "-1"]), name]);
 }
 
 async function makeUser(spec: UserSpec, host: Host, run: Run): Promise<void> {
   const { name, group } = spec;
+  if (createsHome(spec) && spec.home !== undefined) requireOwnWay(spec.home, host);
   if (group !== undefined && spec.group_gid !== undefined && !groupExists(group, host)) {
     await run(["groupadd", "-g", String(spec.group_gid), group]);
   }
@@ -80,17 +108,22 @@ const flags: Readonly<Record<string, string>> = {
 async function removeUser(spec: UserSpec, host: Host, run: Run): Promise<void> {
   const { name } = spec;
   const home = findUser(host, name)?.home ?? "";
-  if (spec.remove_home && isSystemFolder(home)) {
-    throw new OrchestratorError("HOST_ERROR", {
-      message: `The home of ${name} is ${home}, which is never removed.`,
-      details: { path: home },
-    });
-  }
+  if (spec.remove_home && home !== "") requireOwnWay(home, host);
   const group = spec.keep_group === true ? findGroup(host, name) : null;
   const guards = group !== null && group.members.every((member) => member === name);
   if (guards) await run(["gpasswd", "-M", "root", name]);
   await run(["userdel", ...(spec.remove_home ? ["-r"] : []), name]);
   if (guards) await run(["gpasswd", "-M", "", name]);
+}
+
+/** Making and removing a home goes by names, as root: it could be led anywhere by who can change a folder above it. */
+function requireOwnWay(home: string, host: Host): void {
+  const uid = host.files.ledBy(home.slice(0, home.lastIndexOf("/")) || "/");
+  if (uid === null) return;
+  throw new OrchestratorError("HOST_ERROR", {
+    message: `The home ${home} is in a folder that somebody else than root can change, and is neither made nor removed there.`,
+    details: { path: home, uid },
+  });
 }
 
 function option(flag: string, value: string | number | undefined): string[] {

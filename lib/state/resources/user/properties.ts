@@ -1,6 +1,7 @@
 /** Properties of a `user`, and those of a captured one. */
 import { z } from "zod";
 import { accountIdSchema, accountNameSchema, membershipSchema } from "../shared/accounts.ts";
+import { groupRowsSchema, membershipPlaceSchema } from "../shared/group-rows.ts";
 import { accountSchema, ensureSchema, pathSchema } from "../shared/properties.ts";
 
 /** What a field of an account file may hold: a colon or a line break would be another field or account. */
@@ -49,11 +50,24 @@ export const userSchema = z.strictObject({
   remove_home: z.boolean().default(false),
 });
 
+const rangeSchema = z.string().regex(/^\d{1,10}:\d{1,10}$/);
+
 export const userPriorSchema = userSchema.extend({
   /** The password field as it stood. */
   shadow: fieldSchema.max(512).optional(),
+  /** The ages of the password as they stood: fields 3 to 7 of /etc/shadow. */
+  ages: z
+    .string()
+    .regex(/^-?\d*(?::-?\d*){4}$/)
+    .optional(),
+  /** Its ranges of subordinate numbers as they stood, each "first:count". */
+  subordinates: z.strictObject({ uids: z.array(rangeSchema), gids: z.array(rangeSchema) }).optional(),
   /** Number of the primary group, to make it again where it went with its user. */
   group_gid: accountIdSchema.optional(),
+  /** Where it stood in the lists of its groups. */
+  memberships: z.array(membershipPlaceSchema).optional(),
+  /** The rows of its primary group, which goes with it. */
+  group_rows: groupRowsSchema.optional(),
   /** Whether the group with the user's name is not ours to remove with it. */
   keep_group: z.boolean().optional(),
 });

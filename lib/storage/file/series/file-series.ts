@@ -7,6 +7,7 @@
  * All that writes runs in one queue, one step after the other; `append` and `query` do not wait for it.
  */
 import type { Clock, Timer } from "../../../clock.ts";
+import type { OrchestratorError } from "../../../errors.ts";
 import type { Logger } from "../../../logger.ts";
 import { checkSampleQuery, checkSampleRows } from "../../samples.ts";
 import type { SamplePoint, SampleQuery, SampleRow, SeriesStorage } from "../../storage.ts";
@@ -44,6 +45,8 @@ export interface FileSeriesOptions {
   journalBytes?: number;
   /** Throws when the storage may not be used. */
   check: () => void;
+  /** Why nothing of the storage is written any more; null while it is. Default: it always is. */
+  failure?: () => OrchestratorError | null;
 }
 
 /** {@link SeriesStorage} in files. A failure of the disk never reaches who appends. */
@@ -78,6 +81,10 @@ export class FileSeries implements SeriesStorage {
       this.#writer.stop(error);
     }
     if (this.#live.owners.size > 0) this.#arm();
+  }
+
+  fault(): string | null {
+    return this.#writer.fault;
   }
 
   async append(owner: string, rows: readonly SampleRow[]): Promise<void> {
@@ -156,9 +163,9 @@ export class FileSeries implements SeriesStorage {
 
   #begin({ owners, nextHead }: SeriesContent): [LiveSeries, SeriesWriter] {
     const live = new LiveSeries(this.#options.clock, owners, nextHead);
-    const { clock, logger } = this.#options;
+    const { clock, logger, failure = () => null } = this.#options;
     const parts = { live, files: this.#files, journal: this.#journal, compaction: this.#compaction };
-    return [live, new SeriesWriter({ ...parts, clock, logger })];
+    return [live, new SeriesWriter({ ...parts, clock, logger, storageFailure: failure })];
   }
 
   async #query(name: string, query: SampleQuery): Promise<Record<string, SamplePoint[]>> {

@@ -1,6 +1,7 @@
 import type { Clock } from "../../../clock.ts";
 import type { Logger } from "../../../logger.ts";
-import { storageError } from "../errors.ts";
+import type { OrchestratorError } from "../../../errors.ts";
+import { errnoOf, storageError } from "../errors.ts";
 import { encodeChunk } from "./chunk.ts";
 import type { ChunkFiles } from "./chunk-files.ts";
 import { timesOf, type Compaction } from "./compaction.ts";
@@ -24,6 +25,8 @@ export interface SeriesWriterOptions {
   compaction: Compaction;
   clock: Clock;
   logger: Logger;
+  /** Why nothing of the storage is written any more; null while it is. */
+  storageFailure: () => OrchestratorError | null;
 }
 
 /** Moves samples from memory to the journal, to chunks, to larger chunks. Its calls must not overlap. */
@@ -41,6 +44,12 @@ export class SeriesWriter {
   /** Whether nothing can be written now. */
   get isStuck(): boolean {
     return this.#isFull || this.#failure !== null;
+  }
+
+  /** Why samples are not kept now, for people; null while they are. */
+  get fault(): string | null {
+    if (this.#failure !== null) return `not written until the next start: ${reasonOf(this.#failure)}`;
+    return this.#isFull ? "there is no space; the newest stay in memory, as far as they go" : null;
   }
 
   /** An error of the disk after which nothing more is written; null while all is well. */
@@ -62,7 +71,8 @@ export class SeriesWriter {
 
   /** Makes rows and trims durable, all in one write. */
   async flush(): Promise<void> {
-    if (this.#failure !== null) throw this.#failure;
+    const failure = this.#failure ?? this.#options.storageFailure();
+    if (failure !== null) throw failure;
     const { live, journal, logger } = this.#options;
     const taken = live.takeDirty();
     if (taken.heads.size + taken.trims.length === 0) return;
@@ -102,6 +112,8 @@ export class SeriesWriter {
 
   /** Runs a step. Out of space is tried again at the next one; any other error of the disk is final. */
   async #attempt(step: () => Promise<void>): Promise<void> {
+    const failure = this.#options.storageFailure();
+    if (failure !== null) this.stop(failure);
     if (this.#failure !== null) return;
     try {
       await step();
@@ -201,4 +213,9 @@ export class SeriesWriter {
       await this.#options.files[tier].writeIndexes("full");
     }
   }
+}
+
+function reasonOf(failure: Error): string {
+  const errno = errnoOf(failure);
+  return errno === null ? failure.message : `the disk reported an error (${errno})`;
 }

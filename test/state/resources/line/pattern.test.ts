@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { escapePattern, matchesPattern } from "../../../../lib/state/resources/line/pattern.ts";
+import { matchesPattern } from "../../../../lib/state/resources/line/pattern.ts";
 
 test.each([
   ["a", "a", true],
@@ -29,15 +29,6 @@ test("a pattern agrees with the regular expression that it stands for", () => {
         token === "*" ? ".*" : token === "?" ? "." : `[${token.at(-1) === "\\" ? "\\\\" : token.at(-1)}]`,
       );
       expect(matchesPattern(pattern, line)).toBe(new RegExp(`^(?:${expression})$`).test(line));
-    }),
-  );
-});
-
-test("an escaped line matches itself and nothing else", () => {
-  fc.assert(
-    fc.property(fc.string(), fc.string(), (a, b) => {
-      expect(matchesPattern(escapePattern(a), a)).toBe(true);
-      expect(matchesPattern(escapePattern(a), b)).toBe(a === b);
     }),
   );
 });

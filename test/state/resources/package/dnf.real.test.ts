@@ -7,6 +7,7 @@ import { RealState } from "../../../support/machine/real-state.ts";
 import { RpmRepository } from "../../../support/machine/rpm-repository.ts";
 
 const [one, two, three] = ["fleetwright-test-one", "fleetwright-test-two", "fleetwright-test-three"] as const;
+const [old, instead] = ["fleetwright-test-old", "fleetwright-test-instead"] as const;
 
 describeOnThrowawayMachine(
   "package and package_repository, with dnf",
@@ -20,6 +21,7 @@ describeOnThrowawayMachine(
         { name: one, version: "1.1" },
         { name: two, version: "1.0", requires: one },
         { name: three, version: "1.0", epoch: 2 },
+        { name: old, version: "1.0" },
       );
     });
     const installed = (): string[] => {
@@ -62,7 +64,8 @@ describeOnThrowawayMachine(
       const given = await state.apply([source({ key: repository.otherKey }), ...wanted({ name: one })]);
       expect(given).toEqual(["r changed create", expect.stringMatching(/^p COMMAND_FAILED: .*GPG/)]);
       expect(installed()).toEqual([]);
-      expect(await state.apply([])).toEqual(["p unchanged none", "r changed remove"]);
+      // What failed before it changed anything never became ours.
+      expect(await state.apply([])).toEqual(["r changed remove"]);
       expect(machine().output("dnf", "-q", "repolist")).toBe("");
       expect(machine().output("rpm", "-qa", "gpg-pubkey")).toMatch(/^gpg-pubkey-/);
     });
@@ -122,12 +125,60 @@ describeOnThrowawayMachine(
         expect(await state.apply(wanted({ name: three, version: "2:1.0*" }))).toEqual(["p unchanged none"]);
       });
 
-      test("several are installed together, and what they need stays when they go", async () => {
+      test("several are installed together, and what came along goes with them", async () => {
         using state = start();
         expect(await state.apply(wanted({ name: [two, three] }))).toEqual(["p changed create"]);
         expect(installed()).toEqual([`${one} 1.1`, `${three} 1.0`, `${two} 1.0`]);
+        const plan = await state.run("plan", []);
+        expect(plan.results[0]?.changes.map(({ property }) => property)).toEqual([
+          `ensure[${two}]`,
+          `ensure[${three}]`,
+          `ensure[${one}]`,
+        ]);
+        expect(await state.apply([])).toEqual(["p changed remove"]);
+        expect(installed()).toEqual([]);
+      });
+
+      test.each([
+        ["was there before", ["-q", "-y", "install", one], null],
+        ["somebody asked for since", null, ["-q", "-y", "mark", "install", one]],
+      ])("what they need stays when they go where it %s", async (_when, before, since) => {
+        using state = start();
+        if (before) machine().output("dnf", ...before);
+        await state.apply(wanted({ name: two }));
+        if (since) machine().output("dnf", ...since);
         expect(await state.apply([])).toEqual(["p changed remove"]);
         expect(installed()).toEqual([`${one} 1.1`]);
+      });
+
+      test("what a package takes along, or replaces, is in the plan, and comes back with its marks", async () => {
+        using state = start();
+        const stands = (): string[][] => [
+          installed(),
+          machine()
+            .output("dnf", "-q", "repoquery", "--userinstalled", "--queryformat", "%{name}")
+            .split("\n")
+            .filter((name) => name.startsWith("fleetwright")),
+        ];
+        machine().output("dnf", "-q", "-y", "install", two, old);
+        machine().output("dnf", "-q", "-y", "mark", "remove", old);
+        const before = stands();
+        const told = async (definition: JsonObject): Promise<string[] | undefined> => {
+          const { results } = await state.run("plan", wanted(definition));
+          return results[0]?.changes.map(({ property, after }) => `${property} ${String(after)}`).toSorted();
+        };
+        const absent = { name: one, ensure: "absent" };
+        expect(await told(absent)).toEqual(["ensure absent", `ensure[${two}] absent`]);
+        expect(await state.apply(wanted(absent))).toEqual(["p changed remove"]);
+        expect(await state.apply([])).toEqual(["p changed remove"]);
+        expect(stands()).toEqual(before);
+        repository.publish({ name: instead, version: "1.0", obsoletes: `${old} < 2` });
+        machine().output("dnf", "-q", "makecache", "--refresh");
+        expect(await told({ name: instead })).toEqual(["ensure present", `ensure[${old}] absent`]);
+        expect(await state.apply(wanted({ name: instead }))).toEqual(["p changed create"]);
+        expect(installed()).toEqual([`${instead} 1.0`, `${one} 1.1`, `${two} 1.0`]);
+        expect(await state.apply([])).toEqual(["p changed remove"]);
+        expect(stands()).toEqual(before);
       });
 
       test("does not take away what another package needs, and says which; absent takes both", async () => {

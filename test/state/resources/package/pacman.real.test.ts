@@ -23,13 +23,14 @@ describeOnThrowawayMachine(
       const { stdout } = machine().run("pacman", "-Q");
       return stdout.split("\n").filter(Boolean);
     };
+    const names = (): string[] => installed().map((line) => line.split(" ")[0] ?? "");
     const pacman = (...args: string[]): string => machine().output("pacman", "--noconfirm", ...args);
     const start = (): RealState => new RealState({ host: machine().host });
     const wanted = (more: JsonObject): JsonObject[] => [
       { id: "p", type: "package", provider: "pacman", ...more },
     ];
     beforeEach(() => {
-      if (installed().length > 0) pacman("-Rn", ...installed().map((line) => line.split(" ")[0] ?? ""));
+      if (installed().length > 0) pacman("-Rn", ...names());
     });
 
     test("what the index does not know is fetched, also where none was ever fetched", async () => {
@@ -89,6 +90,35 @@ describeOnThrowawayMachine(
       pacman("-S", "two");
       expect(await state.apply([])).toEqual(["p HOST_ERROR: Other packages need it: two."]);
       expect(installed()).toEqual([expect.stringMatching(/^one /), "two 1.0-1"]);
+    });
+
+    test("what came along goes with a package, unless it was there before or somebody asked for it since", async () => {
+      for (const [before, since, left] of [
+        [null, null, []],
+        ["-S", null, ["one"]],
+        [null, "-D", ["one"]],
+      ] as const) {
+        using state = start();
+        if (before) pacman(before, "--asdeps", "one");
+        expect(await state.apply(wanted({ name: "two" }))).toEqual(["p changed create"]);
+        expect(names()).toEqual(["one", "two"]);
+        if (since) pacman(since, "--asexplicit", "one");
+        const plan = await state.run("plan", []);
+        const told = plan.results[0]?.changes.map(({ property }) => property);
+        expect(told).toEqual(left.length === 0 ? ["ensure", "ensure[one]"] : ["ensure"]);
+        expect(await state.apply([])).toEqual(["p changed remove"]);
+        expect(names()).toEqual(left);
+        if (left.length > 0) pacman("-R", "one");
+      }
+    });
+
+    test("what was there for the sake of others is so again when it comes back", async () => {
+      using state = start();
+      pacman("-S", "--asdeps", "three");
+      expect(machine().output("pacman", "-Qqd")).toBe("three\n");
+      expect(await state.apply(wanted({ name: "three", ensure: "absent" }))).toEqual(["p changed remove"]);
+      expect(await state.apply([])).toEqual(["p changed remove"]);
+      expect(machine().output("pacman", "-Qqd")).toBe("three\n");
     });
 
     test("a name that no source knows is a failure in pacman's words", async () => {

@@ -6,11 +6,17 @@ import { describe, expect, test } from "vitest";
 import { parseApkList } from "../../../../lib/state/resources/package/apk.ts";
 import {
   parseAptPolicy,
+  parseAptVersioned,
   parseDpkgQuery,
+  parseSimulatedInstall,
   parseSimulatedRemoval,
 } from "../../../../lib/state/resources/package/apt.ts";
 import { parseBrewInfo } from "../../../../lib/state/resources/package/brew.ts";
-import { parseRpmQuery, parseVersionLocks } from "../../../../lib/state/resources/package/dnf.ts";
+import {
+  parseDnfInstall,
+  parseRpmQuery,
+  parseVersionLocks,
+} from "../../../../lib/state/resources/package/dnf.ts";
 import {
   parseDependents,
   parsePacmanInfo,
@@ -67,6 +73,27 @@ mail-transport-agent:
       ["cron", "3.0pl1-162"],
       ["dpkg", "1.21.23"],
     ]);
+  });
+
+  test("apt-cache policy: a name with versions is that of a package, a virtual one has none", () => {
+    const stdout = `jq:
+  Installed: 1.6-2.1
+  Candidate: 1.6-2.1
+  Version table:
+ *** 1.6-2.1 100
+        100 /var/lib/dpkg/status
+sl:
+  Installed: (none)
+  Candidate: (none)
+  Version table:
+     5.02-1+b1 -1
+        500 http://deb.debian.org/debian bookworm/main amd64 Packages
+awk:
+  Installed: (none)
+  Candidate: (none)
+  Version table:
+`;
+    expect([...parseAptVersioned(stdout)]).toEqual(["jq", "sl"]);
   });
 
   test("apt-get -s remove: everything that would go", () => {
@@ -211,4 +238,45 @@ test.each([
   ["1.22.1-*", "1.22.10-1", false],
 ])("the version %s as wanted and %s as found match: %s", (wanted, found, expected) => {
   expect(matchesVersion(wanted, found)).toBe(expected);
+});
+
+test("packages that others replace, and others that become older, are told from the table of dnf", () => {
+  const table = (replacing: string): string =>
+    [
+      "Dependencies resolved.",
+      "================",
+      " Package     Arch     Version     Repository     Size",
+      "================",
+      "Installing:",
+      " new         noarch   1.0-1       test           6.5 k",
+      replacing,
+      "Downgrading:",
+      " lib         noarch   0:1.0-1     test           6.5 k",
+      "",
+      "Transaction Summary",
+    ].join("\n");
+  for (const line of [
+    "     replacing  old.lib.noarch 1.0-1",
+    "   replacing old.lib noarch 1.0-1 @System 0.0   B",
+  ])
+    expect(parseDnfInstall(table(line))).toEqual({
+      replaced: ["old.lib"],
+      downgraded: new Map([["lib", "1.0-1"]]),
+    });
+});
+
+test("others that go and others that become older are told from a simulation of apt", () => {
+  const stdout = `The following packages will be REMOVED:
+  old
+The following packages will be DOWNGRADED:
+  lib own
+Remv old [1.0]
+Inst lib [1.1] (1.0 test:stable [all])
+Inst own [1.1] (1.0 test:stable [all])
+Conf lib (1.0 test:stable [all])
+`;
+  expect(parseSimulatedInstall(stdout, new Set(["own"]))).toEqual({
+    removes: ["old"],
+    downgrades: [{ name: "lib", before: "1.1", after: "1.0" }],
+  });
 });

@@ -1,0 +1,77 @@
+import type { RestoreState } from "fleetwright";
+import type { Command } from "commander";
+import type { CommandCall, Run } from "../call.ts";
+import { exitCode, type ExitCode } from "../context.ts";
+import { UsageError } from "../failure.ts";
+import { toFacts, toLines, toTable } from "../text.ts";
+
+/** `fleetwright resume` */
+export function addResumeCommand(program: Command, run: Run): void {
+  program
+    .command("resume")
+    .description("let a restored server go on; without --yes, shows what would happen and asks")
+    .option("--yes", "do not ask")
+    .action(run((call, { yes }: { yes?: boolean }) => resume(call, yes === true)));
+}
+
+async function resume(call: CommandCall, isSure: boolean): Promise<ExitCode> {
+  const before = await call.client.restores.get();
+  if (before.status === "active") {
+    call.show(before, () => toLines(["The server is not paused after a restore."]));
+    return exitCode.ok;
+  }
+  if (!isSure) {
+    // Asked on standard error: what would happen is the result, also for a pipe.
+    call.show(before, () => describe(before));
+    call.context.stderr("Go on? Type yes: ");
+    const answer = await (call.context.readLine?.() ?? call.context.readInput());
+    if (answer.trim() !== "yes")
+      throw new UsageError("Nothing was changed: the server stays paused. --yes goes on without asking.");
+  }
+  const after = await call.client.restores.resume();
+  call.show(after, () => toLines(["The server goes on.", ...after.missed.map(toSkipped)]));
+  return exitCode.ok;
+}
+
+function toSkipped({ assignment, due_at }: RestoreState["missed"][number]): string {
+  return `Not carried out: ${assignment}, due at ${due_at}.`;
+}
+
+function describe(state: RestoreState): string {
+  const more = state.open_operations - state.operations.length;
+  return [
+    toFacts([
+      ["Restored", state.restored_at ?? undefined],
+      ["Backup of", state.backup_at ?? undefined],
+      ["Epoch", state.epoch?.number],
+      ["Enforced again", state.enforcing.length > 0 ? state.enforcing.join(", ") : undefined],
+    ]),
+    section("Open operations:", state.operations, [
+      ["OPERATION", ({ operation_id }) => operation_id],
+      ["KIND", ({ kind }) => kind],
+      ["AGENT", ({ agent_name }) => agent_name],
+      ["STATUS", ({ status }) => status],
+      ["WOULD", ({ would }) => (would === "begin" ? "begin" : "end as its agent tells")],
+    ]),
+    more > 0 ? toLines([`... and ${more} more`]) : "",
+    section("Rollouts that would go on:", state.rollouts, [
+      ["ROLLOUT", ({ rollout_id }) => rollout_id],
+      ["ASSIGNMENT", ({ assignment }) => assignment],
+      ["KIND", ({ kind }) => kind],
+      ["STATUS", ({ status }) => status],
+      ["AGENTS LEFT", ({ left, matched }) => `${left} of ${matched}`],
+    ]),
+    section("Due times that have passed, and will not be carried out:", state.missed, [
+      ["ASSIGNMENT", ({ assignment }) => assignment],
+      ["DUE", ({ due_at }) => due_at],
+    ]),
+  ].join("");
+}
+
+function section<Item>(
+  title: string,
+  items: readonly Item[],
+  columns: Parameters<typeof toTable<Item>>[1],
+): string {
+  return items.length === 0 ? "" : toLines(["", title]) + toTable(items, columns);
+}

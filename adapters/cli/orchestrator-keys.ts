@@ -1,0 +1,50 @@
+/** Which orchestrator's key the user's profile has for a server: pinned at the first sign-in, as ssh does with the keys of hosts. */
+import type { ClientOptions } from "../client/client.ts";
+import type { CommandContext } from "./context.ts";
+import type { Profile } from "./profile.ts";
+import { toLine, toLines } from "./text.ts";
+
+/** What a client is told about the key of its server, and the key that counts after a sign-in. */
+export interface KeyPin {
+  options: Pick<ClientOptions, "orchestratorKey" | "onOrchestratorKey">;
+  /** Puts the key into a profile; the profile as it is where there is nothing new. */
+  keep(profile: Profile): Profile;
+}
+
+/**
+ * Prepares to sign in to a server.
+ *
+ * @param given - Key that takes the place of the pinned one.
+ */
+export function pinKey(
+  context: CommandContext,
+  server: { url: string; profile: Profile | null },
+  given?: string,
+): KeyPin {
+  const { url, profile } = server;
+  const known = given ?? profile?.orchestrator_keys?.[nameOf(url)];
+  let key = known;
+  return {
+    options: {
+      ...(known !== undefined && { orchestratorKey: known }),
+      onOrchestratorKey(proved) {
+        key = proved;
+        context.stderr(
+          toLines([
+            `The orchestrator at ${toLine(url)} proved the key ${proved}, which is not known here yet.`,
+            "It is pinned when the sign-in is done: compare it with the key that the server printed when it was started.",
+          ]),
+        );
+      },
+    },
+    keep(before) {
+      if (key === undefined) return before;
+      return { ...before, orchestrator_keys: { ...before.orchestrator_keys, [nameOf(url)]: key } };
+    },
+  };
+}
+
+/** One name for all ways to write an address. */
+function nameOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).href.replace(/\/+$/, "") : url;
+}

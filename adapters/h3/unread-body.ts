@@ -1,0 +1,45 @@
+/** What becomes of a body that nobody reads, because its request was answered before. */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+
+/** So much of it is read and dropped for the sake of the next request on the connection; past it the connection ends. */
+const mostBytes = 4 * 1024 * 1024;
+/** And for no longer than this, milliseconds. */
+const longestMs = 5_000;
+
+/**
+ * Has the rest of a request's body read and dropped once its answer is out. Left where it is, it would stand before the next
+ * request on the connection, which behind a proxy is anybody's.
+ */
+export function dropUnreadBody(request: IncomingMessage, response: ServerResponse): void {
+  const { headers } = request;
+  if (headers["transfer-encoding"] === undefined && (headers["content-length"] ?? "0") === "0") return;
+  // Node takes it away from a request whose body was given up.
+  const { socket } = request;
+  request.once("close", () => {
+    if (!request.complete && !response.headersSent) response.shouldKeepAlive = false;
+  });
+  response.once("finish", () => drop(request, socket));
+}
+
+function drop(request: IncomingMessage, socket: Socket): void {
+  if (socket.destroyed || request.readableEnded) return;
+  const timer = setTimeout(() => socket.destroy(), longestMs);
+  const done = (): void => clearTimeout(timer);
+  socket.once("close", done);
+  if (request.destroyed) {
+    // Whoever read it gave it up, and Node reads no further: the answer was the last on this connection.
+    if (request.complete) return done();
+    socket.end();
+    return;
+  }
+  let bytes = 0;
+  request.once("end", () => (done(), socket.off("close", done)));
+  // Whoever began to read it may have stopped in the middle.
+  request.removeAllListeners("data").removeAllListeners("readable");
+  request.on("data", (piece: Uint8Array) => {
+    bytes += piece.length;
+    if (bytes > mostBytes) socket.destroy();
+  });
+  request.resume();
+}

@@ -1,0 +1,54 @@
+/** A program to run on a machine, and what came of it. */
+
+/** A program to run: never a line for a shell to take apart. */
+export interface HostCommand {
+  argv: readonly [string, ...string[]];
+  cwd?: string;
+  /** The whole environment of the program beside PATH, HOME and LANG, which the host gives. */
+  environment?: Readonly<Record<string, string>>;
+  /**
+   * Name of the user to run as, with the user's groups and HOME, USER, LOGNAME and SHELL, but no login session; absent = the
+   * agent's own.
+   */
+  user?: string;
+  stdin?: string;
+  /** Permission bits that what it makes does not get. Default: 0o022, whatever those of the agent are. */
+  umask?: number;
+  /**
+   * Paths that the program is to use, by a word that stands for one at the end of its arguments. The program is given a name
+   * that nobody leads elsewhere; what it finds below a folder is its own affair.
+   */
+  opens?: Readonly<Record<string, string>>;
+  /** Ends the program after this time. Absent = it may run until the signal ends it. */
+  timeoutMs?: number;
+  /**
+   * Whether it is a question: the program tells something and changes nothing. Its output is then for who asked and nobody
+   * else, and a plan asks it too. Default: no.
+   */
+  asks?: boolean;
+  /** Whether it judges what is about to be written and changes nothing, such as `visudo -c`. A plan does not run it. Default: no. */
+  judges?: boolean;
+  /** Output that is kept of each stream, bytes. Default 256 KiB. */
+  maxOutputBytes?: number;
+  /** Called with each piece of output as it comes, also with what the result has no room for. */
+  onOutput?: (stream: "stdout" | "stderr", bytes: Uint8Array) => void;
+}
+
+/** How a program ended. Output beyond {@link HostCommand.maxOutputBytes} a stream is dropped and marked. */
+export interface HostCommandResult {
+  /** Null where a signal ended it. */
+  exitCode: number | null;
+  signal: string | null;
+  timedOut: boolean;
+  stdout: string;
+  stderr: string;
+  truncated: { stdout: boolean; stderr: boolean };
+}
+
+/** What an earlier life of a host left running. */
+export interface LeftProgram {
+  /** The first word of its command. */
+  program: string;
+  /** How many processes there were. */
+  processes: number;
+}

@@ -1,0 +1,1 @@
+export { libc, type Libc } from "../native/libc.ts";

@@ -1,0 +1,114 @@
+/**
+ * Programs that are known by a mark in their environment, which whatever they start inherits, by their sessions and by their
+ * descendants. Where this process adopts orphans, what threw the mark away and detached itself is found among its children.
+ *
+ * What no program can hide behind for long: a mark that was thrown away needs a new session and a dead parent as well, and a
+ * host that adopts nothing, or was killed.
+ */
+import type { ChildProcess } from "node:child_process";
+import {
+  bootOf,
+  environmentOf,
+  listProcesses,
+  processAt,
+  type ProcessEntry,
+  withDescendants,
+} from "./process-table.ts";
+import type { HeldProgram, ProgramScope, ProgramScopes } from "./program-scope.ts";
+import type { Subreaper } from "./local-subreaper.ts";
+
+/** The variable that holds the mark. */
+export const markVariable = "FLEETWRIGHT_PROGRAM";
+
+/** Programs by their marks. */
+export class MarkedScopes implements ProgramScopes {
+  readonly #subreaper: Subreaper | null;
+  /** What adopted processes were let go, by number. */
+  #released = new Map<number, ProcessEntry>();
+
+  /** @param subreaper - Null where this process adopts nothing. */
+  constructor(subreaper: Subreaper | null) {
+    this.#subreaper = subreaper;
+  }
+
+  create(held: HeldProgram): ProgramScope {
+    return new MarkedScope(held, this);
+  }
+
+  open(held: HeldProgram): ProgramScope {
+    return new MarkedScope(held, this);
+  }
+
+  found(): HeldProgram[] {
+    return [];
+  }
+
+  /** Orphans that began after a time and bear no mark: nobody's but the program's that ran then. */
+  strayOrphans(sinceBegun: number): ProcessEntry[] {
+    const sessions = new Set([...this.#released.values()].map(({ session }) => session));
+    const own = processAt(process.pid)?.session;
+    return (this.#subreaper?.adopted() ?? []).filter(
+      ({ pid, session, begun, isZombie }) =>
+        begun >= sinceBegun &&
+        session !== own &&
+        !sessions.has(session) &&
+        this.#released.get(pid)?.begun !== begun &&
+        (isZombie || environmentOf(pid, markVariable) === null),
+    );
+  }
+
+  /** Lets all that is adopted now live on. */
+  release(): void {
+    const adopted = this.#subreaper?.adopted() ?? [];
+    const all = adopted.length > 0 ? withDescendants(adopted, listProcesses()) : [];
+    this.#released = new Map(all.map((entry) => [entry.pid, entry]));
+  }
+
+  /** Takes note of the end of what was adopted. */
+  reap(members: readonly ProcessEntry[]): void {
+    const adopted = new Set(this.#subreaper?.adopted().map(({ pid }) => pid));
+    for (const { pid, isZombie } of members) if (isZombie && adopted.has(pid)) this.#subreaper?.reap(pid);
+  }
+}
+
+/** One mark. */
+class MarkedScope implements ProgramScope {
+  readonly group = null;
+  readonly #held: HeldProgram;
+  readonly #scopes: MarkedScopes;
+  #isOwn = false;
+
+  constructor(held: HeldProgram, scopes: MarkedScopes) {
+    this.#held = held;
+    this.#scopes = scopes;
+  }
+
+  start(spawn: (environment: Readonly<Record<string, string>>) => ChildProcess): ChildProcess {
+    const child = spawn({ [markVariable]: this.#held.id });
+    this.#isOwn = true;
+    return child;
+  }
+
+  members(all: readonly ProcessEntry[]): ProcessEntry[] {
+    const { id, first, boot } = this.#held;
+    if (boot !== bootOf()) return [];
+    const isFirst = ({ pid, begun }: ProcessEntry): boolean => pid === first?.pid && begun === first.begun;
+    const some = all.filter((entry) => isFirst(entry) || environmentOf(entry.pid, markVariable) === id);
+    if (this.#isOwn && first) some.push(...this.#scopes.strayOrphans(first.begun));
+    const members = withDescendants(some, all);
+    this.#scopes.reap(members);
+    return members.filter(({ isZombie }) => !isZombie);
+  }
+
+  kill(): void {
+    // Nothing ends them all at once; whoever calls this ends the members one by one.
+  }
+
+  letGo(): void {
+    this.#scopes.release();
+  }
+
+  remove(): void {
+    // A mark is nowhere but in the processes.
+  }
+}

@@ -1,0 +1,95 @@
+import type { CallClaim } from "../access/caller.ts";
+import { toUtf8 } from "../crypto/encoding.ts";
+import { isOrchestratorError, OrchestratorError } from "../errors.ts";
+import type { Write } from "../storage/storage.ts";
+import type { CallDocument } from "./documents.ts";
+
+const collection = "idempotent_calls";
+
+/**
+ * The claim of a call that is being made: the first commit of the call takes it along, so that there is no effect without
+ * the claim, and no claim without an effect.
+ */
+export class Claim implements CallClaim {
+  readonly id: string;
+  readonly #longestAnswer: number;
+  #call: CallDocument;
+  #revision: number;
+  #isTold = false;
+  #state: "new" | "riding" | "landed" = "new";
+
+  /**
+   * @param revision - Of the expired call that the key was used for before; 0 where there is none.
+   * @param longestAnswer - Bytes of JSON that may be kept with the effect.
+   */
+  constructor(id: string, parts: { call: CallDocument; revision: number; longestAnswer: number }) {
+    this.id = id;
+    this.#call = parts.call;
+    this.#revision = parts.revision;
+    this.#longestAnswer = parts.longestAnswer;
+  }
+
+  /** The document as it was written last, or will be. */
+  get call(): Readonly<CallDocument> {
+    return this.#call;
+  }
+
+  /** What a write of the document has to expect. */
+  get revision(): number {
+    return this.#revision;
+  }
+
+  /** Whether the effect is on disk, and the claim with it. */
+  get isLanded(): boolean {
+    return this.#state === "landed";
+  }
+
+  /** Whether this answer is on disk, too. */
+  isAnsweredWith(answer: unknown): boolean {
+    return this.isLanded && this.#isTold && JSON.stringify(answer) === this.#call.answer;
+  }
+
+  tell(answer?: unknown): void {
+    if (this.#state !== "new") return;
+    const text = JSON.stringify(answer) as string | undefined;
+    this.#isTold = text === undefined || toUtf8(text).length <= this.#longestAnswer;
+    const { answer: _, ...call } = this.#call;
+    this.#call = {
+      ...call,
+      status: this.#isTold ? "succeeded" : "begun",
+      ...(this.#isTold && text !== undefined && { answer: text }),
+    };
+  }
+
+  ride(): Write | null {
+    if (this.#state !== "new") return null;
+    this.#state = "riding";
+    return { kind: "put", collection, key: this.id, value: { ...this.#call }, expected: this.#revision };
+  }
+
+  /** What the call came to is on disk. */
+  ended(call: CallDocument, revision: number): void {
+    this.#call = call;
+    this.landed(revision);
+  }
+
+  landed(revision: number): void {
+    this.#state = "landed";
+    this.#revision = revision;
+  }
+
+  missed(error: unknown): unknown {
+    this.#state = "new";
+    // Another process took the key in this moment.
+    const isTaken =
+      isOrchestratorError(error, "REVISION_CONFLICT") && error.details["collection"] === collection;
+    return isTaken ? unknownAnswer("it was begun by another process") : error;
+  }
+}
+
+/** The refusal to make a call again of which nobody can tell what it came to. */
+export function unknownAnswer(reason: string): OrchestratorError {
+  return new OrchestratorError("IDEMPOTENCY_ANSWER_UNKNOWN", {
+    message: `A call with this idempotency key was begun before: ${reason}. Read what it changed.`,
+  });
+}

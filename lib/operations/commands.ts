@@ -1,0 +1,95 @@
+/** What agents are sent about operations. Until when each counts is a fleet time, which agents learn with each connection. */
+import { toTimestamp } from "../clock.ts";
+import type { Context } from "../context.ts";
+import { isOrchestratorError } from "../errors.ts";
+import type { Turns } from "../internal/turns.ts";
+import type { ResolvedResource } from "../state/resource.ts";
+import type { OrchestratorMessage } from "../wire/messages.ts";
+import type { OperationDocument } from "./documents.ts";
+import type { Snapshots } from "./snapshots.ts";
+
+type Operation = Readonly<OperationDocument>;
+
+/** How long an acknowledgement or a cancel counts: longer than both sides' counts can part while a connection lives. */
+const noticeMs = 300_000;
+
+/** A time that is over for every agent, also for one that was told another. */
+const overMs = 0;
+
+/** Makes the messages about operations, and sends them in turns. */
+export class Commands {
+  readonly #context: Context;
+  readonly #snapshots: Snapshots;
+  readonly #turns: Turns;
+
+  constructor(context: Context, parts: { snapshots: Snapshots; turns: Turns }) {
+    this.#context = context;
+    this.#snapshots = parts.snapshots;
+    this.#turns = parts.turns;
+  }
+
+  /** A new id of a command. */
+  nextId(): string {
+    return this.#context.ids.next();
+  }
+
+  /** Has an agent carry an operation out, until its deadline; one that knows it tells what it knows. */
+  async run(id: string, operation: Operation): Promise<boolean> {
+    const { operation_id, timeout_seconds, deadline_at = 0 } = operation;
+    // No copy: the list itself is what its canonical text is remembered by.
+    const resources = (await this.#snapshots.load(operation.snapshot)) as ResolvedResource[];
+    const not_after = toTimestamp(deadline_at);
+    return this.#sendRun(operation, { id, operation_id, timeout_seconds, resources, not_after });
+  }
+
+  /**
+   * Asks an agent what it knows of an operation. It is the command whose time is over: an agent of any version sends the result
+   * that it has, or refuses, and begins nothing.
+   */
+  ask(id: string, operation: Operation): Promise<boolean> {
+    const { operation_id, timeout_seconds } = operation;
+    const not_after = toTimestamp(overMs);
+    return this.#sendRun(operation, { id, operation_id, timeout_seconds, resources: [], not_after });
+  }
+
+  /** Has an agent stop an operation after the change in progress. */
+  cancel(id: string, { node_id, operation_id }: Operation): Promise<boolean> {
+    return this.#send(node_id, { type: "cancel", id, operation_id, not_after: this.#noticeEnd() });
+  }
+
+  /** Tells an agent that it may forget the result of an operation. */
+  acknowledge(nodeId: string, operationId: string): Promise<boolean> {
+    const notAfter = this.#noticeEnd();
+    return this.#send(nodeId, {
+      type: "ack",
+      id: this.nextId(),
+      operation_id: operationId,
+      not_after: notAfter,
+    });
+  }
+
+  #noticeEnd(): string {
+    return toTimestamp(this.#context.fleetTime.now() + noticeMs);
+  }
+
+  #sendRun(
+    { node_id, kind, allow_empty, plan_digest }: Operation,
+    command: Omit<Extract<OrchestratorMessage, { type: "check" }>, "type">,
+  ): Promise<boolean> {
+    const applies = { ...command, allow_empty, ...(plan_digest !== undefined && { plan_digest }) };
+    return this.#send(node_id, kind === "apply" ? { type: kind, ...applies } : { type: kind, ...command });
+  }
+
+  /** False where the agent has just gone. That is no fault: it gets the message when it is back. */
+  async #send(nodeId: string, message: OrchestratorMessage): Promise<boolean> {
+    await this.#turns.next();
+    try {
+      await this.#context.transport.send(nodeId, message);
+      return true;
+    } catch (error) {
+      if (!isOrchestratorError(error, "AGENT_OFFLINE")) throw error;
+      this.#context.logger.debug("A message could not be sent.", { node_id: nodeId, type: message.type });
+      return false;
+    }
+  }
+}

@@ -1,0 +1,38 @@
+/** What a file had beside its content, for types that keep the content themselves: so that it comes back as it was. */
+import { z } from "zod";
+import type { FileAttributes, Host } from "../../../host/host.ts";
+import type { JsonObject } from "../../../internal/json.ts";
+import type { Change } from "../../result.ts";
+import { captureAttributes, compareAttributes, toFileAttributes } from "./attributes.ts";
+import { captureExtras, compareExtras, extrasSchema } from "./extras.ts";
+import { accountSchema, modeSchema } from "./properties.ts";
+
+/** Mode, owner and extras of a file that stood before. */
+export const keptFileSchema = z.strictObject({
+  mode: modeSchema,
+  owner: accountSchema,
+  group: accountSchema,
+  extras: extrasSchema.optional(),
+});
+
+export type KeptFile = z.infer<typeof keptFileSchema>;
+
+/** What the file at a path has beside its content; null where there is none. */
+export function captureKept(path: string, host: Host): JsonObject | null {
+  const stat = host.files.stat(path);
+  if (stat?.kind !== "file") return null;
+  return { ...captureAttributes(stat, host), ...(captureExtras(path, host.files) as JsonObject) };
+}
+
+/** How a file is written: one that comes back gets what it had, another that stands keeps what it has, a new one is "0644". */
+export function keptAttributes(path: string, kept: KeptFile | null | undefined, host: Host): FileAttributes {
+  if (kept) return { ...toFileAttributes(kept, host), extras: kept.extras ?? {} };
+  return host.files.stat(path)?.kind === "file" ? {} : { mode: 0o644 };
+}
+
+/** What a file that stands has beside its content, and did not have before us. */
+export function keptChanges(path: string, kept: KeptFile | null | undefined, host: Host): Change[] {
+  const stat = host.files.stat(path);
+  if (!kept || stat?.kind !== "file") return [];
+  return [...compareAttributes(kept, stat, host), ...compareExtras(path, kept.extras ?? {}, host.files)];
+}

@@ -1,0 +1,110 @@
+/**
+ * What the account tables already tell of a change: that its program would refuse it, or do what nobody means. A plan and an apply
+ * look here before the programs are run, and say the same.
+ */
+import { OrchestratorError } from "../../../errors.ts";
+import type { Host } from "../../../host/host.ts";
+import type { JsonObject } from "../../../internal/json.ts";
+import type { Change } from "../../result.ts";
+import { findGroup, listUsers } from "../shared/accounts.ts";
+import { missing } from "../shared/missing.ts";
+import { isSystemFolder } from "../shared/system-folders.ts";
+import { createsHome, type UserSpec } from "./properties.ts";
+
+/** The group of a change, as far as it matters here. */
+export interface WantedGroup {
+  name: string;
+  ensure: "present" | "absent";
+  gid?: number | undefined;
+}
+
+/** A change of a user, and where the home of a new one will be. */
+export interface UserChange {
+  changes: readonly Change[];
+  home: string;
+}
+
+/**
+ * Refuses a change of a user that can't be made.
+ *
+ * @throws {OrchestratorError} `HOST_ERROR` where another user has the number or the home, where a group is not there, or where
+ *   the home to remove is not the user's alone.
+ */
+export function refuseUser(spec: UserSpec, { changes, home }: UserChange, host: Host): void {
+  if (spec.ensure === "absent") return refuseHome(spec, host);
+  const after = new Map(changes.map((change) => [change.property, change.after]));
+  if (after.has("uid") && spec.uid !== undefined) {
+    const owner = host.users.userName(spec.uid);
+    if (owner !== null && owner !== spec.name)
+      throw refused(`The number ${spec.uid} belongs to the user ${owner}.`, { uid: spec.uid, user: owner });
+  }
+  const isNew = after.has("ensure");
+  if (isNew) refuseForeignHome(spec, home, host);
+  if ((isNew || after.has("group")) && spec.group !== undefined && spec.group_gid === undefined)
+    requireGroup(spec.group, host);
+  const groups = isNew ? spec.groups : after.get("groups");
+  if (Array.isArray(groups)) for (const group of groups) requireGroup(String(group), host);
+}
+
+/**
+ * Refuses a change of a group that can't be made.
+ *
+ * @throws {OrchestratorError} `HOST_ERROR` where another group has the number, a member is not there, or the group that is to go
+ *   is the primary group of a user.
+ */
+export function refuseGroup(
+  { name, ensure, gid }: WantedGroup,
+  changes: readonly Change[],
+  host: Host,
+): void {
+  if (ensure === "absent") {
+    const group = findGroup(host, name);
+    const user = group && listUsers(host).find((each) => each.gid === group.gid);
+    if (user) throw refused(`The group ${name} is the primary group of ${user.name}.`, { user: user.name });
+    return;
+  }
+  const after = new Map(changes.map((change) => [change.property, change.after]));
+  if (after.has("gid") && gid !== undefined) {
+    const owner = host.users.groupName(gid);
+    if (owner !== null && owner !== name)
+      throw refused(`The number ${gid} belongs to the group ${owner}.`, { gid, group: owner });
+  }
+  const members = after.get("members");
+  if (!Array.isArray(members)) return;
+  for (const member of members.map(String))
+    if (host.users.userId(member) === null)
+      throw missing(`There is no user "${member}", who is to be a member.`, { user: member });
+}
+
+function requireGroup(group: string, { users }: Host): void {
+  const isThere = /^\d+$/.test(group) ? users.groupName(Number(group)) : users.groupId(group);
+  if (isThere === null) throw missing(`There is no group "${group}".`, { group });
+}
+
+/** Two users may share a home that stands; what is made for one must not be another's. */
+function refuseForeignHome(spec: UserSpec, home: string, host: Host): void {
+  if (!createsHome(spec) || isSystemFolder(home)) return;
+  const stat = host.files.stat(home);
+  const owner = listUsers(host).find((user) => user.name !== spec.name && user.home === home);
+  if (!owner || stat?.uid !== owner.uid) return;
+  const message = `${home} is the home of ${owner.name}; to share it, give create_home: false.`;
+  throw refused(message, { path: home, user: owner.name });
+}
+
+function refuseHome({ name, remove_home }: UserSpec, host: Host): void {
+  const users = remove_home ? listUsers(host) : [];
+  const home = users.find((user) => user.name === name)?.home ?? "";
+  if (home === "") return;
+  if (isSystemFolder(home))
+    throw refused(`The home of ${name} is ${home}, which is never removed.`, { path: home });
+  const other = users.find((user) => user.name !== name && `${user.home}/`.startsWith(`${home}/`));
+  if (other)
+    throw refused(`The home of ${name}, ${home}, holds that of ${other.name}: it is not removed.`, {
+      path: home,
+      user: other.name,
+    });
+}
+
+function refused(message: string, details: JsonObject): OrchestratorError {
+  return new OrchestratorError("HOST_ERROR", { message, details });
+}

@@ -1,0 +1,32 @@
+/** Numbers that a user may give to others in namespaces: ranges in /etc/subuid and /etc/subgid, which go with the user. */
+import type { Host } from "../../../host/host.ts";
+import { readTable } from "../shared/accounts.ts";
+
+/** Ranges, each "first:count", in the order of the files. */
+export interface Subordinates {
+  uids: string[];
+  gids: string[];
+}
+
+/** The ranges of a user. */
+export function subordinatesOf(name: string, host: Host): Subordinates {
+  const rangesIn = (path: string): string[] =>
+    readTable(host, path).flatMap(([user, first, count]) => (user === name ? [`${first}:${count}`] : []));
+  return { uids: rangesIn("/etc/subuid"), gids: rangesIn("/etc/subgid") };
+}
+
+/** The options of usermod(8) that make the ranges of a user those that are wanted. */
+export function subordinateOptions(before: Subordinates, after: Subordinates): string[] {
+  const optionsOf = (kind: keyof Subordinates, [remove, add]: [string, string]): string[] => [
+    ...before[kind]
+      .filter((range) => !after[kind].includes(range))
+      .flatMap((range) => [remove, toSpan(range)]),
+    ...after[kind].filter((range) => !before[kind].includes(range)).flatMap((range) => [add, toSpan(range)]),
+  ];
+  return [...optionsOf("uids", ["-V", "-v"]), ...optionsOf("gids", ["-W", "-w"])];
+}
+
+function toSpan(range: string): string {
+  const [first = 0, count = 0] = range.split(":").map(Number);
+  return `${first}-${first + count - 1}`;
+}

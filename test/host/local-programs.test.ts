@@ -1,0 +1,144 @@
+/** What becomes of what programs start, under each way to know it. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { type Clock, systemClock } from "../../lib/clock.ts";
+import { CgroupScopes } from "../../lib/host/cgroup-scope.ts";
+import type { ScopeKind } from "../../lib/host/local-programs.ts";
+import { LocalHost } from "../../lib/host/local-host.ts";
+import { bootOf, listProcesses, processAt } from "../../lib/host/process-table.ts";
+import { detachments, loggedProcesses, writeSleeper } from "../support/detached.ts";
+import { eventually } from "../support/processes.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+const never = new AbortController().signal;
+const timeoutMs = 600_000;
+
+/** The time of a program is over when we say so; other waits pass in a twentieth of theirs. */
+function hurriedClock(): Clock & { timeIsOver: () => void } {
+  let over: () => void = () => {};
+  return {
+    ...systemClock,
+    setTimer(ms, fire) {
+      if (ms < timeoutMs) return systemClock.setTimer(ms / 20, fire);
+      over = fire;
+      return { cancel: () => void (over = () => {}) };
+    },
+    timeIsOver: () => over(),
+  };
+}
+
+const canGroup = CgroupScopes.open("trial") !== null;
+if (!canGroup)
+  console.warn("Skipped: programs in cgroups: this process may make none, or is not root on Linux.");
+const kinds: ScopeKind[] = canGroup ? ["cgroup", "subreaper"] : ["subreaper"];
+
+describe.runIf(process.platform === "linux").each(kinds)("programs that are held by %s", (holdBy) => {
+  const create = () => {
+    const folder = temporaryFolder();
+    mkdirSync(join(folder, "work"));
+    const clock = hurriedClock();
+    const host = new LocalHost({ stateFolder: join(folder, "state"), clock, holdBy });
+    onTestFinished(() => {
+      for (const { pid } of loggedProcesses(join(folder, "work/log")).living) process.kill(pid, "SIGKILL");
+    });
+    return { folder, host, clock, log: join(folder, "work/log") };
+  };
+  const begins = (log: string): Promise<void> =>
+    eventually("it is noted", () => loggedProcesses(log).noted === 1);
+
+  const endings = ["aborted", "out of time", "deaf", "a question"] as const;
+  const rows = Object.entries(detachments).flatMap(([way, line]) =>
+    endings.map((ending) => [way, ending, line] as const),
+  );
+  test.each(rows)("leave nothing of what runs %s when they are ended: %s", async (_way, ending, line) => {
+    const { folder, host, clock, log } = create();
+    const sleeper = writeSleeper(join(folder, "work"));
+    const deaf = ending === "deaf" ? 'trap "" TERM; ' : "";
+    const script = `${deaf}${line}\nwhile :; do sleep 0.1; done`;
+    const controller = new AbortController();
+    const running = host.run(
+      {
+        argv: ["/bin/sh", "-c", script, sleeper],
+        asks: ending === "a question",
+        timeoutMs,
+      },
+      controller.signal,
+    );
+    await begins(log);
+    if (ending === "aborted") controller.abort();
+    else clock.timeIsOver();
+    const result = await running;
+    expect(result.timedOut).toBe(ending !== "aborted");
+    expect(loggedProcesses(log)).toEqual({ noted: 1, living: [] });
+    expect(readdirSync(join(folder, "state/running"))).toEqual([]);
+  });
+
+  test.each(Object.entries(detachments))(
+    "live on where they were left on purpose, also when the host begins anew: %s",
+    async (_way, line) => {
+      const { folder, host, clock, log } = create();
+      const sleeper = writeSleeper(join(folder, "work"));
+      const script = `${line}\nwhile ! [ -s ${log} ]; do sleep 0.01; done`;
+      const { exitCode } = await host.run({ argv: ["/bin/sh", "-c", script, sleeper] }, never);
+      expect(exitCode).toBe(0);
+      const again = new LocalHost({ stateFolder: join(folder, "state"), holdBy });
+      expect(await again.endLeftPrograms()).toEqual([]);
+      // Neither is it taken for a part of the next program.
+      const next = host.run({ argv: ["/bin/sleep", "300"], timeoutMs }, never);
+      clock.timeIsOver();
+      expect(await next).toMatchObject({ timedOut: true });
+      expect(loggedProcesses(log).living).toHaveLength(1);
+    },
+  );
+
+  test("that end before the host is told leave no note, no group and no zombie", async () => {
+    const { folder, host } = create();
+    for (let run = 0; run < 20; run += 1) {
+      const detached = "(setsid sh -c 'sleep 0.01 & exit 0' &); sleep 0.02";
+      await host.run({ argv: ["/bin/sh", "-c", detached], asks: run % 2 === 0 }, never);
+    }
+    expect(readdirSync(join(folder, "state/running"))).toEqual([]);
+    const zombies = (): number =>
+      listProcesses().filter(({ parent, isZombie }) => isZombie && parent === process.pid).length;
+    await expect.poll(zombies, { timeout: 10_000 }).toBe(0);
+  });
+
+  test("are not mistaken for others by their number", async () => {
+    const { folder, host } = create();
+    const innocent = spawn("/bin/sleep", ["300"], { detached: true });
+    onTestFinished(async () => {
+      innocent.kill("SIGKILL");
+      await once(innocent, "close");
+    });
+    const notes = join(folder, "state/running");
+    mkdirSync(notes, { recursive: true });
+    const { begun = 0 } = processAt(innocent.pid ?? 0) ?? {};
+    const note = (id: number, boot: string, began: number): void => {
+      const name = `00000000-0000-4000-8000-00000000000${id}`;
+      const first = { pid: innocent.pid, begun: began };
+      const held = { id: name, program: "sleep", boot, first, group: null };
+      writeFileSync(join(notes, name), JSON.stringify(held));
+    };
+    note(1, bootOf(), begun - 1);
+    note(2, "another start of the machine", begun);
+    writeFileSync(join(notes, "00000000-0000-4000-8000-000000000003"), "{half a no");
+    expect(await host.endLeftPrograms()).toEqual([]);
+    expect(innocent.exitCode).toBeNull();
+    expect(readdirSync(notes)).toEqual([]);
+  });
+
+  test("are ended without what the rest of this process has started meanwhile", async () => {
+    const { host } = create();
+    const controller = new AbortController();
+    const running = host.run({ argv: ["/bin/sleep", "300"] }, controller.signal);
+    const other = spawn("/bin/sleep", ["300"], { detached: true });
+    controller.abort();
+    await running;
+    expect([other.exitCode, other.signalCode]).toEqual([null, null]);
+    other.kill("SIGKILL");
+    await once(other, "close");
+  });
+});

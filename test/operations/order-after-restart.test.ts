@@ -1,0 +1,34 @@
+/**
+ * Symptom: of two operations that waited for one agent, the later one ran first. Cause: after a start they were taken up in the order of
+ * their ids, which go by a wall clock; that was set back between the two.
+ */
+import { systemCaller } from "fleetwright";
+import { expect, it } from "vitest";
+import { createClockScene, year, type ClockScene } from "../support/clock-scene.ts";
+
+async function queue(scene: ClockScene): Promise<string> {
+  const input = { node_id: scene.nodeId, modules: ["motd"], wait_seconds: 0, when_offline: "queue" as const };
+  return (await scene.server.orchestrator.operations.apply(systemCaller, input)).operation_id;
+}
+
+it("what waits begins in the order in which it was asked for, also over restarts with the clock set back", async () => {
+  await using scene = await createClockScene();
+  await scene.stopAgent();
+  const asked = [await queue(scene)];
+  for (const jump of [-year, 0, -year]) {
+    await scene.stopServer();
+    scene.serverClock.wallOffsetMs += jump;
+    await scene.startServer();
+    asked.push(await queue(scene), await queue(scene));
+  }
+  await scene.stopServer();
+  await scene.startServer();
+  const begun: string[] = [];
+  scene.server.orchestrator.operations.store.watch((after, before) => {
+    if (after.status === "running" && before?.status === "queued") begun.push(after.operation_id);
+  });
+  await scene.startAgent();
+  await scene.meet();
+  await scene.pass(10_000);
+  expect(begun).toEqual(asked);
+});

@@ -1,0 +1,164 @@
+/** Two paths that lead to one thing through a link were two resources that undid each other's work for ever. */
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { LocalHost } from "../../lib/host/local-host.ts";
+import type { JsonObject } from "../../lib/internal/json.ts";
+import type { RunMode } from "../../lib/state/state-run.ts";
+import { declare, outcomes, StateFixture } from "../support/state-fixture.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+/** /etc/real, and /etc/alias that leads there. */
+function machine(target = "/etc/real"): StateFixture {
+  const state = new StateFixture();
+  for (const folder of ["/etc", "/etc/real"]) state.host.files.makeDirectory(folder, { mode: 0o755 });
+  state.host.files.makeSymlink("/etc/alias", target);
+  return state;
+}
+
+const two = (first: JsonObject, second: JsonObject) => [
+  ...declare([{ id: "r", ...first }], "one"),
+  ...declare([{ id: "r", ...second }], "two"),
+];
+const file = (path: string, content = "x"): JsonObject => ({ type: "file", path, content });
+
+describe("what is declared twice through a link", () => {
+  test.each(["/etc/real", "real", "../etc/./real", "/etc/alias2"])(
+    "by the link %s is one thing",
+    async (target) => {
+      const state = machine(target);
+      state.host.files.makeSymlink("/etc/alias2", "real");
+      const desired = two(file("/etc/alias/x"), file("/etc/real/x"));
+      for (const expected of ["changed", "unchanged", "unchanged"]) {
+        const { results } = await state.run("apply", desired);
+        expect(results.map(({ outcome }) => outcome)).toEqual([expected, expected]);
+        expect(results[1]?.message).toBe("one/r says the same; it was done there.");
+      }
+      expect(state.applied).toHaveLength(1);
+      expect(outcomes(await state.run("apply", []))).toEqual(["r changed"]);
+      expect(state.host.files.list("/etc/real")).toEqual([]);
+    },
+  );
+
+  const specs: Record<string, [JsonObject, JsonObject]> = {
+    file: [{ content: "a" }, { content: "b" }],
+    directory: [{ mode: "0700" }, { mode: "0755" }],
+    symlink: [{ target: "a" }, { target: "b" }],
+    download: [
+      { url: "https://a.example/a", sha256: "0".repeat(64) },
+      { url: "https://a.example/a", sha256: "1".repeat(64) },
+    ],
+    line: [
+      { line: "a", match: "m*", create: true },
+      { line: "b", match: "m*", create: true },
+    ],
+    block: [
+      { content: "a", create: true },
+      { content: "b", create: true },
+    ],
+    archive: [{ source: "/a.tar" }, { source: "/b.tar" }],
+    git: [{ repository: "https://a.example/a" }, { repository: "https://a.example/b" }],
+  };
+  for (const [type, [first, second]] of Object.entries(specs)) {
+    test.each<RunMode>(["plan", "apply"])(`as a ${type} in two ways is refused by a %s`, async (mode) => {
+      const state = machine();
+      const desired = two({ type, path: "/etc/alias/x", ...first }, { type, path: "/etc/real/x", ...second });
+      state.host.writes.length = 0;
+      await expect(state.run(mode, desired)).rejects.toMatchObject({
+        code: "RESOURCE_CONFLICT",
+        message: expect.stringContaining("/etc/real/x"),
+      });
+      expect(state.host.writes).toEqual([]);
+    });
+  }
+
+  test("in folders that do not exist yet is one thing too", async () => {
+    const desired = two(file("/etc/alias/sub/x", "a"), file("/etc/real/sub/x", "b"));
+    await expect(machine().run("plan", desired)).rejects.toMatchObject({ code: "RESOURCE_CONFLICT" });
+  });
+
+  test.each<RunMode>(["plan", "apply"])("by a link that the run makes is refused by a %s", async (mode) => {
+    const state = machine();
+    const link = declare([{ id: "l", type: "symlink", path: "/etc/new", target: "/etc/alias" }]);
+    const desired = [...link, ...two(file("/etc/new/x", "a"), file("/etc/real/x", "b"))];
+    await expect(state.run(mode, desired)).rejects.toMatchObject({ code: "RESOURCE_CONFLICT" });
+    expect(state.host.files.stat("/etc/new")).toBeNull();
+  });
+
+  test("by links in a circle is what it says", async () => {
+    const state = machine("/etc/alias");
+    const { results } = await state.run("plan", two(file("/etc/alias/x"), file("/etc/real/x", "b")));
+    expect(results.map(({ outcome }) => outcome)).toEqual(["failed", "skipped"]);
+  });
+});
+
+test("a path that is spelled otherwise is neither removed nor made anew, and what stood comes back without the link", async () => {
+  const state = machine();
+  state.write("/etc/real/x", "theirs");
+  await state.run("apply", declare([{ id: "r", ...file("/etc/alias/x") }]));
+  const desired = declare([{ id: "other", ...file("/etc/real/x") }]);
+  expect(outcomes(await state.run("plan", desired))).toEqual(["other unchanged"]);
+  expect(outcomes(await state.run("apply", desired))).toEqual(["other unchanged"]);
+  state.host.files.removeFile("/etc/alias");
+  expect(outcomes(await state.run("apply", []))).toEqual(["other changed"]);
+  expect(state.read("/etc/real/x")).toBe("theirs");
+});
+
+test("of what was applied by two paths, what stood before the first comes back", async () => {
+  const state = machine();
+  state.write("/etc/real/x", "theirs");
+  const [first] = declare([{ id: "a", ...file("/etc/alias/x", "a") }]);
+  await state.run("apply", [first!]);
+  // As an agent left it that did not know better.
+  const { applied } = state;
+  state.applied = [];
+  const [second] = declare([{ id: "b", ...file("/etc/real/x", "b") }]);
+  await state.run("apply", [second!]);
+  state.applied = [...applied, ...state.applied];
+  await state.run("apply", [second!]);
+  expect(state.applied).toHaveLength(1);
+  await state.run("apply", []);
+  expect(state.read("/etc/real/x")).toBe("theirs");
+});
+
+test("a purge knows what is declared through a link", async () => {
+  const state = machine();
+  const desired = declare([
+    { id: "d", type: "directory", path: "/etc/real/sub", purge: true },
+    { id: "f", ...file("/etc/alias/sub/x") },
+    { id: "g", type: "directory", path: "/etc/alias/other", purge: true },
+    { id: "h", ...file("/etc/real/other/x") },
+  ]);
+  expect((await state.run("apply", desired)).status).toBe("succeeded");
+  expect(outcomes(await state.run("apply", desired))).toEqual(
+    ["d", "f", "g", "h"].map((id) => `${id} unchanged`),
+  );
+});
+
+test("what a sensitive resource put there is not shown by another path", async () => {
+  const state = machine();
+  await state.run("apply", declare([{ id: "s", ...file("/etc/real/x", "hunter2\n"), sensitive: true }]));
+  const line = declare([{ id: "l", type: "line", path: "/etc/alias/x", line: "more" }]);
+  const secret = declare([{ id: "s", ...file("/etc/real/x", "hunter2\n"), sensitive: true }]);
+  const { results } = await state.run("plan", [...secret, ...line]);
+  expect(results[1]?.outcome).toBe("would_change");
+  expect(JSON.stringify(results)).not.toContain("hunter2");
+});
+
+test("below a root folder a relative link is followed, and none that leads out of it", async () => {
+  const folder = temporaryFolder();
+  mkdirSync(join(folder, "root/etc/real"), { recursive: true });
+  symlinkSync("real", join(folder, "root/etc/alias"));
+  symlinkSync("/etc", join(folder, "root/etc/out"));
+  writeFileSync(join(folder, "root/etc/real/x"), "theirs");
+  const host = new LocalHost({ root: join(folder, "root"), stateFolder: join(folder, "state") });
+  const state = new StateFixture(host as never);
+  const conflict = two(file("/etc/alias/x", "a"), file("/etc/real/x", "b"));
+  await expect(state.run("apply", conflict)).rejects.toMatchObject({ code: "RESOURCE_CONFLICT" });
+  const out = two(file("/etc/out/x", "a"), file("/etc/x", "b"));
+  expect((await state.run("apply", out)).results).toMatchObject([
+    { outcome: "failed", code: "PATH_OUTSIDE_ROOT" },
+    { outcome: "skipped" },
+  ]);
+  expect(readFileSync(join(folder, "root/etc/real/x"), "utf8")).toBe("theirs");
+});

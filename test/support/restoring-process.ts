@@ -1,0 +1,20 @@
+/** Restores a backup, or starts an orchestrator on a data folder: `restoring-process.ts restore|start <folder> [<file>]`. */
+import { createReadStream } from "node:fs";
+import { systemCaller } from "../../lib/access/caller.ts";
+import { systemClock } from "../../lib/clock.ts";
+import { Orchestrator } from "../../lib/orchestrator.ts";
+import { restoreBackup } from "../../lib/storage/file/restore.ts";
+import { FileStorage } from "../../lib/storage/file-storage.ts";
+import { MemoryTransport } from "../../lib/transport/memory-transport.ts";
+
+const [, , what = "", folder = "", file = ""] = process.argv;
+if (what === "restore") {
+  await restoreBackup(createReadStream(file) as AsyncIterable<Uint8Array>, folder);
+} else {
+  const storage = new FileStorage({ folder, clock: systemClock });
+  const orchestrator = new Orchestrator({ storage, transport: new MemoryTransport() });
+  await orchestrator.start();
+  const { epoch, status } = await orchestrator.restores.get(systemCaller);
+  process.stdout.write(`${JSON.stringify({ epoch, status })}\n`);
+  await orchestrator.stop();
+}

@@ -1,0 +1,181 @@
+/**
+ * What an agent says costs the orchestrator time in proportion to its bytes, and next to nothing where it may not speak or nobody listens.
+ * Before, one frame of 1 MiB of an agent that nobody had approved stopped everything for 10 s, one message of 13 MiB for minutes.
+ */
+import { describe, expect, test } from "vitest";
+import { nodeCrypto } from "../../lib/crypto/node-crypto.ts";
+import { toUtf8 } from "../../lib/crypto/encoding.ts";
+import { silentLogger } from "../../lib/logger.ts";
+import { systemClock, toTimestamp } from "../../lib/clock.ts";
+import { TestAgent } from "../../lib/testing/test-agent.ts";
+import type { Admission, TransportHandlers } from "../../lib/transport/transport.ts";
+import { MemoryTransport } from "../../lib/transport/memory-transport.ts";
+import { frameMessage } from "../../lib/wire/framing.ts";
+import { hostileMessages } from "../support/hostile-messages.ts";
+
+const mib = 1024 * 1024;
+/** What a machine under load makes of some ten milliseconds. */
+const longestStallMs = 250;
+
+interface Attack {
+  status: Admission["status"];
+  text: string;
+  /** One frame of the whole text, which no honest agent sends above 256 KiB. */
+  isWhole?: boolean;
+  handlers?: Partial<TransportHandlers>;
+}
+
+/** Has an agent say something over the real protocol; tells how it ended, and the longest time for which nothing else ran. */
+async function attack({
+  status,
+  text,
+  isWhole = false,
+  handlers = {},
+}: Attack): Promise<{ end: string; stallMs: number; opened: number }> {
+  const transport = new MemoryTransport();
+  let opened = 0;
+  let tellEnd: (end: string) => void = () => {};
+  const end = new Promise<string>((resolve) => (tellEnd = resolve));
+  const counting = {
+    ...nodeCrypto,
+    open: (...input: Parameters<typeof nodeCrypto.open>) => ((opened += 1), nodeCrypto.open(...input)),
+  };
+  await transport.start(
+    {
+      clock: systemClock,
+      crypto: counting,
+      logger: silentLogger,
+      signer: nodeCrypto.createSigner(new Uint8Array(32).fill(9)),
+      orchestratorTime: () => toTimestamp(systemClock.now()),
+    },
+    {
+      admit: async () => ({ status }),
+      connected: async () => {},
+      message: async () => tellEnd("handled"),
+      stream: async () => {},
+      disconnected: () => {},
+      refused: ({ code }) => tellEnd(code),
+      ...handlers,
+    },
+  );
+  let raw: Uint8Array | null = null;
+  const sealing = {
+    ...nodeCrypto,
+    seal: (key: Uint8Array, nonce: Uint8Array, plain: Uint8Array) =>
+      nodeCrypto.seal(key, nonce, raw ?? plain),
+  };
+  const agent = new TestAgent(transport.connect(), { crypto: sealing, seed: new Uint8Array(32).fill(1) });
+  await agent.join();
+  const frameOf = (kind: number, payload: Uint8Array): Uint8Array => {
+    const plain = new Uint8Array(payload.length + 1);
+    plain[0] = kind;
+    plain.set(payload, 1);
+    raw = plain;
+    const frame = agent.session.encodePing();
+    raw = null;
+    return frame;
+  };
+  const bytes = toUtf8(text);
+  const frames = (isWhole ? [{ kind: 1, payload: bytes }] : frameMessage(bytes)).map(({ kind, payload }) =>
+    frameOf(kind, payload),
+  );
+  opened = 0;
+  const stalls = watchStalls();
+  for (const frame of frames) {
+    agent.socket.send(frame);
+    await nextTurn();
+  }
+  const said = await Promise.race([end, timeOut()]);
+  const stallMs = await stalls.stop();
+  await transport.stop();
+  return { end: said, stallMs, opened };
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+function timeOut(): Promise<string> {
+  return new Promise((resolve) => setTimeout(() => resolve("nothing"), 500).unref());
+}
+
+/** Measures the longest time between two turns of the event loop. */
+function watchStalls(): { stop(): Promise<number> } {
+  let longest = 0;
+  let last = performance.now();
+  let isOn = true;
+  const turn = (): void => {
+    const now = performance.now();
+    longest = Math.max(longest, now - last);
+    last = now;
+    if (isOn) setImmediate(turn);
+  };
+  setImmediate(turn);
+  return {
+    async stop() {
+      await nextTurn();
+      await nextTurn();
+      isOn = false;
+      return longest;
+    },
+  };
+}
+
+const rows = Object.entries(hostileMessages);
+
+describe("an agent that is not approved", () => {
+  test.each(rows)("is refused unopened when it sends %s", async (_, make) => {
+    const text = make(0.9 * mib).slice(0, mib - 100);
+    const { end, stallMs, opened } = await attack({ status: "pending", text, isWhole: true });
+    expect(end).toBe("PROTOCOL_ERROR");
+    expect(opened).toBe(0);
+    expect(stallMs).toBeLessThan(longestStallMs);
+  });
+
+  test("is refused unread when it sends something as short as a ping", async () => {
+    const { end, opened } = await attack({ status: "pending", text: "" });
+    expect([end, opened]).toEqual(["PROTOCOL_ERROR", 1]);
+  });
+});
+
+describe("an approved agent", () => {
+  test.each(rows)("stalls nobody with %s", { timeout: 30_000 }, async (_, make) => {
+    const small = await attack({ status: "approved", text: make(0.98 * mib) });
+    const text = make(15.9 * mib).slice(0, 16 * mib);
+    const large = await attack({ status: "approved", text });
+    for (const { end } of [small, large]) expect(["PROTOCOL_ERROR", "handled"]).toContain(end);
+    // The machine may have been busy with something else: then a second time tells.
+    const again = large.stallMs < longestStallMs / 2 ? large : await attack({ status: "approved", text });
+    const stallMs = Math.min(large.stallMs, again.stallMs);
+    expect(stallMs).toBeLessThan(longestStallMs);
+    // Sixteen times the bytes, and what a machine under load adds.
+    expect(stallMs).toBeLessThan(Math.max(small.stallMs, 10) * 16 * 2);
+  });
+
+  test("is not read where nobody wants what it says", async () => {
+    const asked: unknown[] = [];
+    const text = '{"type":"metrics","samples":[{"no":"sample"}],"gap":"no"}';
+    const isWanted = async (_: string, head: unknown) => (asked.push(head), false);
+    const { end } = await attack({ status: "approved", text, handlers: { isWanted } });
+    expect(end).toBe("nothing");
+    expect(asked).toEqual([{ type: "metrics", operationId: null }]);
+    expect((await attack({ status: "approved", text })).end).toBe("PROTOCOL_ERROR");
+  });
+
+  test("is refused with a message in one frame that must come in pieces", async () => {
+    const text = `{"type":"metrics","samples":[],"gap":false${" ".repeat(300 * 1024)}}`;
+    expect((await attack({ status: "approved", text })).end).toBe("handled");
+    expect((await attack({ status: "approved", text, isWhole: true })).end).toBe("PROTOCOL_ERROR");
+  });
+
+  test.each([
+    ["in other letters", '{"t\\u0079pe":"log","level":"info","message":"x"}'],
+    ["twice, in two forms", '{"type":"metrics","t\\u0079pe":"log","level":"info","message":"x"}'],
+    [
+      "of two operations",
+      `{"type":"output","operation_id":"01890000-0000-7000-8000-000000000001","operation_\\u0069d":"01890000-0000-7000-8000-000000000002","output":[]}`,
+    ],
+  ])("is refused where it says what it is %s", async (_, text) => {
+    expect((await attack({ status: "approved", text })).end).toBe("PROTOCOL_ERROR");
+  });
+});
