@@ -30,6 +30,9 @@ const referenceCost = 24;
 /** What the lexer puts before a plain scalar and the text of a block, so that these are not taken for signs. */
 const scalarSign = "\x1f";
 
+/** What the lexer puts between the parts of a text, and no text holds. */
+const unwrittenSigns = new Set([scalarSign, "\x02", "\x18"]);
+
 /** Where a key begins, and where its value begins and ends. */
 interface Offsets {
   key: number;
@@ -130,28 +133,36 @@ export class YamlText {
       this.fault([], `The text is larger than ${limits.bytes / 1024} KiB.`, 0);
       return null;
     }
+    const lexemes = this.#lexemes(text, limits);
+    if (!lexemes) return null;
     const parser = new Parser();
     const tokens: CST.Token[] = [];
-    let lexemes = 0;
-    let depth = 0;
+    for (const lexeme of lexemes) for (const token of parser.next(lexeme)) tokens.push(token);
+    for (const token of parser.end()) tokens.push(token);
+    return tokens;
+  }
+
+  /** The words and signs of a text; null where they are too many, which costs nothing but to count them. */
+  #lexemes(text: string, limits: YamlLimits): string[] | null {
+    const lexemes: string[] = [];
+    let [cost, depth, offset] = [0, 0, 0];
     let last = "";
     for (const lexeme of new Lexer().lex(text)) {
-      lexemes += 1 + escapeCost * countEscapes(lexeme);
-      if (last !== scalarSign && (lexeme[0] === "&" || lexeme[0] === "*")) lexemes += referenceCost;
+      cost += 1 + escapeCost * countEscapes(lexeme);
+      if (last !== scalarSign && (lexeme[0] === "&" || lexeme[0] === "*")) cost += referenceCost;
       // A key without a value is short, and becomes as much as any.
-      if (lexeme === ",") lexemes += 1;
+      if (lexeme === ",") cost += 1;
       last = lexeme;
       if (lexeme === "[" || lexeme === "{") depth += 1;
       else if (lexeme === "]" || lexeme === "}") depth -= 1;
-      if (lexemes > limits.lexemes || depth > limits.depth) {
-        const message = depth > limits.depth ? tooDeep(limits) : "The text has too many parts.";
-        this.fault([], message, parser.offset);
+      if (cost > limits.lexemes || depth > limits.depth) {
+        this.fault([], depth > limits.depth ? tooDeep(limits) : "The text has too many parts.", offset);
         return null;
       }
-      for (const token of parser.next(lexeme)) tokens.push(token);
+      if (!unwrittenSigns.has(lexeme)) offset += lexeme.length;
+      lexemes.push(lexeme);
     }
-    for (const token of parser.end()) tokens.push(token);
-    return tokens;
+    return lexemes;
   }
 
   #compose(tokens: CST.Token[], length: number, limits: YamlLimits): void {

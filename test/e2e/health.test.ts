@@ -36,7 +36,10 @@ test.skipIf(reason !== null)(
     expect(await checkOf(client, "agents")).toEqual({ name: "agents", status: "ok" });
 
     fill(join(folder, "ballast"));
-    const refused = [await plan(), await plan(), await plan()];
+    // A page that the journal has already takes what fits into the rest of it.
+    let first = await plan();
+    for (let n = 0; n < 20 && first.status === "succeeded"; n++) first = await plan();
+    const refused = [first, await plan(), await plan()];
     expect(refused.map(({ status }) => status)).toEqual(["failed", "failed", "failed"]);
     const code = refused[2]?.error?.code ?? "";
     expect(await checkOf(client, "agents")).toEqual({

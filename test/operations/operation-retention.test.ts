@@ -23,14 +23,6 @@ async function opened(data = new MemoryData()): Promise<OldOperations> {
   return old;
 }
 
-/** Lets 100 days pass as the background work sees them: hour by hour. */
-async function age(old: OldOperations, days = 100): Promise<void> {
-  for (let hour = 0; hour < days * 24; hour += 12) {
-    await old.clock.advance(12 * 3_600_000);
-    await old.context.retentionClock.now();
-  }
-}
-
 async function drift(old: OldOperations, status: string): Promise<string> {
   const drift_id = await old.add({ kind: "check", ...agent, ...(status === "running" && { status }) });
   await old.put("drift_records", drift_id, { drift_id, ...agent, status });
@@ -45,11 +37,11 @@ describe("of old operations", () => {
       await old.add({ kind: "apply", ...agent, node_id: `b-${n % 20}` }, `old ${n}`);
     await drift(old, "in_sync");
     await drift(old, "drifted");
-    await age(old, 89);
+    await old.age(89);
     await old.rounds(3);
     expect(await old.ids()).toHaveLength(252);
     const young = await old.add({ kind: "apply", node_id: "c" }, "young");
-    await age(old, 2);
+    await old.age(2);
     await old.rounds(3);
     const [newestCheck] = (await old.storage.list("drift_records")).items.map(({ key }) => key);
     expect(await old.ids()).toEqual([newestCheck, young]);
@@ -141,7 +133,7 @@ describe("of old operations", () => {
   it.each(cases)("stays %s", async (_name, fill) => {
     const old = await opened();
     const kept = await fill(old);
-    await age(old);
+    await old.age();
     await old.rounds(2);
     expect(await old.ids()).toEqual(kept);
   });
@@ -153,7 +145,7 @@ describe("of old operations", () => {
     await old.put("agent_states", "a", { ...agent, last_apply: state });
     let trimmed = 0;
     for (let year = 0; year < 3; year++) {
-      await age(old);
+      await old.age();
       await old.add({ kind: "apply", node_id: "b" });
       await old.rounds(3);
       const operation = (await old.storage.get<OperationDocument>("operations", id))!.value;
@@ -192,112 +184,7 @@ describe("of old operations", () => {
   });
 });
 
-async function openedFor(count: number): Promise<OldOperations> {
-  const clock = new FakeClock();
-  const old = await OldOperations.open(new MemoryStorage({ clock }), clock, {
-    operationRetentionCount: count,
-  });
-  await old.put("agents", "a", { node_id: "a", status: "approved", hostname: "a", tags: {} });
-  return old;
-}
-async function removeSurplus(old: OldOperations): Promise<void> {
-  for await (const _ of old.retention.surplusRound());
-}
-
-describe("of more operations than are to be kept", () => {
-  it.each([249, 250, 251, 352])("the oldest go, and no more than is too many: %i of 250", async (count) => {
-    const old = await openedFor(250);
-    const ids: string[] = [];
-    for (let n = 0; n < count; n++) ids.push(await old.add({ kind: "apply", node_id: `b-${n % 7}` }, `${n}`));
-    await removeSurplus(old);
-    expect(await old.ids()).toEqual(ids.slice(Math.max(0, count - 250)));
-    const { entries } = await old.storage.readLog("audit", { where: { event_type: "operation.pruned" } });
-    const removed = entries.map(({ value }) => (value["metadata"] as { removed: number }).removed);
-    expect(removed).toEqual({ 249: [], 250: [], 251: [1], 352: [100, 2] }[count]);
-  });
-
-  it("what is needed stays, and younger ones go in its place", async () => {
-    const old = await openedFor(3);
-    const running = await old.add({ kind: "apply", ...agent, status: "running" });
-    const baseline = await old.add({ kind: "apply", ...agent });
-    const state = { operation_id: baseline, snapshot: "x", at: "x" };
-    await old.put("agent_states", "a", { ...agent, last_apply: state, baseline: state });
-    const rest = [];
-    for (let n = 0; n < 120; n++) rest.push(await old.add({ kind: "apply", node_id: "b" }, `${n}`));
-    await removeSurplus(old);
-    expect(await old.ids()).toEqual([running, baseline, rest.at(-1)]);
-  });
-
-  it("what is needed is looked at once an hour and not with every round, and goes when it is no more", async () => {
-    const old = await openedFor(2);
-    const running = [];
-    for (let n = 0; n < 250; n++)
-      running.push(await old.add({ kind: "apply", node_id: `b-${n}`, status: "running" }, `${n}`));
-    await removeSurplus(old);
-    await old.add({ kind: "apply", node_id: "c" });
-    let looks = 0;
-    const { get } = old.storage;
-    old.storage.get = (collection, key) => {
-      if (collection === "operations") looks += 1;
-      return get.call(old.storage, collection, key) as never;
-    };
-    await removeSurplus(old);
-    expect(await old.ids()).toEqual(running);
-    expect(looks).toBeLessThan(110);
-    const stored = (await old.storage.get<OperationDocument>("operations", running[0]!))!.value;
-    await old.put("operations", running[0]!, toJsonObject({ ...stored, status: "succeeded" }));
-    await removeSurplus(old);
-    expect(await old.ids()).toContain(running[0]);
-    await old.rounds(1);
-    await removeSurplus(old);
-    expect(await old.ids()).toEqual(running.slice(1));
-  });
-
-  it("those that are needed stay where they are too many by themselves", async () => {
-    const old = await openedFor(2);
-    const ids = [];
-    for (let n = 0; n < 5; n++) ids.push(await old.add({ kind: "apply", ...agent, status: "running" }));
-    await removeSurplus(old);
-    await removeSurplus(old);
-    expect(await old.ids()).toEqual(ids);
-  });
-
-  it("what stays is written anew once a day at most, so that its results hold up no others", async () => {
-    const old = await openedFor(1);
-    const id = await old.add({ kind: "apply", ...agent, status: "running" });
-    await age(old, 2);
-    for (let n = 0; n < 3; n++) await old.add({ kind: "plan", ...agent, status: "queued" });
-    await removeSurplus(old);
-    const { head } = await old.storage.readLog(resultsLog);
-    await removeSurplus(old);
-    expect((await old.storage.readLog(resultsLog)).head).toEqual(head);
-    await old.rounds(3);
-    const { entries } = await old.storage.readLog(resultsLog);
-    expect(entries.map(({ value }) => value["operation_id"]).at(-1)).toBe(id);
-    expect(entries).toHaveLength(4);
-  });
-});
-
 describe("an orchestrator", () => {
-  it("counts its operations every minute", async () => {
-    const clock = new FakeClock();
-    await using test = await createTestOrchestrator({ clock, operationRetentionCount: 2 });
-    const scripted = await connectScriptedAgent(test);
-    const node_id = scripted.nodeId;
-    await test.orchestrator.agents.setStatus(systemCaller, { node_id, status: "approved" });
-    await test.orchestrator.modules.upload(systemCaller, {
-      content: "name: motd\nresources:\n  - { type: file, path: /etc/motd, content: one }\n",
-    });
-    for (let n = 0; n < 5; n++) {
-      const running = test.orchestrator.operations.plan(systemCaller, { node_id, modules: ["motd"] });
-      const { operation_id } = await scripted.next("plan");
-      scripted.link.send(emptyResult(operation_id));
-      await running;
-    }
-    await clock.advance(62_000);
-    expect((await test.orchestrator.operations.list(systemCaller)).items).toHaveLength(2);
-  });
-
   it("keeps what is believed of an agent, and forgets an apply that another replaced", async () => {
     const data = new MemoryData();
     const clock = new FakeClock();
@@ -358,7 +245,7 @@ describe("an orchestrator", () => {
     const clock = new FakeClock();
     const old = await OldOperations.open(new MemoryStorage({ clock }), clock);
     for (let n = 0; n < 350; n++) await old.add({ kind: "apply", node_id: `n-${n}` }, "same");
-    await age(old);
+    await old.age();
     const end = old.retention.keep();
     const left: number[] = [];
     for (let slice = 0; slice < 6; slice++) {
@@ -386,7 +273,7 @@ describe("a process that dies anywhere while it removes", () => {
       for (let n = 0; n < 5; n++) await first.add({ kind: "apply", ...agent, node_id: "b" }, `gone ${n % 3}`);
       // So that nothing is loose any more.
       await first.rounds(3);
-      await age(first);
+      await first.age();
       await first.storage.close();
 
       disk = disk.afterKill(changes);

@@ -115,6 +115,14 @@ export class OldOperations {
     await this.storage.commit([{ kind: "put", collection, key, value }]);
   }
 
+  /** Lets days pass as the background work sees them: bit by bit. */
+  async age(days = 100): Promise<void> {
+    for (let hour = 0; hour < days * 24; hour += 12) {
+      await this.clock.advance(12 * 3_600_000);
+      await this.context.retentionClock.now();
+    }
+  }
+
   /** Lets some rounds pass, each an hour after the one before. */
   async rounds(count: number): Promise<void> {
     for (let round = 0; round < count; round++) {
