@@ -81,7 +81,7 @@ export const requestErrors = {
   RATE_LIMITED: {
     meaning: "There were too many requests in a short time, or there is too much of something already.",
     cause:
-      "Sign-in attempts are limited per address (of IPv6: per /64), calls per session where `callsPerMinute` says so, idempotency keys per operator, streams that one session holds open (32), and unknown agents that wait to be approved (`pendingAgents`).",
+      "Sign-in attempts are limited per address (of IPv6: per /64) and operator's key, calls per session where `callsPerMinute` says so, idempotency keys per operator, streams that one session holds open (32), and unknown agents that wait to be approved (`pendingAgents`).",
     advice:
       "Wait as long as `Retry-After` says. Close streams that nobody reads. Approve or reject the agents that wait.",
   },
