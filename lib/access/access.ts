@@ -15,7 +15,7 @@ import { Operators } from "./operators.ts";
 import { permissionTable, type Permission } from "./permissions.ts";
 import { RateLimiter } from "./rate-limiter.ts";
 import { challengeInput, verifyInput, type Challenge, type Operator, type Session } from "./schemas.ts";
-import { Sessions } from "./sessions.ts";
+import { invalidToken, Sessions } from "./sessions.ts";
 import { SignInLimits } from "./sign-in-limits.ts";
 
 /** The one answer to all who may: nearly every call asks, so none is made anew. */
@@ -121,7 +121,7 @@ export class Access {
     const session = await this.#sessions.find(token);
     this.#calls?.take(session.key);
     const operator = await this.operators.find(session.value.operator_id);
-    if (!operator) throw new OrchestratorError("UNAUTHENTICATED");
+    if (!operator) throw invalidToken();
     const { operator_id, username, role } = operator;
     return { kind: "operator", operator_id, username, role, session_id: session.key, ...from };
   }
