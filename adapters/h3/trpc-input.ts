@@ -1,34 +1,27 @@
-/** Reads the inputs of tRPC as strictly as REST does, before tRPC reads them its own way. */
+/** Has tRPC read its inputs as strictly as REST does. */
 import { OrchestratorError } from "fleetwright";
 import { parseStrictJson } from "../rest/json-body.ts";
 import { toOrchestratorError } from "../trpc/error-map.ts";
 
-/** A request whose inputs tRPC may read, or what is wrong with them. */
-export interface ReadRequest {
-  request: Request;
-  /** Thrown where tRPC answers with the form that its clients expect. */
-  fault: OrchestratorError | null;
+/** Has the body of a request checked when tRPC reads it, which is when it knows that the caller may call. */
+export function readStrictly(request: Request): Request {
+  const text = async (): Promise<string> => {
+    const body = await request.text();
+    const fault = body === "" ? null : faultOf(body);
+    if (fault !== null) throw fault;
+    return body;
+  };
+  return new Proxy(request, {
+    get(target, name) {
+      if (name === "text") return text;
+      const value: unknown = Reflect.get(target, name, target);
+      // The parts of a request belong to the request, not to what stands before it.
+      return typeof value === "function" ? (value.bind(target) as unknown) : value;
+    },
+  });
 }
 
-/** Reads the body, or the query where there is none. */
-export async function readStrictly(request: Request): Promise<ReadRequest> {
-  const { method, url, headers } = request;
-  if (method !== "POST") return { request, fault: faultOfQuery(new URL(url).searchParams) };
-  let text: string;
-  try {
-    text = await request.text();
-  } catch (error) {
-    const cause = toOrchestratorError(error);
-    const fault = isTooLarge(error) ? new OrchestratorError("PAYLOAD_TOO_LARGE", { cause: error }) : cause;
-    return { request: new Request(url, { method, headers, body: "{}" }), fault };
-  }
-  const again = new Request(url, { method, headers, body: text });
-  // Without a body, and with one that is no JSON, it is tRPC that says so.
-  const isJson = headers.get("content-type")?.startsWith("application/json") === true;
-  return { request: again, fault: isJson && text !== "" ? faultOf(text) : null };
-}
-
-/** Whether a query is read by everybody in the same way. */
+/** What is wrong with a query that is read by some in one way and by others in another; null where nothing is. */
 export function faultOfQuery(parameters: URLSearchParams): OrchestratorError | null {
   for (const name of ["input", "batch"])
     if (parameters.getAll(name).length > 1)
@@ -54,8 +47,4 @@ function isBroken(text: string): boolean {
   } catch {
     return true;
   }
-}
-
-function isTooLarge(error: unknown): boolean {
-  return typeof error === "object" && error !== null && "status" in error && error.status === 413;
 }

@@ -5,6 +5,7 @@ import { OrchestratorError } from "fleetwright";
 import type { Logger } from "fleetwright";
 import { bodyLimit } from "h3";
 import type { H3, H3Event } from "h3";
+import { strangerBodyLimitBytes } from "../rest/body-limit.ts";
 import { toResponse } from "../rest/fetch.ts";
 import { problemHeaders } from "../rest/problem.ts";
 import { createReplies } from "../rest/replies.ts";
@@ -13,10 +14,10 @@ import { restProcedures } from "../rest/routes.ts";
 import type { LocalEnd } from "../trpc/audience.ts";
 import type { ContextFactory, RequestContext } from "../trpc/context.ts";
 import { toOrchestratorError } from "../trpc/error-map.ts";
-import { rememberRequest } from "../trpc/trpc.ts";
+import { isProtected, rememberRequest } from "../trpc/trpc.ts";
 import type { ProcedureMeta } from "../trpc/trpc.ts";
 import type { SourceAddress } from "./source-address.ts";
-import { readStrictly } from "./trpc-input.ts";
+import { faultOfQuery, readStrictly } from "./trpc-input.ts";
 
 /** Most calls in one batch. */
 export const maxBatchSize = 20;
@@ -37,20 +38,25 @@ export interface TrpcOptions<Context extends RequestContext> {
 export function mountTrpc<Context extends RequestContext>(h3: H3, options: TrpcOptions<Context>): void {
   const { router, createContext, createRequestId, sourceAddress, logger, bodyLimitBytes, endpoint } = options;
   const streaming = streamingProcedures(router);
-  h3.use(`${endpoint}/**`, bodyLimit(bodyLimitBytes));
+  const open = openProcedures(router);
+  const limits = { open: bodyLimit(strangerBodyLimitBytes), all: bodyLimit(bodyLimitBytes) };
+  h3.use(`${endpoint}/**`, (event, next) => {
+    const names = event.url.pathname.slice(endpoint.length + 1).split(",");
+    return limits[names.every((name) => open.has(name)) ? "open" : "all"](event, next);
+  });
   const replies = createReplies("");
-  h3.all(`${endpoint}/**`, async (event: H3Event) => {
+  h3.all(`${endpoint}/**`, (event: H3Event) => {
     const { headers, method, ip = null } = event.req;
     const header = (name: string): string | undefined => headers.get(name) ?? undefined;
     const requestId = acceptedRequestId(header("x-request-id")) ?? createRequestId();
     if (!methods.has(method)) return toResponse(replies.otherMethod(method, ["GET", "POST"], requestId));
-    const { request: req, fault } = await readStrictly(event.req as Request);
     return fetchRequestHandler({
       endpoint,
       router,
-      req,
+      req: readStrictly(event.req as Request),
       maxBatchSize,
       createContext({ info }) {
+        const fault = faultOfQuery(event.url.searchParams);
         if (fault !== null) throw fault;
         const address = sourceAddress(ip, header("x-forwarded-for"));
         const request = {
@@ -108,6 +114,12 @@ export function streamingProcedures(router: AnyRouter): ReadonlySet<string> {
     return (_def.meta as ProcedureMeta).rest?.produces !== undefined;
   });
   return new Set(streaming.map(([name]) => name));
+}
+
+/** Names of the procedures that strangers may call. */
+function openProcedures(router: AnyRouter): ReadonlySet<string> {
+  const open = restProcedures(router).filter(([, { _def }]) => !isProtected(_def.meta as ProcedureMeta));
+  return new Set(open.map(([name]) => name));
 }
 
 function onlyOverRest(name: string): OrchestratorError {

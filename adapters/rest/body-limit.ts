@@ -4,6 +4,9 @@ import { OrchestratorError } from "fleetwright";
 /** Size limit of a request body where the options name none: 1 MiB. */
 export const defaultBodyLimitBytes = 1 << 20;
 
+/** The same for calls that need no session: what they take is short, and anybody can send it. */
+export const strangerBodyLimitBytes = 16 * 1024;
+
 /**
  * How much more than the limit is still read and dropped, as a multiple: a client that sends a little too much is still
  * listening to its own upload, and would see a reset connection instead of the answer if it were cut at once.

@@ -4,7 +4,7 @@ import { OrchestratorError, versionOf } from "fleetwright";
 import type { Logger } from "fleetwright";
 import type { ContextFactory, RequestContext } from "../trpc/context.ts";
 import { toOrchestratorError } from "../trpc/error-map.ts";
-import { defaultBodyLimitBytes } from "./body-limit.ts";
+import { defaultBodyLimitBytes, strangerBodyLimitBytes } from "./body-limit.ts";
 import { toEventStream } from "./event-stream.ts";
 import { readJsonBody, toInput } from "./input.ts";
 import type { RestHandler, RestReply, RestRequest } from "./message.ts";
@@ -107,7 +107,8 @@ function createRun<Context extends RequestContext>(options: RestOptions<Context>
     if (ifMatch !== null && !route.isConditional && !isRead(request.method)) {
       throw new OrchestratorError("PRECONDITION_FAILED", { message: "If-Match is not supported here." });
     }
-    const body = request.hasBody() ? await readJsonBody(request, route, bodyLimitBytes) : {};
+    const limit = route.isProtected ? bodyLimitBytes : Math.min(bodyLimitBytes, strangerBodyLimitBytes);
+    const body = request.hasBody() ? await readJsonBody(request, route, limit) : {};
     const applied = route.canWait ? applyPreferences(request.header("prefer"), body) : null;
     const input = toInput({ route, values, query: request.query, body });
     // What is made as it is sent is not made for nobody: a backup would be written into the audit log.

@@ -40,11 +40,11 @@ export function toProblem(error: OrchestratorError, requestId: string): Problem 
     type: `/problems/${problemSlug(error.code)}`,
     title: errorTable[error.code].message,
     status: httpStatusOf[error.code],
-    detail: error.message,
+    detail: shorten(error.message),
     code: error.code,
     request_id: requestId,
   };
-  if (error.issues.length > 0) problem.errors = error.issues.map(toFault);
+  if (error.issues.length > 0) problem.errors = toFaults(error.issues);
   if (Object.keys(error.details).length > 0) problem.details = error.details;
   return problem;
 }
@@ -86,8 +86,24 @@ export function problemHeaders(error: OrchestratorError): string[] {
   return ["retry-after", String(typeof seconds === "number" ? Math.max(1, Math.ceil(seconds)) : fallback)];
 }
 
+/** Most faults that one answer names: nobody mends more at a time, and a request must not grow on its way back. */
+const mostFaults = 100;
+
+/** Longest text of an answer that may repeat what was sent, characters. */
+const longestText = 1_000;
+
+function toFaults(issues: readonly Issue[]): ProblemFault[] {
+  const faults = issues.slice(0, mostFaults).map(toFault);
+  const more = issues.length - faults.length;
+  return more === 0 ? faults : [...faults, { pointer: "", message: `There are ${more} more.` }];
+}
+
+function shorten(text: string): string {
+  return text.length <= longestText ? text : `${text.slice(0, longestText)}…`;
+}
+
 function toFault(issue: Issue): ProblemFault {
-  const fault: ProblemFault = { pointer: toPointer(issue.path), message: issue.message };
+  const fault: ProblemFault = { pointer: shorten(toPointer(issue.path)), message: shorten(issue.message) };
   if (issue.line !== undefined) fault.line = issue.line;
   if (issue.column !== undefined) fault.column = issue.column;
   return fault;

@@ -33,7 +33,8 @@ export const requestErrors = {
   },
   PAYLOAD_TOO_LARGE: {
     meaning: "The request is larger than allowed.",
-    cause: "A body may have 1 MiB. It is refused as soon as it is longer, whatever length it announced.",
+    cause:
+      "A body may have 1 MiB, of a call that needs no session 16 KiB. It is refused as soon as it is longer, whatever length it announced.",
     advice: "Send less: a module may have 512 KiB; split what is larger.",
   },
   UNSUPPORTED_MEDIA_TYPE: {
