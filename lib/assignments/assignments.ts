@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { allows } from "../access/allows.ts";
 import { answering, toSubject, type Caller } from "../access/caller.ts";
 import type { Agents } from "../agents/agents.ts";
 import type { Context, EventInput } from "../context.ts";
@@ -20,7 +21,7 @@ import type { SelectorTarget } from "../selectors/selector.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import type { AssignmentDocument } from "./documents.ts";
 import { AssignmentAgreement } from "./assignment-agreement.ts";
-import { DueAssignments } from "./due-assignments.ts";
+import { DueAssignments, nextAfter } from "./due-assignments.ts";
 import {
   assignmentNameInput,
   createAssignmentInput,
@@ -53,7 +54,7 @@ export class Assignments {
     modules.guardUploads((module, store) => this.#agreement.guardUpload(module, store));
   }
 
-  /** Lists assignments by name. */
+  /** Lists assignments by name. Values of params that a module keeps secret are "(sensitive)". */
   async list(caller: Caller, input: z.input<typeof listAssignmentsInput> = {}): Promise<Page<Assignment>> {
     await this.#context.authorize(caller, "assignments.list");
     const { limit = 50, cursor } = parseInput(listAssignmentsInput, input);
@@ -62,13 +63,16 @@ export class Assignments {
       ...(cursor !== undefined && { after: String(decodeCursor("assignments", {}, cursor)) }),
     });
     return {
-      items: await Promise.all(page.items.map((item) => this.#toAssignment(item.value))),
+      items: await Promise.all(
+        page.items.map(async (item) => this.#hide(await this.#toAssignment(item.value))),
+      ),
       next_cursor: page.next === null ? null : encodeCursor("assignments", {}, page.next),
     };
   }
 
   /**
-   * Reads an assignment with the agents that it matches now.
+   * Reads an assignment with the agents that it matches now. Who may not change assignments gets "(sensitive)" in the place of the values
+   * of params that a module keeps secret.
    *
    * @throws {OrchestratorError} `NOT_FOUND`.
    */
@@ -79,7 +83,9 @@ export class Assignments {
     const matchedAgents = await Promise.all(
       matched.map(async (nodeId) => ({ node_id: nodeId, name: await this.#agents.nameOf(nodeId) })),
     );
-    return withVersion({ ...(await this.#toAssignment(value)), matched_agents: matchedAgents }, revision);
+    const assignment = await this.#toAssignment(value);
+    const shown = allows(caller, "assignments.update") ? assignment : await this.#hide(assignment);
+    return withVersion({ ...shown, matched_agents: matchedAgents }, revision);
   }
 
   /**
@@ -263,6 +269,11 @@ export class Assignments {
     };
   }
 
+  async #hide(assignment: Assignment): Promise<Assignment> {
+    const { modules, params } = assignment;
+    return params ? { ...assignment, params: await this.#modules.hideValues(modules, params) } : assignment;
+  }
+
   async #toAssignment(document: Readonly<AssignmentDocument>): Promise<Assignment> {
     return this.#view(document, await this.due.nextOf(document.name));
   }
@@ -279,13 +290,4 @@ export class Assignments {
       matches: this.matchedAgents(document).length,
     };
   }
-}
-
-/** When the next run is due once these writes are made. */
-async function nextAfter(
-  [write]: readonly Write[],
-  now: () => Promise<number | null>,
-): Promise<number | null> {
-  if (write === undefined) return now();
-  return write.kind === "put" ? Number(write.value["next_run_at"]) : null;
 }

@@ -113,3 +113,12 @@ export class DueAssignments {
     return { kind: "put", collection, key: document.name, value, expected };
   }
 }
+
+/** When the next run is due once these writes are made. */
+export async function nextAfter(
+  [write]: readonly Write[],
+  now: () => Promise<number | null>,
+): Promise<number | null> {
+  if (write === undefined) return now();
+  return write.kind === "put" ? Number(write.value["next_run_at"]) : null;
+}

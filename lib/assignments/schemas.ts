@@ -74,7 +74,12 @@ export const assignmentSchema = z
     description: z.string().optional(),
     selector: z.string(),
     modules: z.array(z.string()),
-    params: z.record(z.string(), z.json()).optional().describe("Values for the params of its modules."),
+    params: z
+      .record(z.string(), z.json())
+      .optional()
+      .describe(
+        'Values for the params of its modules; in lists, and for Viewers, "(sensitive)" where a module keeps one secret.',
+      ),
     rollout: rolloutStrategySchema.optional(),
     schedule: scheduleSchema.optional(),
     next_run_at: z.string().optional().describe("When the schedule is due next."),

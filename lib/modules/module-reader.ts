@@ -11,6 +11,7 @@ import { moduleLimits, moduleSchema } from "./module-schema.ts";
 import { type DeclaredResource, findRelationFaults } from "./module-relations.ts";
 import { evaluateKnown, fillIn, groupByResource, type ModuleTemplate } from "./module-templates.ts";
 import { defaultsOf, type Params, paramsSchema } from "./params.ts";
+import { findMadeSensitive, sensitiveParams, usesParam } from "./secret-parts.ts";
 import { isTemplate } from "./template.ts";
 import { readTemplates } from "./template-reader.ts";
 import type { YamlText } from "./yaml-text.ts";
@@ -66,6 +67,7 @@ export class ModuleReader {
       params: module.data.params,
       resources: resources as ResourceDefinition[],
       templates,
+      madeSensitive: findMadeSensitive({ params, templates }),
       outline,
     };
   }
@@ -99,11 +101,14 @@ export class ModuleReader {
     const valuesOf = groupByResource(
       templates.map((template, index) => ({ ...template, value: values[index] })),
     );
+    const secret = sensitiveParams(params);
+    const secretOf = groupByResource(templates.filter((each) => usesParam(each, secret)));
     const declared = definitions.map((definition, at): DeclaredResource => {
       // What is no map has an id that nobody knows, too.
       if (!isObject(definition)) return { at, definition: {}, ...nothingKnown };
       const filled = fillIn(definition, valuesOf.get(at) ?? []);
       const open = (openOf.get(at) ?? []).map(({ path }) => path);
+      this.#checkNaming({ definition, filled, open }, at, secretOf.get(at) ?? []);
       return { at, definition, ...this.#checkResource({ definition, filled, open }, at) };
     });
     for (const { path, message } of findRelationFaults(declared, this.#types)) {
@@ -111,6 +116,20 @@ export class ModuleReader {
       this.#add(["resources", ...path], typeof message === "string" ? message : message(line));
     }
     return templates;
+  }
+
+  /** What a resource is about is shown everywhere: no secret may decide it, unless it goes by its id. */
+  #checkNaming({ definition }: Draft, at: number, secret: readonly ModuleTemplate[]): void {
+    const type = this.#types.get(String(definition["type"]));
+    const written = identityAsWritten(type, definition);
+    if (written === null || namedById(type, definition)) return;
+    for (const { path } of secret) {
+      if (identityAsWritten(type, fillIn(definition, [{ path, value: "\u0000" }])) === written) continue;
+      this.#add(
+        ["resources", at, ...path],
+        "A sensitive param can't be in what names the resource: that is shown.",
+      );
+    }
   }
 
   /** Tells every fault of a resource by itself, and what can be known of it all the same. */
@@ -214,6 +233,15 @@ function identityAsWritten(type: ResourceType | undefined, definition: ResourceD
   } catch {
     // It is not even of the right form; the schema says so.
     return null;
+  }
+}
+
+/** Whether a sensitive resource of this type goes by its id, because its identity quotes a value. */
+function namedById(type: ResourceType | undefined, definition: ResourceDefinition): boolean {
+  try {
+    return type?.identityHoldsValue?.(splitDefinition(definition).spec) === true;
+  } catch {
+    return false;
   }
 }
 

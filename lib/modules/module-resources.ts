@@ -153,10 +153,15 @@ function resolveOne(
   at: number,
   templates: readonly Valued[] = [],
 ): ReturnType<typeof resolveResource> {
-  const filled = fillIn(content.resources[at]!, templates);
+  const filled = markMadeSensitive(content, at, fillIn(content.resources[at]!, templates));
   const resolution = resolveResource(filled, { module: content.name });
   if (resolution.ok) return resolution;
   return { ok: false, issues: resolution.issues.map((issue) => toPlacedIssue(at, issue, templates)) };
+}
+
+/** A resource that a `sensitive` param goes into is `sensitive` itself. */
+function markMadeSensitive(content: ParsedModule, at: number, definition: JsonObject): JsonObject {
+  return content.madeSensitive.has(at) ? { ...definition, sensitive: true } : definition;
 }
 
 /** The template that gave what is wrong is where the fault is. */
@@ -170,7 +175,7 @@ function toPlacedIssue(at: number, { path, message }: Issue, templates: readonly
 /** A resource that is skipped, and of which more can't be known because a template has no value here. */
 function nameOnly(content: ParsedModule, at: number): ResolvedResource {
   const { id, type, identity, isLiteral } = content.outline[at]!;
-  const { common } = splitDefinition(content.resources[at]!);
+  const { common } = splitDefinition(markMadeSensitive(content, at, content.resources[at]!));
   const { requires, run_on, on_failure, ignore_drift, sensitive } = commonPropertiesSchema.parse(common);
   return {
     resource_id: id,

@@ -55,7 +55,12 @@ export class ModuleRevisions {
   async #load(hash: string): Promise<ParsedModule> {
     const known = this.#parsed.get(hash);
     if (known) return known;
-    return this.parse(hash, new TextDecoder().decode(await this.#context.contents.read("module", hash)));
+    return this.parse(hash, await this.content(hash));
+  }
+
+  /** The text of a content that was taken in once. */
+  async content(hash: string): Promise<string> {
+    return new TextDecoder().decode(await this.#context.contents.read("module", hash));
   }
 }
 

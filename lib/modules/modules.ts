@@ -3,19 +3,22 @@ import { answering, toSubject, type Caller } from "../access/caller.ts";
 import type { Context } from "../context.ts";
 import { toHex, toUtf8 } from "../crypto/encoding.ts";
 import { requireVersion, withVersion, type ChangeOptions } from "../document-version.ts";
-import { OrchestratorError } from "../errors.ts";
+import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import type { Page } from "../internal/common-schemas.ts";
 import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
 import { eachDocument } from "../internal/each-document.ts";
-import { toJsonObject } from "../internal/json.ts";
+import { toJsonObject, type Json } from "../internal/json.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import { revisionKey, type ModuleDocument } from "./documents.ts";
 import { parseModule } from "./module-document.ts";
+import type { ParamValues } from "./params.ts";
 import { ModuleAgreement } from "./module-agreement.ts";
 import { moduleNotFound, ModuleRevisions, type ModuleRevision } from "./module-revisions.ts";
 import type { ParsedModule } from "./parsed-module.ts";
+import { hideModule, hideValues } from "./hidden-module.ts";
+import { ShownModules } from "./shown-modules.ts";
 import {
   getModuleInput,
   listModulesInput,
@@ -41,11 +44,13 @@ export class Modules {
   readonly agreement: ModuleAgreement;
   readonly #context: Context;
   readonly #revisions: ModuleRevisions;
+  readonly #shown: ShownModules;
   #guard: UploadGuard = (_module, store) => store([]);
 
   constructor(context: Context) {
     this.#context = context;
     this.#revisions = new ModuleRevisions(context);
+    this.#shown = new ShownModules(context, this.#revisions);
     this.agreement = new ModuleAgreement(this.#revisions, context.crypto);
     context.contents.onReference("module", async (hash) => {
       const query = { index: "by_content", equals: [hash], limit: 1 };
@@ -62,13 +67,16 @@ export class Modules {
       ...(cursor !== undefined && { after: String(decodeCursor("modules", {}, cursor)) }),
     });
     return {
-      items: await this.#toModules(page.items.map((item) => item.value)),
+      items: await this.#toModules(
+        await Promise.all(page.items.map(({ value }) => this.#shown.documentFor(caller, value))),
+      ),
       next_cursor: page.next === null ? null : encodeCursor("modules", {}, page.next),
     };
   }
 
   /**
-   * Reads a module with its content, in its newest or an older revision.
+   * Reads a module with its content, in its newest or an older revision. Who may not upload modules gets it without its secrets: the
+   * values of `sensitive` resources and params are "(sensitive)", and hash and size are those of what is shown.
    *
    * @throws {OrchestratorError} `NOT_FOUND`.
    */
@@ -76,12 +84,11 @@ export class Modules {
     await this.#context.authorize(caller, "modules.get");
     const { name, revision } = parseInput(getModuleInput, input);
     const document = await this.#revisions.read(name, revision);
-    const content = new TextDecoder().decode(
-      await this.#context.contents.read("module", document.content_hash),
-    );
-    const { params, outline } = this.#revisions.parse(document.content_hash, content);
+    const stored = await this.#revisions.content(document.content_hash);
+    const parsed = this.#revisions.parse(document.content_hash, stored);
+    const { content, params, outline } = this.#shown.detailFor(caller, stored, parsed);
     const detail = {
-      ...(await this.#toModule(document)),
+      ...(await this.#toModule(await this.#shown.documentFor(caller, document))),
       content,
       params: { ...params },
       resources: outline.map(({ id, type, identity }) => ({ id, type, identity })),
@@ -118,10 +125,10 @@ export class Modules {
     await this.#guard(parsed, async (also) => {
       await this.#context.contents.save("module", bytes);
       const answer = { ...(await this.#toModule(document)), created: true };
-      await this.#store(answering(caller, answer), document, [
-        toPut(document, newest?.revision ?? 0),
-        ...also,
-      ]);
+      // Events are read by everybody.
+      const { content_hash } = this.#shown.contentOf(hideModule(content, parsed)) ?? document;
+      const writes = [toPut(document, newest?.revision ?? 0), ...also];
+      await this.#store(answering(caller, answer), { document, content_hash }, writes);
     });
     return { ...(await this.#toModule(document)), created: true };
   }
@@ -192,13 +199,36 @@ export class Modules {
     );
   }
 
+  /**
+   * Values of params for some modules as lists show them, and Viewers see them: "(sensitive)" where one of the modules, in its newest
+   * revision, keeps a param secret, or where none declares it.
+   */
+  async hideValues(names: readonly string[], values: ParamValues): Promise<{ [key: string]: Json }> {
+    const found = await Promise.all([...new Set(names)].map((name) => this.#findContent(name)));
+    return hideValues(values, found.flat());
+  }
+
+  /** None where it was removed meanwhile. */
+  async #findContent(name: string): Promise<ParsedModule[]> {
+    try {
+      return [(await this.resolve(name)).content];
+    } catch (error) {
+      if (!isOrchestratorError(error, "NOT_FOUND")) throw error;
+      return [];
+    }
+  }
+
   /** Has a feature say which modules may be taken in. */
   guardUploads(guard: UploadGuard): void {
     this.#guard = guard;
   }
 
-  async #store(caller: Caller, document: ModuleDocument, writes: readonly Write[]): Promise<void> {
-    const { name, revision, content_hash } = document;
+  async #store(
+    caller: Caller,
+    { document, content_hash }: { document: ModuleDocument; content_hash: string },
+    writes: readonly Write[],
+  ): Promise<void> {
+    const { name, revision } = document;
     const value = toJsonObject(document);
     const key = revisionKey(name, revision);
     await this.#context.commit(

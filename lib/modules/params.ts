@@ -10,7 +10,12 @@ const paramNamePattern = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;
 /** Largest set of values of one call or assignment, characters of JSON. */
 export const maxParamsSize = 65_536;
 
-const description = z.string().max(1024).optional();
+/** What every param has. */
+const common = {
+  description: z.string().max(1024).optional(),
+  /** Whether its values are secret, and the resources that they go into `sensitive`. Default false. */
+  sensitive: z.boolean().optional(),
+};
 const patternSchema = z
   .string()
   .max(500)
@@ -31,7 +36,7 @@ function numeric(number: z.ZodNumber) {
     /** Greatest value. */
     maximum: number.optional(),
     enum: z.array(number).min(1).max(200).optional(),
-    description,
+    ...common,
   };
 }
 
@@ -44,20 +49,20 @@ export const paramSchema = z
       /** What the whole value must match; see docs/modules.md for what a pattern may hold. */
       pattern: patternSchema.optional(),
       enum: z.array(z.string()).min(1).max(200).optional(),
-      description,
+      ...common,
     }),
     z.strictObject({ type: z.literal("integer"), ...numeric(z.int()) }),
     z.strictObject({ type: z.literal("number"), ...numeric(z.number()) }),
-    z.strictObject({ type: z.literal("boolean"), default: z.boolean().optional(), description }),
+    z.strictObject({ type: z.literal("boolean"), default: z.boolean().optional(), ...common }),
     z.strictObject({
       type: z.literal("array"),
       default: z.array(z.json()).max(10_000).optional(),
-      description,
+      ...common,
     }),
     z.strictObject({
       type: z.literal("object"),
       default: z.record(z.string(), z.json()).optional(),
-      description,
+      ...common,
     }),
   ])
   .superRefine((param, context) => {
@@ -165,6 +170,12 @@ export function findMissing(modules: ReadonlyMap<string, Params>, values: ParamV
 /** Why a value is none of a param; null where it is one. */
 function faultOf(param: Param, value: Json): string | null {
   if (!isOfType(param.type, value)) return `must be ${articles[param.type]}`;
+  const fault = boundFaultOf(param, value);
+  // What it must be tells something of what it is.
+  return fault !== null && param.sensitive === true ? "must be as the module declares it" : fault;
+}
+
+function boundFaultOf(param: Param, value: Json): string | null {
   if ("enum" in param && param.enum && !(param.enum as Json[]).includes(value))
     return `must be one of ${param.enum.map((each) => JSON.stringify(each)).join(", ")}`;
   if (typeof value === "number" && (param.type === "integer" || param.type === "number")) {

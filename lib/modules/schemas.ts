@@ -8,8 +8,8 @@ export const moduleSchema = z
     name: nameSchema,
     description: z.string().optional(),
     revision: z.number().int().describe("1 for a new module, one more with each upload of other content."),
-    content_hash: z.string().describe("SHA-256 of the content, hex."),
-    size: z.number().int().describe("Bytes of the content."),
+    content_hash: z.string().describe("SHA-256 of the content, hex; for Viewers, of what they see of it."),
+    size: z.number().int().describe("Bytes of the content; for Viewers, of what they see of it."),
     resource_count: z.number().int(),
     uploaded_at: z.string(),
     uploaded_by: z.string(),
@@ -30,13 +30,18 @@ const paramViewSchema = z
     enum: z.array(z.union([z.string(), z.number()])).optional(),
     pattern: z.string().optional(),
     description: z.string().optional(),
+    sensitive: z.boolean().optional(),
   })
   .describe("As the module declares it; without a default it must be given.");
 
 /** Output of `modules.get`. */
 export const moduleDetailSchema = moduleSchema
   .extend({
-    content: z.string().describe("The YAML as uploaded."),
+    content: z
+      .string()
+      .describe(
+        'The YAML as uploaded; for Viewers with "(sensitive)" in the place of each value that is secret.',
+      ),
     params: z
       .record(z.string(), paramViewSchema)
       .describe("What may be set where the module is used, by name."),

@@ -38,6 +38,8 @@ interface Offsets {
   key: number;
   value: number;
   end: number;
+  /** Past comments that belong to it. */
+  tail: number;
 }
 
 /** A text that was read, and what is wrong with it. */
@@ -89,7 +91,12 @@ export class YamlText {
   /** Where a value is, or the nearest value around it that is there, and the value. */
   #find(path: Issue["path"]): Offsets & { text: unknown } {
     let text: unknown = this.value;
-    let offsets: Offsets = { key: this.#rootOffset, value: this.#rootOffset, end: this.#text.length };
+    let offsets: Offsets = {
+      key: this.#rootOffset,
+      value: this.#rootOffset,
+      end: this.#text.length,
+      tail: this.#text.length,
+    };
     for (const [at, key] of path.entries()) {
       const found = this.#offsets.get(text as object)?.get(key);
       if (!found) break;
@@ -108,6 +115,14 @@ export class YamlText {
       holder = (holder as Record<string | number, unknown>)[key];
     }
     return false;
+  }
+
+  /** The offsets of a value: past the value before it or the key above it, its own begin, and past comments that belong to it. */
+  span(path: Issue["path"]): { after: number; begin: number; tail: number } {
+    const { key: above, text } = this.#find(path.slice(0, -1));
+    const { value: begin, tail } = this.#find(path);
+    const tails = [...(this.#offsets.get(text as object)?.values() ?? [])].map((each) => each.tail);
+    return { after: Math.max(above, ...tails.filter((end) => end <= begin)), begin, tail };
   }
 
   #placeOf(offset: number): { line: number; column: number } {
@@ -223,8 +238,8 @@ export class YamlText {
     const offsets = new Map<number, Offsets>();
     this.#offsets.set(list, offsets);
     for (const [at, item] of node.items.entries()) {
-      const [begin, end] = item.range;
-      offsets.set(at, { key: begin, value: begin, end });
+      const [begin, end, tail] = item.range;
+      offsets.set(at, { key: begin, value: begin, end, tail });
       list.push(this.#convert(item, [...path, at], limits));
     }
     return list;
@@ -242,7 +257,8 @@ export class YamlText {
         this.fault([...path, key], `"${key}" is written twice.`, at);
         continue;
       }
-      offsets.set(key, { key: at, value: pair.value?.range[0] ?? at, end: pair.value?.range[1] ?? at });
+      const [begin, end, tail] = pair.value?.range ?? [at, at, at];
+      offsets.set(key, { key: at, value: begin, end, tail });
       map[key] = pair.value ? this.#convert(pair.value, [...path, key], limits) : null;
     }
     return map;

@@ -225,6 +225,7 @@ describe("parseModule", () => {
   it("reads a module of nothing", () => {
     expect(parseModule("name: none\nresources: []\n")).toEqual({
       name: "none",
+      madeSensitive: new Set(),
       description: null,
       supports: [],
       params: {},
