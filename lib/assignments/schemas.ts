@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { tagKeySchema } from "../agents/schemas.ts";
 import { nameSchema, pageInput, pageOf } from "../internal/common-schemas.ts";
+import { linearJson } from "../internal/json-value.ts";
 import { paramValuesSchema } from "../modules/schemas.ts";
 import { scheduleSchema } from "../schedules/schedule.ts";
 
@@ -74,7 +75,7 @@ export const assignmentSchema = z
     description: z.string().optional(),
     selector: z.string(),
     modules: z.array(z.string()),
-    params: z.record(z.string(), z.json()).optional().describe("Values for the params of its modules."),
+    params: z.record(z.string(), linearJson()).optional().describe("Values for the params of its modules."),
     rollout: rolloutStrategySchema.optional(),
     schedule: scheduleSchema.optional(),
     next_run_at: z.string().optional().describe("When the schedule is due next."),

@@ -12,7 +12,8 @@ import { parseInput } from "../internal/parse-input.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import { revisionKey, type ModuleDocument } from "./documents.ts";
-import { parseModule } from "./module-document.ts";
+import { readModule } from "./module-document.ts";
+import { encodeView, viewOf } from "./module-view.ts";
 import { ModuleAgreement } from "./module-agreement.ts";
 import { moduleNotFound, ModuleRevisions, type ModuleRevision } from "./module-revisions.ts";
 import type { ParsedModule } from "./parsed-module.ts";
@@ -46,10 +47,13 @@ export class Modules {
   constructor(context: Context) {
     this.#context = context;
     this.#revisions = new ModuleRevisions(context);
-    this.agreement = new ModuleAgreement(this.#revisions, context.crypto);
+    this.agreement = new ModuleAgreement(this.#revisions, context);
     context.contents.onReference("module", async (hash) => {
-      const query = { index: "by_content", equals: [hash], limit: 1 };
-      return (await context.storage.list("module_revisions", query)).items.length > 0;
+      for (const index of ["by_content", "by_view"]) {
+        const { items } = await context.storage.list("module_revisions", { index, equals: [hash], limit: 1 });
+        if (items.length > 0) return true;
+      }
+      return false;
     });
   }
 
@@ -79,13 +83,8 @@ export class Modules {
     const content = new TextDecoder().decode(
       await this.#context.contents.read("module", document.content_hash),
     );
-    const { params, outline } = this.#revisions.parse(document.content_hash, content);
-    const detail = {
-      ...(await this.#toModule(document)),
-      content,
-      params: { ...params },
-      resources: outline.map(({ id, type, identity }) => ({ id, type, identity })),
-    };
+    const view = await this.#revisions.view(document);
+    const detail = { ...(await this.#toModule(document)), content, ...view };
     return withVersion(detail, document.revision);
   }
 
@@ -99,7 +98,7 @@ export class Modules {
   async upload(caller: Caller, input: z.input<typeof uploadModuleInput>): Promise<UploadedModule> {
     await this.#context.authorize(caller, "modules.upload");
     const { content, name } = parseInput(uploadModuleInput, input);
-    const parsed = parseModule(content);
+    const parsed = await this.#context.work.do(readModule(content));
     if (name !== undefined && name !== parsed.name) {
       throw new OrchestratorError("MODULE_INVALID", {
         issues: [{ path: ["name"], message: `the content is named ${parsed.name}, not ${name}` }],
@@ -114,15 +113,19 @@ export class Modules {
     const hash = toHex(this.#context.crypto.sha256(bytes));
     if (newest?.value.content_hash === hash)
       return { ...(await this.#toModule(newest.value)), created: false };
-    const document = this.#toDocument(caller, parsed, { hash, size: bytes.length, before: newest });
+    const view = encodeView(viewOf(parsed));
+    const hashes = { hash, viewHash: toHex(this.#context.crypto.sha256(view)) };
+    const document = this.#toDocument(caller, parsed, { ...hashes, size: bytes.length, before: newest });
     await this.#guard(parsed, async (also) => {
       await this.#context.contents.save("module", bytes);
+      await this.#context.contents.save("module", view);
       const answer = { ...(await this.#toModule(document)), created: true };
       await this.#store(answering(caller, answer), document, [
         toPut(document, newest?.revision ?? 0),
         ...also,
       ]);
     });
+    this.#revisions.remember(hash, parsed);
     return { ...(await this.#toModule(document)), created: true };
   }
 
@@ -158,7 +161,8 @@ export class Modules {
     const { storage, contents } = this.#context;
     for await (const { key, value } of eachDocument<ModuleDocument>(storage, "module_revisions", revisions)) {
       writes.push({ kind: "delete", collection: "module_revisions", key });
-      writes.push(contents.loosen("module", value.content_hash));
+      for (const hash of [value.content_hash, value.view_hash])
+        if (hash !== undefined) writes.push(contents.loosen("module", hash));
     }
     await this.#context.commit(answering(caller), writes, {
       type: "module.removed",
@@ -216,13 +220,14 @@ export class Modules {
   #toDocument(
     caller: Caller,
     parsed: ParsedModule,
-    content: { hash: string; size: number; before: StoredDocument<ModuleDocument> | null },
+    content: { hash: string; viewHash: string; size: number; before: StoredDocument<ModuleDocument> | null },
   ): ModuleDocument {
     return {
       name: parsed.name,
       ...(parsed.description !== null && { description: parsed.description }),
       revision: (content.before?.value.revision ?? 0) + 1,
       content_hash: content.hash,
+      view_hash: content.viewHash,
       size: content.size,
       resource_count: parsed.resources.length,
       uploaded_at: this.#context.timestamp(),
@@ -237,7 +242,9 @@ export class Modules {
   async #toModules(documents: readonly Readonly<ModuleDocument>[]): Promise<Module[]> {
     const names = documents.map(({ name }) => name);
     const users = await this.#context.references.usersOf("module", names);
-    return documents.map((document) => ({ ...document, used_by: users.get(document.name) ?? [] }));
+    return documents.map(({ view_hash: _viewHash, ...document }) => {
+      return { ...document, used_by: users.get(document.name) ?? [] };
+    });
   }
 }
 

@@ -1,12 +1,16 @@
 import { describe, expect, it } from "vitest";
+import { finish, WorkBudget } from "../../lib/internal/work.ts";
 import {
   findMissing,
-  findValueFaults,
+  findParamFaults,
+  findValueFaults as valueFaults,
   paramSchema,
   paramValuesSchema,
   valuesFor,
   type Param,
 } from "../../lib/modules/params.ts";
+
+const findValueFaults = (...of: Parameters<typeof valueFaults>) => finish(valueFaults(...of));
 
 describe("a param", () => {
   it.each<[Param, good: unknown[], bad: unknown[]]>([
@@ -36,7 +40,9 @@ describe("a param", () => {
     [{ type: "text" }],
     [{}],
   ])("%j is refused", (param) => {
-    expect(paramSchema.safeParse(param).success).toBe(false);
+    const read = paramSchema.safeParse(param);
+    const faults = read.success ? finish(findParamFaults({ p: read.data }, new WorkBudget())) : [];
+    expect([read.success, faults.length]).not.toEqual([true, 0]);
   });
 });
 
