@@ -5,6 +5,7 @@ import { AgentReports } from "./agents/agent-reports.ts";
 import type { Agents } from "./agents/agents.ts";
 import type { Context } from "./context.ts";
 import { OrchestratorError } from "./errors.ts";
+import { placeOfAddress } from "./internal/network.ts";
 import type { Dispatcher } from "./operations/dispatcher.ts";
 import type { Operations } from "./operations/operations.ts";
 import type { Admission, AgentIntroduction, TransportHandlers } from "./transport/transport.ts";
@@ -13,6 +14,8 @@ import type { MessageHead } from "./wire/scan-text.ts";
 
 /** Refusals of one address a minute that are audited; the rest is only logged, so that a flood does not fill the disk. */
 const auditedRefusalsPerMinute = 10;
+/** The same of all addresses together. */
+const allAuditedRefusalsPerMinute = 60;
 
 /** What hears the transport. */
 export interface AgentTraffic extends TransportHandlers {
@@ -26,6 +29,7 @@ export function createAgentTraffic(
 ): AgentTraffic {
   const { agents, operations } = features;
   const refusals = new RateLimiter(context.clock, auditedRefusalsPerMinute);
+  const allRefusals = new RateLimiter(context.clock, allAuditedRefusalsPerMinute);
   const reports = new AgentReports(context);
   const leaving = new Set<Promise<void>>();
   watchFollowers(context, agents);
@@ -68,11 +72,7 @@ export function createAgentTraffic(
     refused(refusal) {
       const { node_id, remote_address, code, message } = refusal;
       context.logger.warn("An agent was refused.", { ...refusal });
-      try {
-        refusals.take(remote_address ?? "");
-      } catch {
-        return;
-      }
+      if (!refusals.tryTake(placeOfAddress(remote_address ?? "")) || !allRefusals.tryTake("")) return;
       const written = context.commit(systemCaller, [], {
         type: "agent.refused",
         ...(node_id !== null && { target: { type: "agent", id: node_id, name: node_id } }),

@@ -27,6 +27,9 @@ export const errorTable = {
   CHALLENGE_INVALID: { message: "The challenge is unknown, expired or used.", retryable: false },
   SIGNATURE_INVALID: { message: "The signature does not match.", retryable: false },
   FORBIDDEN: { message: "Your role does not allow this.", retryable: false },
+  URL_TOO_LONG: { message: "The address of the request is too long.", retryable: false },
+  UPGRADE_REQUIRED: { message: "This path is for WebSockets only.", retryable: false },
+  MISDIRECTED: { message: "The request is meant for another server.", retryable: false },
   ORIGIN_REFUSED: { message: "This host name or web page may not call.", retryable: false },
   RATE_LIMITED: { message: "Too many requests.", retryable: true },
   // What is there

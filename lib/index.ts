@@ -56,7 +56,13 @@ export type { StatusReport } from "./status/status.ts";
 // What the verbs take and return: the schemas that adapters serve
 export * as schemas from "./schemas.ts";
 export type { Challenge, Operator, Session } from "./access/schemas.ts";
-export type { Agent, AgentAttributes, TagList } from "./agents/schemas.ts";
+export type {
+  Agent,
+  AgentAttributes,
+  RejectedAgents,
+  RejectPendingInput,
+  TagList,
+} from "./agents/schemas.ts";
 export type { Assignment, AssignmentDetail } from "./assignments/schemas.ts";
 export type { AuditEvent, AuditRetention, AuditVerification } from "./audit/schemas.ts";
 export type { DriftDetail, DriftRecord, DriftStatus } from "./drift/schemas.ts";

@@ -23,11 +23,14 @@ export interface OrchestratorOptions {
   sessionMaxSeconds?: number;
   /** Seconds in which a sign-in challenge must be answered, 5-600. Default 60. */
   challengeSeconds?: number;
-  /** Sign-in attempts a minute from one address (of IPv6: one /64) before `RATE_LIMITED`. Default 30. */
+  /**
+   * Calls a minute to sign in, from one address (of IPv6: one /64), before `RATE_LIMITED`: so many for each key of an operator, and so
+   * many for all other keys together. A sign-in takes two. Default 30.
+   */
   signInsPerMinute?: number;
   /** Calls a minute of one session before `RATE_LIMITED`; a burst of as many is let through. Null, the default: no limit. */
   callsPerMinute?: number | null;
-  /** Agents that may wait to be approved; another unknown one is refused with `RATE_LIMITED`. 1-100,000. Default 1,000. */
+  /** Agents that may wait to be approved; past it one gives way to a newcomer, or that is refused (`RATE_LIMITED`). 1-100,000. Default 1,000. */
   pendingAgents?: number;
   /** Days after which an agent that waits to be approved and was not connected is forgotten, at least 1. Default 7. */
   pendingAgentRetentionDays?: number;

@@ -123,7 +123,10 @@ export class Orchestrator {
     this.backups = new Backups(context);
     this.restores = new Restores(context, this);
     this.idempotency = new Idempotency(context);
-    this.status = new StatusReport(context, { refusingAgents: () => this.operations.lanes.refusing() });
+    this.status = new StatusReport(context, {
+      refusingAgents: () => this.operations.lanes.refusing(),
+      takenPlaces: () => this.agents.crowded,
+    });
   }
 
   /**

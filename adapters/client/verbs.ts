@@ -19,6 +19,7 @@ import type {
   OperationWatchItem,
   Operator,
   Page,
+  RejectedAgents,
   RestoreState,
   Role,
   Rollout,
@@ -51,6 +52,13 @@ export interface StatusChange {
   status: "approved" | "rejected";
   /** Default the hostname, made valid and unique. Once set it stays. */
   name?: string;
+}
+
+/** Which of the agents that wait for approval are meant; every filter must hold. */
+export interface PendingFilter {
+  /** Address or network that they came from, such as `203.0.113.0/24`. */
+  network?: string;
+  connected?: boolean;
 }
 
 /** For how long a call waits for the end. */
@@ -144,6 +152,8 @@ export function createVerbs(call: Call, watch: Watch) {
       get: (nodeId: string, options?: CallOptions) => get<Agent>(at`/agents/${nodeId}`, options),
       setStatus: (nodeId: string, body: StatusChange, options?: CallOptions) =>
         post<Agent>(at`/agents/${nodeId}`, body, options),
+      rejectPending: (body: PendingFilter = {}, options?: CallOptions) =>
+        post<RejectedAgents>("/pending-agents/reject", body, options),
       remove: (nodeId: string, options?: CallOptions) => remove(at`/agents/${nodeId}`, options),
       attributes: (nodeId: string, options?: CallOptions) =>
         get<AgentAttributes>(at`/agents/${nodeId}/attributes`, options),

@@ -1,5 +1,6 @@
 /** The whole surface of one orchestrator on one listener: REST, tRPC, WebSockets, health and the pages about problems. */
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import { TLSSocket } from "node:tls";
 import type { AnyRouter } from "@trpc/server";
 import { OrchestratorError, silentLogger } from "fleetwright";
 import type { Logger } from "fleetwright";
@@ -16,10 +17,11 @@ import { createReplies } from "../rest/replies.ts";
 import { acceptedRequestId, createRequestIds } from "../rest/request-id.ts";
 import type { ContextFactory, RequestContext } from "../trpc/context.ts";
 import { addSecurityHeaders, createErrorAnswer } from "./errors.ts";
-import { mountHealth, mountProblemPages, mountReference, mountSchemas } from "./pages.ts";
+import { mountHealth, mountProblemPages, mountReference, mountSchemas, mountSocketHint } from "./pages.ts";
 import type { AppReadiness } from "./pages.ts";
 import { createHostCheck } from "./hosts.ts";
 import type { HostCheck, HostHeaders } from "./hosts.ts";
+import { checkForm } from "./request-form.ts";
 import { createSockets } from "./sockets.ts";
 import type { SocketLimits, SocketRoutes, Sockets } from "./sockets.ts";
 import { createSourceAddress } from "./source-address.ts";
@@ -73,6 +75,9 @@ export interface App {
   drain(): void;
 }
 
+/** Has browsers come back over TLS only, for a year. */
+const onlyTls = "max-age=31536000";
+
 /** Mounts the surface. Throws where the router contradicts itself. */
 export function createApp<Context extends RequestContext>(options: AppOptions<Context>): App {
   const { router, createContext, logger = silentLogger, mountPath = "" } = options;
@@ -101,6 +106,7 @@ export function createApp<Context extends RequestContext>(options: AppOptions<Co
   mountReference(mount, description);
   mountProblemPages(mount);
   mountSchemas(mount);
+  for (const path of options.sockets?.keys() ?? []) mountSocketHint(mount, path);
 
   const door = createDoor(options);
   const refuse = createRefusal(createRequestId);
@@ -117,8 +123,9 @@ export function createApp<Context extends RequestContext>(options: AppOptions<Co
       dropUnreadBody(request, response);
       const { host, origin } = request.headers;
       const { url = "/" } = request;
-      const refusal = door.check(url, { host, origin });
+      const refusal = checkForm(request) ?? door.check(url, { host, origin });
       if (door.isDraining) response.shouldKeepAlive = false;
+      if (request.socket instanceof TLSSocket) response.setHeader("strict-transport-security", onlyTls);
       if (refusal !== null) return refuse(refusal, request, response);
       for (const [prefix, direct] of listeners) if (url.startsWith(prefix)) return direct(request, response);
       h3Listener(request, response);

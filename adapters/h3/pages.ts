@@ -81,6 +81,13 @@ export function mountSchemas(mount: PageMount): void {
   });
 }
 
+/** Tells whoever calls the path of a WebSocket without opening one what it is for. */
+export function mountSocketHint({ h3 }: PageMount, path: string): void {
+  h3.all(path, () => {
+    throw new OrchestratorError("UPGRADE_REQUIRED");
+  });
+}
+
 function toPage(event: H3Event, text: string): string {
   event.res.headers.set("content-security-policy", pageContentSecurityPolicy);
   return toAnswer(event, text, "text/html; charset=utf-8");

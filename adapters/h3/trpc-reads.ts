@@ -17,6 +17,7 @@ import type { RequestContext } from "../trpc/context.ts";
 import { toOrchestratorError, toTrpcError } from "../trpc/error-map.ts";
 import { requirePermission } from "../trpc/trpc.ts";
 import { securityHeaders } from "./errors.ts";
+import { faultOfQuery } from "./trpc-input.ts";
 import { maxBatchSize, streamingProcedures } from "./trpc.ts";
 import type { TrpcOptions } from "./trpc.ts";
 
@@ -107,6 +108,7 @@ interface Asked {
 function findCalls({ path, query }: RestRequest, endpoint: string, reads: Reads): Asked | null {
   const parameters = new URLSearchParams(query);
   for (const name of parameters.keys()) if (name !== "batch" && name !== "input") return null;
+  if (faultOfQuery(parameters) !== null) return null;
   const isBatch = parameters.get("batch") === "1";
   const rest = path.slice(endpoint.length + 1);
   const names = isBatch ? rest.split(",") : [rest];

@@ -16,6 +16,7 @@ import { toOrchestratorError } from "../trpc/error-map.ts";
 import { rememberRequest } from "../trpc/trpc.ts";
 import type { ProcedureMeta } from "../trpc/trpc.ts";
 import type { SourceAddress } from "./source-address.ts";
+import { readStrictly } from "./trpc-input.ts";
 
 /** Most calls in one batch. */
 export const maxBatchSize = 20;
@@ -38,17 +39,19 @@ export function mountTrpc<Context extends RequestContext>(h3: H3, options: TrpcO
   const streaming = streamingProcedures(router);
   h3.use(`${endpoint}/**`, bodyLimit(bodyLimitBytes));
   const replies = createReplies("");
-  h3.all(`${endpoint}/**`, (event: H3Event) => {
+  h3.all(`${endpoint}/**`, async (event: H3Event) => {
     const { headers, method, ip = null } = event.req;
     const header = (name: string): string | undefined => headers.get(name) ?? undefined;
     const requestId = acceptedRequestId(header("x-request-id")) ?? createRequestId();
     if (!methods.has(method)) return toResponse(replies.otherMethod(method, ["GET", "POST"], requestId));
+    const { request: req, fault } = await readStrictly(event.req as Request);
     return fetchRequestHandler({
       endpoint,
       router,
-      req: event.req as Request,
+      req,
       maxBatchSize,
       createContext({ info }) {
+        if (fault !== null) throw fault;
         const address = sourceAddress(ip, header("x-forwarded-for"));
         const request = {
           request_id: requestId,

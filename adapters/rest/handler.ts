@@ -111,6 +111,9 @@ function createRun<Context extends RequestContext>(options: RestOptions<Context>
     const body = request.hasBody() ? await readJsonBody(request, route, bodyLimitBytes) : {};
     const applied = route.canWait ? applyPreferences(request.header("prefer"), body) : null;
     const input = toInput({ route, values, query: request.query, body });
+    // What is made as it is sent is not made for nobody: a backup would be written into the audit log.
+    if (request.method === "HEAD" && route.produces !== null)
+      return new Response(null, { headers: { "content-type": route.produces, "x-request-id": requestId } });
     if (route.isStream || info.idempotency_key !== null) {
       const output = await (route.isStream
         ? stream(route, context, resume(input, request))

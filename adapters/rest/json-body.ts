@@ -12,14 +12,24 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
  * @throws {OrchestratorError} `VALIDATION_FAILED` when it is not such an object.
  */
 export function parseJsonBody(bytes: Uint8Array): Record<string, unknown> {
-  const text = decode(bytes);
-  const value = parse(text);
+  const value = parseStrictJson(decode(bytes));
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw refused("The body must be a JSON object.");
   }
-  // Of two members of one name JSON.parse keeps the last, others the first: whoever looked at the body before may have seen another.
-  if (countKeys(value) !== countMembers(text)) throw refused("The body names a field twice.");
   return value as Record<string, unknown>;
+}
+
+/**
+ * Parses JSON of bounded depth that names no field twice: of two members of one name JSON.parse keeps the last, others the first, and
+ * whoever looked at the body before may have seen another.
+ *
+ * @throws {OrchestratorError} `VALIDATION_FAILED` for any other text.
+ */
+export function parseStrictJson(text: string): unknown {
+  const value = parse(text);
+  const keys = typeof value === "object" && value !== null ? countKeys(value) : 0;
+  if (keys !== countMembers(text)) throw refused("The body names a field twice.");
+  return value;
 }
 
 /**

@@ -75,7 +75,11 @@ const defaultRetrySeconds: Partial<Record<number, number>> = { 429: 1, 503: 5 };
 /** The headers that an error asks for beside its problem: names and values in turn. */
 export function problemHeaders(error: OrchestratorError): string[] {
   const status = httpStatusOf[error.code];
-  if (status === 401) return ["www-authenticate", "Bearer"];
+  if (status === 401) {
+    const isInvalid = error.details["reason"] === "invalid_token";
+    return ["www-authenticate", isInvalid ? 'Bearer error="invalid_token"' : "Bearer"];
+  }
+  if (status === 426) return ["upgrade", "websocket", "connection", "Upgrade, close"];
   const fallback = defaultRetrySeconds[status];
   if (fallback === undefined) return [];
   const seconds = error.details["retry_after_seconds"];

@@ -36,6 +36,8 @@ export interface RestRoute {
   canWait: boolean;
   /** Whether it answers with server-sent events: a subscription. */
   isStream: boolean;
+  /** The media type of what it answers in pieces as they come; null where its answer is JSON. */
+  produces: string | null;
   status: SuccessStatus | ((output: unknown) => SuccessStatus) | null;
   location: ((output: unknown) => string) | null;
 }
@@ -107,6 +109,7 @@ function toRoute(
     isConditional: rest.conditional === true,
     canWait: takesBody && fields.has("wait_seconds"),
     isStream: procedure._def.type === "subscription",
+    produces: procedure._def.type === "subscription" ? "text/event-stream" : (rest.produces ?? null),
     // What a procedure says about its output is true of the output that it gets.
     status: (rest.status ?? null) as RestRoute["status"],
     location: (rest.location ?? null) as RestRoute["location"],

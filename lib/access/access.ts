@@ -12,11 +12,11 @@ import type { AnonymousCaller, Caller, CallOrigin, OperatorCaller } from "./call
 import { Challenges } from "./challenges.ts";
 import { Denials } from "./denials.ts";
 import { Operators } from "./operators.ts";
-import { placeOf } from "./place.ts";
 import { permissionTable, type Permission } from "./permissions.ts";
 import { RateLimiter } from "./rate-limiter.ts";
 import { challengeInput, verifyInput, type Challenge, type Operator, type Session } from "./schemas.ts";
-import { Sessions } from "./sessions.ts";
+import { invalidToken, Sessions } from "./sessions.ts";
+import { SignInLimits } from "./sign-in-limits.ts";
 
 /** The one answer to all who may: nearly every call asks, so none is made anew. */
 const allowed: Promise<void> = Promise.resolve();
@@ -27,7 +27,7 @@ export class Access {
   readonly operators: Operators;
   readonly #context: Context;
   readonly #sessions: Sessions;
-  readonly #attempts: RateLimiter;
+  readonly #signIns: SignInLimits;
   /** Null: sessions are not limited. */
   readonly #calls: RateLimiter | null;
   readonly #denials: Denials;
@@ -38,7 +38,10 @@ export class Access {
     this.#sessions = new Sessions(context);
     this.operators = new Operators(context, this.#sessions);
     const { clock, options } = context;
-    this.#attempts = new RateLimiter(clock, options.signInsPerMinute);
+    this.#signIns = new SignInLimits(clock, options.signInsPerMinute, async (key) => {
+      const operator = await this.operators.find(nodeIdOf(key, context.crypto));
+      return operator?.operator_id ?? null;
+    });
     this.#calls = options.callsPerMinute === null ? null : new RateLimiter(clock, options.callsPerMinute);
     this.#denials = new Denials(clock);
     context.authorize = (caller, permission) => this.authorize(caller, permission);
@@ -61,7 +64,7 @@ export class Access {
   async challenge(caller: Caller, input: z.input<typeof challengeInput>): Promise<Challenge> {
     const { public_key, ...rest } = parseInput(challengeInput, input);
     // First: telling whether a key is one costs as much as checking a signature.
-    this.#limit(caller);
+    await this.#signIns.take(caller, public_key);
     const key = parsePublicKey(public_key, this.#context.crypto);
     return this.#ready().issue({ ...rest, public_key: key.hex });
   }
@@ -74,7 +77,7 @@ export class Access {
    */
   async verify(caller: Caller, input: z.input<typeof verifyInput>): Promise<Session> {
     const { challenge_id, signature } = parseInput(verifyInput, input);
-    this.#limit(caller);
+    await this.#signIns.take(caller, this.#ready().keyOf(challenge_id));
     try {
       const find = (key: string): Promise<Operator | null> =>
         this.operators.find(nodeIdOf(fromHex(key)!, this.#context.crypto));
@@ -118,7 +121,7 @@ export class Access {
     const session = await this.#sessions.find(token);
     this.#calls?.take(session.key);
     const operator = await this.operators.find(session.value.operator_id);
-    if (!operator) throw new OrchestratorError("UNAUTHENTICATED");
+    if (!operator) throw invalidToken();
     const { operator_id, username, role } = operator;
     return { kind: "operator", operator_id, username, role, session_id: session.key, ...from };
   }
@@ -181,12 +184,6 @@ export class Access {
       summary: `A sign-in was refused: ${error.code}`,
       metadata: { code: error.code },
     });
-  }
-
-  /** By place alone: a limit for each key would let a stranger lock its owner out. */
-  #limit(caller: Caller): void {
-    const place = placeOf(caller);
-    if (place !== null) this.#attempts.take(place);
   }
 
   #ready(): Challenges {

@@ -91,6 +91,15 @@ export class Challenges {
     };
   }
 
+  /** The key, hex, that a challenge is for; null where it is none of ours, or over. */
+  keyOf(challengeId: string): string | null {
+    try {
+      return this.#read(challengeId).public_key;
+    } catch {
+      return null;
+    }
+  }
+
   /**
    * Uses a challenge up and tells who signed it. A wrong signature costs the challenge, too: nothing is told before it is
    * used up. On a full disk only those who are found get as far.

@@ -21,6 +21,7 @@ export const permissionTable = {
   "agents.get": "Viewer",
   "agents.attributes": "Viewer",
   "agents.setStatus": "Operator",
+  "agents.rejectPending": "Operator",
   "agents.remove": "Operator",
   "tags.list": "Viewer",
   "tags.replace": "Operator",

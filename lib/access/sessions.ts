@@ -54,7 +54,7 @@ export class Sessions {
     const now = this.#context.fleetTime.now();
     if (!session || this.#hasEnded(session.value, now)) {
       this.#ids.delete(token);
-      throw new OrchestratorError("UNAUTHENTICATED");
+      throw invalidToken();
     }
     this.#remember(token, id);
     if (now - session.value.last_used_at >= touchEveryMs) await this.#touch(session, now);
@@ -123,4 +123,12 @@ export class Sessions {
 
 function toDelete(key: string): Write {
   return { kind: "delete", collection: "sessions", key };
+}
+
+/** No session is of the token that was given. The reason is the word of RFC 6750 for it. */
+export function invalidToken(): OrchestratorError {
+  return new OrchestratorError("UNAUTHENTICATED", {
+    message: "The session is over, or there was none with this token.",
+    details: { reason: "invalid_token" },
+  });
 }

@@ -1,28 +1,30 @@
 import type { z } from "zod";
-import { answering, toSubject, type Caller } from "../access/caller.ts";
-import { toTimestamp } from "../clock.ts";
+import { answering, type Caller } from "../access/caller.ts";
 import type { Context } from "../context.ts";
 import { requireVersion, type ChangeOptions } from "../document-version.ts";
-import { isOrchestratorError, OrchestratorError } from "../errors.ts";
+import { OrchestratorError } from "../errors.ts";
 import type { Page } from "../internal/common-schemas.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { Selector, SelectorTarget } from "../selectors/selector.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import type { Admission } from "../transport/transport.ts";
-import { asNameTaken, findFreeName, takeName, toAgentName } from "./agent-names.ts";
 import { AgentList } from "./agent-list.ts";
 import { AgentViews } from "./agent-views.ts";
+import { Approvals } from "./approvals.ts";
 import type { AgentDocument } from "./documents.ts";
 import { Enrolment } from "./enrolment.ts";
+import { PendingPlaces, type TakenPlaces } from "./pending-places.ts";
 import { PendingRetention } from "./pending-retention.ts";
 import { AgentRegistry, agentSubject, toTarget } from "./registry.ts";
 import {
   agentIdInput,
   listAgentsInput,
+  rejectPendingInput,
   setStatusInput,
   type Agent,
   type AgentAttributes,
+  type RejectedAgents,
 } from "./schemas.ts";
 import { TagVerbs } from "./tag-verbs.ts";
 
@@ -36,15 +38,6 @@ export interface AgentWatcher {
   forget(nodeId: string): Write[];
 }
 
-/** What an operator decides about an agent. */
-interface Decision {
-  status: "approved" | "rejected";
-  name: string | undefined;
-  /** How often it was tried before. */
-  retries: number;
-  options: ChangeOptions | undefined;
-}
-
 /** The machines of the fleet, each known by its agent. */
 export class Agents {
   /** Tags of agents. */
@@ -55,6 +48,8 @@ export class Agents {
   readonly #registry: AgentRegistry;
   readonly #list: AgentList;
   readonly #views: AgentViews;
+  readonly #places: PendingPlaces;
+  readonly #approvals: Approvals;
   readonly #watchers: AgentWatcher[] = [];
 
   constructor(context: Context) {
@@ -62,13 +57,24 @@ export class Agents {
     this.#registry = new AgentRegistry(context);
     this.#list = new AgentList(context, this.#registry);
     this.#views = new AgentViews((nodeId) => context.transport.isConnected(nodeId));
+    this.#approvals = new Approvals(context, this.#registry, {
+      views: this.#views,
+      available: (nodeId) => this.#announce(nodeId),
+      dismissed: (nodeId) => this.#watchers.forEach((watcher) => watcher.dismissed(nodeId)),
+    });
     this.tags = new TagVerbs(context, this.#registry);
-    this.enrolment = new Enrolment(context, this.#registry);
+    this.#places = new PendingPlaces(context, this.#registry, (nodeId) => this.#forgotten(nodeId));
+    this.enrolment = new Enrolment(context, this.#registry, this.#places);
   }
 
   /** Forgets, from now on, agents that were never approved and do not come any more. The function returned ends it. */
   keepPending(): () => Promise<void> {
     return new PendingRetention(this.#context, this.#registry).keep((nodeId) => this.#forgotten(nodeId));
+  }
+
+  /** The places of agents that wait to be approved, where all are taken; else null. */
+  get crowded(): TakenPlaces | null {
+    return this.#places.crowded;
   }
 
   /** Reads what is needed to answer selectors. */
@@ -120,32 +126,20 @@ export class Agents {
   ): Promise<Agent> {
     await this.#context.authorize(caller, "agents.setStatus");
     const { node_id, status, name } = parseInput(setStatusInput, input);
-    const after = await retryOnConflict((retries) =>
-      this.#changeStatus(caller, node_id, { status, name, retries, options }),
-    );
-    await this.#enforce(after);
+    const after = await this.#approvals.decide(caller, node_id, { status, name, options });
     return this.#views.listed(after);
   }
 
-  async #changeStatus(caller: Caller, nodeId: string, decision: Decision): Promise<AgentDocument> {
-    const { status, options } = decision;
-    const before = await this.#registry.read(nodeId);
-    requireVersion(before, options);
-    if (before.value.status === status)
-      throw new OrchestratorError("INVALID_TRANSITION", { message: `The agent is ${status} already.` });
-    const { after, writes } = await this.#decide(caller, before.value, decision);
-    const event = {
-      type: status === "approved" ? "agent.approved" : "agent.rejected",
-      target: agentSubject(after),
-      summary: `Agent ${after.name ?? after.hostname} was ${status}`,
-      metadata: { before: before.value.status, after: status },
-    } as const;
-    const answered = answering(caller, this.#views.listed(after));
-    await this.#registry.write(answered, { before, after, writes, event }).catch((error: unknown) => {
-      // A name that nobody asked for is made anew.
-      throw decision.name === undefined ? error : asNameTaken(error, decision.name);
-    });
-    return after;
+  /**
+   * Rejects agents that wait to be approved, such as those that a stranger made up: the first 1,000 that pass every filter. Rejecting
+   * ends their connections.
+   */
+  async rejectPending(
+    caller: Caller,
+    input: z.input<typeof rejectPendingInput> = {},
+  ): Promise<RejectedAgents> {
+    await this.#context.authorize(caller, "agents.rejectPending");
+    return this.#approvals.rejectPending(caller, parseInput(rejectPendingInput, input));
   }
 
   /**
@@ -181,7 +175,7 @@ export class Agents {
     this.enrolment.connected(agent);
     if (admission.status === "approved") this.#announce(nodeId);
     // Approved while it was being admitted, when it had no connection yet to hear of it.
-    else if (agent.status === "approved") await this.#enforce(agent);
+    else if (agent.status === "approved") await this.#approvals.enforce(agent);
   }
 
   /** Has a watcher told about agents that may be given work. */
@@ -247,54 +241,5 @@ export class Agents {
   async nameOf(nodeId: string): Promise<string> {
     const agent = await this.#registry.find(nodeId);
     return agent?.value.name ?? agent?.value.hostname ?? nodeId;
-  }
-
-  async #decide(
-    caller: Caller,
-    before: Readonly<AgentDocument>,
-    decision: Decision,
-  ): Promise<{ after: AgentDocument; writes: Write[] }> {
-    if (decision.name !== undefined && before.name !== undefined && decision.name !== before.name) {
-      throw new OrchestratorError("INVALID_TRANSITION", {
-        message: `The agent is named ${before.name}; a name stays.`,
-      });
-    }
-    if (decision.status === "rejected") return { after: { ...before, status: "rejected" }, writes: [] };
-    const approval = { approved_at: this.#context.timestamp(), approved_by: toSubject(caller).name };
-    const after: AgentDocument = { ...before, status: "approved", ...approval };
-    if (before.name !== undefined) return { after, writes: [] };
-    const name = decision.name ?? (await this.#nameFor(before, decision.retries));
-    return { after: { ...after, name }, writes: [takeName(name, before.node_id)] };
-  }
-
-  /** A name that nobody has. Where others keep taking it in the same moment, the agent's id makes it its own. */
-  #nameFor({ hostname, node_id }: Readonly<AgentDocument>, retries: number): Promise<string> {
-    const wanted = toAgentName(hostname);
-    const name = retries < 3 ? wanted : `${wanted.slice(0, 55)}-${node_id.slice(0, 8)}`;
-    return findFreeName(this.#context.storage, name);
-  }
-
-  /** Makes a decision count for a connection that is there. */
-  async #enforce(agent: Readonly<AgentDocument>): Promise<void> {
-    if (agent.status === "rejected") {
-      await this.#context.transport.disconnect(agent.node_id, "rejected");
-      for (const watcher of this.#watchers) watcher.dismissed(agent.node_id);
-      return;
-    }
-    if (!this.#context.transport.isConnected(agent.node_id)) return;
-    const message = {
-      type: "status",
-      id: this.#context.ids.next(),
-      not_after: toTimestamp(this.#context.fleetTime.now() + 60_000),
-      status: "approved",
-    } as const;
-    try {
-      await this.#context.transport.send(agent.node_id, message);
-    } catch (error) {
-      // It left in this moment; the decision is on disk, and the agent hears of it when it comes again.
-      if (!isOrchestratorError(error, "AGENT_OFFLINE")) throw error;
-      return;
-    }
-    this.#announce(agent.node_id);
   }
 }

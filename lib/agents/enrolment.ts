@@ -8,27 +8,33 @@
 import { systemCaller } from "../access/caller.ts";
 import type { Context } from "../context.ts";
 import type { Admission, AgentIntroduction } from "../transport/transport.ts";
-import type { AgentMessage, Attributes, MessageOf } from "../wire/messages.ts";
+import type { AgentMessage, MessageOf } from "../wire/messages.ts";
 import { OrchestratorError } from "../errors.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
+import { AttributeIntake } from "./attribute-intake.ts";
 import type { AgentDocument } from "./documents.ts";
+import type { PendingPlaces } from "./pending-places.ts";
 import { agentSubject, type AgentRegistry } from "./registry.ts";
 
 export class Enrolment {
   readonly #context: Context;
   readonly #registry: AgentRegistry;
-  /** Unknown agents whose records are being written. */
-  #enrolling = 0;
+  readonly #places: PendingPlaces;
+  readonly #attributes: AttributeIntake;
 
-  constructor(context: Context, registry: AgentRegistry) {
+  constructor(context: Context, registry: AgentRegistry, places: PendingPlaces) {
     this.#context = context;
     this.#registry = registry;
+    this.#places = places;
+    this.#attributes = new AttributeIntake(context, registry);
   }
 
   /** Decides about an agent that proved its key, making a record for a new one. */
   async admit(introduction: AgentIntroduction): Promise<Admission> {
     const known = await this.#refresh(introduction);
-    return known ? { status: known.status } : this.#enrolWithin(introduction);
+    return known
+      ? { status: known.status }
+      : this.#places.within(introduction, () => this.#enrol(introduction));
   }
 
   /** An admitted agent has a connection. */
@@ -42,6 +48,7 @@ export class Enrolment {
 
   /** An agent's connection is gone. */
   async disconnected(nodeId: string, reason: string): Promise<void> {
+    await this.#attributes.flush(nodeId);
     const agent = await this.#registry.find(nodeId);
     if (!agent) return;
     await this.#update(nodeId, (before) => ({ ...before, last_seen_at: this.#context.timestamp() }));
@@ -54,29 +61,8 @@ export class Enrolment {
   }
 
   /** An agent tells of its machine. */
-  async attributes(nodeId: string, message: MessageOf<AgentMessage, "attributes">): Promise<void> {
-    const agent = await this.#registry.read(nodeId);
-    const attributes = withinLimits(message.attributes);
-    const dropped = Object.keys(message.attributes).length - Object.keys(attributes).length;
-    if (dropped > 0)
-      this.#context.logger.warn("An agent tells more than is kept.", { node_id: nodeId, dropped });
-    await this.#registry.writeAttributes(agent.value, attributes, message.collected_at);
-  }
-
-  /** Whoever can reach the server can make keys without end; each kept costs memory and disk. */
-  async #enrolWithin(introduction: AgentIntroduction): Promise<Admission> {
-    const { pendingAgents } = this.#context.options;
-    if (this.#registry.pending + this.#enrolling >= pendingAgents) {
-      throw new OrchestratorError("RATE_LIMITED", {
-        message: `${pendingAgents} agents wait to be approved; approve or reject some first.`,
-      });
-    }
-    this.#enrolling += 1;
-    try {
-      return await this.#enrol(introduction);
-    } finally {
-      this.#enrolling -= 1;
-    }
+  attributes(nodeId: string, told: MessageOf<AgentMessage, "attributes">): Promise<void> {
+    return this.#attributes.take(nodeId, told);
   }
 
   async #enrol(introduction: AgentIntroduction): Promise<Admission> {
@@ -138,22 +124,6 @@ export class Enrolment {
 
 /** For so long an agent that came counts as here without its record saying so again. */
 const freshMs = 3_600_000;
-
-/** Most attributes that are kept of one agent, and most characters of their names and values together. */
-const mostAttributes = 500;
-const mostCharacters = 65_536;
-
-/** What is kept of attributes: the first by name, so that it is the same each time. */
-function withinLimits(attributes: Attributes): Attributes {
-  const kept: [string, Attributes[string]][] = [];
-  let characters = 0;
-  for (const [name, value] of Object.entries(attributes).toSorted(([a], [b]) => (a < b ? -1 : 1))) {
-    characters += name.length + String(value).length;
-    if (kept.length === mostAttributes || characters > mostCharacters) break;
-    kept.push([name, value]);
-  }
-  return Object.fromEntries(kept);
-}
 
 type Facts = Pick<
   AgentDocument,

@@ -14,7 +14,8 @@ import { isOrchestratorError } from "../errors.ts";
 import { keepRounds } from "../rounds.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import type { AgentDocument } from "./documents.ts";
-import { agentSubject, type AgentRegistry } from "./registry.ts";
+import { forgottenEvent } from "./pending-places.ts";
+import type { AgentRegistry } from "./registry.ts";
 
 const dayMs = 86_400_000;
 const roundMs = 3_600_000;
@@ -68,7 +69,7 @@ export class PendingRetention {
   }
 
   async *#slices(): AsyncGenerator<readonly Stored[]> {
-    const nodeIds = this.#registry.pendingIds();
+    const nodeIds = this.#registry.pending.ids();
     for (let at = 0; at < nodeIds.length; at += atOnce) {
       const agents = await this.#registry.findAll(nodeIds.slice(at, at + atOnce));
       // Somebody may have decided in the meantime.
@@ -77,14 +78,9 @@ export class PendingRetention {
   }
 
   async #forget(agent: Stored, writes: Write[]): Promise<void> {
-    const { hostname, public_key, first_seen_at, last_seen_at } = agent.value;
-    const event = {
-      type: "agent.forgotten",
-      target: agentSubject(agent.value),
-      summary: `Agent ${hostname} was forgotten: it was never approved, and not connected since ${last_seen_at}`,
-      metadata: { public_key, first_seen_at, last_seen_at },
-    } as const;
-    await this.#unlessChanged(() => this.#registry.forget(systemCaller, agent, { writes, event }));
+    const why = `not connected since ${agent.value.last_seen_at}`;
+    const also = { writes, event: forgottenEvent(agent.value, why) };
+    await this.#unlessChanged(() => this.#registry.forget(systemCaller, agent, also));
   }
 
   /**

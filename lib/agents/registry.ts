@@ -6,6 +6,7 @@ import type { EventSubject } from "../events.ts";
 import type { Selector, SelectorTarget } from "../selectors/selector.ts";
 import { SelectorCache } from "../selectors/selector-cache.ts";
 import { SelectorIndex } from "../selectors/selector-index.ts";
+import { FairPlaces } from "../internal/fair-places.ts";
 import { eachDocument } from "../internal/each-document.ts";
 import { toJsonObject } from "../internal/json.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
@@ -15,9 +16,10 @@ import type { AgentDocument, AttributesDocument } from "./documents.ts";
 export class AgentRegistry {
   readonly index: SelectorIndex = new SelectorIndex();
   readonly selectors: SelectorCache = new SelectorCache();
+  /** The agents that wait to be approved. */
+  readonly pending: FairPlaces = new FairPlaces();
   readonly #context: Context;
   readonly #approved = new Set<string>();
-  readonly #pending = new Set<string>();
   readonly #indexing = new Map<string, Promise<void>>();
   /** How many changes were begun, and how many of them are under way. */
   #changes = 0;
@@ -120,16 +122,6 @@ export class AgentRegistry {
     return this.index.some(selector, (nodeId) => this.#approved.has(nodeId));
   }
 
-  /** How many agents wait to be approved. */
-  get pending(): number {
-    return this.#pending.size;
-  }
-
-  /** The agents that wait to be approved, by node_id. */
-  pendingIds(): string[] {
-    return [...this.#pending];
-  }
-
   /** Makes a change and has the index follow. It is under way until both are done: listeners hear of it in between. */
   async #change(nodeId: string, commit: () => Promise<unknown>): Promise<void> {
     this.#changes += 1;
@@ -156,7 +148,7 @@ export class AgentRegistry {
     if (agent) this.#setIndex(agent.value, attributes);
     else {
       this.#approved.delete(nodeId);
-      this.#pending.delete(nodeId);
+      this.pending.delete(nodeId);
       this.index.delete(nodeId);
     }
   }
@@ -165,8 +157,9 @@ export class AgentRegistry {
     this.index.set(toTarget(agent, attributes?.attributes ?? {}));
     if (agent.status === "approved") this.#approved.add(agent.node_id);
     else this.#approved.delete(agent.node_id);
-    if (agent.status === "pending") this.#pending.add(agent.node_id);
-    else this.#pending.delete(agent.node_id);
+    const { node_id, remote_address, last_seen_at } = agent;
+    if (agent.status === "pending") this.pending.set(node_id, remote_address, Date.parse(last_seen_at));
+    else this.pending.delete(node_id);
   }
 }
 

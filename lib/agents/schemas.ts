@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { keyIdSchema, pageInput, pageOf, personNameSchema } from "../internal/common-schemas.ts";
+import { parseNetwork } from "../internal/network.ts";
 
 /** Whether an agent may do anything. */
 export const approvalStatusSchema = z.enum(["pending", "approved", "rejected"]);
@@ -75,6 +76,20 @@ export const setStatusInput = z.strictObject({
     .optional()
     .describe("Default the hostname, made valid and unique. Once set it stays."),
 });
+/** Input of `agents.rejectPending`; every filter must hold. */
+export const rejectPendingInput = z.strictObject({
+  network: z
+    .string()
+    .refine((text) => parseNetwork(text) !== null, "an address or a network, such as 10.0.0.0/8")
+    .optional()
+    .describe("Only agents that came from this address or network, such as `203.0.113.0/24`."),
+  connected: z.boolean().optional().describe("Only agents that are connected, or only those that are not."),
+});
+/** Output of `agents.rejectPending`. */
+export const rejectedAgentsSchema = z.object({
+  rejected: z.number().int(),
+  remaining: z.number().int().describe("How many more pass the filters: call again."),
+});
 /** Output of `agents.attributes`. */
 export const agentAttributesSchema = z.object({
   node_id: keyIdSchema,
@@ -99,6 +114,10 @@ export const tagListSchema = z.object({
 
 /** A machine of the fleet, known by its agent. */
 export type Agent = z.infer<typeof agentSchema>;
+/** Filters of `agents.rejectPending`. */
+export type RejectPendingInput = z.infer<typeof rejectPendingInput>;
+/** What `agents.rejectPending` did. */
+export type RejectedAgents = z.infer<typeof rejectedAgentsSchema>;
 /** What an agent tells of its machine. */
 export type AgentAttributes = z.infer<typeof agentAttributesSchema>;
 /** Every tag in use, with its values. */

@@ -48,6 +48,22 @@ export const requestErrors = {
       "A wrong method, often a POST in place of a PUT. Over tRPC: a query that was sent as a mutation, or what only REST can answer, a stream of bytes.",
     advice: "The `Allow` header lists the methods of the path.",
   },
+  URL_TOO_LONG: {
+    meaning: "The address of the request is longer than allowed.",
+    cause: "Path and query may have 8,192 bytes together.",
+    advice: "Send what is long in a body: over tRPC as a POST, over REST where the route takes one.",
+  },
+  UPGRADE_REQUIRED: {
+    meaning: "The path answers WebSockets, and the request is none.",
+    cause:
+      "A plain request to the path of agents or of terminals, or a proxy in between that takes the `Upgrade` header away.",
+    advice: "Open a WebSocket there. Have the proxy pass `Upgrade` and `Connection` on.",
+  },
+  MISDIRECTED: {
+    meaning: "The request names another server than its `Host`.",
+    cause: "It was written as for a proxy (`GET http://other.example/...`) and came here.",
+    advice: "Call the service by its own name, without a proxy that passes such requests on.",
+  },
   UNAUTHENTICATED: {
     meaning: "The call needs a session and has none that is valid.",
     cause:
@@ -81,7 +97,7 @@ export const requestErrors = {
   RATE_LIMITED: {
     meaning: "There were too many requests in a short time, or there is too much of something already.",
     cause:
-      "Sign-in attempts are limited per address (of IPv6: per /64), calls per session where `callsPerMinute` says so, idempotency keys per operator, streams that one session holds open (32), and unknown agents that wait to be approved (`pendingAgents`).",
+      "Sign-in attempts are limited per address (of IPv6: per /64) and operator's key, calls per session where `callsPerMinute` says so, idempotency keys per operator, streams that one session holds open (32), and unknown agents that wait to be approved (`pendingAgents`).",
     advice:
       "Wait as long as `Retry-After` says. Close streams that nobody reads. Approve or reject the agents that wait.",
   },

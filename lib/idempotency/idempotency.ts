@@ -15,7 +15,9 @@ import type { Context } from "../context.ts";
 import { toHex, toUtf8 } from "../crypto/encoding.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import type { ErrorCode } from "../errors.ts";
+import { canonicalJson } from "../internal/canonical-json.ts";
 import { eachDocument } from "../internal/each-document.ts";
+import type { Json } from "../internal/json.ts";
 import { keepRounds } from "../rounds.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import { Claim, unknownAnswer } from "./claim.ts";
@@ -235,7 +237,7 @@ export class Idempotency {
   #fingerprint({ input, ifMatch }: KeyedCall): string {
     if (this.#secret === null) throw new OrchestratorError("UNAVAILABLE");
     // JSON has no line end of its own.
-    const text = JSON.stringify(input ?? null) + (typeof ifMatch === "string" ? `\n${ifMatch}` : "");
+    const text = toCanonical(input) + (typeof ifMatch === "string" ? `\n${ifMatch}` : "");
     return toHex(this.#context.crypto.hmac(this.#secret, toUtf8(text)));
   }
 
@@ -277,4 +279,13 @@ function replay({ status, answer }: Readonly<CallDocument>): unknown {
   if (status === "succeeded") return value;
   const { code, ...refusal } = value as { code: ErrorCode; message: string };
   throw new OrchestratorError(code, refusal);
+}
+
+/** The one text of an input, whatever the order of its fields; what has no canonical form is refused later, as any input. */
+function toCanonical(input: unknown): string {
+  try {
+    return canonicalJson((input ?? null) as Json);
+  } catch {
+    return JSON.stringify(input);
+  }
 }

@@ -1,4 +1,5 @@
 /** What the status is made of: each check by its name, and what a reader is told where it fails. */
+import type { TakenPlaces } from "../agents/pending-places.ts";
 import type { Context } from "../context.ts";
 import { isOrchestratorError } from "../errors.ts";
 import type { Status } from "./schemas.ts";
@@ -91,6 +92,16 @@ export function checkAgents({ transport }: Context, refusing: readonly RefusingA
   const more = connected.length - named.length;
   const list = more === 0 ? named.join(", ") : `${named.join(", ")} and ${more} more`;
   return failed("agents", `Refuse every command: ${list}.`);
+}
+
+/** Whether an agent that is not known finds a place to wait for approval. */
+export function checkEnrolment(taken: TakenPlaces | null): Check {
+  if (taken === null) return ok("enrolment");
+  const { places, network, count } = taken;
+  return failed(
+    "enrolment",
+    `All ${places} places for agents that wait to be approved are taken, ${count} of them from ${network}. Approve them, or reject them with \`fleetwright agents reject-pending\`.`,
+  );
 }
 
 function ok(name: string): Check {

@@ -1,4 +1,5 @@
 import type { Caller } from "../access/caller.ts";
+import type { TakenPlaces } from "../agents/pending-places.ts";
 import type { Context } from "../context.ts";
 import { toHex } from "../crypto/encoding.ts";
 import { isOrchestratorError } from "../errors.ts";
@@ -7,6 +8,7 @@ import { supportedVersions } from "../wire/limits.ts";
 import {
   checkAgents,
   checkClock,
+  checkEnrolment,
   checkEpoch,
   checkLog,
   checkSeries,
@@ -15,14 +17,20 @@ import {
 } from "./checks.ts";
 import type { Status } from "./schemas.ts";
 
+/** What the status asks other features. */
+export interface StatusParts {
+  refusingAgents: () => readonly RefusingAgent[];
+  takenPlaces: () => TakenPlaces | null;
+}
+
 /** Whether the orchestrator works, and what it speaks. */
 export class StatusReport {
   readonly #context: Context;
-  readonly #refusingAgents: () => readonly RefusingAgent[];
+  readonly #parts: StatusParts;
 
-  constructor(context: Context, parts: { refusingAgents: () => readonly RefusingAgent[] }) {
+  constructor(context: Context, parts: StatusParts) {
     this.#context = context;
-    this.#refusingAgents = parts.refusingAgents;
+    this.#parts = parts;
   }
 
   /** Reads the present status. The single checks are told only to those who signed in. */
@@ -34,7 +42,8 @@ export class StatusReport {
       checkLog(context),
       checkSeries(context),
       checkClock(context),
-      checkAgents(context, this.#refusingAgents()),
+      checkAgents(context, this.#parts.refusingAgents()),
+      checkEnrolment(this.#parts.takenPlaces()),
       ...checkEpoch(context),
     ];
     return {

@@ -33,8 +33,8 @@ export interface ConnectionHost {
   claim(nodeId: string, connection: AgentConnection): boolean;
   /** Resolves when no handler of an earlier connection of the agent runs any more. */
   earlierSettled(nodeId: string): Promise<void>;
-  /** Whether one more agent may wait for approval. */
-  hasRoomForPending(): boolean;
+  /** Whether one more agent of an address may wait for approval, where need be in place of another one. */
+  makeRoomForPending(address: string | null): boolean;
   /** The handshake of the connection is done. */
   opened(connection: AgentConnection): void;
   /** The connection is over. */
@@ -167,7 +167,7 @@ export class AgentConnection {
     const introduction = { ...agent, remote_address: this.#socket.remoteAddress };
     const admission = await this.#host.handlers.admit(introduction);
     if (this.#hasEnded()) return;
-    if (admission.status === "pending" && !this.#host.hasRoomForPending()) {
+    if (admission.status === "pending" && !this.#host.makeRoomForPending(this.remoteAddress)) {
       throw new OrchestratorError("RATE_LIMITED", { message: "Too many agents wait for approval." });
     }
     await this.#accept(introduction, admission);

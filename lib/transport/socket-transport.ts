@@ -1,5 +1,7 @@
 /** The transport over any {@link FrameSocket}: whoever listens (an HTTP server, a test) hands each new connection over. */
 import { OrchestratorError } from "../errors.ts";
+import { FairPlaces } from "../internal/fair-places.ts";
+import { placeOfAddress } from "../internal/network.ts";
 import { handshakeTimeoutMs } from "../wire/limits.ts";
 import type { OrchestratorMessage } from "../wire/messages.ts";
 import { AgentConnection, type ConnectionHost } from "./agent-connection.ts";
@@ -12,11 +14,11 @@ import type { Transport, TransportContext, TransportHandlers } from "./transport
 export interface SocketTransportOptions {
   /** Bytes that may wait for an agent that does not read; past it the connection ends. Default 32 MiB. */
   sendLimitBytes?: number;
-  /** Agents that may be connected and wait for approval. Default 100. */
+  /** Agents that may be connected and wait for approval; past it, one from where most wait gives way. Default 100. */
   maxPendingAgents?: number;
   /** Handshakes at one time; more connections are turned away and come again later. Default 256: each may hold a frame of 1 MiB. */
   maxHandshakes?: number;
-  /** Of these, handshakes of one address, so that nobody holds all the places. Agents behind one proxy share one. Default 64. */
+  /** Of these, handshakes of one address (of IPv6: one /64), so that nobody holds all the places. Agents behind one proxy share one. Default 64. */
   maxHandshakesPerAddress?: number;
   /** How long a handshake may take, milliseconds, the decision about the agent included. Default 10_000. */
   handshakeTimeoutMs?: number;
@@ -34,6 +36,8 @@ export class SocketTransport implements Transport {
   readonly #handshaking = new Set<AgentConnection>();
   /** The one connection of each agent that has proved its key, from then on. */
   readonly #agents = new Map<string, AgentConnection>();
+  /** The agents that are connected and wait for approval. */
+  readonly #pending = new FairPlaces();
   /** Connections that are over while a handler still runs for them. */
   readonly #settling = new Map<string, Promise<void>>();
 
@@ -62,8 +66,8 @@ export class SocketTransport implements Transport {
       budgets: new TimeBudgets(context.clock, time),
       claim: (nodeId, connection) => this.#claim(nodeId, connection),
       earlierSettled: async (nodeId) => this.#settling.get(nodeId),
-      hasRoomForPending: () => this.#countPending() < maxPendingAgents,
-      opened: (connection) => this.#handshaking.delete(connection),
+      makeRoomForPending: (address) => this.#makeRoomForPending(address, maxPendingAgents),
+      opened: (connection) => this.#opened(connection),
       ended: (connection) => this.#release(connection),
     };
   }
@@ -96,9 +100,11 @@ export class SocketTransport implements Transport {
     const { maxHandshakes, maxHandshakesPerAddress } = this.#options;
     if (this.#handshaking.size >= maxHandshakes) return false;
     if (address === null) return true;
-    let ofAddress = 0;
-    for (const connection of this.#handshaking) if (connection.remoteAddress === address) ofAddress += 1;
-    return ofAddress < maxHandshakesPerAddress;
+    const place = placeOfAddress(address);
+    let ofPlace = 0;
+    for (const { remoteAddress } of this.#handshaking)
+      if (remoteAddress !== null && placeOfAddress(remoteAddress) === place) ofPlace += 1;
+    return ofPlace < maxHandshakesPerAddress;
   }
 
   async send(nodeId: string, message: OrchestratorMessage): Promise<void> {
@@ -135,15 +141,30 @@ export class SocketTransport implements Transport {
     const { nodeId } = connection;
     if (nodeId === null || this.#agents.get(nodeId) !== connection) return;
     this.#agents.delete(nodeId);
+    this.#pending.delete(nodeId);
     const settled = Promise.all([this.#settling.get(nodeId), connection.settled()]).then(() => {
       if (this.#settling.get(nodeId) === settled) this.#settling.delete(nodeId);
     });
     this.#settling.set(nodeId, settled);
   }
 
-  #countPending(): number {
-    let count = 0;
-    for (const connection of this.#agents.values()) if (connection.isPending) count += 1;
-    return count;
+  #opened(connection: AgentConnection): void {
+    this.#handshaking.delete(connection);
+    const { nodeId, remoteAddress, isPending } = connection;
+    if (isPending && nodeId !== null)
+      this.#pending.set(nodeId, remoteAddress, this.#host?.context.clock.now() ?? 0);
+  }
+
+  /** Whether one more agent of an address may wait: where all places are taken, one from where most wait gives way. */
+  #makeRoomForPending(address: string | null, places: number): boolean {
+    if (this.#pending.size < places) return true;
+    // Some were decided about since they came.
+    for (const nodeId of this.#pending.ids())
+      if (this.#agents.get(nodeId)?.isPending !== true) this.#pending.delete(nodeId);
+    if (this.#pending.size < places) return true;
+    const nodeId = this.#pending.giveWay(address, () => false);
+    if (nodeId === null) return false;
+    this.#agents.get(nodeId)?.close(closeCode.tryAgainLater, "RATE_LIMITED");
+    return true;
   }
 }

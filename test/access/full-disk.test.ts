@@ -86,6 +86,7 @@ describe("with a full disk", () => {
         { name: "time_series", status: "ok" },
         { name: "clock", status: "ok" },
         { name: "agents", status: "ok" },
+        { name: "enrolment", status: "ok" },
       ],
     });
     await status.checkReady();

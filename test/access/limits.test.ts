@@ -39,6 +39,39 @@ describe("sign-in", () => {
     await expect(ask("2001:db8:0:1::3")).resolves.toBeDefined();
   });
 
+  it("of a team behind one address goes on, however many they are and whatever a stranger there does", async () => {
+    await using test = await createTestOrchestrator({ signInsPerMinute: 30 });
+    const office = from("192.0.2.1");
+    const strange = () =>
+      test.orchestrator.access.challenge(office, {
+        public_key: toHex(nodeCrypto.createSigningKeyPair().publicKey),
+      });
+    for (let n = 0; n < 30; n += 1) await strange();
+    await expect(strange()).rejects.toMatchObject({ code: "RATE_LIMITED" });
+    const known = await Promise.all(
+      Array.from({ length: 40 }, (_, n) => test.signIn("Operator", `one-${n}`)),
+    );
+    const signIn = async ({ signer }: (typeof known)[number]): Promise<void> => {
+      const public_key = toHex(signer.publicKey);
+      const { challenge_id, message } = await test.orchestrator.access.challenge(office, { public_key });
+      const signature = toHex(signer.sign(new TextEncoder().encode(message)));
+      await test.orchestrator.access.verify(office, { challenge_id, signature });
+    };
+    for (const operator of known) await signIn(operator);
+    // Each for itself has thirty calls a minute, fifteen sign-ins.
+    for (let n = 0; n < 14; n += 1) await signIn(known[0]!);
+    await expect(signIn(known[0]!)).rejects.toMatchObject({ code: "RATE_LIMITED" });
+    await signIn(known[1]!);
+  });
+
+  it("challenges that are none of ours count where they come from", async () => {
+    await using test = await createTestOrchestrator({ signInsPerMinute: 2 });
+    const redeem = () =>
+      test.orchestrator.access.verify(from("192.0.2.1"), { challenge_id: "x.y", signature: wrong });
+    for (const code of ["CHALLENGE_INVALID", "CHALLENGE_INVALID", "RATE_LIMITED"])
+      await expect(redeem()).rejects.toMatchObject({ code });
+  });
+
   it("keys that are none count, too", async () => {
     await using test = await createTestOrchestrator({ signInsPerMinute: 2 });
     const ask = () => test.orchestrator.access.challenge(from("192.0.2.1"), { public_key: "ab".repeat(32) });

@@ -4,7 +4,6 @@ import { createTestOrchestrator, FakeClock } from "fleetwright/testing";
 import type { OperationDocument } from "../../lib/operations/documents.ts";
 import { loadReport } from "../../lib/operations/operation-results.ts";
 import { resultsLog } from "../../lib/operations/documents.ts";
-import { toJsonObject } from "../../lib/internal/json.ts";
 import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import { FileStorage } from "../../lib/storage/file-storage.ts";
 import { settle } from "../support/deferred.ts";

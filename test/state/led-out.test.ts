@@ -142,7 +142,6 @@ describe.runIf(isRoot)("a link of the owner's on the way leads out of his folder
     const definitions = [types[name]!(scene)];
     for (const mode of ["check", "plan", "apply"] as const) {
       const { results } = await scene.run(mode, definitions);
-      if (process.env["SHOW"]) console.log(mode, JSON.stringify(results[0]));
       expect(scene.canary()).toEqual(before);
       expect(results).toMatchObject([{ outcome: "failed", code: "HOST_ERROR" }]);
       expect(results[0]?.message).toContain(`is not followed: the link "`);

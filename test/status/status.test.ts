@@ -17,6 +17,7 @@ it("the status is degraded while nothing can be written, and says why to those w
       { name: "time_series", status: "ok" },
       { name: "clock", status: "ok" },
       { name: "agents", status: "ok" },
+      { name: "enrolment", status: "ok" },
     ],
   });
   data.freeBytes = Infinity;

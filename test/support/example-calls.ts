@@ -74,6 +74,7 @@ async function playAccess(session: ExampleSession): Promise<void> {
 
 async function playAgents(session: ExampleSession, node_id: string): Promise<void> {
   await session.call("agents.setStatus", { node_id }, { status: "approved", name: "web-1" });
+  await session.call("agents.rejectPending", {}, { network: "203.0.113.0/24", connected: false });
   await session.call("tags.replace", { node_id }, { tags: { role: "web", env: "test" } });
   await session.call("tags.set", { node_id, key: "env" }, { value: "prod" });
   await session.call("tags.list");

@@ -82,6 +82,43 @@ test("leaves places for other addresses while one begins handshakes without end"
   await transport.stop();
 });
 
+test("a network counts as one address where it is IPv6", async () => {
+  const { transport } = await scene({ maxHandshakesPerAddress: 2 });
+  const connectFrom = (address: string, number: number): TestAgent => {
+    const [agentEnd, orchestratorEnd] = createSocketPair(address);
+    transport.accept(orchestratorEnd);
+    return new TestAgent(agentEnd, { crypto: nodeCrypto, seed: new Uint8Array(32).fill(number) });
+  };
+  connectFrom("2001:db8::1", 1);
+  connectFrom("2001:db8::2", 2);
+  expect(await connectFrom("2001:db8::3", 3).heard.next("closed")).toMatchObject({ code: 1013 });
+  expect(await connectFrom("2001:db8:0:1::1", 4).join()).toBe("approved");
+  await transport.stop();
+});
+
+test("one address that holds every place of those who wait gives way to others, to half of them", async () => {
+  const { transport } = await scene({ maxPendingAgents: 4 }, { admit: async () => ({ status: "pending" }) });
+  const connectFrom = (address: string, number: number): TestAgent => {
+    const [agentEnd, orchestratorEnd] = createSocketPair(address);
+    transport.accept(orchestratorEnd);
+    return new TestAgent(agentEnd, { crypto: nodeCrypto, seed: new Uint8Array(32).fill(number) });
+  };
+  const flood = [1, 2, 3, 4].map((number) => connectFrom("203.0.113.7", number));
+  for (const agent of flood) expect(await agent.join()).toBe("pending");
+  const others = [5, 6].map((number) => connectFrom("192.0.2.1", number));
+  for (const agent of others) expect(await agent.join()).toBe("pending");
+  // The last that came go first, and are told to come again.
+  for (const agent of [flood[3]!, flood[2]!])
+    expect(await agent.heard.next("closed")).toMatchObject({ code: 1013 });
+  for (const late of [connectFrom("192.0.2.1", 7), connectFrom("203.0.113.7", 8)]) {
+    late.greet();
+    expect(await late.heard.next("refused")).toMatchObject({ code: "RATE_LIMITED" });
+  }
+  const ids = [...flood.slice(0, 2), ...others].map((agent) => agent.nodeId);
+  expect(ids.map((nodeId) => transport.isConnected(nodeId))).toEqual([true, true, true, true]);
+  await transport.stop();
+});
+
 test("closes connections before start and after stop", async () => {
   const idle = new MemoryTransport();
   const early = new TestAgent(idle.connect(), { crypto: nodeCrypto, seed: new Uint8Array(32) });

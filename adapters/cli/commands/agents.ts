@@ -1,6 +1,7 @@
 import type { Agent } from "fleetwright";
 import type { Command } from "commander";
 import type { CommandCall, Run } from "../call.ts";
+import { UsageError } from "../failure.ts";
 import { findAgent } from "../find-agent.ts";
 import { limitOption } from "../options.ts";
 import { toFacts, toLines, toTable } from "../text.ts";
@@ -31,6 +32,20 @@ export function addAgentsCommands(program: Command, run: Run): void {
       }),
     );
   agents
+    .command("attributes <agent>")
+    .description("show what an agent tells of its machine")
+    .action(
+      run(async (call, text: string) => {
+        const { node_id } = await findAgent(call.client, text);
+        const attributes = await call.client.agents.attributes(node_id);
+        call.show(attributes, () => toTable(Object.entries(attributes.attributes), attributeColumns));
+      }),
+    );
+  addDecisions(agents, run);
+}
+
+function addDecisions(agents: Command, run: Run): void {
+  agents
     .command("approve <agent>")
     .description("let an agent into the fleet")
     .option("--name <name>", "its name; default its hostname")
@@ -44,6 +59,13 @@ export function addAgentsCommands(program: Command, run: Run): void {
     .description("keep an agent out")
     .action(run((call, agent: string) => decide(call, agent, { status: "rejected" })));
   agents
+    .command("reject-pending")
+    .description("keep out agents that wait to be approved")
+    .option("--network <network>", "only those from this address or network, such as 203.0.113.0/24")
+    .option("--disconnected", "only those that are not connected")
+    .option("--all", "all that wait")
+    .action(run(rejectPending));
+  agents
     .command("remove <agent>")
     .description("forget a rejected agent")
     .action(
@@ -51,16 +73,6 @@ export function addAgentsCommands(program: Command, run: Run): void {
         const { node_id } = await findAgent(call.client, text);
         await call.client.agents.remove(node_id);
         call.show(null, () => toLines([`${node_id} is removed.`]));
-      }),
-    );
-  agents
-    .command("attributes <agent>")
-    .description("show what an agent tells of its machine")
-    .action(
-      run(async (call, text: string) => {
-        const { node_id } = await findAgent(call.client, text);
-        const attributes = await call.client.agents.attributes(node_id);
-        call.show(attributes, () => toTable(Object.entries(attributes.attributes), attributeColumns));
       }),
     );
 }
@@ -73,6 +85,23 @@ async function decide(
   const { node_id } = await findAgent(call.client, text);
   const agent = await call.client.agents.setStatus(node_id, decision);
   call.show(agent, () => toLines([`${agent.name ?? node_id} is ${agent.status}.`]));
+}
+
+async function rejectPending(
+  call: CommandCall,
+  options: { network?: string; disconnected?: true; all?: true },
+): Promise<void> {
+  const { network, disconnected, all } = options;
+  if (network === undefined && !disconnected && !all)
+    throw new UsageError("Say which: --network, --disconnected, or --all.");
+  const filter = { ...(network !== undefined && { network }), ...(disconnected && { connected: false }) };
+  let [rejected, remaining] = [0, 1];
+  while (remaining > 0) {
+    const part = await call.client.agents.rejectPending(filter);
+    rejected += part.rejected;
+    remaining = part.rejected === 0 ? 0 : part.remaining;
+  }
+  call.show({ rejected }, () => toLines([`Rejected: ${rejected}`]));
 }
 
 const columns: readonly Column<Agent>[] = [

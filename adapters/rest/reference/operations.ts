@@ -64,6 +64,10 @@ export const operationReference = {
       "Approve an agent before anything can be done with it. Rejecting one that is connected ends its connection. Both ways are open later; the same status again is refused.",
     problems: ["INVALID_TRANSITION", "ALREADY_EXISTS"],
   },
+  "agents.rejectPending": {
+    description:
+      "Whoever can reach the server can make up agents: this rejects the first 1000 that pass every filter and ends their connections. Without a filter it is all that wait.",
+  },
   "agents.remove": {
     description:
       "Only a rejected agent can be removed. Its tags, its state and its history go with it; the same key coming back is pending, with nothing inherited.",

@@ -46,6 +46,16 @@ export const agentProcedures = t.router({
     .mutation(async ({ ctx, input }) =>
       ctx.orchestrator.agents.remove(await ctx.caller(), input, ctx.change()),
     ),
+  rejectPending: procedure
+    .meta(
+      route("agents.rejectPending", "POST /pending-agents/reject", {
+        tag,
+        summary: "Reject agents that wait to be approved",
+      }),
+    )
+    .input(schemas.rejectPendingInput)
+    .output(schemas.rejectedAgentsSchema)
+    .mutation(async ({ ctx, input }) => ctx.orchestrator.agents.rejectPending(await ctx.caller(), input)),
   attributes: procedure
     .meta(
       route("agents.attributes", "GET /agents/{node_id}/attributes", {

@@ -70,6 +70,24 @@ describe("the life of a machine on the command line", () => {
     });
   });
 
+  it("rejects strangers by where they come from, and asks for which", async () => {
+    const line = await startSignedIn();
+    await startSocketAgent(line);
+    expect(await line.run("agents", "reject-pending")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("Say which: --network, --disconnected, or --all."),
+    });
+    expect(await line.run("agents", "reject-pending", "--network", "10.0.0.0/99")).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("/network  an address or a network, such as 10.0.0.0/8"),
+    });
+    const reject = (...which: string[]) => line.print("agents", "reject-pending", ...which);
+    expect(await reject("--network", "203.0.113.0/24")).toBe("Rejected: 0\n");
+    expect(await reject("--all", "--disconnected")).toBe("Rejected: 0\n");
+    expect(await reject("--network", "127.0.0.0/8")).toBe("Rejected: 1\n");
+    expect(await line.print("agents", "list")).toContain(" rejected ");
+  });
+
   it("ends with 1 when an apply fails", async () => {
     const line = await startSignedIn();
     const { agent } = await startSocketAgent(line);

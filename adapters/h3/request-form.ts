@@ -1,0 +1,61 @@
+/**
+ * What is wrong with a request by its form alone, looked at before anything answers it: what two parts of a way (a proxy and this
+ * server) may read differently is refused, not guessed.
+ */
+import type { IncomingMessage } from "node:http";
+import { OrchestratorError } from "fleetwright";
+
+/** Longest address of a request, bytes; queries of the API are shorter by far. Node itself takes 16 KiB of head. */
+const longestUrl = 8_192;
+
+/** Headers that a request has once or not at all; of several, Node keeps the first, others the last. */
+const single: ReadonlySet<string> = new Set(["host", "authorization", "content-type"]);
+
+/** Segments that say where others are: `.`, `..`, and the same percent-encoded. */
+const dotSegment = /(?:^|\/)(?:\.|%2e){1,2}(?:\/|$)/i;
+
+/** Says what is wrong with a request; null where nothing is. */
+export function checkForm({ url = "/", headers, rawHeaders }: IncomingMessage): OrchestratorError | null {
+  const twice = headerTwice(rawHeaders);
+  if (twice !== null) return wrong(`The header ${twice} is there twice.`);
+  if (url.length > longestUrl) return new OrchestratorError("URL_TOO_LONG");
+  const fault = url.startsWith("/") || url === "*" ? null : faultOfAuthority(url, headers.host);
+  if (fault !== null) return fault;
+  const path = url.split("?", 1)[0]!;
+  // Whoever takes them out in between would see another path, perhaps of another surface.
+  if (path.includes("\\") || dotSegment.test(path))
+    return wrong("The path has segments that lead elsewhere (`.`, `..`).");
+  const coding = headers["content-encoding"];
+  if (coding === undefined || coding.toLowerCase() === "identity") return null;
+  return new OrchestratorError("UNSUPPORTED_MEDIA_TYPE", {
+    message: "A body is taken as it is, without Content-Encoding.",
+  });
+}
+
+/** The name of a header that may be there once and is there twice. */
+function headerTwice(rawHeaders: readonly string[]): string | null {
+  let seen: string[] | null = null;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]!;
+    // Nearly every name is of another length.
+    if (name.length !== 4 && name.length !== 12 && name.length !== 13) continue;
+    const lower = name.toLowerCase();
+    if (!single.has(lower)) continue;
+    if (seen?.includes(lower) === true) return name;
+    (seen ??= []).push(lower);
+  }
+  return null;
+}
+
+/** A request as for a proxy names the server in its address, too (RFC 9112, 3.2.2): it must be the one of `Host`. */
+function faultOfAuthority(url: string, host: string | undefined): OrchestratorError | null {
+  if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) return wrong("The address of the request is none.");
+  const asked = new URL(url).host;
+  if (host !== undefined && URL.canParse(`http://${host}`) && new URL(`http://${host}`).host === asked)
+    return null;
+  return new OrchestratorError("MISDIRECTED", { message: `This server does not answer for ${asked}.` });
+}
+
+function wrong(message: string): OrchestratorError {
+  return new OrchestratorError("VALIDATION_FAILED", { message });
+}

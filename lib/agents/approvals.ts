@@ -1,0 +1,169 @@
+/** What operators decide about agents: who is in the fleet, and who is kept out of it. */
+import { answering, repeatable, toSubject, type Caller } from "../access/caller.ts";
+import { toTimestamp } from "../clock.ts";
+import type { Context } from "../context.ts";
+import { requireVersion, type ChangeOptions } from "../document-version.ts";
+import { isOrchestratorError, OrchestratorError } from "../errors.ts";
+import { isWithin, parseNetwork } from "../internal/network.ts";
+import { retryOnConflict } from "../internal/retry-on-conflict.ts";
+import type { Write } from "../storage/storage.ts";
+import { asNameTaken, findFreeName, takeName, toAgentName } from "./agent-names.ts";
+import type { AgentViews } from "./agent-views.ts";
+import type { AgentDocument } from "./documents.ts";
+import { agentSubject, type AgentRegistry } from "./registry.ts";
+import type { RejectedAgents, RejectPendingInput } from "./schemas.ts";
+
+/** Most agents that one call rejects, and how many of them at a time. */
+const mostAtOnce = 1_000;
+const sideBySide = 50;
+
+/** A decision about one agent. */
+interface Decision {
+  status: "approved" | "rejected";
+  name: string | undefined;
+  options: ChangeOptions | undefined;
+}
+
+/** A decision that is being tried. */
+interface Attempt extends Decision {
+  /** How often it was tried before. */
+  retries: number;
+}
+
+/** Whom a decision concerns. */
+interface ApprovalParts {
+  views: AgentViews;
+  /** An approved agent may be given work. */
+  available(nodeId: string): void;
+  /** An agent was rejected. */
+  dismissed(nodeId: string): void;
+}
+
+/** Decides about agents. */
+export class Approvals {
+  readonly #context: Context;
+  readonly #registry: AgentRegistry;
+  readonly #parts: ApprovalParts;
+
+  constructor(context: Context, registry: AgentRegistry, parts: ApprovalParts) {
+    this.#context = context;
+    this.#registry = registry;
+    this.#parts = parts;
+  }
+
+  /** Approves or rejects an agent; resolves when it counts, also for a connection that is there. */
+  async decide(caller: Caller, nodeId: string, decision: Decision): Promise<AgentDocument> {
+    const after = await retryOnConflict((retries) =>
+      this.#changeStatus(caller, nodeId, { ...decision, retries }),
+    );
+    await this.enforce(after);
+    return after;
+  }
+
+  /** Rejects the first agents that wait and pass every filter. */
+  async rejectPending(caller: Caller, { network, connected }: RejectPendingInput): Promise<RejectedAgents> {
+    const within = network === undefined ? null : parseNetwork(network);
+    const passes = (nodeId: string, address: string | null): boolean =>
+      (connected === undefined || this.#context.transport.isConnected(nodeId) === connected) &&
+      (within === null || (address !== null && isWithin(within, address)));
+    const nodeIds = this.#registry.pending
+      .entries()
+      .filter(([nodeId, address]) => passes(nodeId, address))
+      .map(([nodeId]) => nodeId);
+    // Made again, the call rejects who is left.
+    const each = repeatable(caller);
+    let rejected = 0;
+    for (let at = 0; at < Math.min(nodeIds.length, mostAtOnce); at += sideBySide) {
+      const decided = await Promise.all(
+        nodeIds.slice(at, at + sideBySide).map((nodeId) => this.#rejectWaiting(each, nodeId)),
+      );
+      rejected += decided.filter(Boolean).length;
+    }
+    return { rejected, remaining: Math.max(0, nodeIds.length - mostAtOnce) };
+  }
+
+  /** Rejects an agent unless somebody decided about it, or it went, in the meantime. */
+  async #rejectWaiting(caller: Caller, nodeId: string): Promise<boolean> {
+    const agent = await this.#registry.find(nodeId);
+    if (agent?.value.status !== "pending") return false;
+    try {
+      const options = { ifVersion: [agent.revision] };
+      await this.decide(caller, nodeId, { status: "rejected", name: undefined, options });
+      return true;
+    } catch (error) {
+      if (isOrchestratorError(error, "PRECONDITION_FAILED") || isOrchestratorError(error, "NOT_FOUND"))
+        return false;
+      throw error;
+    }
+  }
+
+  async #changeStatus(caller: Caller, nodeId: string, decision: Attempt): Promise<AgentDocument> {
+    const { status, options } = decision;
+    const before = await this.#registry.read(nodeId);
+    requireVersion(before, options);
+    if (before.value.status === status)
+      throw new OrchestratorError("INVALID_TRANSITION", { message: `The agent is ${status} already.` });
+    const { after, writes } = await this.#toDecided(caller, before.value, decision);
+    const event = {
+      type: status === "approved" ? "agent.approved" : "agent.rejected",
+      target: agentSubject(after),
+      summary: `Agent ${after.name ?? after.hostname} was ${status}`,
+      metadata: { before: before.value.status, after: status },
+    } as const;
+    const answered = answering(caller, this.#parts.views.listed(after));
+    await this.#registry.write(answered, { before, after, writes, event }).catch((error: unknown) => {
+      // A name that nobody asked for is made anew.
+      throw decision.name === undefined ? error : asNameTaken(error, decision.name);
+    });
+    return after;
+  }
+
+  async #toDecided(
+    caller: Caller,
+    before: Readonly<AgentDocument>,
+    decision: Attempt,
+  ): Promise<{ after: AgentDocument; writes: Write[] }> {
+    if (decision.name !== undefined && before.name !== undefined && decision.name !== before.name) {
+      throw new OrchestratorError("INVALID_TRANSITION", {
+        message: `The agent is named ${before.name}; a name stays.`,
+      });
+    }
+    if (decision.status === "rejected") return { after: { ...before, status: "rejected" }, writes: [] };
+    const approval = { approved_at: this.#context.timestamp(), approved_by: toSubject(caller).name };
+    const after: AgentDocument = { ...before, status: "approved", ...approval };
+    if (before.name !== undefined) return { after, writes: [] };
+    const name = decision.name ?? (await this.#nameFor(before, decision.retries));
+    return { after: { ...after, name }, writes: [takeName(name, before.node_id)] };
+  }
+
+  /** A name that nobody has. Where others keep taking it in the same moment, the agent's id makes it its own. */
+  #nameFor({ hostname, node_id }: Readonly<AgentDocument>, retries: number): Promise<string> {
+    const wanted = toAgentName(hostname);
+    const name = retries < 3 ? wanted : `${wanted.slice(0, 55)}-${node_id.slice(0, 8)}`;
+    return findFreeName(this.#context.storage, name);
+  }
+
+  /** Makes a decision count for a connection that is there. */
+  async enforce(agent: Readonly<AgentDocument>): Promise<void> {
+    if (agent.status === "rejected") {
+      await this.#context.transport.disconnect(agent.node_id, "rejected");
+      this.#parts.dismissed(agent.node_id);
+      return;
+    }
+    if (!this.#context.transport.isConnected(agent.node_id)) return;
+    const message = {
+      type: "status",
+      id: this.#context.ids.next(),
+      not_after: toTimestamp(this.#context.fleetTime.now() + 60_000),
+      status: "approved",
+    } as const;
+    try {
+      await this.#context.transport.send(agent.node_id, message);
+    } catch (error) {
+      // It left in this moment; the decision is on disk, and the agent hears of it when it comes again.
+      if (!isOrchestratorError(error, "AGENT_OFFLINE")) throw error;
+      return;
+    }
+    this.#parts.available(agent.node_id);
+  }
+}

@@ -1,0 +1,84 @@
+/**
+ * What agents tell of their machines, written a bounded number of times a minute: what comes meanwhile waits, and of one agent the
+ * newest counts.
+ */
+import { RateLimiter } from "../access/rate-limiter.ts";
+import type { Timer } from "../clock.ts";
+import type { Context } from "../context.ts";
+import { isOrchestratorError } from "../errors.ts";
+import type { AgentMessage, Attributes, MessageOf } from "../wire/messages.ts";
+import type { AgentRegistry } from "./registry.ts";
+
+/** Most attributes that are kept of one agent, and most characters of their names and values together. */
+const mostAttributes = 500;
+const mostCharacters = 65_536;
+
+/** How often the attributes of one agent are written in a minute, and how long what is left over waits. */
+const writesPerMinute = 10;
+const waitMs = 6_000;
+
+type Told = MessageOf<AgentMessage, "attributes">;
+
+/** Writes the attributes of agents. */
+export class AttributeIntake {
+  readonly #context: Context;
+  readonly #registry: AgentRegistry;
+  readonly #rate: RateLimiter;
+  /** The newest of what was not written yet, by agent. */
+  readonly #waiting = new Map<string, { told: Told; timer: Timer }>();
+
+  constructor(context: Context, registry: AgentRegistry) {
+    this.#context = context;
+    this.#registry = registry;
+    this.#rate = new RateLimiter(context.clock, writesPerMinute);
+  }
+
+  /** An agent tells of its machine: resolves when it is written, or waits for its turn. */
+  async take(nodeId: string, told: Told): Promise<void> {
+    const waiting = this.#waiting.get(nodeId);
+    if (waiting) waiting.told = told;
+    else if (this.#rate.tryTake(nodeId)) await this.#write(nodeId, told);
+    else this.#wait(nodeId, told);
+  }
+
+  /** An agent left: what it told last is written. */
+  async flush(nodeId: string): Promise<void> {
+    const waiting = this.#waiting.get(nodeId);
+    if (!waiting) return;
+    waiting.timer.cancel();
+    this.#waiting.delete(nodeId);
+    await this.#write(nodeId, waiting.told).catch((error: unknown) => {
+      // It is gone, and what it told with it.
+      if (!isOrchestratorError(error, "NOT_FOUND")) throw error;
+    });
+  }
+
+  #wait(nodeId: string, told: Told): void {
+    const written = (): void =>
+      void this.flush(nodeId).catch((error: unknown) =>
+        this.#context.logger.warn("Attributes of an agent were not written.", { error, node_id: nodeId }),
+      );
+    this.#waiting.set(nodeId, { told, timer: this.#context.clock.setTimer(waitMs, written) });
+  }
+
+  async #write(nodeId: string, told: Told): Promise<void> {
+    const agent = await this.#registry.read(nodeId);
+    const attributes = withinLimits(told.attributes);
+    const dropped = Object.keys(told.attributes).length - Object.keys(attributes).length;
+    if (dropped > 0)
+      this.#context.logger.warn("An agent tells more than is kept.", { node_id: nodeId, dropped });
+    await this.#registry.writeAttributes(agent.value, attributes, told.collected_at);
+  }
+}
+
+/** What is kept of attributes: the first by name, so that it is the same each time. */
+function withinLimits(attributes: Attributes): Attributes {
+  const kept: [string, Attributes[string]][] = [];
+  let characters = 0;
+  for (const [name, value] of Object.entries(attributes).toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+    characters += name.length + String(value).length;
+    if (kept.length === mostAttributes || characters > mostCharacters) break;
+    kept.push([name, value]);
+  }
+  return Object.fromEntries(kept);
+}

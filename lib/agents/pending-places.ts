@@ -1,0 +1,155 @@
+/**
+ * The places of agents that nobody approved yet. Whoever can reach the server can make keys without end, and each that is kept
+ * costs memory and disk.
+ *
+ *   a place is free ──────────────▶ the newcomer is taken in
+ *   all are taken ──one gives way─▶ the newcomer is taken in: so often a minute for each address, and for all
+ *                 └─nobody does───▶ RATE_LIMITED
+ */
+import { systemCaller } from "../access/caller.ts";
+import { RateLimiter } from "../access/rate-limiter.ts";
+import type { Context, EventInput } from "../context.ts";
+import { isOrchestratorError, OrchestratorError } from "../errors.ts";
+import type { PlaceHolder } from "../internal/fair-places.ts";
+import { placeOfAddress } from "../internal/network.ts";
+import type { Write } from "../storage/storage.ts";
+import type { AgentIntroduction } from "../transport/transport.ts";
+import type { AgentDocument } from "./documents.ts";
+import { agentSubject, type AgentRegistry } from "./registry.ts";
+
+/** Agents that gave way to newcomers of one address a minute, and to all: each is written and audited. */
+const perAddressPerMinute = 20;
+const perMinute = 120;
+
+/** An agent that was seen in this time is about to connect, or comes again. */
+const comesAgainMs = 60_000;
+
+/** That no place is free is told once in this time. */
+const toldAgainMs = 3_600_000;
+
+/** Places that are all taken. */
+export interface TakenPlaces {
+  places: number;
+  /** The network with most of them, and how many it has. */
+  network: string;
+  count: number;
+}
+
+/** Lets unknown agents in as far as there are places. */
+export class PendingPlaces {
+  readonly #context: Context;
+  readonly #registry: AgentRegistry;
+  readonly #alsoForget: (nodeId: string) => Write[];
+  readonly #ofAddress: RateLimiter;
+  readonly #ofAll: RateLimiter;
+  /** Agents that give way right now. */
+  readonly #leaving = new Set<string>();
+  /** Agents whose records are being written. */
+  #entering = 0;
+  #toldAt = -Infinity;
+
+  constructor(context: Context, registry: AgentRegistry, alsoForget: (nodeId: string) => Write[]) {
+    this.#context = context;
+    this.#registry = registry;
+    this.#alsoForget = alsoForget;
+    this.#ofAddress = new RateLimiter(context.clock, perAddressPerMinute);
+    this.#ofAll = new RateLimiter(context.clock, perMinute);
+  }
+
+  /** The places where all are taken; else null. */
+  get crowded(): TakenPlaces | null {
+    const { pendingAgents } = this.#context.options;
+    const most = this.#registry.pending.mostCrowded();
+    return most === null || this.#registry.pending.size < pendingAgents
+      ? null
+      : { places: pendingAgents, ...most };
+  }
+
+  /**
+   * Takes an unknown agent in.
+   *
+   * @throws {OrchestratorError} `RATE_LIMITED` where no place is left for it.
+   */
+  async within<Result>(agent: AgentIntroduction, enter: () => Promise<Result>): Promise<Result> {
+    const isFree = this.#taken < this.#context.options.pendingAgents;
+    this.#entering += 1;
+    try {
+      if (!isFree) await this.#makeRoom(agent.remote_address);
+      return await enter();
+    } finally {
+      this.#entering -= 1;
+    }
+  }
+
+  get #taken(): number {
+    return this.#registry.pending.size + this.#entering - this.#leaving.size;
+  }
+
+  async #makeRoom(address: string | null): Promise<void> {
+    this.#tell();
+    const place = placeOfAddress(address ?? "");
+    const isAllowed = this.#ofAddress.tryTake(place) && this.#ofAll.tryTake("");
+    const nodeId = isAllowed
+      ? this.#registry.pending.giveWay(address, (holder) => this.#isAway(holder))
+      : null;
+    if (nodeId === null || this.#leaving.has(nodeId)) throw this.#noPlace();
+    this.#leaving.add(nodeId);
+    try {
+      await this.#giveWay(nodeId);
+    } finally {
+      this.#leaving.delete(nodeId);
+    }
+  }
+
+  async #giveWay(nodeId: string): Promise<void> {
+    const agent = await this.#registry.find(nodeId);
+    if (agent?.value.status !== "pending") throw this.#noPlace();
+    const event = forgottenEvent(agent.value, "it gave way to one from where fewer wait");
+    try {
+      await this.#registry.forget(systemCaller, agent, { writes: this.#alsoForget(nodeId), event });
+    } catch (error) {
+      // It came, or was decided about, in this moment.
+      throw isOrchestratorError(error, "REVISION_CONFLICT") ? this.#noPlace() : error;
+    }
+    await this.#context.transport.disconnect(nodeId, "gave way to another one");
+  }
+
+  #isAway({ id, seenAt }: PlaceHolder): boolean {
+    if (this.#leaving.has(id) || this.#context.transport.isConnected(id)) return false;
+    return Math.abs(this.#context.clock.now() - seenAt) >= comesAgainMs;
+  }
+
+  /** A place that somebody waits for is told about as an event, so that a person hears of it. */
+  #tell(): void {
+    const now = this.#context.clock.monotonic();
+    const { crowded } = this;
+    if (crowded === null || now - this.#toldAt < toldAgainMs) return;
+    this.#toldAt = now;
+    const { places, network, count } = crowded;
+    const written = this.#context.commit(systemCaller, [], {
+      type: "agent.placesTaken",
+      summary: `All ${places} places for agents that wait to be approved are taken, ${count} of them from ${network}`,
+      metadata: { ...crowded },
+    });
+    written.catch((error: unknown) =>
+      this.#context.logger.warn("That no place is free for new agents was not written.", { error }),
+    );
+  }
+
+  #noPlace(): OrchestratorError {
+    return new OrchestratorError("RATE_LIMITED", {
+      message: `${this.#context.options.pendingAgents} agents wait to be approved; approve or reject some first.`,
+    });
+  }
+}
+
+/** Tells that an agent which was never approved is forgotten. */
+export function forgottenEvent(agent: Readonly<AgentDocument>, why: string): EventInput {
+  const { hostname, public_key, first_seen_at, last_seen_at, remote_address } = agent;
+  return {
+    type: "agent.forgotten",
+    target: agentSubject(agent),
+    summary: `Agent ${hostname} was forgotten: it was never approved, and ${why}`,
+    metadata: { public_key, first_seen_at, last_seen_at, remote_address },
+  };
+}

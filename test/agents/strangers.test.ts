@@ -1,0 +1,201 @@
+/** Whoever can reach the server can make up agents: nobody closes the door for others, or fills the disk. */
+import { describe, expect, it } from "vitest";
+import { systemCaller } from "fleetwright";
+import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
+import { settle } from "../support/deferred.ts";
+import { connectScriptedAgent } from "../support/scripted-agent.ts";
+
+const introductionOf = (n: number, address: string) => ({
+  node_id: String(n).padStart(32, "0"),
+  public_key: String(n).padStart(64, "0"),
+  box_public_key: "0".repeat(64),
+  hostname: `machine-${n}`,
+  platform: "linux",
+  agent_version: "1.0.0",
+  remote_address: address,
+});
+
+const stranger = "203.0.113.7";
+const honest = "192.0.2.1";
+const minuteMs = 60_000;
+
+let last = 100_000;
+const admit = ({ orchestrator }: TestOrchestrator, address: string, n = (last += 1)): Promise<string> =>
+  orchestrator.agents.enrolment.admit(introductionOf(n, address)).then(
+    ({ status }) => status,
+    (error: { code: string }) => error.code,
+  );
+
+async function flooded(places = 100): Promise<TestOrchestrator> {
+  const test = await createTestOrchestrator({ pendingAgents: places });
+  for (let n = 0; n < places; n += 1) await admit(test, stranger);
+  return test;
+}
+
+async function waiting({ orchestrator }: TestOrchestrator): Promise<Record<string, number>> {
+  const count: Record<string, number> = {};
+  for (let cursor: string | undefined; ;) {
+    const page = await orchestrator.agents.list(systemCaller, {
+      status: "pending",
+      ...(cursor && { cursor }),
+    });
+    for (const { remote_address } of page.items)
+      count[remote_address ?? ""] = (count[remote_address ?? ""] ?? 0) + 1;
+    if (page.next_cursor === null) return count;
+    cursor = page.next_cursor;
+  }
+}
+
+const checkOf = async ({ orchestrator }: TestOrchestrator) =>
+  (await orchestrator.status.get(systemCaller)).checks?.find(({ name }) => name === "enrolment");
+
+describe("a stranger who takes every place", () => {
+  it("keeps nobody else out, and gets none of theirs back", async () => {
+    await using test = await flooded();
+    for (let n = 0; n < 20; n += 1) expect(await admit(test, honest)).toBe("pending");
+    expect(await waiting(test)).toEqual({ [honest]: 20, [stranger]: 80 });
+    for (let n = 0; n < 200; n += 1) expect(await admit(test, stranger)).toBe("RATE_LIMITED");
+    expect(await waiting(test)).toEqual({ [honest]: 20, [stranger]: 80 });
+  });
+
+  it("keeps out no machine behind the same address for longer than a minute", async () => {
+    await using test = await flooded(10);
+    expect(await admit(test, stranger)).toBe("RATE_LIMITED");
+    await test.clock.advance(minuteMs);
+    expect(await admit(test, stranger)).toBe("pending");
+    expect(await waiting(test)).toEqual({ [stranger]: 10 });
+  });
+
+  it("does not drive out who is connected, as long as others are away", async () => {
+    await using test = await createTestOrchestrator({ pendingAgents: 10 });
+    await using agent = await connectScriptedAgent(test, undefined, test.clock);
+    for (let n = 0; n < 9; n += 1) await admit(test, stranger);
+    await test.clock.advance(2 * minuteMs);
+    for (let n = 0; n < 60; n += 1) {
+      await admit(test, n % 2 === 0 ? stranger : `198.51.100.${n}`);
+      if (n % 10 === 0) await test.clock.advance(minuteMs);
+    }
+    const { items } = await test.orchestrator.agents.list(systemCaller, { status: "pending" });
+    expect(items).toHaveLength(10);
+    expect(items.filter(({ connected }) => connected).map(({ node_id }) => node_id)).toEqual([agent.nodeId]);
+  });
+
+  it("fills no audit log: 20 a minute give way to one address, 120 to all", async () => {
+    await using test = await flooded(400);
+    await test.clock.advance(minuteMs);
+    const events = () => test.events.filter(({ event_type }) => event_type === "agent.forgotten").length;
+    for (let n = 0; n < 200; n += 1) await admit(test, honest);
+    expect(events()).toBe(20);
+    for (let n = 0; n < 200; n += 1) await admit(test, `198.51.100.${n}`);
+    expect(events()).toBe(120);
+    await test.clock.advance(minuteMs);
+    await admit(test, honest);
+    expect(events()).toBe(121);
+  });
+
+  it("is seen in the status and told as an event, once an hour", async () => {
+    await using test = await flooded(10);
+    const detail =
+      "All 10 places for agents that wait to be approved are taken, 10 of them from 203.0.113.0/24.";
+    expect(await checkOf(test)).toMatchObject({ status: "failed", detail: expect.stringContaining(detail) });
+    const told = () => test.events.filter(({ event_type }) => event_type === "agent.placesTaken");
+    expect(told()).toEqual([]);
+    for (let n = 0; n < 5; n += 1) await admit(test, stranger);
+    expect(told()).toMatchObject([{ metadata: { places: 10, network: "203.0.113.0/24", count: 10 } }]);
+    await test.clock.advance(60 * minuteMs);
+    await admit(test, stranger);
+    expect(told()).toHaveLength(2);
+    await test.orchestrator.agents.rejectPending(systemCaller);
+    expect(await checkOf(test)).toEqual({ name: "enrolment", status: "ok" });
+  });
+
+  it("takes no place twice where many come at once, and none is left over", async () => {
+    await using test = await flooded(10);
+    const came = await Promise.all(Array.from({ length: 8 }, () => admit(test, honest)));
+    const entered = came.filter((status) => status === "pending").length;
+    expect(entered).toBeGreaterThan(0);
+    expect(await waiting(test)).toEqual({ [honest]: entered, [stranger]: 10 - entered });
+    // Who was turned away because of the others gets in when it comes again.
+    for (let n = entered; n < 4; n += 1) expect(await admit(test, honest)).toBe("pending");
+  });
+});
+
+describe("rejecting all that wait", () => {
+  it("is done by network and by connection, and to nobody who was decided about", async () => {
+    await using test = await createTestOrchestrator();
+    const { agents } = test.orchestrator;
+    await using connected = await connectScriptedAgent(test);
+    for (let n = 1; n <= 3; n += 1) await admit(test, stranger, n);
+    for (let n = 4; n <= 5; n += 1) await admit(test, honest, n);
+    await agents.setStatus(systemCaller, { node_id: introductionOf(1, "").node_id, status: "approved" });
+    expect(await agents.rejectPending(systemCaller, { network: "203.0.113.0/24" })).toEqual({
+      rejected: 2,
+      remaining: 0,
+    });
+    expect(await agents.rejectPending(systemCaller, { connected: true })).toEqual({
+      rejected: 1,
+      remaining: 0,
+    });
+    const statuses = (await agents.list(systemCaller)).items.map(({ node_id, status }) => [node_id, status]);
+    const of = (n: number): string => introductionOf(n, "").node_id;
+    expect(Object.fromEntries(statuses)).toEqual({
+      [of(1)]: "approved",
+      [of(2)]: "rejected",
+      [of(3)]: "rejected",
+      [of(4)]: "pending",
+      [of(5)]: "pending",
+      [connected.nodeId]: "rejected",
+    });
+    expect(test.transport.isConnected(connected.nodeId)).toBe(false);
+    expect(test.events.filter(({ event_type }) => event_type === "agent.rejected")).toHaveLength(3);
+  });
+
+  it("rejects a thousand in one call and tells how many are left", async () => {
+    await using test = await createTestOrchestrator({ pendingAgents: 1_002 });
+    for (let n = 0; n < 1_002; n += 1) await admit(test, stranger);
+    const reject = () => test.orchestrator.agents.rejectPending(systemCaller);
+    expect([await reject(), await reject(), await reject()]).toEqual([
+      { rejected: 1_000, remaining: 2 },
+      { rejected: 2, remaining: 0 },
+      { rejected: 0, remaining: 0 },
+    ]);
+  });
+
+  it.each(["10.0.0", "10.0.0.0/33", "everything"])("refuses %j as a network", async (network) => {
+    await using test = await createTestOrchestrator();
+    await expect(test.orchestrator.agents.rejectPending(systemCaller, { network })).rejects.toMatchObject({
+      code: "VALIDATION_FAILED",
+    });
+  });
+});
+
+it("what an agent tells of its machine is written ten times a minute, and the newest at last", async () => {
+  await using test = await createTestOrchestrator();
+  await using agent = await connectScriptedAgent(test);
+  const { nodeId: node_id } = agent;
+  await test.orchestrator.agents.setStatus(systemCaller, { node_id, status: "approved" });
+  await settle();
+  const versions = new Set<unknown>();
+  const look = async () =>
+    (await test.orchestrator.agents.attributes(systemCaller, { node_id })).attributes["n"];
+  for (let n = 0; n < 100; n += 1) {
+    agent.link.send({
+      type: "attributes",
+      attributes: { n },
+      collected_at: new Date(test.clock.now()).toISOString(),
+    });
+    await settle();
+    versions.add(await look());
+  }
+  expect([...versions]).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  await test.clock.advance(6_000);
+  await settle();
+  expect(await look()).toBe(99);
+  agent.link.send({ type: "attributes", attributes: { n: 100 }, collected_at: "2030-01-01T00:00:00.000Z" });
+  agent.link.send({ type: "attributes", attributes: { n: 101 }, collected_at: "2030-01-01T00:00:00.000Z" });
+  await settle();
+  await agent.link.stop();
+  await settle();
+  // What waited when it left is written.
+  expect(await look()).toBe(101);
+});
