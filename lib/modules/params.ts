@@ -96,7 +96,7 @@ function boundedFirst<Schema extends z.ZodRecord>(schema: Schema): Schema {
   const { run } = schema._zod;
   schema._zod.run = (payload, context) => {
     const { value } = payload;
-    if (isDeeper(value, maxDepth + 1) || !isLarger(value)) return run(payload, context);
+    if (!isLarger(value)) return run(payload, context);
     payload.issues.push({ code: "custom", input: undefined, inst: schema, message: tooLarge });
     return payload;
   };

@@ -83,4 +83,12 @@ describe("values of params", () => {
     expect(paramValuesSchema.safeParse({ a: "x".repeat(70_000) }).success).toBe(false);
     expect(paramValuesSchema.safeParse({ a: { b: [1, "x"] } }).success).toBe(true);
   });
+
+  it("of more than a megabyte are refused before each is looked at", () => {
+    const entries = Array.from({ length: 60_000 }, (_, at) => [`p${at}`, [1, { a: "b" }]]);
+    const values: unknown = Object.fromEntries(entries);
+    const before = process.cpuUsage();
+    expect(paramValuesSchema.safeParse(values).error?.issues).toHaveLength(1);
+    expect(process.cpuUsage(before).user / 1000).toBeLessThan(300);
+  });
 });
