@@ -42,6 +42,7 @@ export const errorTable = {
     message: "A call with this idempotency key was begun, and its answer is not known.",
     retryable: false,
   },
+  COUNT_DIFFERS: { message: "It concerns another number of things than was expected.", retryable: false },
   IN_USE: { message: "It is still in use.", retryable: false },
   LAST_ADMIN: { message: "The last Admin can't be removed or demoted.", retryable: false },
   INVALID_TRANSITION: { message: "The present status does not allow this change.", retryable: false },

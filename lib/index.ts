@@ -43,6 +43,8 @@ export type { Agents } from "./agents/agents.ts";
 export type { TagVerbs } from "./agents/tag-verbs.ts";
 export type { Assignments } from "./assignments/assignments.ts";
 export type { Audit } from "./audit/audit.ts";
+export { AuditExport, checkAuditExport } from "./audit/audit-export.ts";
+export type { AuditExportCheck } from "./audit/audit-export.ts";
 export type { Backups } from "./backups/backups.ts";
 export type { Drift } from "./drift/drift.ts";
 export type { EventFeed } from "./event-feed/event-feed.ts";
@@ -64,7 +66,7 @@ export type {
   TagList,
 } from "./agents/schemas.ts";
 export type { Assignment, AssignmentDetail } from "./assignments/schemas.ts";
-export type { AuditEvent, AuditRetention, AuditVerification } from "./audit/schemas.ts";
+export type { AuditEvent, AuditRetention, AuditVerification, PruneResult } from "./audit/schemas.ts";
 export type { DriftDetail, DriftRecord, DriftStatus } from "./drift/schemas.ts";
 export type { EventStreamItem } from "./event-feed/schemas.ts";
 export type { Tracked } from "./internal/stream-window.ts";

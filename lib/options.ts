@@ -45,6 +45,11 @@ export interface OrchestratorOptions {
    * Default 100,000.
    */
   operationRetentionCount?: number;
+  /**
+   * Days for which audit events are kept whoever prunes them, 0-3,650: a prune of younger ones and a retention of less are refused.
+   * Default 0.
+   */
+  auditMinimumAgeDays?: number;
   /** Operations of one rollout that are open at once, 1-10,000. Default 500. */
   rolloutConcurrency?: number;
   /** Seconds from one drift check of an agent to the next, 300-2,592,000; 0 = none by itself. Default 3,600. */
@@ -82,6 +87,7 @@ export function resolveOptions(options: OrchestratorOptions): ResolvedOptions {
     operationGraceSeconds: options.operationGraceSeconds ?? 30,
     operationRetentionDays: options.operationRetentionDays ?? 90,
     operationRetentionCount: options.operationRetentionCount ?? 100_000,
+    auditMinimumAgeDays: options.auditMinimumAgeDays ?? 0,
     rolloutConcurrency: options.rolloutConcurrency ?? 500,
     driftIntervalSeconds: options.driftIntervalSeconds ?? 3_600,
     driftConcurrency: options.driftConcurrency ?? 8,

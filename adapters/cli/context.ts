@@ -15,6 +15,8 @@ export interface CommandContext {
   readInput(): Promise<string>;
   /** Reads the next line of standard input, empty at its end: the answer to a question. Default: all of `readInput`. */
   readLine?(): Promise<string>;
+  /** Whether somebody sits at standard input who can answer a question. Default false. */
+  readonly isTerminal?: boolean;
   /**
    * Resolves when the process is asked to end, or when nobody wants to know any more. Until it is called, a signal ends the
    * process at once.

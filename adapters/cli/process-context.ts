@@ -28,6 +28,7 @@ export const processContext: CommandContext = {
   log: new LogSink(openStandardError),
   environment: process.env,
   readInput: () => text(process.stdin),
+  isTerminal: process.stdin.isTTY,
   async readLine() {
     for await (const line of createInterface({ input: process.stdin })) return line;
     return "";

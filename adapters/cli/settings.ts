@@ -18,6 +18,8 @@ export interface ServerSettings {
   trustedProxies: string[];
   operationRetentionDays: number;
   operationRetentionCount: number;
+  /** 0 = none. */
+  auditMinimumAgeDays: number;
   pendingAgents: number;
   pendingAgentRetentionDays: number;
   /** Null: any. */
@@ -44,6 +46,7 @@ export interface ServerFlags {
   trustedProxies?: string;
   operationRetentionDays?: string;
   operationRetentionCount?: string;
+  auditMinimumAgeDays?: string;
   pendingAgents?: string;
   pendingAgentRetentionDays?: string;
   allowedHosts?: string;
@@ -77,6 +80,11 @@ export function readSettings({ environment }: CommandContext, flags: ServerFlags
       from: 1_000,
       to: 10_000_000,
       default: 100_000,
+    }),
+    auditMinimumAgeDays: number("AUDIT_MINIMUM_AGE_DAYS", flags.auditMinimumAgeDays, {
+      from: 0,
+      to: 3_650,
+      default: 0,
     }),
     pendingAgents: number("PENDING_AGENTS", flags.pendingAgents, { from: 1, to: 100_000, default: 1_000 }),
     pendingAgentRetentionDays: number(

@@ -19,6 +19,7 @@ import type {
   OperationWatchItem,
   Operator,
   Page,
+  PruneResult,
   RejectedAgents,
   RestoreState,
   Role,
@@ -122,6 +123,14 @@ export interface EventFilter {
   types?: readonly string[];
   /** Only what concerns one agent. */
   node_id?: string;
+}
+
+/** How carefully the audit log is pruned. */
+export interface PruneOptions {
+  /** How many events that must be: `COUNT_DIFFERS` where there are more or fewer. */
+  expected?: number;
+  /** Whether nothing is removed, and `would_delete` tells what would be. Default false. */
+  dryRun?: boolean;
 }
 
 /** Calls by feature. */
@@ -251,9 +260,12 @@ export function createVerbs(call: Call, watch: Watch) {
     audit: {
       list: (query?: Query, options?: CallOptions) => get<Page<AuditEvent>>("/audit", options, query),
       verify: (options?: CallOptions) => get<AuditVerification>("/audit/verify", options),
-      /** @param before - RFC 3339; events before it go. */
-      prune: (before: string, options?: CallOptions) =>
-        call<{ deleted: number }>("DELETE", "/audit", { ...options, query: { before } }),
+      /** @param before - RFC 3339, not in the future; events before it go. */
+      prune: (before: string, { expected, dryRun, ...options }: CallOptions & PruneOptions = {}) =>
+        call<PruneResult>("DELETE", "/audit", {
+          ...options,
+          query: { before, expected, dry_run: dryRun === true ? true : undefined },
+        }),
       getRetention: (options?: CallOptions) => get<AuditRetention>("/audit/retention", options),
       setRetention: (body: AuditRetention, options?: CallOptions) =>
         put<AuditRetention>("/audit/retention", body, options),

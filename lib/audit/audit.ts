@@ -2,20 +2,21 @@ import type { z } from "zod";
 import { answering, type Caller } from "../access/caller.ts";
 import type { Context } from "../context.ts";
 import { auditLog } from "../context.ts";
+import { toTimestamp } from "../clock.ts";
 import { toHex, toUtf8 } from "../crypto/encoding.ts";
 import { requireVersion, withVersion, type ChangeOptions } from "../document-version.ts";
-import { isOrchestratorError, OrchestratorError } from "../errors.ts";
-import { eventTable, type OrchestratorEvent } from "../events.ts";
+import { isOrchestratorError } from "../errors.ts";
 import { canonicalJson } from "../internal/canonical-json.ts";
 import type { Page } from "../internal/common-schemas.ts";
-import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
 import type { JsonObject } from "../internal/json.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import { keepRounds } from "../rounds.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { LogEntry, LogPage, StoredDocument } from "../storage/storage.ts";
 import { isOurs, readAnchor, type Anchor } from "./anchor.ts";
-import { AuditPruning } from "./pruning.ts";
+import { LeastAge } from "./least-age.ts";
+import { listEvents } from "./listing.ts";
+import { AuditPruning, type OldestStretch } from "./pruning.ts";
 import {
   listAuditInput,
   pruneAuditInput,
@@ -23,70 +24,53 @@ import {
   type AuditEvent,
   type AuditRetention,
   type AuditVerification,
+  type PruneResult,
 } from "./schemas.ts";
 
 const defaultRetentionDays = 90;
 const dayMs = 86_400_000;
 const pruneEveryMs = 3_600_000;
-/** Events that one call looks at: a filter that passes nothing must not have it read the whole log. */
-const mostRead = 10_000;
 const noHash = "0".repeat(64);
 
 /** What was done, by whom and when: events in a chain of hashes, written in the same commit as what they tell. */
 export class Audit {
   readonly #context: Context;
+  readonly #age: LeastAge;
   readonly #pruning: AuditPruning;
 
   constructor(context: Context) {
     this.#context = context;
+    this.#age = new LeastAge(context);
     this.#pruning = new AuditPruning(context);
   }
 
   /**
-   * Lists events, newest first. A call looks at 10,000 events at most: where a filter passes few of them the page may hold less than
-   * `limit`, even nothing, and still have a `next_cursor` to go on with. Only without one is the list at its end.
+   * Lists events, newest first or oldest first. A call looks at 10,000 events at most: where a filter passes few of them the page may
+   * hold less than `limit`, even nothing, and still have a `next_cursor` to go on with. Only without one is the list at its end.
    */
   async list(caller: Caller, input: z.input<typeof listAuditInput> = {}): Promise<Page<AuditEvent>> {
     await this.#context.authorize(caller, "audit.list");
-    const { limit = 50, cursor, ...filter } = parseInput(listAuditInput, input);
-    const bound = JSON.parse(JSON.stringify(filter)) as JsonObject;
-    const position = cursor === undefined ? Infinity : toSequence(decodeCursor("audit", bound, cursor));
-    const { head, base } = await this.#context.storage.readLog(auditLog, { reverse: true, limit: 1 });
-    const newest = Math.min(position, head.sequence);
-    const oldest = Math.max(base.sequence + 1, newest - mostRead + 1);
-    const items: AuditEvent[] = [];
-    for (let to: number | null = newest; to !== null && to >= oldest;) {
-      const page: LogPage<OrchestratorEvent> = await this.#context.storage.readLog(auditLog, {
-        reverse: true,
-        limit: 200,
-        from: oldest,
-        to,
-        ...(filter.event_type !== undefined && { where: { event_type: filter.event_type } }),
-      });
-      for (const entry of page.entries) {
-        if (!passes(entry.value, filter)) continue;
-        if (items.length === limit)
-          return { items, next_cursor: encodeCursor("audit", bound, entry.sequence) };
-        items.push(toAuditEvent(entry));
-      }
-      to = page.next;
-    }
-    const isEnd = oldest <= base.sequence + 1;
-    return { items, next_cursor: isEnd ? null : encodeCursor("audit", bound, oldest - 1) };
+    return listEvents(this.#context, parseInput(listAuditInput, input));
   }
 
   /**
    * Removes the events before an instant. Only the oldest go, so what stays still verifies; the removal is an event itself.
    *
-   * Of several at once, each goes on where the one before ended.
+   * Of several at once, each goes on where the one before ended. The first call reads what it removes, at some 50,000 events a second.
    *
+   * @param input - With `dry_run` nothing is removed and `would_delete` tells what would be.
    * @returns How many this call took out of the log, those included that an earlier call left when the process ended in it.
-   * @throws {OrchestratorError} `STORAGE_CORRUPT` where somebody else has written where the log begins: see {@link Audit.verify}.
+   * @throws {OrchestratorError} `VALIDATION_FAILED` for an instant in the future, by a clock that does not follow jumps, or
+   * within the least age (`auditMinimumAgeDays`); `COUNT_DIFFERS`, with `details.actual`, where other than `expected` would go; `STORAGE_CORRUPT` where
+   * somebody else has written where the log begins: see {@link Audit.verify}.
    */
-  async prune(caller: Caller, input: z.input<typeof pruneAuditInput>): Promise<{ deleted: number }> {
+  async prune(caller: Caller, input: z.input<typeof pruneAuditInput>): Promise<PruneResult> {
     await this.#context.authorize(caller, "audit.prune");
-    const { before } = parseInput(pruneAuditInput, input);
-    return { deleted: await this.#pruning.prune(Date.parse(before), caller) };
+    const { before, expected, dry_run = false } = parseInput(pruneAuditInput, input);
+    const beforeMs = Date.parse(before);
+    await this.#age.requireOld(beforeMs);
+    if (!dry_run) return { deleted: await this.#pruning.prune({ beforeMs, expected }, caller) };
+    return { deleted: 0, would_delete: toWouldDelete(await this.#pruning.look(beforeMs)) };
   }
 
   /** Reads for how long events are kept. */
@@ -99,7 +83,7 @@ export class Audit {
   /**
    * Sets for how long events are kept, in days; null keeps them for ever.
    *
-   * @throws {OrchestratorError} `PRECONDITION_FAILED`.
+   * @throws {OrchestratorError} `VALIDATION_FAILED` for less than the least age (`auditMinimumAgeDays`); `PRECONDITION_FAILED`.
    */
   async setRetention(
     caller: Caller,
@@ -108,6 +92,7 @@ export class Audit {
   ): Promise<AuditRetention> {
     await this.#context.authorize(caller, "audit.setRetention");
     const { retention_days } = parseInput(setRetentionInput, input);
+    this.#age.requireRetention(retention_days);
     return retryOnConflict(async () => {
       const { value, revision } = await this.#retention();
       requireVersion({ revision }, options);
@@ -194,13 +179,15 @@ export class Audit {
     const { retention_days: days } = (await this.#retention()).value;
     const now = await this.#context.retentionClock.now();
     // Also where nothing is old: what a call left when the process ended in it.
-    yield void (await this.#pruning.prune(days === null ? -Infinity : now - days * dayMs));
+    yield void (await this.#pruning.prune({ beforeMs: days === null ? -Infinity : now - days * dayMs }));
   }
 
-  /** Version 0 where nobody has set it yet. */
+  /** Version 0 where nobody has set it yet. What was set before there was a least age counts for no less than that. */
   async #retention(): Promise<Pick<StoredDocument<AuditRetention>, "value" | "revision">> {
     const stored = await this.#context.storage.get<AuditRetention>("settings", "audit_retention");
-    return stored ?? { value: { retention_days: defaultRetentionDays }, revision: 0 };
+    const days = stored ? stored.value.retention_days : defaultRetentionDays;
+    const retention_days = days === null ? null : Math.max(days, this.#age.leastDays);
+    return { value: { retention_days }, revision: stored?.revision ?? 0 };
   }
 
   #hash(previous: string, { sequence, at, value }: LogEntry): string {
@@ -209,24 +196,18 @@ export class Audit {
   }
 }
 
-type Filter = Omit<z.output<typeof listAuditInput>, "limit" | "cursor">;
-
-function passes(event: Readonly<OrchestratorEvent>, filter: Filter): boolean {
-  const { category, actor, target, from, to, search } = filter;
-  if (category !== undefined && eventTable[event.event_type]?.category !== category) return false;
-  if (actor !== undefined && event.actor.id !== actor && event.actor.name !== actor) return false;
-  if (target !== undefined && event.target?.id !== target && event.target?.name !== target) return false;
-  const at = Date.parse(event.timestamp);
-  if (from !== undefined && at < Date.parse(from)) return false;
-  if (to !== undefined && at >= Date.parse(to)) return false;
-  return search === undefined || event.summary.toLowerCase().includes(search.toLowerCase());
-}
-
-function toSequence(position: string | number): number {
-  if (typeof position === "number" && Number.isSafeInteger(position)) return position;
-  throw new OrchestratorError("CURSOR_INVALID");
-}
-
-function toAuditEvent({ value, sequence, hash }: LogEntry<OrchestratorEvent>): AuditEvent {
-  return { ...value, sequence, hash: hash! };
+function toWouldDelete({
+  events,
+  through,
+  base,
+  newestMs,
+}: OldestStretch): NonNullable<PruneResult["would_delete"]> {
+  return {
+    events,
+    from_sequence: base.sequence + 1,
+    through_sequence: through.sequence,
+    through_recorded_at: newestMs === null ? null : toTimestamp(newestMs),
+    through_hash: through.hash!,
+    previous_hash: base.hash!,
+  };
 }

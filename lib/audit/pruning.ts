@@ -10,38 +10,100 @@ import { repeatable, systemCaller, type Caller } from "../access/caller.ts";
 import { auditLog, type Context } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
-import type { LogEntry, LogPage } from "../storage/storage.ts";
-import { isOurs, readAnchor, signAnchor, toAnchorPut } from "./anchor.ts";
+import type { LogPlace, StoredDocument } from "../storage/storage.ts";
+import { isOurs, readAnchor, signAnchor, toAnchorPut, type Anchor } from "./anchor.ts";
+import { OldestEvents } from "./oldest-events.ts";
+
+/** What is to be removed. */
+export interface PruneRequest {
+  /** Milliseconds since 1970; `-Infinity` only finishes what an earlier call left. */
+  beforeMs: number;
+  /** How many events that must be; absent: as many as there are. */
+  expected?: number | undefined;
+}
+
+/** The oldest events of the log, as far as a removal takes them. */
+export interface OldestStretch {
+  /** How many there are. */
+  events: number;
+  /** The last of them; where there are none, the last that was removed. */
+  through: LogPlace;
+  /** The one before the first: what their chain hangs on. */
+  base: LogPlace;
+  /** When the last of them was written, milliseconds since 1970; null where there are none. */
+  newestMs: number | null;
+}
 
 /** Removes what is old from the front of the audit log. */
 export class AuditPruning {
   readonly #context: Context;
+  readonly #oldest: OldestEvents;
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(context: Context) {
     this.#context = context;
+    this.#oldest = new OldestEvents(context);
   }
 
   /**
-   * Removes the events before an instant, in milliseconds since 1970, and what an earlier call left. Waits for the call before.
+   * Removes the events before an instant, and what an earlier call left. Waits for the call before.
    *
-   * @param beforeMs - `-Infinity` only finishes what an earlier call left.
    * @returns How many this call took out of the log.
-   * @throws {OrchestratorError} `STORAGE_CORRUPT` where somebody else has written the anchor.
+   * @throws {OrchestratorError} `STORAGE_CORRUPT` where somebody else has written the anchor; `COUNT_DIFFERS`.
    */
-  prune(beforeMs: number, caller: Caller = systemCaller): Promise<number> {
-    const pruned = this.#last.then(() => this.#prune(beforeMs, caller));
-    this.#last = pruned.catch(() => {});
-    return pruned;
+  prune(request: PruneRequest, caller: Caller = systemCaller): Promise<number> {
+    return this.#inTurn(async () => {
+      const through = await retryOnConflict(() => this.#advance(request, caller));
+      return through === 0 ? 0 : this.#context.storage.trimLog(auditLog, through + 1);
+    });
   }
 
-  async #prune(beforeMs: number, caller: Caller): Promise<number> {
-    const through = await retryOnConflict(() => this.#advance(beforeMs, caller));
-    return through === 0 ? 0 : this.#context.storage.trimLog(auditLog, through + 1);
+  /**
+   * What a removal would take now. Removes nothing.
+   *
+   * @throws {OrchestratorError} `STORAGE_CORRUPT` where somebody else has written the anchor.
+   */
+  look(beforeMs: number): Promise<OldestStretch> {
+    return this.#inTurn(() => retryOnConflict(async () => (await this.#look(beforeMs)).stretch));
+  }
+
+  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const result = this.#last.then(work);
+    this.#last = result.catch(() => {});
+    return result;
   }
 
   /** Moves the anchor, never back. Returns the sequence that it is at then; 0 where there is none. */
-  async #advance(beforeMs: number, caller: Caller): Promise<number> {
+  async #advance({ beforeMs, expected }: PruneRequest, caller: Caller): Promise<number> {
+    const { before, stretch } = await this.#look(beforeMs);
+    if (expected !== undefined && stretch.events !== expected) {
+      throw new OrchestratorError("COUNT_DIFFERS", {
+        message: `It would remove ${stretch.events} events, not ${expected}: nothing is removed.`,
+        details: { expected, actual: stretch.events },
+      });
+    }
+    const at = before?.value.sequence ?? 0;
+    const { through } = stretch;
+    if (through.sequence <= at) return at;
+    const anchor = signAnchor(this.#context, through);
+    // With the reserve: pruning makes space.
+    await this.#context.commitWithReserve(repeatable(caller), [toAnchorPut(anchor, before)], {
+      type: "audit.pruned",
+      target: { type: "audit", id: "log", name: "audit log" },
+      summary: `Audit events up to ${through.sequence} were removed`,
+      metadata: {
+        from_sequence: at + 1,
+        through_sequence: through.sequence,
+        through_hash: anchor.hash,
+        signature: anchor.signature,
+        before: new Date(beforeMs).toISOString(),
+      },
+    });
+    return through.sequence;
+  }
+
+  /** The anchor, and what there is up to it and before the instant. */
+  async #look(beforeMs: number): Promise<{ before: StoredDocument<Anchor> | null; stretch: OldestStretch }> {
     const before = await readAnchor(this.#context);
     // To build upon it would hide that somebody has written it.
     if (before && !isOurs(this.#context, before.value))
@@ -49,37 +111,17 @@ export class AuditPruning {
         message: "The anchor of the audit log was not written by this orchestrator: nothing is removed.",
       });
     const at = before?.value.sequence ?? 0;
-    const last = await this.#lastBefore(beforeMs, at + 1);
-    if (!last) return at;
-    const anchor = signAnchor(this.#context, last);
-    // With the reserve: pruning makes space.
-    await this.#context.commitWithReserve(repeatable(caller), [toAnchorPut(anchor, before)], {
-      type: "audit.pruned",
-      target: { type: "audit", id: "log", name: "audit log" },
-      summary: `Audit events up to ${last.sequence} were removed`,
-      metadata: {
-        from_sequence: at + 1,
-        through_sequence: last.sequence,
-        through_hash: anchor.hash,
-        signature: anchor.signature,
-        before: new Date(beforeMs).toISOString(),
-      },
+    const last = await this.#oldest.lastBefore(beforeMs, at + 1);
+    const { entries, base } = await this.#context.storage.readLog(auditLog, {
+      from: last,
+      to: last,
+      limit: 1,
     });
-    return last.sequence;
-  }
-
-  /** The last of the events before an instant; null where the one at `first` is not. */
-  async #lastBefore(beforeMs: number, first: number): Promise<LogEntry | null> {
-    let last: LogEntry | null = null;
-    let from: number | null = first;
-    while (from !== null) {
-      const page: LogPage = await this.#context.storage.readLog(auditLog, { from, limit: 1000 });
-      for (const entry of page.entries) {
-        if (entry.at >= beforeMs) return last;
-        last = entry;
-      }
-      from = page.next;
-    }
-    return last;
+    const [entry] = entries;
+    // What an earlier call left is there up to the anchor; all of it may be gone.
+    if (entry === undefined && last > base.sequence) throw new OrchestratorError("REVISION_CONFLICT");
+    const through = entry ? { sequence: entry.sequence, hash: entry.hash } : base;
+    const newestMs = entry?.at ?? null;
+    return { before, stretch: { events: through.sequence - base.sequence, through, base, newestMs } };
   }
 }

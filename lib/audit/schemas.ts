@@ -17,6 +17,9 @@ export const auditEventSchema = z
     metadata: z.record(z.string(), jsonSchema),
     request_id: z.string().optional(),
     source_address: z.string().optional(),
+    recorded_at: z
+      .string()
+      .describe("When it was written: the instant that the hash is over, in most cases that of `timestamp`."),
     hash: z.string().describe("SHA-256 over the hash of the event before and this event; hex."),
   })
   .meta({ id: "AuditEvent" });
@@ -35,13 +38,44 @@ export const listAuditInput = z.strictObject({
   from: timestampSchema.optional(),
   to: timestampSchema.optional(),
   search: z.string().min(1).max(100).optional().describe("Part of the summary, without regard to case."),
+  order: z.enum(["desc", "asc"]).optional().describe("Newest first (`desc`, the default) or oldest first."),
   ...pageInput,
 });
 
 /** Input of `audit.prune`. */
-export const pruneAuditInput = z.strictObject({ before: timestampSchema });
+export const pruneAuditInput = z.strictObject({
+  before: timestampSchema.describe("Events before it go. Not in the future."),
+  expected: z
+    .number()
+    .int()
+    .min(0)
+    .optional()
+    .describe("How many events that must be; else nothing is removed and `COUNT_DIFFERS` is answered."),
+  dry_run: z
+    .boolean()
+    .optional()
+    .describe("Whether nothing is removed, and `would_delete` tells what would be. Default false."),
+});
+
+const oldestEventsSchema = z.object({
+  events: z.number().int().describe("How many events would go."),
+  from_sequence: z.number().int().describe("The first of them."),
+  through_sequence: z
+    .number()
+    .int()
+    .describe("The last of them; less than `from_sequence` where there are none."),
+  through_recorded_at: z.string().nullable().describe("When the last of them was written."),
+  through_hash: z.string().describe("Hash of the last of them."),
+  previous_hash: z
+    .string()
+    .describe("What the first of them is chained to; zeros at the beginning of the log."),
+});
+
 /** Output of `audit.prune`. */
-export const pruneResultSchema = z.object({ deleted: z.number().int() });
+export const pruneResultSchema = z.object({
+  deleted: z.number().int().describe("How many events were removed; 0 with `dry_run`."),
+  would_delete: oldestEventsSchema.optional().describe("Only with `dry_run`."),
+});
 
 /** Output of `audit.getRetention` and `audit.setRetention`. */
 export const retentionSchema = z.object({
@@ -61,6 +95,8 @@ export const verifyAuditSchema = z.object({
 
 /** Something that was done, by whom and when. */
 export type AuditEvent = z.infer<typeof auditEventSchema>;
+/** What a prune removed, or would remove. */
+export type PruneResult = z.infer<typeof pruneResultSchema>;
 /** For how long events are kept. */
 export type AuditRetention = z.infer<typeof retentionSchema>;
 /** Whether the chain of hashes is whole. */

@@ -35,6 +35,13 @@ export const fleetErrors = {
       "The process ended in the middle of the first call, the call failed unexpectedly, or its answer was too large to keep (64 KiB, and 8 MiB for all of an operator). It is not made again, since it may have taken effect.",
     advice: "Read what the call changes. If it did not take effect, send it with a new key.",
   },
+  COUNT_DIFFERS: {
+    meaning: "The call named a number of things, and it concerns another number of them.",
+    cause:
+      "A prune of the audit log with `expected` would remove more or fewer events: the time is not the one that was meant, or others were removed meanwhile.",
+    advice:
+      "Nothing was done. `details.actual` is the number that there is: look what these are before you send it.",
+  },
   IN_USE: {
     meaning: "It can't be removed because something still refers to it.",
     cause: "A module is named by an assignment, for example.",

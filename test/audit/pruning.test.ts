@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { FileStorage, MemoryStorage, systemCaller, type Storage } from "fleetwright";
-import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
+import { createTestOrchestrator, FakeClock, type TestOrchestrator } from "fleetwright/testing";
 import { serve } from "../support/server.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** Commits `count` events, a second apart: the event of sequence n is of second n - 1. */
-async function addEvents({ orchestrator, clock }: TestOrchestrator, count: number): Promise<void> {
+async function addEvents({ orchestrator }: TestOrchestrator, clock: FakeClock, count: number): Promise<void> {
   for (let n = 1; n <= count; n += 1) {
     await orchestrator.audit.setRetention(systemCaller, { retention_days: 1 + (n % 3000) });
     await clock.advance(1000);
@@ -16,11 +16,14 @@ async function addEvents({ orchestrator, clock }: TestOrchestrator, count: numbe
 const upTo = (sequence: number) => ({ before: new Date(epoch + sequence * 1000 - 500).toISOString() });
 let epoch = 0;
 
-async function createWithEvents(count: number, storage?: Storage): Promise<TestOrchestrator> {
-  const test = await createTestOrchestrator(storage ? { storage } : {});
-  epoch = test.clock.now();
-  await addEvents(test, count);
-  return test;
+async function createWithEvents(
+  count: number,
+  { storage = new MemoryStorage(), clock = new FakeClock() }: { storage?: Storage; clock?: FakeClock } = {},
+): Promise<TestOrchestrator> {
+  const test = await createTestOrchestrator({ storage, clock });
+  epoch = clock.now();
+  await addEvents(test, clock, count);
+  return { ...test, clock };
 }
 
 /** The stretches that the events of the log tell of, oldest first. */
@@ -90,7 +93,8 @@ describe("several prunes at once", () => {
       [5, 5],
     ] as const) {
       const [first, second] = share(new MemoryStorage(), 2) as [Storage, Storage];
-      await using other = await createTestOrchestrator({ storage: second });
+      const clock = new FakeClock();
+      await using other = await createTestOrchestrator({ storage: second, clock });
       let interrupted = 0;
       // Between what the slow one read and its commit, the other one prunes as a whole.
       const commit: Storage["commit"] = async (writes, options) => {
@@ -101,7 +105,7 @@ describe("several prunes at once", () => {
         return first.commit(writes, options);
       };
       const racing = new Proxy(first, { get: memberOf({ commit }) });
-      await using test = await createWithEvents(10, racing);
+      await using test = await createWithEvents(10, { storage: racing, clock });
       const { deleted } = await test.orchestrator.audit.prune(systemCaller, upTo(slow));
       expect(interrupted).toBe(slow > fast ? 2 : 1);
       expect(deleted).toBe(Math.max(0, slow - fast));
@@ -123,8 +127,9 @@ describe("several prunes at once", () => {
 
   it("stay whole beside the round of the retention, and calls that add events, and calls that verify", async () => {
     const storages = share(new MemoryStorage(), 2) as [Storage, Storage];
-    await using test = await createWithEvents(60, storages[0]);
-    await using other = await createTestOrchestrator({ storage: storages[1] });
+    const clock = new FakeClock();
+    await using test = await createWithEvents(60, { storage: storages[0], clock });
+    await using other = await createTestOrchestrator({ storage: storages[1], clock });
     const verified: boolean[] = [];
     const work = Array.from({ length: 60 }, async (_, n) => {
       const { audit } = (n % 2 === 0 ? test : other).orchestrator;
@@ -146,7 +151,7 @@ describe("several prunes at once", () => {
 
   it("over REST leave a log that verifies after each of fifty pairs", async () => {
     const storage = new FileStorage({ folder: temporaryFolder() });
-    await using test = await createWithEvents(3, storage);
+    await using test = await createWithEvents(3, { storage });
     const { token } = await test.signIn("Admin", "ada");
     await using server = await serve(test.orchestrator);
     for (let round = 0; round < 50; round += 1) {

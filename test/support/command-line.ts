@@ -58,12 +58,12 @@ export async function startSignedIn(): Promise<CommandLine> {
   return commandLine;
 }
 
-/** Runs a command with a folder of its own for its user, and what it reads on standard input. */
+/** Runs a command with a folder of its own for its user, and what it reads on standard input, or what is typed at a terminal. */
 export async function runIn(
   folder: string,
   args: readonly string[],
   url?: string,
-  input = "",
+  input: string | { typed: string } = "",
 ): Promise<CommandResult> {
   const result: CommandResult = { code: 0, stdout: "", stderr: "" };
   result.code = await runCommandLine(args, {
@@ -73,7 +73,8 @@ export async function runIn(
       FLEETWRIGHT_HOME: join(folder, "home"),
       ...(url !== undefined && { FLEETWRIGHT_URL: url }),
     },
-    readInput: () => Promise.resolve(input),
+    readInput: () => Promise.resolve(typeof input === "string" ? input : input.typed),
+    isTerminal: typeof input !== "string",
     untilHurried: (unwanted) => new Promise((resolve) => unwanted.addEventListener("abort", () => resolve())),
     untilStopped: (unwanted) =>
       new Promise((resolve) => (unwanted ? unwanted.addEventListener("abort", () => resolve()) : resolve())),

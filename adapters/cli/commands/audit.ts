@@ -5,6 +5,7 @@ import { exitCode } from "../context.ts";
 import { limitOption } from "../options.ts";
 import { toLines } from "../text.ts";
 import type { Column } from "../text.ts";
+import type { ExportOptions, PruneOptions } from "../work/audit-log.ts";
 
 interface ListOptions {
   type?: string;
@@ -39,10 +40,11 @@ export function addAuditCommands(program: Command, run: Run): void {
       ),
     );
   audit
-    .command("verify")
-    .description("check that nobody has changed the log")
+    .command("verify [file...]")
+    .description("check that nobody has changed the log, or exported files that follow each other")
     .action(
-      run(async (call) => {
+      run(async (call, files: string[]) => {
+        if (files.length > 0) return (await import("../work/audit-log.ts")).verifyFiles(call, files);
         const result = await call.client.audit.verify();
         const range = `events ${result.from_sequence} to ${result.to_sequence}`;
         call.show(result, () =>
@@ -55,7 +57,31 @@ export function addAuditCommands(program: Command, run: Run): void {
         return result.valid ? exitCode.ok : exitCode.failure;
       }),
     );
+  audit
+    .command("export")
+    .description("write the events before a time, oldest first, as lines of JSON that can be verified")
+    .requiredOption(...beforeOption)
+    .option("--output <file>", "a new file; default standard output")
+    .action(
+      run(async (call, options: ExportOptions) =>
+        (await import("../work/audit-log.ts")).exportOldest(call, options),
+      ),
+    );
+  audit
+    .command("prune")
+    .description("remove the events before a time for good; shows how many and asks")
+    .requiredOption(...beforeOption)
+    .option("--export <file>", "write them into a new file first, as export does")
+    .option("--yes", "do not ask")
+    .action(
+      run(async (call, options: PruneOptions) => (await import("../work/audit-log.ts")).prune(call, options)),
+    );
 }
+
+const beforeOption = [
+  "--before <time>",
+  "with its zone, e.g. 2026-01-31T12:00:00Z; not in the future",
+] as const;
 
 const columns: readonly Column<AuditEvent>[] = [
   ["SEQUENCE", ({ sequence }) => sequence],

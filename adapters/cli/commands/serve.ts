@@ -17,6 +17,7 @@ export function addServeCommand(program: Command, run: Run): void {
     .option("--trusted-proxies <networks>", "proxies whose X-Forwarded-For is believed, with commas")
     .option("--operation-retention-days <days>", "how long operations and drift records are kept; default 90")
     .option("--operation-retention-count <number>", "how many operations are kept; default 100000")
+    .option("--audit-minimum-age-days <days>", "audit events that are younger can't be pruned; default 0")
     .option("--pending-agents <number>", "agents that may wait to be approved; default 1000")
     .option("--pending-agent-retention-days <days>", "forgets those that do not come for so long; default 7")
     .option("--allowed-hosts <names>", "host names of the service, with commas; others are refused")

@@ -1,11 +1,12 @@
 import { createReadStream } from "node:fs";
-import { open, rm, link } from "node:fs/promises";
-import { dirname, resolve } from "node:path";
+import { open } from "node:fs/promises";
+import { resolve } from "node:path";
 import { OrchestratorError, restoreBackup, verifyBackup } from "fleetwright";
 import type { BackupSummary } from "fleetwright";
 import type { CommandCall } from "../call.ts";
 import { UsageError } from "../failure.ts";
 import { toFacts } from "../text.ts";
+import { codeOf, makeFile } from "./new-file.ts";
 
 /** Checks a backup. */
 export async function verify(call: CommandCall, file: string): Promise<void> {
@@ -30,23 +31,11 @@ export async function restore(call: CommandCall, file: string, options: RestoreO
 /** Downloads a backup. The file appears under its name when it is whole, checked and on disk; never over another one. */
 export async function download(call: CommandCall, file: string): Promise<void> {
   const path = resolve(file);
-  const aside = `${path}.${process.pid}.part`;
-  const target = await open(aside, "wx", 0o600).catch((error: unknown) => {
-    throw new UsageError(`${path} can't be written (${codeOf(error)}).`);
-  });
-  try {
+  const summary = await makeFile(path, async (target) => {
     const stream = await call.client.backups.create();
-    const summary = await verifyBackup(copied(stream, (piece) => target.appendFile(piece)));
-    await target.sync();
-    await link(aside, path).catch((error: unknown) => {
-      throw new UsageError(`${path} can't be written (${codeOf(error)}).`);
-    });
-    await syncFolder(dirname(path));
-    showSummary(call, path, summary);
-  } finally {
-    await target.close();
-    await rm(aside, { force: true });
-  }
+    return verifyBackup(copied(stream, (piece) => target.appendFile(piece)));
+  });
+  showSummary(call, path, summary);
 }
 
 /** Hands a stream on and writes it down on the way. */
@@ -84,12 +73,6 @@ async function reading(
   }
 }
 
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, "r");
-  await folder.sync();
-  await folder.close();
-}
-
 function showSummary(call: CommandCall, path: string, summary: BackupSummary): void {
   const { files, bytes, documents, log_entries, series_parts, series_damages } = summary;
   call.show({ path, ...summary }, () =>
@@ -102,8 +85,4 @@ function showSummary(call: CommandCall, path: string, summary: BackupSummary): v
       ["Time series", `${series_parts} parts${series_damages > 0 ? `, ${series_damages} damaged` : ""}`],
     ]),
   );
-}
-
-function codeOf(error: unknown): string {
-  return (error as NodeJS.ErrnoException).code ?? "unknown";
 }

@@ -25,6 +25,7 @@ export async function serve(call: CommandCall, flags: ServerFlags): Promise<void
     trustedProxies: settings.trustedProxies,
     operationRetentionDays: settings.operationRetentionDays,
     operationRetentionCount: settings.operationRetentionCount,
+    auditMinimumAgeDays: settings.auditMinimumAgeDays,
     pendingAgents: settings.pendingAgents,
     pendingAgentRetentionDays: settings.pendingAgentRetentionDays,
     signInsPerMinute: settings.signInsPerMinute,

@@ -198,13 +198,14 @@ export const operationReference = {
     problems: ["INVALID_TRANSITION", "REVISION_CONFLICT"],
   },
   "audit.list": {
-    description: "Who did what, to what, when and from where. Each event carries the hash of the one before.",
+    description:
+      "Who did what, to what, when and from where. Each event is chained by its hash to the one before; with `order=asc` the chain can be checked page by page.",
   },
   "audit.verify": { description: "Says whether an event was changed or taken out, and which is the first." },
   "audit.prune": {
     description:
-      "Removes the oldest events. What is left still verifies, and the pruning itself is in the log.",
-    problems: ["STORAGE_CORRUPT"],
+      "Removes the oldest events. What is left still verifies, and the pruning itself is in the log. A time in the future is refused. `dry_run=true` tells what would go, and `expected` has it refused where that is another number.",
+    problems: ["STORAGE_CORRUPT", "COUNT_DIFFERS"],
   },
   "audit.getRetention": { description: "How many days events are kept; null keeps them for ever." },
   "audit.setRetention": { description: "Events that are older are pruned by themselves." },

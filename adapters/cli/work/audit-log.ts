@@ -1,0 +1,156 @@
+/** Taking the oldest part of the audit log out of it: into a file, for good, or one after the other. */
+import { createReadStream } from "node:fs";
+import { open } from "node:fs/promises";
+import { resolve } from "node:path";
+import { AuditExport, checkAuditExport, OrchestratorError } from "fleetwright";
+import type { AuditEvent, AuditExportCheck, Page, PruneResult } from "fleetwright";
+import type { CommandCall } from "../call.ts";
+import { exitCode, type ExitCode } from "../context.ts";
+import { UsageError } from "../failure.ts";
+import { toLine, toLines } from "../text.ts";
+import { codeOf, makeFile } from "./new-file.ts";
+
+/** Options of `fleetwright audit prune`. */
+export interface PruneOptions {
+  before: string;
+  export?: string;
+  yes?: boolean;
+}
+
+/** What would go, as the server tells it. */
+type OldestEvents = NonNullable<PruneResult["would_delete"]>;
+
+/** Removes old events, once somebody has agreed to how many; with a file, only when they are in it and on disk. */
+export async function prune(call: CommandCall, { before, export: file, yes }: PruneOptions): Promise<void> {
+  const oldest = await look(call, before);
+  if (oldest.events === 0)
+    return call.show({ deleted: 0 }, () => toLines([`There is no event before ${toLine(before)}.`]));
+  if (yes !== true) await confirm(call, oldest);
+  const path = file === undefined ? null : resolve(file);
+  if (path !== null) await makeFile(path, (target) => write(call, oldest, (text) => target.appendFile(text)));
+  // As many as were looked at, agreed to and written: whoever else prunes meanwhile has this refused.
+  const { deleted } = await call.client.audit.prune(before, { expected: oldest.events });
+  call.show({ deleted, ...(path !== null && { path, head_hash: oldest.through_hash }) }, () =>
+    toLines([
+      `${countOf(deleted)} removed.`,
+      ...(path === null ? [] : [`${path} has them, head ${oldest.through_hash}.`]),
+    ]),
+  );
+}
+
+/** Options of `fleetwright audit export`. */
+export interface ExportOptions {
+  before: string;
+  output?: string;
+}
+
+/** Writes old events into a new file, or to standard output. */
+export async function exportOldest(call: CommandCall, { before, output }: ExportOptions): Promise<void> {
+  const oldest = await look(call, before);
+  if (output === undefined) {
+    await write(call, oldest, (text) => Promise.resolve(call.context.stdout(text)));
+    return;
+  }
+  const path = resolve(output);
+  await makeFile(path, (target) => write(call, oldest, (text) => target.appendFile(text)));
+  call.show({ path, events: oldest.events, head_hash: oldest.through_hash }, () =>
+    toLines([`${path} has ${countOf(oldest.events)}, head ${oldest.through_hash}.`]),
+  );
+}
+
+/** Checks exported files, which must follow each other. */
+export async function verifyFiles(call: CommandCall, files: readonly string[]): Promise<ExitCode> {
+  const place = { file: "", line: 0 };
+  const check = await checkAuditExport(readLines(files, place));
+  const { first_bad_line: _, ...result } = check;
+  const where = check.valid ? {} : { first_bad_file: place.file, first_bad_line: place.line };
+  call.show({ ...result, ...where }, () => toLines([describeCheck(check, place)]));
+  return check.valid ? exitCode.ok : exitCode.failure;
+}
+
+async function look(call: CommandCall, before: string): Promise<OldestEvents> {
+  const { would_delete: oldest } = await call.client.audit.prune(before, { dryRun: true });
+  // A server that does not know the question refuses it.
+  if (!oldest)
+    throw new OrchestratorError("PEER_ERROR", { message: "The server did not say what would go." });
+  return oldest;
+}
+
+async function confirm({ context }: CommandCall, oldest: OldestEvents): Promise<void> {
+  const what = `${countOf(oldest.events)} up to ${oldest.through_recorded_at}`;
+  if (context.isTerminal !== true)
+    throw new UsageError(`This would remove ${what}. Nobody is here to ask: say --yes.`);
+  context.stderr(`This removes ${what}; continue? [y/N] `);
+  const answer = await (context.readLine?.() ?? context.readInput());
+  if (!/^y(es)?$/i.test(answer.trim())) throw new UsageError("Nothing was removed.");
+}
+
+/** Reads the events and hands them on as lines. Each is checked, and that they are all there. */
+async function write(
+  { client }: CommandCall,
+  oldest: OldestEvents,
+  put: (text: string) => Promise<unknown>,
+): Promise<void> {
+  const { from_sequence, through_sequence, through_hash, previous_hash } = oldest;
+  const lines = new AuditExport({ sequence: from_sequence - 1, hash: previous_hash });
+  let cursor: string | null = null;
+  while (lines.head.sequence < through_sequence) {
+    const query = { order: "asc", limit: 500, ...(cursor !== null && { cursor }) };
+    const page: Page<AuditEvent> = await client.audit.list(query);
+    const items = page.items.filter(({ sequence }) => sequence <= through_sequence);
+    if (items.length > 0) await put(toLines(items.map((event) => lines.add(event))));
+    cursor = page.next_cursor;
+    if (cursor === null) break;
+  }
+  const { sequence, hash } = lines.head;
+  if (sequence !== through_sequence || hash !== through_hash)
+    throw new OrchestratorError("STORAGE_CORRUPT", {
+      message: `The audit log ended at event ${sequence} in place of ${through_sequence}.`,
+    });
+}
+
+/** The lines of several files, one after the other; `place` says where the last one was. */
+async function* readLines(
+  files: readonly string[],
+  place: { file: string; line: number },
+): AsyncGenerator<string> {
+  for (const file of files) {
+    const handle = await open(file, "r").catch((error: unknown) => {
+      throw new UsageError(`${file} can't be read (${codeOf(error)}).`);
+    });
+    try {
+      Object.assign(place, { file, line: 0 });
+      for await (const line of splitLines(
+        createReadStream(file, { fd: handle, autoClose: false, encoding: "utf8" }),
+      )) {
+        place.line += 1;
+        yield line;
+      }
+    } finally {
+      await handle.close();
+    }
+  }
+}
+
+/** By line feeds only: node:readline also ends lines at characters that JSON leaves as they are. */
+async function* splitLines(pieces: AsyncIterable<string>): AsyncGenerator<string> {
+  let rest = "";
+  for await (const piece of pieces) {
+    const lines = (rest + piece).split("\n");
+    rest = lines.pop() ?? "";
+    yield* lines;
+  }
+  if (rest !== "") yield rest;
+}
+
+function describeCheck(check: AuditExportCheck, { file, line }: { file: string; line: number }): string {
+  const { valid, events, from_sequence, to_sequence, head_hash } = check;
+  const range = events === 0 ? "no events" : `events ${from_sequence} to ${to_sequence}, head ${head_hash}`;
+  return valid
+    ? `The export is whole: ${range}.`
+    : toLine(`The export was changed: line ${line} of ${file} is the first that does not fit (${range}).`);
+}
+
+function countOf(events: number): string {
+  return events === 1 ? "1 event" : `${events.toLocaleString("en-US")} events`;
+}

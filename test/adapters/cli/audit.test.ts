@@ -1,0 +1,178 @@
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeEach, describe, expect, it } from "vitest";
+import { AuditExport, MemoryStorage, systemCaller, toTimestamp } from "fleetwright";
+import { createTestOrchestrator, FakeClock } from "fleetwright/testing";
+import { runIn, startCommandLine } from "../../support/command-line.ts";
+import type { CommandLine } from "../../support/command-line.ts";
+
+let clock: FakeClock;
+let line: CommandLine;
+let before: string;
+let file: string;
+
+/** A thousand events and more, so that they take several pages and several pieces of a file. */
+const made = 1_200;
+
+beforeEach(async () => {
+  clock = new FakeClock();
+  line = await startCommandLine({ clock });
+  await line.print("login", "--key", line.key);
+  const { audit } = line.server.orchestrator;
+  for (let n = 0; n < made; n += 1) {
+    if (n === 6) await clock.advance(1000);
+    await audit.setRetention(systemCaller, { retention_days: 1 + (n % 3000) });
+  }
+  await clock.advance(1000);
+  before = toTimestamp(clock.now());
+  await audit.setRetention(systemCaller, { retention_days: null });
+  file = join(line.folder, "old.jsonl");
+});
+
+const atTerminal = (typed: string, ...args: string[]) => runIn(line.folder, args, line.server.url, { typed });
+
+async function countEvents(): Promise<number> {
+  const { from_sequence, to_sequence } = await line.server.orchestrator.audit.verify(systemCaller);
+  return to_sequence - from_sequence + 1;
+}
+
+const linesOf = (path: string): string[] => readFileSync(path, "utf8").trimEnd().split("\n");
+
+describe("fleetwright audit prune", () => {
+  it("says how many events would go, and removes them only for a yes", async () => {
+    const all = await countEvents();
+    const question = `This removes ${(all - 1).toLocaleString("en-US")} events up to `;
+    for (const answer of ["", "n\n", "no\n", "yesterday\n", "Y e s\n"]) {
+      const refused = await atTerminal(answer, "audit", "prune", "--before", before);
+      expect(refused).toMatchObject({ code: 2, stdout: "" });
+      expect(refused.stderr).toContain(question);
+      expect(refused.stderr).toContain("continue? [y/N] ");
+      expect(refused.stderr).toContain("Nothing was removed.");
+    }
+    expect(await countEvents()).toBe(all);
+    const done = await atTerminal("y\n", "audit", "prune", "--before", before);
+    expect(done).toMatchObject({ code: 0, stdout: `${(all - 1).toLocaleString("en-US")} events removed.\n` });
+    expect(await line.print("audit", "verify")).toMatch(/^The log is whole/);
+    expect(await countEvents()).toBe(2);
+    expect(await line.print("audit", "prune", "--before", before)).toBe(
+      `There is no event before ${before}.\n`,
+    );
+  });
+
+  it("removes nothing where nobody can be asked, but for --yes", async () => {
+    const all = await countEvents();
+    const refused = await runIn(line.folder, ["audit", "prune", "--before", before], line.server.url, "y\n");
+    expect(refused).toMatchObject({
+      code: 2,
+      stdout: "",
+      stderr: expect.stringContaining("--yes") as string,
+    });
+    expect(await countEvents()).toBe(all);
+    const done = await line.print("audit", "prune", "--before", before, "--yes", "--json");
+    expect(JSON.parse(done)).toEqual({ deleted: all - 1 });
+  });
+
+  it("refuses a time in the future without asking", async () => {
+    const all = await countEvents();
+    const tomorrow = toTimestamp(clock.now() + 86_400_000);
+    const refused = await line.run("audit", "prune", "--before", tomorrow, "--yes");
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("in the future") as string });
+    expect(await countEvents()).toBe(all);
+  });
+
+  it("removes only what was agreed to: another number of events meanwhile and nothing goes", async () => {
+    const { audit } = line.server.orchestrator;
+    const all = await countEvents();
+    const prune = audit.prune.bind(audit);
+    audit.prune = async (caller, input) => {
+      const answer = await prune(caller, input);
+      // Somebody else is faster, right after the question.
+      audit.prune = prune;
+      await prune(systemCaller, { before: toTimestamp(clock.now() - 1000) });
+      return answer;
+    };
+    const refused = await line.run("audit", "prune", "--before", before, "--yes");
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("COUNT_DIFFERS") as string });
+    expect(await countEvents()).toBeGreaterThan(all - 20);
+  });
+
+  it("has them in a file first, whole and for its owner only, which can be verified without the server", async () => {
+    const all = await countEvents();
+    const said = await line.print("audit", "prune", "--before", before, "--yes", "--export", file);
+    expect(said).toMatch(/events removed\.\n.*old\.jsonl has them, head [0-9a-f]{64}\.\n$/);
+    expect(linesOf(file)).toHaveLength(all - 1);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(await line.print("audit", "list", "--type", "audit.pruned")).toContain(`up to ${all - 1} were`);
+    const { items } = await line.server.orchestrator.audit.list(systemCaller, { event_type: "audit.pruned" });
+    const head = items[0]?.metadata["through_hash"] as string;
+    await line.server.close();
+    const verified = await line.print("audit", "verify", file);
+    expect(verified).toBe(`The export is whole: events 1 to ${all - 1}, head ${head}.\n`);
+  });
+
+  it("removes nothing where the file can't be made or written whole, and leaves no part of one", async () => {
+    const all = await countEvents();
+    writeFileSync(file, "something else");
+    const taken = await line.run("audit", "prune", "--before", before, "--yes", "--export", file);
+    expect(taken).toMatchObject({ code: 2, stderr: expect.stringContaining("EEXIST") as string });
+    expect(readFileSync(file, "utf8")).toBe("something else");
+    const missing = join(line.folder, "missing", "old.jsonl");
+    const nowhere = await line.run("audit", "prune", "--before", before, "--yes", "--export", missing);
+    expect(nowhere).toMatchObject({ code: 2, stderr: expect.stringContaining("ENOENT") as string });
+    const { audit } = line.server.orchestrator;
+    const list = audit.list.bind(audit);
+    audit.list = async (caller, input) => {
+      const { items, next_cursor } = await list(caller, input);
+      return { items: items.filter(({ sequence }) => sequence !== 777), next_cursor };
+    };
+    const other = join(line.folder, "other.jsonl");
+    const broken = await line.run("audit", "prune", "--before", before, "--yes", "--export", other);
+    expect(broken).toMatchObject({ code: 1, stderr: expect.stringContaining("778") as string });
+    audit.list = list;
+    expect(existsSync(other)).toBe(false);
+    expect(readdirSync(line.folder).filter((name) => name.includes(".part"))).toEqual([]);
+    expect(await countEvents()).toBe(all);
+  });
+});
+
+describe("fleetwright audit export", () => {
+  it("writes lines to standard output, or into a file, and removes nothing", async () => {
+    const all = await countEvents();
+    const printed = await line.print("audit", "export", "--before", before);
+    await line.print("audit", "export", "--before", before, "--output", file);
+    expect(readFileSync(file, "utf8")).toBe(printed);
+    expect(linesOf(file)).toHaveLength(all - 1);
+    expect(await countEvents()).toBe(all);
+  });
+
+  it("goes on from file to file, and a change in any of them shows with its place", async () => {
+    const { audit } = line.server.orchestrator;
+    await line.print("audit", "prune", "--before", before, "--yes", "--export", file);
+    const later = join(line.folder, "later.jsonl");
+    await audit.setRetention(systemCaller, { retention_days: 7 });
+    await clock.advance(1000);
+    await line.print("audit", "export", "--before", toTimestamp(clock.now()), "--output", later);
+    expect(await line.print("audit", "verify", file, later)).toContain("is whole: events 1 to ");
+    expect(await line.run("audit", "verify", later, file)).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining("line 1 of") as string,
+    });
+    const lines = linesOf(file);
+    lines[1_000] = lines[1_000]!.replace("Audit events are", "Audit events were");
+    writeFileSync(file, `${lines.join("\n")}\n`);
+    const changed = await line.run("audit", "verify", file, later);
+    expect(changed.stdout).toContain(`line 1001 of ${file}`);
+    expect(changed.code).toBe(1);
+  });
+
+  it("ends a line where JSON does: what other programs take for a line break is text", async () => {
+    const storage = new MemoryStorage();
+    await using test = await createTestOrchestrator({ storage });
+    const value = { event_type: "audit.pruned", metadata: {}, summary: "a\u2028b\u2029c\u0085d" };
+    await storage.commit([{ kind: "append", log: "audit", at: 0, value }]);
+    const { items } = await test.orchestrator.audit.list(systemCaller);
+    const lines = new AuditExport({ sequence: 0, hash: "0".repeat(64) });
+    writeFileSync(file, items.map((event) => `${lines.add(event)}\n`).join(""));
+    expect(await line.print("audit", "verify", file)).toContain("is whole: events 1 to 1");
+  });
+});
