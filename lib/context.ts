@@ -14,6 +14,7 @@ import { Epochs } from "./epochs.ts";
 import { createIds, type Ids } from "./ids.ts";
 import { Contents } from "./contents.ts";
 import { toJsonObject, type JsonObject } from "./internal/json.ts";
+import { SlicedWork } from "./internal/work.ts";
 import { FleetTime } from "./fleet-time.ts";
 import { RetentionClock } from "./retention-clock.ts";
 import type { Logger } from "./logger.ts";
@@ -54,6 +55,8 @@ export class Context {
   readonly references = new References();
   /** What documents refer to by its hash. */
   readonly contents: Contents;
+  /** Does what takes long, so that nobody waits for all of it. */
+  readonly work = new SlicedWork();
   /** The time by which what is old is removed. */
   readonly retentionClock: RetentionClock;
   /** The time of deadlines, which never goes back. */

@@ -15,7 +15,7 @@ import { problemHeaders } from "../rest/problem.ts";
 import { acceptedRequestId } from "../rest/request-id.ts";
 import type { RequestContext } from "../trpc/context.ts";
 import { toOrchestratorError, toTrpcError } from "../trpc/error-map.ts";
-import { requireSession } from "../trpc/trpc.ts";
+import { requirePermission } from "../trpc/trpc.ts";
 import { securityHeaders } from "./errors.ts";
 import { faultOfQuery } from "./trpc-input.ts";
 import { maxBatchSize, streamingProcedures } from "./trpc.ts";
@@ -143,7 +143,7 @@ function createRun<Context extends RequestContext>({ router, logger }: TrpcOptio
     let ctx: Context | undefined;
     try {
       ctx = context();
-      if (read.isProtected) await requireSession(ctx);
+      if (read.isProtected) await requirePermission(ctx, read.permission);
       const answer = await read.call.run(ctx, input);
       const rendering = read.render(answer);
       if (rendering !== null) {

@@ -4,6 +4,7 @@ import { OrchestratorError, versionOf } from "fleetwright";
 import type { Logger } from "fleetwright";
 import type { ContextFactory, RequestContext } from "../trpc/context.ts";
 import { toOrchestratorError } from "../trpc/error-map.ts";
+import { requirePermission } from "../trpc/trpc.ts";
 import { defaultBodyLimitBytes, strangerBodyLimitBytes } from "./body-limit.ts";
 import { toEventStream } from "./event-stream.ts";
 import { readJsonBody, toInput } from "./input.ts";
@@ -99,10 +100,10 @@ function createRun<Context extends RequestContext>(options: RestOptions<Context>
     };
     const authorization = request.header("authorization");
     const context = createContext(info, authorization);
-    // Strangers are turned away before their body is read. What a caller may do is decided in the procedure.
+    // Whoever may not do this is turned away before anything else of the request is looked at, the body unread.
     if (route.isProtected) {
       if (authorization === undefined) throw new OrchestratorError("UNAUTHENTICATED");
-      await context.caller();
+      await requirePermission(context, route.permission);
     }
     if (ifMatch !== null && !route.isConditional && !isRead(request.method)) {
       throw new OrchestratorError("PRECONDITION_FAILED", { message: "If-Match is not supported here." });

@@ -11,6 +11,8 @@ export interface Read {
   call: PreparedCall;
   /** Whether it is for those alone who are signed in. */
   isProtected: boolean;
+  /** What they must be allowed beside that; null for nothing. */
+  permission: string | null;
   /** The fast path of its answers. */
   render: Render;
 }
@@ -25,11 +27,13 @@ export function prepareReads(router: AnyRouter): Reads {
   return new Map(
     queries.map(([name, procedure]) => {
       const call = prepareCall(router, name, procedure);
+      const meta = procedure._def.meta as ProcedureMeta | undefined;
       return [
         name,
         {
           call,
-          isProtected: isProtected(procedure._def.meta as ProcedureMeta | undefined),
+          isProtected: isProtected(meta),
+          permission: meta?.permission ?? null,
           render: createRender(call),
         },
       ];

@@ -21,6 +21,8 @@ export interface RestRoute {
   render: Render;
   /** Whether a caller must have signed in. */
   isProtected: boolean;
+  /** What the caller must be allowed beside that; null for nothing. */
+  permission: string | null;
   /** Whether the input comes as a JSON body; else it comes as a query. */
   takesBody: boolean;
   /** The path's parameters, in order. */
@@ -75,8 +77,11 @@ function toRoute(
   { router, reads, name }: { router: AnyRouter; reads: Reads; name: string },
   procedure: AnyProcedure,
 ): RestRoute {
-  const { openapi, rest = {} } = procedure._def.meta as ProcedureMeta &
-    Required<Pick<ProcedureMeta, "openapi">>;
+  const {
+    openapi,
+    permission = null,
+    rest = {},
+  } = procedure._def.meta as ProcedureMeta & Required<Pick<ProcedureMeta, "openapi">>;
   const takesBody = bodyMethods.has(openapi.method);
   const [schema] = (procedure._def as unknown as { inputs: readonly unknown[] }).inputs;
   const fields = schema === undefined ? new Map<string, unknown>() : inputFields(schema);
@@ -93,6 +98,7 @@ function toRoute(
     call: read?.call ?? prepareCall(router, name, procedure),
     render: read?.render ?? (() => null),
     isProtected: isProtected({ openapi }),
+    permission,
     takesBody,
     pathParameters: names.map((parameter) => ({
       name: parameter,

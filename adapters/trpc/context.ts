@@ -35,6 +35,12 @@ export interface RequestContext<Orchestrator = unknown, Caller = unknown> {
    * @throws {OrchestratorError} `UNAUTHENTICATED` when the header is not a bearer token or the session is gone.
    */
   caller(): Promise<Caller>;
+  /**
+   * Asks whether the caller may use what needs a permission.
+   *
+   * @throws {OrchestratorError} `UNAUTHENTICATED`; `FORBIDDEN`, which is in the audit log then.
+   */
+  authorize(permission: string): Promise<void>;
   /** The anonymous caller, whatever the header says: for what needs no session, where an old token must not be in the way. */
   stranger(): Promise<Caller>;
   /**
@@ -67,6 +73,12 @@ export interface AuthenticatesCallers<Caller> {
      * @throws {OrchestratorError} `UNAUTHENTICATED` when there is no such session.
      */
     authenticate(token: string | null, origin: CallOrigin): Promise<Caller>;
+    /**
+     * Refuses a caller who may not use what needs a permission, and records the refusal.
+     *
+     * @throws {OrchestratorError} `UNAUTHENTICATED`; `FORBIDDEN`.
+     */
+    authorize(caller: Caller, permission: string): Promise<void>;
   };
   idempotency: {
     /** Runs a call, or answers as the first one with this key did. */
@@ -117,6 +129,10 @@ class CallContext<Caller, Orchestrator extends AuthenticatesCallers<Caller>> imp
 
   caller(): Promise<Caller> {
     return (this.#caller ??= this.#authenticate());
+  }
+
+  async authorize(permission: string): Promise<void> {
+    await this.orchestrator.access.authorize(await this.caller(), permission);
   }
 
   stranger(): Promise<Caller> {

@@ -49,6 +49,8 @@ export interface RestRouteMeta {
 
 /** What a procedure says of itself: its REST route and description, and how it answers there. */
 export interface ProcedureMeta {
+  /** What the caller must be allowed; asked before anything of the call is looked at. Default: no more than a session. */
+  permission?: string;
   openapi?: RestRouteMeta;
   rest?: RestMeta;
 }
@@ -100,32 +102,39 @@ export async function errorLink<Result extends { ok: boolean }>({
 markTransparent(errorLink);
 
 /**
- * The second link: whoever needs a session and has none is told so before their input is looked at. Surfaces that call
- * procedures directly see to that themselves.
+ * The second link: whoever may not use a procedure is told so before their input is looked at, and has it in the audit log whatever
+ * the input is. Surfaces that call procedures directly see to that themselves.
  */
-export async function sessionLink<Result>({ ctx, meta, next }: SessionLinkOptions<Result>): Promise<Result> {
-  if (isProtected(meta)) await requireSession(ctx);
+export async function permissionLink<Result>(options: PermissionLinkOptions<Result>): Promise<Result> {
+  const { ctx, meta, next } = options;
+  if (isProtected(meta)) await requirePermission(ctx, meta?.permission ?? null);
   return next();
 }
-markTransparent(sessionLink);
+markTransparent(permissionLink);
 
 /** Whether a procedure is for those alone who are signed in. */
 export function isProtected(meta: ProcedureMeta | undefined): boolean {
   return meta?.openapi?.protect !== false;
 }
 
-/** @throws {OrchestratorError} `UNAUTHENTICATED` for a stranger. */
-export async function requireSession(ctx: KnowsCaller): Promise<void> {
+/**
+ * Asks whether a caller is signed in and may use what needs a permission; null needs none.
+ *
+ * @throws {OrchestratorError} `UNAUTHENTICATED` for a stranger; `FORBIDDEN`.
+ */
+export async function requirePermission(ctx: KnowsCaller, permission: string | null): Promise<void> {
   const { kind } = (await ctx.caller()) as { kind?: string };
   if (kind === "anonymous") throw new OrchestratorError("UNAUTHENTICATED");
+  if (permission !== null) await ctx.authorize(permission);
 }
 
 interface KnowsCaller {
   /** Of the type that the router has for callers; a stranger's `kind` is "anonymous". */
   caller(): Promise<unknown>;
+  authorize(permission: string): Promise<void>;
 }
 
-interface SessionLinkOptions<Result> {
+interface PermissionLinkOptions<Result> {
   ctx: KnowsCaller;
   meta: ProcedureMeta | undefined;
   next: () => Promise<Result>;

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { tagKeySchema } from "../agents/schemas.ts";
 import { nameSchema, pageInput, pageOf } from "../internal/common-schemas.ts";
+import { linearJson } from "../internal/json-value.ts";
 import { paramValuesSchema } from "../modules/schemas.ts";
 import { scheduleSchema } from "../schedules/schedule.ts";
 
@@ -75,7 +76,7 @@ export const assignmentSchema = z
     selector: z.string(),
     modules: z.array(z.string()),
     params: z
-      .record(z.string(), z.json())
+      .record(z.string(), linearJson())
       .optional()
       .describe(
         'Values for the params of its modules; in lists, and for Viewers, "(sensitive)" where a module keeps one secret.',

@@ -3,12 +3,19 @@
  * made into states, and all that it may be in is followed at once. A subset of the regular expressions of JavaScript: plain
  * characters, `.`, classes (`[a-z]`, `[^"]`), `\d \w \s` and their opposites, groups, `|`, `* + ? {n} {n,} {n,m}`. It must
  * match the whole text; `^` at the start and `$` at the end may be written. There is no looking around and no referring back.
+ *
+ * A text of some thousand characters may still meet some hundred states at each, so every look at a state takes a step of a budget.
  */
+import type { Work, WorkBudget } from "./work.ts";
 
-/** Whether a whole text matches. */
-export type TextPattern = (text: string) => boolean;
+/** Tells whether a whole text matches; `WorkExceeded` where finding out takes more than is left. */
+export type TextPattern = (text: string, budget: WorkBudget) => Work<boolean>;
 
-type Test = (code: number) => boolean;
+/** Whether a character is one of some; `cost` is how many things it is compared with. */
+interface Test {
+  holds: (code: number) => boolean;
+  cost: number;
+}
 
 type Part =
   | { kind: "test"; test: Test }
@@ -26,38 +33,67 @@ const limits = { pattern: 500, depth: 20, states: 1000 };
 /** Longest text that is looked at; a longer one matches nothing. */
 export const longestMatch = 4096;
 
+/** What reading a character of a pattern and making a state cost, in steps. */
+const readingCost = 4;
+
 /**
- * Reads a pattern.
+ * Reads a pattern. What that takes is taken from the budget.
  *
  * @throws {SyntaxError} that says what can't be read, or is too large.
  */
-export function parseTextPattern(pattern: string): TextPattern {
+export function parseTextPattern(pattern: string, budget: WorkBudget): TextPattern {
   if (pattern.length > limits.pattern) throw new SyntaxError(`is longer than ${limits.pattern}`);
+  budget.take(readingCost * pattern.length);
   const states: State[] = [{ test: null, next: [] }];
   const start = build(new PatternReader(pattern).read(), { states, end: 0 });
-  return (text) => text.length <= longestMatch && matches(states, start, text);
+  budget.take(readingCost * states.length);
+  return function* (text, work) {
+    return text.length <= longestMatch && (yield* matches({ states, start }, text, work));
+  };
 }
 
-function matches(states: readonly State[], start: number, text: string): boolean {
-  let current = enter([start], states);
+function* matches(
+  { states, start }: { states: readonly State[]; start: number },
+  text: string,
+  budget: WorkBudget,
+): Work<boolean> {
+  const entered = new Uint32Array(states.length);
+  let generation = 1;
+  let current = enter([start], states, (at) => mark(entered, at, generation));
   for (const character of text) {
+    if (budget.isSliceOver()) yield;
     const code = character.codePointAt(0)!;
     const passed: number[] = [];
-    for (const at of current) if (states[at]!.test?.(code)) passed.push(...states[at]!.next);
+    let cost = current.length;
+    for (const at of current) {
+      const { test, next } = states[at]!;
+      if (test === null) continue;
+      cost += test.cost;
+      if (test.holds(code)) passed.push(next[0]!);
+    }
+    budget.take(cost);
     if (passed.length === 0) return false;
-    current = enter(passed, states);
+    generation += 1;
+    current = enter(passed, states, (at) => mark(entered, at, generation));
   }
-  return current.has(0);
+  return current.includes(0);
 }
 
-/** These states and all that they are at once. */
-function enter(from: readonly number[], states: readonly State[]): Set<number> {
-  const entered = new Set<number>();
-  const open = [...from];
+/** Notes that a state was entered in a generation; false where it was already. */
+function mark(entered: Uint32Array, at: number, generation: number): boolean {
+  if (entered[at] === generation) return false;
+  entered[at] = generation;
+  return true;
+}
+
+/** These states and all that they are at once, each once. */
+function enter(open: number[], states: readonly State[], isNew: (at: number) => boolean): number[] {
+  const entered: number[] = [];
   for (let at = open.pop(); at !== undefined; at = open.pop()) {
-    if (entered.has(at)) continue;
-    entered.add(at);
-    if (!states[at]!.test) open.push(...states[at]!.next);
+    if (!isNew(at)) continue;
+    entered.push(at);
+    const { test, next } = states[at]!;
+    if (test === null) for (const each of next) open.push(each);
   }
   return entered;
 }
@@ -80,6 +116,8 @@ function build(part: Part, { states, end }: { states: State[]; end: number }): n
       );
     case "repeat": {
       let next = end;
+      // What is nothing is nothing however often, and would cost all the counts within each other and make no state.
+      if (isEmpty(part.part)) return end;
       if (part.most === Infinity) {
         next = add(null, [end]);
         states[next]!.next.push(build(part.part, { states, end: next }));
@@ -91,6 +129,14 @@ function build(part: Part, { states, end }: { states: State[]; end: number }): n
       return next;
     }
   }
+}
+
+/** Whether a part is no character at all, whatever the text. */
+function isEmpty(part: Part): boolean {
+  if (part.kind === "test") return false;
+  return part.kind === "repeat"
+    ? isEmpty(part.part) || part.most === 0
+    : part.kind === "sequence" && part.parts.every(isEmpty);
 }
 
 class PatternReader {
@@ -148,7 +194,7 @@ class PatternReader {
     const character = this.#next();
     if (character === "(") return this.#group();
     if (character === "[") return { kind: "test", test: this.#class() };
-    if (character === ".") return { kind: "test", test: (code) => code !== 10 };
+    if (character === ".") return { kind: "test", test: { holds: (code) => code !== 10, cost: 1 } };
     if (character === "\\") return { kind: "test", test: this.#escape() };
     if ("*+?{^$".includes(character))
       throw new SyntaxError(`has a ${character} where it means nothing; write \\${character}`);
@@ -175,16 +221,18 @@ class PatternReader {
         this.#at += 1;
         const [from, to] = [character.codePointAt(0)!, this.#next().codePointAt(0)!];
         if (to < from) throw new SyntaxError("has a range that ends before it begins");
-        tests.push((code) => code >= from && code <= to);
+        tests.push({ holds: (code) => code >= from && code <= to, cost: 1 });
       } else tests.push(equals(character));
     }
-    return (code) => tests.some((test) => test(code)) !== negated;
+    const cost = tests.reduce((sum, test) => sum + test.cost, 0);
+    return { holds: (code) => tests.some((test) => test.holds(code)) !== negated, cost };
   }
 
   #escape(): Test {
     const letter = this.#next();
     const known = classes[letter.toLowerCase()];
-    if (known) return letter === letter.toLowerCase() ? known : (code) => !known(code);
+    if (known && letter !== letter.toLowerCase()) return { ...known, holds: (code) => !known.holds(code) };
+    if (known) return known;
     const control = { n: "\n", t: "\t", r: "\r" }[letter];
     if (control === undefined && /[\p{L}\p{N}]/u.test(letter))
       throw new SyntaxError(`has a \\${letter} that is not known`);
@@ -210,12 +258,12 @@ class PatternReader {
 }
 
 const classes: Record<string, Test | undefined> = {
-  d: (code) => code >= 48 && code <= 57,
-  w: (code) => /\w/.test(String.fromCodePoint(code)),
-  s: (code) => /\s/.test(String.fromCodePoint(code)),
+  d: { holds: (code) => code >= 48 && code <= 57, cost: 1 },
+  w: { holds: (code) => /\w/.test(String.fromCodePoint(code)), cost: 2 },
+  s: { holds: (code) => /\s/.test(String.fromCodePoint(code)), cost: 2 },
 };
 
 function equals(character: string): Test {
   const wanted = character.codePointAt(0)!;
-  return (code) => code === wanted;
+  return { holds: (code) => code === wanted, cost: 1 };
 }

@@ -6,6 +6,8 @@ export interface ModuleDocument {
   description?: string;
   revision: number;
   content_hash: string;
+  /** The content that holds its {@link ModuleView}; absent of what was uploaded to an earlier version. */
+  view_hash?: string;
   size: number;
   resource_count: number;
   uploaded_at: string;
@@ -15,11 +17,11 @@ export interface ModuleDocument {
 /** What the modules feature keeps. */
 export const moduleCollections = {
   /** The newest revision of each, under its name. */
-  modules: { indexes: {}, blobs: { content_hash: "module" } },
+  modules: { indexes: {}, blobs: { content_hash: "module", view_hash: "module" } },
   /** Every revision, under `name@revision`. */
   module_revisions: {
-    indexes: { by_name: ["name", "revision"], by_content: ["content_hash"] },
-    blobs: { content_hash: "module" },
+    indexes: { by_name: ["name", "revision"], by_content: ["content_hash"], by_view: ["view_hash"] },
+    blobs: { content_hash: "module", view_hash: "module" },
   },
 } as const satisfies Record<string, CollectionDefinition>;
 

@@ -8,9 +8,10 @@ import { canonicalJson } from "../internal/canonical-json.ts";
 import type { Json, JsonObject } from "../internal/json.ts";
 import { splitDefinition } from "../state/definition.ts";
 import { resourceTypes } from "../state/resources/index.ts";
+import { WorkBudget, type Work } from "../internal/work.ts";
 import { hidden } from "../state/state-result.ts";
 import { moduleLimits } from "./module-schema.ts";
-import type { Param, Params, ParamValues } from "./params.ts";
+import type { Param, Params } from "./params.ts";
 import type { ParsedModule, ResourceDefinition, ResourceOutline } from "./parsed-module.ts";
 import { findSecretParts } from "./secret-parts.ts";
 import { replaceValues } from "./yaml-edit.ts";
@@ -24,7 +25,7 @@ export interface HiddenModule {
 }
 
 /** Hides the secrets of a module; null where it has none. */
-export function hideModule(content: string, module: ParsedModule): HiddenModule | null {
+export function* hideModule(content: string, module: ParsedModule): Work<HiddenModule | null> {
   const secret = findSecretParts(module);
   if (secret.resources.size === 0 && secret.params.size === 0) return null;
   const outline = module.outline.map((each, at) =>
@@ -44,7 +45,7 @@ export function hideModule(content: string, module: ParsedModule): HiddenModule 
       value: hideResource(module.resources[at]!, outline[at]!.identity),
     })),
   ];
-  return { content: hideText(content, edits), params: Object.fromEntries(params), outline };
+  return { content: yield* hideText(content, edits), params: Object.fromEntries(params), outline };
 }
 
 interface Edit {
@@ -52,8 +53,8 @@ interface Edit {
   value: JsonObject;
 }
 
-function hideText(content: string, edits: readonly Edit[]): string {
-  const text = YamlText.read(content, moduleLimits);
+function* hideText(content: string, edits: readonly Edit[]): Work<string> {
+  const text = yield* YamlText.read(content, moduleLimits, new WorkBudget());
   const wanted = structuredClone(text.value) as JsonObject;
   for (const { path, value } of edits) {
     const [part, key] = path as [string, string | number];
@@ -64,7 +65,7 @@ function hideText(content: string, edits: readonly Edit[]): string {
     text,
     edits.map(({ path, value }) => ({ path, text: JSON.stringify(value) })),
   );
-  const read = YamlText.read(replaced, moduleLimits);
+  const read = yield* YamlText.read(replaced, moduleLimits, new WorkBudget());
   const isExact =
     !read.broken && read.issues.length === 0 && canonicalJson(read.value) === canonicalJson(wanted);
   return isExact ? replaced : `${JSON.stringify(wanted, null, 2)}\n`;
@@ -98,18 +99,4 @@ function shownIdentity({ name, resources, outline }: ParsedModule, at: number): 
   } catch {
     return `${name}/${id}`;
   }
-}
-
-/** Hides the values of params that one of the modules of an assignment keeps secret, and of those that none of them knows. */
-export function hideValues(values: ParamValues, modules: readonly ParsedModule[]): { [key: string]: Json } {
-  const shown = new Set<string>();
-  const secret = new Set<string>();
-  for (const module of modules) {
-    const { params } = findSecretParts(module);
-    for (const name of Object.keys(module.params))
-      for (const key of [name, `${module.name}.${name}`]) (params.has(name) ? secret : shown).add(key);
-  }
-  return Object.fromEntries(
-    Object.entries(values).map(([key, value]) => [key, shown.has(key) && !secret.has(key) ? value : hidden]),
-  );
 }

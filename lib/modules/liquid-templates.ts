@@ -2,8 +2,9 @@
  * Templates by liquidjs, shut in: no file, no code, no name beside those of the scope, a fixed list of tags and filters, and
  * an allowance of work that is counted, so that the same template is refused on a slow machine and on a fast one.
  */
-import { Context, Liquid, Output, toValueSync, type Emitter, type Template as Node } from "liquidjs";
+import { Context, Liquid, Output, type Emitter, type Template as Node } from "liquidjs";
 import type { Json, JsonObject } from "../internal/json.ts";
+import type { Work, WorkBudget } from "../internal/work.ts";
 import type { Template, TemplateEngine, TemplateFault, TemplateName, TemplateResult } from "./template.ts";
 import { json, shellQuote, toJson, toText } from "./template-filters.ts";
 
@@ -23,6 +24,10 @@ const allowance = {
   steps: 200_000,
   /** Characters and list items that filters make. */
   made: 8 * 1024 * 1024,
+  /** Of those, by one filter: it can't be stopped in the middle. */
+  madeAtOnce: 128 * 1024,
+  /** Items that are sorted at once. */
+  sorted: 10_000,
   /** Characters that are written. */
   written: 8 * 1024 * 1024,
   /** For what the counts can't see, milliseconds. */
@@ -36,12 +41,16 @@ const engine = new Liquid({
   lenientIf: true,
   // Without it `include` and its like would read files.
   templates: {},
-  memoryLimit: allowance.made,
 });
 for (const name of Object.keys(engine.tags)) if (!tagNames.has(name)) delete engine.tags[name];
 for (const name of Object.keys(engine.filters)) if (!filterNames.has(name)) delete engine.filters[name];
 engine.registerFilter("default", (value: unknown, fallback: unknown) => value ?? fallback);
 engine.registerFilter("json", json);
+const sort = engine.filters["sort"] as (this: unknown, list: unknown, property?: unknown) => unknown;
+engine.registerFilter("sort", function (this: unknown, list: unknown, property?: unknown) {
+  if (Array.isArray(list) && list.length > allowance.sorted) throw tooMuch();
+  return sort.call(this, list, property);
+});
 engine.registerFilter("shell_quote", shellQuote);
 
 /** A template with what the package made of it. */
@@ -59,28 +68,73 @@ export const liquidTemplates: TemplateEngine = {
       return { ok: false, fault: faultOf(error) };
     }
   },
-  begin(scope) {
+  begin(scope, budget) {
+    const renderLimit = new StepLimit(budget);
     const context = new Context(
       { params: scope.params, attributes: nest(scope.attributes), tags: nest(scope.tags) },
       engine.options,
       { sync: true },
-      { renderLimit: countSteps(), liquid: engine },
+      {
+        renderLimit: renderLimit as unknown as Context["renderLimit"],
+        memoryLimit: new MadeLimit(budget) as unknown as Context["memoryLimit"],
+        liquid: engine,
+      },
     );
-    const left = { written: allowance.written };
-    return { evaluate: (template) => evaluate(template as LiquidTemplate, context, left) };
+    const run: LiquidRun = { context, left: { written: allowance.written }, limit: renderLimit, budget };
+    return { evaluate: (template) => evaluate(template as LiquidTemplate, run) };
   },
 };
 
-function evaluate({ nodes }: LiquidTemplate, context: Context, left: { written: number }): TemplateResult {
+/** What the templates of a run share. */
+interface LiquidRun {
+  context: Context;
+  left: { written: number };
+  limit: StepLimit;
+  budget: WorkBudget;
+}
+
+function* evaluate({ nodes }: LiquidTemplate, run: LiquidRun): Work<TemplateResult> {
   const [first] = nodes;
   const isValue = nodes.length === 1 && first instanceof Output;
-  const output = new Written(isValue, left);
+  const output = new Written(isValue, run.left);
+  // What evaluates where nothing stops in the middle counts no time between two templates.
+  run.limit.pause();
+  run.budget.spend(templateCost);
+  if (run.budget.isSliceOver()) yield;
   try {
-    toValueSync(engine.renderer.renderTemplates(nodes, context, output));
+    yield* drive(engine.renderer.renderTemplates(nodes, run.context, output), run);
     return { ok: true, value: output.value };
   } catch (error) {
+    run.budget.spend(failureCost);
     return { ok: false, fault: faultOf(error) };
   }
+}
+
+/** Does what the package's generators ask for, as its own `toValueSync`, but in slices. */
+function* drive(value: unknown, run: LiquidRun): Work<unknown> {
+  if (!isGenerator(value)) return value;
+  let step = value.next();
+  while (step.done !== true) {
+    if (run.budget.isSliceOver()) {
+      run.limit.pause();
+      yield;
+    }
+    let given: unknown;
+    try {
+      given = yield* drive(step.value, run);
+    } catch (error) {
+      step = value.throw(error);
+      continue;
+    }
+    step = value.next(given);
+  }
+  return step.value;
+}
+
+function isGenerator(value: unknown): value is Generator {
+  return (
+    typeof value === "object" && value !== null && "next" in value && "throw" in value && "return" in value
+  );
 }
 
 /** What a template writes: text, or the one value that its only expression has. */
@@ -103,20 +157,57 @@ class Written implements Emitter {
   }
 }
 
+/** What a template, a step of it and that it fails cost, in steps of the budget. */
+const [templateCost, stepCost, failureCost] = [300, 10, 5000];
+
 /** Counts in place of the package's clock, which would end the same work now and then. Looked at before each part. */
-function countSteps(): Context["renderLimit"] {
-  let steps = 0;
-  let endMs: number | null = null;
-  const limit = {
-    check(nowMs: number): void {
-      steps += 1;
-      endMs ??= nowMs + allowance.timeMs;
-      if (steps > allowance.steps || nowMs > endMs)
-        throw new Error("the templates of the module do too much");
-    },
-    use(): void {},
-  };
-  return limit as unknown as Context["renderLimit"];
+class StepLimit {
+  readonly #budget: WorkBudget;
+  #steps = 0;
+  #spentMs = 0;
+  #lastMs: number | null = null;
+
+  constructor(budget: WorkBudget) {
+    this.#budget = budget;
+  }
+
+  /** What others do until the next part is not of this work. */
+  pause(): void {
+    this.#lastMs = null;
+  }
+
+  check(nowMs: number): void {
+    this.#steps += 1;
+    this.#spentMs += this.#lastMs === null ? 0 : nowMs - this.#lastMs;
+    this.#lastMs = nowMs;
+    this.#budget.spend(stepCost);
+    if (this.#steps > allowance.steps || this.#spentMs > allowance.timeMs) throw tooMuch();
+  }
+
+  use(): void {}
+}
+
+/** Counts what filters make, before they do. */
+class MadeLimit {
+  readonly #budget: WorkBudget;
+  #left = allowance.made;
+
+  constructor(budget: WorkBudget) {
+    this.#budget = budget;
+  }
+
+  use(count: number): void {
+    if (!(count > 0)) return;
+    this.#left -= count;
+    this.#budget.spend(count);
+    if (this.#left < 0 || count > allowance.madeAtOnce) throw tooMuch();
+  }
+
+  check(): void {}
+}
+
+function tooMuch(): Error {
+  return new Error("the templates of the module do too much");
 }
 
 /** Names by their dots, and each by its whole text too: `attributes.os.family` and `attributes["os.family"]`. */
@@ -161,7 +252,6 @@ const sayings: readonly [RegExp, string][] = [
   [/^undefined variable: (.*)$/, "$1 is not there"],
   [/^undefined filter: (.*)$/, "there is no filter $1"],
   [/^tag "(.*)" not found$/, "there is no tag $1"],
-  [/^memory alloc limit exceeded$/, "the templates of the module do too much"],
   [/^Maximum call stack.*$/, "this is nested too deeply"],
   [/^Invalid string length$/, "the templates of the module write too much"],
 ];

@@ -2,6 +2,7 @@
 import type { Crypto } from "../crypto/crypto.ts";
 import { toHex, toUtf8 } from "../crypto/encoding.ts";
 import { canonicalJson } from "../internal/canonical-json.ts";
+import { WorkBudget, type SlicedWork, type Work } from "../internal/work.ts";
 import { SelectorCache } from "../selectors/selector-cache.ts";
 import { resourceIdentityKey } from "../state/definition.ts";
 import {
@@ -21,13 +22,15 @@ const keptInMemory = 5_000;
 export class ModuleAgreement {
   readonly #revisions: ModuleRevisions;
   readonly #crypto: Crypto;
+  readonly #work: SlicedWork;
   readonly #selectors = new SelectorCache();
   /** By the hash of the content. */
   readonly #things = new Map<string, Things>();
 
-  constructor(revisions: ModuleRevisions, crypto: Crypto) {
+  constructor(revisions: ModuleRevisions, { crypto, work }: { crypto: Crypto; work: SlicedWork }) {
     this.#revisions = revisions;
     this.#crypto = crypto;
+    this.#work = work;
   }
 
   /**
@@ -40,7 +43,8 @@ export class ModuleAgreement {
    */
   async require(use: ModuleUse, uploaded?: ParsedModule): Promise<void> {
     const names = [...new Set(use.modules)];
-    requireUsable(await Promise.all(names.map((name) => this.#content(name, uploaded))), use.params ?? {});
+    const contents = await Promise.all(names.map((name) => this.#content(name, uploaded)));
+    await this.#work.do(requireUsable(contents, use.params ?? {}));
   }
 
   /**
@@ -53,6 +57,7 @@ export class ModuleAgreement {
     const source = {
       content: (name: string) => this.#content(name, uploaded),
       thingsOf: (name: string) => this.#thingsOf(name, uploaded),
+      work: this.#work,
     };
     const things: ModuleThings[] = [];
     for (const name of new Set(use.modules)) things.push({ name, things: await source.thingsOf(name) });
@@ -65,25 +70,32 @@ export class ModuleAgreement {
 
   /** Remembered for longer than contents are, which are larger: a comparison asks for those of every module in use. */
   async #thingsOf(name: string, uploaded?: ParsedModule): Promise<Things> {
-    if (uploaded?.name === name) return thingsOf(uploaded, this.#crypto);
+    if (uploaded?.name === name) return this.#work.do(thingsOf(uploaded, this.#crypto));
     const { content_hash } = await this.#revisions.read(name);
     const known = this.#things.get(content_hash);
     if (known) return known;
-    const things = thingsOf((await this.#revisions.resolve(name)).content, this.#crypto);
+    const { content } = await this.#revisions.resolve(name);
+    const things = await this.#work.do(thingsOf(content, this.#crypto));
     if (this.#things.size >= keptInMemory) this.#things.clear();
     this.#things.set(content_hash, things);
     return things;
   }
 }
 
+/** What telling what a resource says costs, in steps. */
+const printCost = 500;
+
 /** What a module is about where no template decides that. */
-function thingsOf(content: ParsedModule, crypto: Crypto): Things {
+function* thingsOf(content: ParsedModule, crypto: Crypto): Work<Things> {
   const things = new Map<string, string>();
   const templated = new Set(content.templates.map(({ resource }) => resource));
-  const plain = resolveUsable(content, {}, (at) => !templated.has(at));
+  const budget = new WorkBudget();
+  const plain = yield* resolveUsable(content, { given: {}, budget }, (at) => !templated.has(at));
   const specs = new Map(plain.map(({ resource }) => [resource.resource_id, resource.spec]));
   for (const { id, type, identity, isLiteral } of content.outline) {
     if (!isLiteral) continue;
+    budget.spend(printCost);
+    if (budget.isSliceOver()) yield;
     const key = resourceIdentityKey({ type, identity });
     const spec = specs.get(id);
     const said = spec && toHex(crypto.sha256(toUtf8(`${type} ${canonicalJson(spec)}`)));

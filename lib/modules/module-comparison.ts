@@ -2,6 +2,7 @@
 import { isOrchestratorError } from "../errors.ts";
 import { canonicalJson } from "../internal/canonical-json.ts";
 import type { JsonObject } from "../internal/json.ts";
+import { WorkBudget, type SlicedWork, type Work } from "../internal/work.ts";
 import type { SelectorCache } from "../selectors/selector-cache.ts";
 import { allOf, type Selector } from "../selectors/selector.ts";
 import { findConflicts, type ResourceConflict } from "../state/conflicts.ts";
@@ -35,6 +36,7 @@ interface Source {
   content: (name: string) => Promise<ParsedModule>;
   thingsOf: (name: string) => Promise<Things>;
   selectors: SelectorCache;
+  work: SlicedWork;
 }
 
 /** More contradictions than this between two uses are not looked for: hostile modules could have millions. */
@@ -87,7 +89,8 @@ export class ModuleComparison {
     for (const name of new Set([...this.#use.modules, ...other.modules])) {
       const content = await this.#source.content(name);
       const given = agreedValues(content, [this.#use, other]);
-      if (given) known.push(...resolveShared(content, given, shared));
+      if (!given) continue;
+      for (const each of await this.#source.work.do(resolveShared(content, given, shared))) known.push(each);
     }
     return findContradictions(known, this.#source.selectors);
   }
@@ -111,18 +114,23 @@ function agreedValues({ name, params }: ParsedModule, uses: readonly ModuleUse[]
 }
 
 /** Those resources of a module that are about certain things. */
-function resolveShared(content: ParsedModule, given: JsonObject, things: ReadonlySet<string>): Placed[] {
+function* resolveShared(
+  content: ParsedModule,
+  given: JsonObject,
+  things: ReadonlySet<string>,
+): Work<Placed[]> {
   const isShared = (at: number): boolean => {
     const outline = content.outline[at]!;
     return outline.isLiteral && things.has(resourceIdentityKey(outline));
   };
-  return resolveUsable(content, given, isShared).map((each) => ({ ...each, content }));
+  const known = yield* resolveUsable(content, { given, budget: new WorkBudget() }, isShared);
+  return known.map((each) => ({ ...each, content }));
 }
 
 /** As {@link resolveKnown}; nothing of a module that became invalid, or whose values do not fit it. */
-export function resolveUsable(...args: Parameters<typeof resolveKnown>): KnownResource[] {
+export function* resolveUsable(...args: Parameters<typeof resolveKnown>): Work<KnownResource[]> {
   try {
-    return resolveKnown(...args);
+    return yield* resolveKnown(...args);
   } catch (error) {
     if (isOrchestratorError(error, "TEMPLATE_FAILED") || isOrchestratorError(error, "MODULE_INVALID"))
       return [];

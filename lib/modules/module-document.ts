@@ -1,6 +1,7 @@
 /** From the text of a module to what it declares, or every fault in it with line and column. */
 import type { ResourceTypes } from "../state/resource-type.ts";
 import { resourceTypes } from "../state/resources/index.ts";
+import { finish, WorkBudget, type Work } from "../internal/work.ts";
 import { ModuleReader } from "./module-reader.ts";
 import { moduleLimits } from "./module-schema.ts";
 import type { ParsedModule } from "./parsed-module.ts";
@@ -17,5 +18,12 @@ import { YamlText } from "./yaml-text.ts";
  * @throws {OrchestratorError} `MODULE_INVALID` with an issue for every fault (the first 500), in the order of the text.
  */
 export function parseModule(text: string, types: ResourceTypes = resourceTypes): ParsedModule {
-  return new ModuleReader(YamlText.read(text, moduleLimits), types).read();
+  return finish(readModule(text, types));
+}
+
+/** The same in slices. */
+export function* readModule(text: string, types: ResourceTypes = resourceTypes): Work<ParsedModule> {
+  const budget = new WorkBudget(moduleLimits.steps);
+  const read = yield* YamlText.read(text, moduleLimits, budget);
+  return yield* new ModuleReader(read, { types, budget }).read();
 }

@@ -2,24 +2,29 @@
 import type { z } from "zod";
 import type { Issue } from "../errors.ts";
 import type { Json, JsonObject } from "../internal/json.ts";
-import type { ResourceType, ResourceTypes } from "../state/resource-type.ts";
+import type { ResourceTypes } from "../state/resource-type.ts";
 import { OrchestratorError, isOrchestratorError } from "../errors.ts";
+import { WorkExceeded, type Work, type WorkBudget } from "../internal/work.ts";
 import { parseSelector } from "../selectors/parse.ts";
 import { commonPropertiesSchema, resolveResource, splitDefinition } from "../state/definition.ts";
 import type { ParsedModule, ResourceDefinition, ResourceOutline } from "./parsed-module.ts";
 import { moduleLimits, moduleSchema } from "./module-schema.ts";
 import { type DeclaredResource, findRelationFaults } from "./module-relations.ts";
 import { evaluateKnown, fillIn, groupByResource, type ModuleTemplate } from "./module-templates.ts";
-import { defaultsOf, type Params, paramsSchema } from "./params.ts";
+import { defaultsOf, findParamFaults, type Params, paramsSchema } from "./params.ts";
 import { findMadeSensitive, sensitiveParams, usesParam } from "./secret-parts.ts";
 import { isTemplate } from "./template.ts";
 import { readTemplates } from "./template-reader.ts";
+import { identityAsWritten, secretsThatName } from "./written-identity.ts";
 import type { YamlText } from "./yaml-text.ts";
 
 /** How many faults are told; `details.faults` says how many there are. */
 const toldFaults = 500;
 
 type Known = Pick<DeclaredResource, "id" | "thing">;
+
+/** What all params, a selector, a resource and a fault cost, in steps. */
+const costs = { params: 100_000, selector: 20_000, resource: 1500, fault: 20 };
 
 const nothingKnown: Known = { id: null, thing: null };
 
@@ -36,27 +41,30 @@ interface Draft {
 export class ModuleReader {
   readonly #text: YamlText;
   readonly #types: ResourceTypes;
+  readonly #budget: WorkBudget;
   readonly #issues: Issue[];
   /** Where the text itself is at fault: what the schemas say of such a value is no news. */
   readonly #faulty: ReadonlySet<string>;
   readonly #outline: ResourceOutline[] = [];
 
-  constructor(text: YamlText, types: ResourceTypes) {
+  constructor(text: YamlText, { types, budget }: { types: ResourceTypes; budget: WorkBudget }) {
     this.#text = text;
     this.#types = types;
+    this.#budget = budget;
     this.#issues = [...text.issues];
     this.#faulty = new Set(text.issues.map(placeKey));
   }
 
-  read(): ParsedModule {
+  *read(): Work<ParsedModule> {
     if (this.#text.broken) throw this.#invalid();
     const { value } = this.#text;
-    const module = moduleSchema.safeParse(value);
-    if (!module.success) this.#addZodIssues(module.error, []);
     const parts = isObject(value) ? value : {};
-    this.#checkSelectors(parts["supports"]);
-    const params = readParams(parts["params"]);
-    const templates = this.#checkResources(parts["resources"], params);
+    this.#requireFewParams(parts["params"]);
+    const module = moduleSchema.safeParse(value);
+    if (!module.success) yield* this.#addZodIssues(module.error, []);
+    yield* this.#checkSelectors(parts["supports"]);
+    const params = yield* this.#checkParams(module.success ? module.data.params : parts["params"]);
+    const templates = yield* this.#checkResources(parts["resources"], params);
     if (!module.success || this.#issues.length > 0) throw this.#invalid();
     const { name, description = null, supports, resources } = module.data;
     const outline = this.#outline;
@@ -72,9 +80,35 @@ export class ModuleReader {
     };
   }
 
-  #checkSelectors(supports: unknown): void {
+  /** Every other check of them takes more than counting them. */
+  #requireFewParams(params: unknown): void {
+    if (!isObject(params) || Object.keys(params).length <= moduleLimits.params) return;
+    this.#add(["params"], `The module has more than ${moduleLimits.params} params.`, "key");
+    throw this.#invalid();
+  }
+
+  /** The params as far as they can be read: one that is wrong is told elsewhere, and is there all the same. */
+  *#checkParams(params: unknown): Work<Params> {
+    yield* this.#pause(costs.params);
+    const read = paramsSchema.safeParse(params ?? {});
+    if (!read.success) {
+      const names = isObject(params) ? Object.keys(params) : [];
+      return Object.fromEntries(names.map((name) => [name, { type: "object" as const }]));
+    }
+    try {
+      for (const { path, message } of yield* findParamFaults(read.data, this.#budget))
+        this.#add(["params", ...path], message);
+    } catch (error) {
+      if (!(error instanceof WorkExceeded)) throw error;
+      this.#add(["params"], "The patterns of the module do too much.", "key");
+    }
+    return read.data;
+  }
+
+  *#checkSelectors(supports: unknown): Work<void> {
     if (!Array.isArray(supports)) return;
     for (const [at, selector] of supports.slice(0, 100).entries()) {
+      yield* this.#pause(costs.selector);
       if (typeof selector === "string") this.#checkSelector(selector, ["supports", at]);
     }
   }
@@ -88,11 +122,19 @@ export class ModuleReader {
     }
   }
 
-  #checkResources(resources: unknown, params: Params): ModuleTemplate[] {
+  /** Counts what is done next, and stops where the slice is over. */
+  *#pause(steps: number): Work<void> {
+    this.#budget.spend(steps);
+    if (this.#budget.isSliceOver()) yield;
+  }
+
+  *#checkResources(resources: unknown, params: Params): Work<ModuleTemplate[]> {
     if (!Array.isArray(resources)) return [];
     const definitions = (resources as Json[]).slice(0, moduleLimits.resources);
-    const { templates, issues } = readTemplates(definitions, params, this.#text);
-    const { values, issues: failures } = evaluateKnown(templates, defaultsOf(params));
+    const reading = { params, text: this.#text, budget: this.#budget };
+    const { templates, issues } = yield* readTemplates(definitions, reading);
+    const known = { params: defaultsOf(params), budget: this.#budget };
+    const { values, issues: failures } = yield* evaluateKnown(templates, known);
     for (const issue of [...issues, ...failures]) this.#addPlaced(issue);
     const openOf = groupByResource([
       ...templates.filter((_, index) => values[index] === undefined),
@@ -103,14 +145,27 @@ export class ModuleReader {
     );
     const secret = sensitiveParams(params);
     const secretOf = groupByResource(templates.filter((each) => usesParam(each, secret)));
-    const declared = definitions.map((definition, at): DeclaredResource => {
+    const declared: DeclaredResource[] = [];
+    for (const [at, definition] of definitions.entries()) {
       // What is no map has an id that nobody knows, too.
-      if (!isObject(definition)) return { at, definition: {}, ...nothingKnown };
+      if (!isObject(definition)) {
+        declared.push({ at, definition: {}, ...nothingKnown });
+        continue;
+      }
       const filled = fillIn(definition, valuesOf.get(at) ?? []);
       const open = (openOf.get(at) ?? []).map(({ path }) => path);
-      this.#checkNaming({ definition, filled, open }, at, secretOf.get(at) ?? []);
-      return { at, definition, ...this.#checkResource({ definition, filled, open }, at) };
-    });
+      yield* this.#pause(costs.resource);
+      for (const path of secretsThatName(this.#types, definition, secretOf.get(at) ?? []))
+        this.#add(
+          ["resources", at, ...path],
+          "A sensitive param can't be in what names the resource: that is shown.",
+        );
+      declared.push({
+        at,
+        definition,
+        ...(yield* this.#checkResource({ definition, filled, open }, at)),
+      });
+    }
     for (const { path, message } of findRelationFaults(declared, this.#types)) {
       const line = (other: number): number => this.#text.place(["resources", other]).line;
       this.#add(["resources", ...path], typeof message === "string" ? message : message(line));
@@ -118,34 +173,20 @@ export class ModuleReader {
     return templates;
   }
 
-  /** What a resource is about is shown everywhere: no secret may decide it, unless it goes by its id. */
-  #checkNaming({ definition }: Draft, at: number, secret: readonly ModuleTemplate[]): void {
-    const type = this.#types.get(String(definition["type"]));
-    const written = identityAsWritten(type, definition);
-    if (written === null || namedById(type, definition)) return;
-    for (const { path } of secret) {
-      if (identityAsWritten(type, fillIn(definition, [{ path, value: "\u0000" }])) === written) continue;
-      this.#add(
-        ["resources", at, ...path],
-        "A sensitive param can't be in what names the resource: that is shown.",
-      );
-    }
-  }
-
   /** Tells every fault of a resource by itself, and what can be known of it all the same. */
-  #checkResource({ definition, filled, open }: Draft, at: number): Known {
+  *#checkResource({ definition, filled, open }: Draft, at: number): Work<Known> {
     const path = ["resources", at];
     const before = this.#issues.length;
     const { common, spec } = splitDefinition(filled);
     const commonResult = commonPropertiesSchema.safeParse(common);
-    if (!commonResult.success) this.#addZodIssues(commonResult.error, path);
+    if (!commonResult.success) yield* this.#addZodIssues(commonResult.error, path);
     const { type: typeName, when } = common;
     if (typeof when === "string" && !isTemplate(when)) this.#checkSelector(when, [...path, "when"]);
     const type = typeof typeName === "string" ? this.#types.get(typeName) : undefined;
     let identity: string | null = null;
     if (type) {
       const specResult = type.schema.safeParse(spec);
-      if (!specResult.success) this.#addZodIssues(specResult.error, path, open);
+      if (!specResult.success) yield* this.#addZodIssues(specResult.error, path, open);
       else if (common["sensitive"] !== true) identity = type.identity(specResult.data);
     } else if (typeof typeName === "string") {
       this.#add([...path, "type"], `There is no resource type "${typeName}".`);
@@ -181,12 +222,16 @@ export class ModuleReader {
   }
 
   /** Tells what a schema found; what a template decides, at `open`, is not known to be wrong. */
-  #addZodIssues(error: z.ZodError, base: Issue["path"], open: readonly Issue["path"][] = []): void {
+  *#addZodIssues(error: z.ZodError, base: Issue["path"], open: readonly Issue["path"][] = []): Work<void> {
     for (const issue of error.issues) {
+      yield* this.#pause(costs.fault);
       if (issue.code !== "unrecognized_keys" && isOpen(issue.path, open)) continue;
       const path = [...base, ...issue.path.map((key) => (typeof key === "symbol" ? String(key) : key))];
       if (issue.code === "unrecognized_keys") {
-        for (const key of issue.keys) this.#add([...path, key], `"${key}" is not known here.`, "key");
+        for (const key of issue.keys) {
+          yield* this.#pause(costs.fault);
+          this.#add([...path, key], `"${key}" is not known here.`, "key");
+        }
       } else if (issue.code === "invalid_key") {
         this.#add(path, issue.issues[0]?.message ?? issue.message, "key");
       } else if (issue.code === "invalid_type" && this.#text.lacks(path)) {
@@ -213,35 +258,6 @@ export class ModuleReader {
       details: { faults: issues.length },
       issues: issues.slice(0, toldFaults),
     });
-  }
-}
-
-/** The params as far as they can be read: one that is wrong is told elsewhere, and is there all the same. */
-function readParams(params: unknown): Params {
-  const read = paramsSchema.safeParse(params ?? {});
-  if (read.success) return read.data;
-  const names = isObject(params) ? Object.keys(params) : [];
-  return Object.fromEntries(names.map((name) => [name, { type: "object" as const }]));
-}
-
-/** The identity before templates are evaluated; null where there is none, or none that can be told. */
-function identityAsWritten(type: ResourceType | undefined, definition: ResourceDefinition): string | null {
-  if (!type) return null;
-  try {
-    const identity: unknown = type.identity(splitDefinition(definition).spec);
-    return typeof identity === "string" ? identity : null;
-  } catch {
-    // It is not even of the right form; the schema says so.
-    return null;
-  }
-}
-
-/** Whether a sensitive resource of this type goes by its id, because its identity quotes a value. */
-function namedById(type: ResourceType | undefined, definition: ResourceDefinition): boolean {
-  try {
-    return type?.identityHoldsValue?.(splitDefinition(definition).spec) === true;
-  } catch {
-    return false;
   }
 }
 

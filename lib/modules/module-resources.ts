@@ -1,6 +1,7 @@
 import { OrchestratorError } from "../errors.ts";
 import type { Issue } from "../errors.ts";
 import type { Json, JsonObject } from "../internal/json.ts";
+import type { Work, WorkBudget } from "../internal/work.ts";
 import { findConflicts, type ResourceConflict } from "../state/conflicts.ts";
 import {
   commonPropertiesSchema,
@@ -35,14 +36,15 @@ export interface ModuleEvaluation {
  *
  * @throws {OrchestratorError} `TEMPLATE_FAILED` with line and column of every template that has no value there.
  */
-export function evaluateModule(
+export function* evaluateModule(
   content: ParsedModule,
-  scope: TemplateScope,
+  { scope, budget }: { scope: TemplateScope; budget: WorkBudget },
   skipped: readonly boolean[],
-): ModuleEvaluation {
+): Work<ModuleEvaluation> {
   if (content.templates.length === 0) return { skipped, values: [] };
   const params = { ...defaultsOf(content.params), ...scope.params };
-  const { values, issues } = evaluateTemplates(content.templates, { ...scope, params }, () => true);
+  const run = { scope: { ...scope, params }, budget };
+  const { values, issues } = yield* evaluateTemplates(content.templates, run, () => true);
   const wanted = issues.filter(({ path }) => skipped[path[1] as number] !== true);
   if (wanted.length > 0) throw failed(content.name, wanted);
   return { skipped, values };
@@ -54,12 +56,17 @@ export function evaluateModule(
  * @throws {OrchestratorError} `TEMPLATE_FAILED` where a template gives what its property can't be; `MODULE_INVALID` where the
  * rules of a type have become stricter since the upload.
  */
-export function resolveResources(content: ParsedModule, evaluation: ModuleEvaluation): ResolvedResource[] {
+export function* resolveResources(
+  content: ParsedModule,
+  evaluation: ModuleEvaluation,
+  budget: WorkBudget,
+): Work<ResolvedResource[]> {
   const { skipped, values } = evaluation;
   const resources: ResolvedResource[] = [];
   const issues: Issue[] = [];
   const templates = valuedTemplates(content, values);
   for (const at of content.resources.keys()) {
+    yield* pause(budget);
     const resolution = resolveOne(content, at, templates.get(at));
     if (skipped[at] === true)
       resources.push({ ...(resolution.ok ? resolution.resource : nameOnly(content, at)), skip: "condition" });
@@ -77,17 +84,18 @@ export function resolveResources(content: ParsedModule, evaluation: ModuleEvalua
  * @param isWanted - Which resources, by their place; default all.
  * @throws {OrchestratorError} As {@link resolveResources}.
  */
-export function resolveKnown(
+export function* resolveKnown(
   content: ParsedModule,
-  given: JsonObject,
+  { given, budget }: { given: JsonObject; budget: WorkBudget },
   isWanted: (at: number) => boolean = () => true,
-): KnownResource[] {
+): Work<KnownResource[]> {
   const params = { ...defaultsOf(content.params), ...given };
-  const { values, issues } = evaluateKnown(content.templates, params, isWanted);
+  const { values, issues } = yield* evaluateKnown(content.templates, { params, budget }, isWanted);
   const known: KnownResource[] = [];
   const templates = valuedTemplates(content, values);
   for (const at of content.resources.keys()) {
     if (!isWanted(at) || templates.get(at)?.some((each) => !isKnown(each, params))) continue;
+    yield* pause(budget);
     const resolution = resolveOne(content, at, templates.get(at));
     const when = content.resources[at]!["when"];
     if (resolution.ok)
@@ -96,6 +104,14 @@ export function resolveKnown(
   }
   if (issues.length > 0) throw failed(content.name, issues);
   return known;
+}
+
+/** What a resource costs, in steps. */
+const resourceCost = 1000;
+
+function* pause(budget: WorkBudget): Work<void> {
+  budget.spend(resourceCost);
+  if (budget.isSliceOver()) yield;
 }
 
 /** A resource that is the same on every agent where it is wanted at all. */

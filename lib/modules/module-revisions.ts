@@ -1,8 +1,9 @@
 /** Modules as they are read: documents, and contents that are parsed once for as long as they are remembered. */
 import type { Context } from "../context.ts";
-import { OrchestratorError } from "../errors.ts";
+import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import { revisionKey, type ModuleDocument } from "./documents.ts";
-import { parseModule } from "./module-document.ts";
+import { readModule } from "./module-document.ts";
+import { decodeView, makeView, noView, type ModuleView } from "./module-view.ts";
 import type { ParsedModule } from "./parsed-module.ts";
 
 /** How many parsed revisions are kept in memory: parsing is slow and a fleet applies the same few. */
@@ -19,6 +20,8 @@ export interface ModuleRevision {
 export class ModuleRevisions {
   readonly #context: Context;
   readonly #parsed = new Map<string, ParsedModule>();
+  /** What is being parsed, so that whoever else needs it waits for the same. */
+  readonly #parsing = new Map<string, Promise<ParsedModule>>();
 
   constructor(context: Context) {
     this.#context = context;
@@ -41,26 +44,51 @@ export class ModuleRevisions {
     return { name, revision, content_hash, content: await this.#load(content_hash) };
   }
 
-  /** Parses a content that was taken in once. */
-  parse(hash: string, content: string): ParsedModule {
-    const parsed = this.#parsed.get(hash) ?? parseModule(content);
-    // Deleting first moves it to the end: the map's order is the order of last use.
-    this.#parsed.delete(hash);
-    this.#parsed.set(hash, parsed);
-    const [oldest] = this.#parsed.keys();
-    if (this.#parsed.size > keptInMemory && oldest !== undefined) this.#parsed.delete(oldest);
-    return parsed;
-  }
-
-  async #load(hash: string): Promise<ParsedModule> {
-    const known = this.#parsed.get(hash);
-    if (known) return known;
-    return this.parse(hash, await this.content(hash));
+  /** What reads show of a module; of one that an earlier version took in it is worked out. */
+  async view({ content_hash, view_hash }: Readonly<ModuleDocument>): Promise<ModuleView> {
+    if (view_hash !== undefined) return decodeView(await this.#context.contents.read("module", view_hash));
+    try {
+      const parsed = await this.#load(content_hash);
+      return await this.#context.work.do(makeView(await this.content(content_hash), parsed));
+    } catch (error) {
+      if (isOrchestratorError(error, "MODULE_INVALID")) return noView;
+      throw error;
+    }
   }
 
   /** The text of a content that was taken in once. */
   async content(hash: string): Promise<string> {
     return new TextDecoder().decode(await this.#context.contents.read("module", hash));
+  }
+
+  /** Remembers what a content was parsed to. */
+  remember(hash: string, parsed: ParsedModule): void {
+    // Deleting first moves it to the end: the map's order is the order of last use.
+    this.#parsed.delete(hash);
+    this.#parsed.set(hash, parsed);
+    const [oldest] = this.#parsed.keys();
+    if (this.#parsed.size > keptInMemory && oldest !== undefined) this.#parsed.delete(oldest);
+  }
+
+  async #load(hash: string): Promise<ParsedModule> {
+    const known = this.#parsed.get(hash);
+    if (known) {
+      this.remember(hash, known);
+      return known;
+    }
+    const parsing = this.#parsing.get(hash) ?? this.#parse(hash);
+    this.#parsing.set(hash, parsing);
+    try {
+      return await parsing;
+    } finally {
+      this.#parsing.delete(hash);
+    }
+  }
+
+  async #parse(hash: string): Promise<ParsedModule> {
+    const parsed = await this.#context.work.do(readModule(await this.content(hash)));
+    this.remember(hash, parsed);
+    return parsed;
   }
 }
 

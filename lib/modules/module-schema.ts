@@ -9,8 +9,10 @@ export const moduleLimits = {
   resources: 2000,
   /** Lists and maps within each other. */
   depth: 32,
-  /** Words, signs, blanks and line ends of the text: what bounds the time that reading takes. */
-  lexemes: 300_000,
+  /** Params of one module. */
+  params: 1000,
+  /** Steps of reading it: of 300,000 words, signs, blanks and line ends, or of fewer and patterns of params. */
+  steps: 12_000_000,
   /** Expressions and tags of all templates. */
   expressions: 5_000,
   /** Expressions and tags of one text: finding their places takes expressions times characters. */

@@ -1,6 +1,7 @@
 /** The templates of a module: where they stand, what they use, and the resources that their values make. */
 import type { Issue } from "../errors.ts";
 import type { Json, JsonObject } from "../internal/json.ts";
+import type { Work, WorkBudget } from "../internal/work.ts";
 import { liquidTemplates } from "./liquid-templates.ts";
 import { isTemplate, type Template, type TemplateFault, type TemplateScope } from "./template.ts";
 
@@ -55,31 +56,30 @@ export function isKnown({ template }: ModuleTemplate, params: JsonObject): boole
  *
  * @returns A value for each template, and an issue for each that has none.
  */
-export function evaluateTemplates(
+export function* evaluateTemplates(
   templates: readonly ModuleTemplate[],
-  scope: TemplateScope,
+  { scope, budget }: { scope: TemplateScope; budget: WorkBudget },
   chosen: (template: ModuleTemplate) => boolean,
-): { values: TemplateValues; issues: Issue[] } {
+): Work<{ values: TemplateValues; issues: Issue[] }> {
   const issues: Issue[] = [];
-  const run = liquidTemplates.begin(scope);
-  const values = templates.map((each) => {
-    if (!chosen(each)) return undefined;
-    const result = run.evaluate(each.template);
-    if (result.ok) return result.value;
-    issues.push(toIssue(each, result.fault));
-    return undefined;
-  });
+  const run = liquidTemplates.begin(scope, budget);
+  const values: (Json | undefined)[] = [];
+  for (const each of templates) {
+    const result = chosen(each) ? yield* run.evaluate(each.template) : null;
+    values.push(result?.ok === true ? result.value : undefined);
+    if (result?.ok === false) issues.push(toIssue(each, result.fault));
+  }
   return { values, issues };
 }
 
 /** Evaluates the templates that nothing but params decides, those of wanted resources; default all. */
 export function evaluateKnown(
   templates: readonly ModuleTemplate[],
-  params: JsonObject,
+  { params, budget }: { params: JsonObject; budget: WorkBudget },
   isWanted: (resource: number) => boolean = () => true,
-): { values: TemplateValues; issues: Issue[] } {
-  const scope = { params, attributes: {}, tags: {} };
-  return evaluateTemplates(templates, scope, (each) => isWanted(each.resource) && isKnown(each, params));
+): Work<{ values: TemplateValues; issues: Issue[] }> {
+  const run = { scope: { params, attributes: {}, tags: {} }, budget };
+  return evaluateTemplates(templates, run, (each) => isWanted(each.resource) && isKnown(each, params));
 }
 
 /** Puts values in the places of the texts of a resource; what is not known stays as it is written. */

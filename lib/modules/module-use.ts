@@ -1,5 +1,6 @@
 import { OrchestratorError } from "../errors.ts";
-import { requirePossibleAgreement, resolveKnown } from "./module-resources.ts";
+import { WorkBudget, type Work } from "../internal/work.ts";
+import { requirePossibleAgreement, resolveKnown, type KnownResource } from "./module-resources.ts";
 import { findMissing, findValueFaults, valuesFor, type ParamValues } from "./params.ts";
 import type { ParsedModule } from "./parsed-module.ts";
 
@@ -10,12 +11,15 @@ export interface ModuleUse {
 }
 
 /** Refuses modules that can't be used together with these values; the codes are those of {@link Modules.requireCompatible}. */
-export function requireUsable(contents: readonly ParsedModule[], values: ParamValues): void {
+export function* requireUsable(contents: readonly ParsedModule[], values: ParamValues): Work<void> {
   const declared = new Map(contents.map(({ name, params }) => [name, params]));
-  const faults = [...findValueFaults(declared, values), ...findMissing(declared, values)];
+  const faults = [...(yield* findValueFaults(declared, values)), ...findMissing(declared, values)];
   if (faults.length > 0) throw new OrchestratorError("VALIDATION_FAILED", { issues: faults });
-  const known = contents.flatMap((content) =>
-    resolveKnown(content, valuesFor(content.name, content.params, values)),
-  );
+  const budget = new WorkBudget();
+  const known: KnownResource[] = [];
+  for (const content of contents) {
+    const given = valuesFor(content.name, content.params, values);
+    for (const each of yield* resolveKnown(content, { given, budget })) known.push(each);
+  }
   requirePossibleAgreement(known);
 }

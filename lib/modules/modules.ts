@@ -12,12 +12,13 @@ import { parseInput } from "../internal/parse-input.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import { revisionKey, type ModuleDocument } from "./documents.ts";
-import { parseModule } from "./module-document.ts";
+import { hideValues } from "./hidden-values.ts";
+import { readModule } from "./module-document.ts";
+import { encodeView, makeView, type ModuleView } from "./module-view.ts";
 import type { ParamValues } from "./params.ts";
 import { ModuleAgreement } from "./module-agreement.ts";
 import { moduleNotFound, ModuleRevisions, type ModuleRevision } from "./module-revisions.ts";
 import type { ParsedModule } from "./parsed-module.ts";
-import { hideModule, hideValues } from "./hidden-module.ts";
 import { ShownModules } from "./shown-modules.ts";
 import {
   getModuleInput,
@@ -51,10 +52,13 @@ export class Modules {
     this.#context = context;
     this.#revisions = new ModuleRevisions(context);
     this.#shown = new ShownModules(context, this.#revisions);
-    this.agreement = new ModuleAgreement(this.#revisions, context.crypto);
+    this.agreement = new ModuleAgreement(this.#revisions, context);
     context.contents.onReference("module", async (hash) => {
-      const query = { index: "by_content", equals: [hash], limit: 1 };
-      return (await context.storage.list("module_revisions", query)).items.length > 0;
+      for (const index of ["by_content", "by_view"]) {
+        const { items } = await context.storage.list("module_revisions", { index, equals: [hash], limit: 1 });
+        if (items.length > 0) return true;
+      }
+      return false;
     });
   }
 
@@ -84,14 +88,9 @@ export class Modules {
     await this.#context.authorize(caller, "modules.get");
     const { name, revision } = parseInput(getModuleInput, input);
     const document = await this.#revisions.read(name, revision);
-    const stored = await this.#revisions.content(document.content_hash);
-    const parsed = this.#revisions.parse(document.content_hash, stored);
-    const { content, params, outline } = this.#shown.detailFor(caller, stored, parsed);
     const detail = {
       ...(await this.#toModule(await this.#shown.documentFor(caller, document))),
-      content,
-      params: { ...params },
-      resources: outline.map(({ id, type, identity }) => ({ id, type, identity })),
+      ...(await this.#shown.detailFor(caller, document)),
     };
     return withVersion(detail, document.revision);
   }
@@ -106,30 +105,39 @@ export class Modules {
   async upload(caller: Caller, input: z.input<typeof uploadModuleInput>): Promise<UploadedModule> {
     await this.#context.authorize(caller, "modules.upload");
     const { content, name } = parseInput(uploadModuleInput, input);
-    const parsed = parseModule(content);
+    const parsed = await this.#context.work.do(readModule(content));
     if (name !== undefined && name !== parsed.name) {
       throw new OrchestratorError("MODULE_INVALID", {
         issues: [{ path: ["name"], message: `the content is named ${parsed.name}, not ${name}` }],
       });
     }
-    return retryOnConflict(() => this.#take(caller, parsed, content));
+    const view = await this.#context.work.do(makeView(content, parsed));
+    return retryOnConflict(() => this.#take(caller, { parsed, view }, content));
   }
 
-  async #take(caller: Caller, parsed: ParsedModule, content: string): Promise<UploadedModule> {
+  async #take(
+    caller: Caller,
+    { parsed, view }: { parsed: ParsedModule; view: ModuleView },
+    content: string,
+  ): Promise<UploadedModule> {
     const newest = await this.#context.storage.get<ModuleDocument>("modules", parsed.name);
     const bytes = toUtf8(content);
     const hash = toHex(this.#context.crypto.sha256(bytes));
     if (newest?.value.content_hash === hash)
       return { ...(await this.#toModule(newest.value)), created: false };
-    const document = this.#toDocument(caller, parsed, { hash, size: bytes.length, before: newest });
+    const shown = encodeView(view);
+    const hashes = { hash, viewHash: toHex(this.#context.crypto.sha256(shown)) };
+    const document = this.#toDocument(caller, parsed, { ...hashes, size: bytes.length, before: newest });
     await this.#guard(parsed, async (also) => {
       await this.#context.contents.save("module", bytes);
+      await this.#context.contents.save("module", shown);
       const answer = { ...(await this.#toModule(document)), created: true };
       // Events are read by everybody.
-      const { content_hash } = this.#shown.contentOf(hideModule(content, parsed)) ?? document;
+      const { content_hash } = this.#shown.contentOf(view.hidden) ?? document;
       const writes = [toPut(document, newest?.revision ?? 0), ...also];
       await this.#store(answering(caller, answer), { document, content_hash }, writes);
     });
+    this.#revisions.remember(hash, parsed);
     return { ...(await this.#toModule(document)), created: true };
   }
 
@@ -165,7 +173,8 @@ export class Modules {
     const { storage, contents } = this.#context;
     for await (const { key, value } of eachDocument<ModuleDocument>(storage, "module_revisions", revisions)) {
       writes.push({ kind: "delete", collection: "module_revisions", key });
-      writes.push(contents.loosen("module", value.content_hash));
+      for (const hash of [value.content_hash, value.view_hash])
+        if (hash !== undefined) writes.push(contents.loosen("module", hash));
     }
     await this.#context.commit(answering(caller), writes, {
       type: "module.removed",
@@ -204,14 +213,14 @@ export class Modules {
    * revision, keeps a param secret, or where none declares it.
    */
   async hideValues(names: readonly string[], values: ParamValues): Promise<{ [key: string]: Json }> {
-    const found = await Promise.all([...new Set(names)].map((name) => this.#findContent(name)));
+    const found = await Promise.all([...new Set(names)].map((name) => this.#findView(name)));
     return hideValues(values, found.flat());
   }
 
   /** None where it was removed meanwhile. */
-  async #findContent(name: string): Promise<ParsedModule[]> {
+  async #findView(name: string): Promise<{ name: string; view: ModuleView }[]> {
     try {
-      return [(await this.resolve(name)).content];
+      return [{ name, view: await this.#revisions.view(await this.#revisions.read(name)) }];
     } catch (error) {
       if (!isOrchestratorError(error, "NOT_FOUND")) throw error;
       return [];
@@ -246,13 +255,14 @@ export class Modules {
   #toDocument(
     caller: Caller,
     parsed: ParsedModule,
-    content: { hash: string; size: number; before: StoredDocument<ModuleDocument> | null },
+    content: { hash: string; viewHash: string; size: number; before: StoredDocument<ModuleDocument> | null },
   ): ModuleDocument {
     return {
       name: parsed.name,
       ...(parsed.description !== null && { description: parsed.description }),
       revision: (content.before?.value.revision ?? 0) + 1,
       content_hash: content.hash,
+      view_hash: content.viewHash,
       size: content.size,
       resource_count: parsed.resources.length,
       uploaded_at: this.#context.timestamp(),
@@ -267,7 +277,9 @@ export class Modules {
   async #toModules(documents: readonly Readonly<ModuleDocument>[]): Promise<Module[]> {
     const names = documents.map(({ name }) => name);
     const users = await this.#context.references.usersOf("module", names);
-    return documents.map((document) => ({ ...document, used_by: users.get(document.name) ?? [] }));
+    return documents.map(({ view_hash: _viewHash, ...document }) => {
+      return { ...document, used_by: users.get(document.name) ?? [] };
+    });
   }
 }
 

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { paramValuesSchema } from "./params.ts";
+import { linearJson } from "../internal/json-value.ts";
 import { nameSchema, pageInput, pageOf } from "../internal/common-schemas.ts";
 
 /** A module as lists show it. */
@@ -24,7 +25,7 @@ export const moduleSchema = z
 const paramViewSchema = z
   .object({
     type: z.enum(["string", "integer", "number", "boolean", "array", "object"]),
-    default: z.json().optional(),
+    default: linearJson().optional(),
     minimum: z.number().optional(),
     maximum: z.number().optional(),
     enum: z.array(z.union([z.string(), z.number()])).optional(),

@@ -4,15 +4,17 @@ import type { Caller } from "../access/caller.ts";
 import type { Context } from "../context.ts";
 import { toHex, toUtf8 } from "../crypto/encoding.ts";
 import type { ModuleDocument } from "./documents.ts";
-import { hideModule, type HiddenModule } from "./hidden-module.ts";
 import type { ModuleRevisions } from "./module-revisions.ts";
-import type { ParsedModule } from "./parsed-module.ts";
+import type { ModuleDetail } from "./schemas.ts";
 
 /** Of how many contents it is remembered how they are shown. */
 const keptInMemory = 5_000;
 
 /** Hash and size of a content as it is shown: those of all of it would let one try guesses. */
 export type ShownContent = Pick<ModuleDocument, "content_hash" | "size">;
+
+/** A module as somebody reads it. */
+export type ShownDetail = Pick<ModuleDetail, "content" | "params" | "resources">;
 
 export class ShownModules {
   readonly #context: Context;
@@ -36,8 +38,7 @@ export class ShownModules {
     const { content_hash: hash } = document;
     let shown = this.#shown.get(hash);
     if (shown === undefined) {
-      const content = await this.#revisions.content(hash);
-      shown = this.contentOf(hideModule(content, this.#revisions.parse(hash, content)));
+      shown = this.contentOf((await this.#revisions.view(document)).hidden);
       if (this.#shown.size >= keptInMemory) this.#shown.clear();
       this.#shown.set(hash, shown);
     }
@@ -45,15 +46,16 @@ export class ShownModules {
   }
 
   /** A content with its params and resources, as a caller sees them. */
-  detailFor(caller: Caller, content: string, parsed: ParsedModule): HiddenModule {
-    const hiding = this.seesSecrets(caller) ? null : hideModule(content, parsed);
-    return hiding ?? { content, params: parsed.params, outline: parsed.outline };
+  async detailFor(caller: Caller, document: Readonly<ModuleDocument>): Promise<ShownDetail> {
+    const { params, resources, hidden } = await this.#revisions.view(document);
+    if (hidden !== null && !this.seesSecrets(caller)) return hidden;
+    return { content: await this.#revisions.content(document.content_hash), params, resources };
   }
 
   /** Hash and size of what is shown; null where that is all of it. */
-  contentOf(hiding: HiddenModule | null): ShownContent | null {
-    if (!hiding) return null;
-    const bytes = toUtf8(hiding.content);
+  contentOf(hidden: { content: string } | null): ShownContent | null {
+    if (!hidden) return null;
+    const bytes = toUtf8(hidden.content);
     return { content_hash: toHex(this.#context.crypto.sha256(bytes)), size: bytes.length };
   }
 }

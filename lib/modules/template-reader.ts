@@ -1,6 +1,7 @@
 /** Reading the templates of a module, and checking what they name. */
 import type { Issue } from "../errors.ts";
 import type { Json } from "../internal/json.ts";
+import type { Work, WorkBudget } from "../internal/work.ts";
 import { splitDefinition } from "../state/definition.ts";
 import { moduleLimits } from "./module-schema.ts";
 import { findTexts, readTemplate, toIssue, type ModuleTemplate } from "./module-templates.ts";
@@ -8,12 +9,14 @@ import type { Params } from "./params.ts";
 import { countExpressions, type TemplateName } from "./template.ts";
 import type { YamlText } from "./yaml-text.ts";
 
+/** What reading an expression costs, in steps. */
+const expressionCost = 1500;
+
 /** Reads every template of the resources; tells what can't be read, and every name that can't be there. */
-export function readTemplates(
+export function* readTemplates(
   definitions: readonly Json[],
-  params: Params,
-  text: YamlText,
-): { templates: ModuleTemplate[]; issues: Issue[] } {
+  { params, text, budget }: { params: Params; text: YamlText; budget: WorkBudget },
+): Work<{ templates: ModuleTemplate[]; issues: Issue[] }> {
   const templates: ModuleTemplate[] = [];
   const issues: Issue[] = [];
   let expressions = 0;
@@ -33,6 +36,8 @@ export function readTemplates(
       if (tooMany !== null) {
         return { templates, issues: [...issues, { path, message: tooMany, ...text.place(path) }] };
       }
+      budget.spend(expressionCost * count);
+      if (budget.isSliceOver()) yield;
       const { template, issue } = readTemplate({ resource, ...found }, (offsets) =>
         text.placesWithin(path, offsets),
       );

@@ -1,5 +1,6 @@
 /** What the rest of the feature knows of templates; which package reads them is known to one file. */
 import type { Json, JsonObject } from "../internal/json.ts";
+import type { Work, WorkBudget } from "../internal/work.ts";
 
 /** What a template may name. Plain JSON: nothing in it is ever run. */
 export interface TemplateScope {
@@ -39,15 +40,15 @@ export type TemplateResult = { ok: true; value: Json } | { ok: false; fault: Tem
 /** Evaluates templates with one scope and one allowance of work, which all of them share. */
 export interface TemplateRun {
   /** A text that is one expression gives its value as it is; any other gives text. Never throws. */
-  evaluate(template: Template): TemplateResult;
+  evaluate(template: Template): Work<TemplateResult>;
 }
 
 /** Reads and evaluates templates. */
 export interface TemplateEngine {
   /** Reads a text that {@link isTemplate}. Never throws for what is in it. */
   read(text: string): { ok: true; template: Template } | { ok: false; fault: TemplateFault };
-  /** Begins a run over the templates of one module. */
-  begin(scope: TemplateScope): TemplateRun;
+  /** Begins a run over the templates of one module, which has an allowance of its own; `budget` makes the slices. */
+  begin(scope: TemplateScope, budget: WorkBudget): TemplateRun;
 }
 
 /** What opens an expression or a tag. */

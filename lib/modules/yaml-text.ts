@@ -5,11 +5,14 @@
  * small texts large), tags, directives, several documents, keys that are no text, numbers that JSON can't carry. Duplicate
  * keys are found here too, because the package compares every key with every other.
  */
-import type { Alias, CST, Pair, ParsedNode, Scalar, YAMLMap, YAMLSeq } from "yaml";
-import { Composer, Lexer, LineCounter, Parser, isAlias, isScalar, isSeq } from "yaml";
+import type { Alias, Pair, ParsedNode, Scalar, YAMLMap, YAMLSeq } from "yaml";
+import { LineCounter, isAlias, isScalar, isSeq } from "yaml";
 import type { Issue } from "../errors.ts";
 import { isWellFormed } from "../internal/canonical-json.ts";
 import type { Json } from "../internal/json.ts";
+import type { Work, WorkBudget } from "../internal/work.ts";
+import { composeTokens } from "./yaml-pieces.ts";
+import { readTokens } from "./yaml-tokens.ts";
 
 /** Limits of a text, past which it is refused before it costs much. */
 export interface YamlLimits {
@@ -17,21 +20,10 @@ export interface YamlLimits {
   bytes: number;
   /** Lists and maps within each other. */
   depth: number;
-  /** Words, signs, blanks and line ends. */
-  lexemes: number;
 }
 
-/** How many lexemes an escape in double quotes counts as: each that is wrong makes an error object. */
-const escapeCost = 4;
-
-/** How many lexemes an anchor or alias counts as: each is refused with a place and a text of its own. */
-const referenceCost = 24;
-
-/** What the lexer puts before a plain scalar and the text of a block, so that these are not taken for signs. */
-const scalarSign = "\x1f";
-
-/** What the lexer puts between the parts of a text, and no text holds. */
-const unwrittenSigns = new Set([scalarSign, "\x02", "\x18"]);
+/** What making a value of a node costs, in steps. */
+const valueCost = 10;
 
 /** Where a key begins, and where its value begins and ends. */
 interface Offsets {
@@ -130,81 +122,40 @@ export class YamlText {
     return { line, column: col };
   }
 
-  /** Reads a text. Never throws for what is in it. */
-  static read(text: string, limits: YamlLimits): YamlText {
+  /** Reads a text. Never throws for what is in it; `WorkExceeded` where it takes more than is left. */
+  static *read(text: string, limits: YamlLimits, budget: WorkBudget): Work<YamlText> {
     const result = new YamlText(text);
     result.#lines.addNewLine(0);
     for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1))
       result.#lines.addNewLine(at + 1);
-    const tokens = result.#tokens(text, limits);
-    if (tokens) result.#compose(tokens, text.length, limits);
-    result.broken ||= tokens === null;
+    yield* result.#read(limits, budget);
     return result;
   }
 
-  /** Takes the text apart; null where it is over a limit. */
-  #tokens(text: string, limits: YamlLimits): CST.Token[] | null {
-    if (text.length > limits.bytes || new TextEncoder().encode(text).byteLength > limits.bytes) {
-      this.fault([], `The text is larger than ${limits.bytes / 1024} KiB.`, 0);
-      return null;
-    }
-    const lexemes = this.#lexemes(text, limits);
-    if (!lexemes) return null;
-    const parser = new Parser();
-    const tokens: CST.Token[] = [];
-    for (const lexeme of lexemes) for (const token of parser.next(lexeme)) tokens.push(token);
-    for (const token of parser.end()) tokens.push(token);
-    return tokens;
+  *#read(limits: YamlLimits, budget: WorkBudget): Work<void> {
+    const text = this.#text;
+    if (text.length > limits.bytes || new TextEncoder().encode(text).byteLength > limits.bytes)
+      return this.#break(`The text is larger than ${limits.bytes / 1024} KiB.`, 0);
+    const read = yield* readTokens(text, limits.depth, budget);
+    if (!read.ok)
+      return this.#break(read.isTooDeep ? tooDeep(limits) : "The text has too many parts.", read.offset);
+    const parts = { length: text.length, depth: limits.depth, tooDeep: tooDeep(limits) };
+    const { contents, faults, hasVersion, second } = yield* composeTokens(read.tokens, parts, budget);
+    for (const { message, offset } of faults) this.#break(sentence(message), offset);
+    if (second !== null) this.#break("There must be one document, not several.", second);
+    if (hasVersion) this.fault([], "Directives are not allowed.", 0);
+    if (this.broken || contents === null) return;
+    this.#rootOffset = contents.range[0];
+    this.value = yield* this.#convert(contents, [], budget);
   }
 
-  /** The words and signs of a text; null where they are too many, which costs nothing but to count them. */
-  #lexemes(text: string, limits: YamlLimits): string[] | null {
-    const lexemes: string[] = [];
-    let [cost, depth, offset] = [0, 0, 0];
-    let last = "";
-    for (const lexeme of new Lexer().lex(text)) {
-      cost += 1 + escapeCost * countEscapes(lexeme);
-      if (last !== scalarSign && (lexeme[0] === "&" || lexeme[0] === "*")) cost += referenceCost;
-      // A key without a value is short, and becomes as much as any.
-      if (lexeme === ",") cost += 1;
-      last = lexeme;
-      if (lexeme === "[" || lexeme === "{") depth += 1;
-      else if (lexeme === "]" || lexeme === "}") depth -= 1;
-      if (cost > limits.lexemes || depth > limits.depth) {
-        this.fault([], depth > limits.depth ? tooDeep(limits) : "The text has too many parts.", offset);
-        return null;
-      }
-      if (!unwrittenSigns.has(lexeme)) offset += lexeme.length;
-      lexemes.push(lexeme);
-    }
-    return lexemes;
+  /** Notes a fault that leaves nothing to be read. */
+  #break(message: string, offset: number): void {
+    this.broken = true;
+    this.fault([], message, offset);
   }
 
-  #compose(tokens: CST.Token[], length: number, limits: YamlLimits): void {
-    const composer = new Composer({
-      uniqueKeys: false,
-      prettyErrors: false,
-      version: "1.2",
-      logLevel: "silent",
-    });
-    const [document, second] = composer.compose(tokens, true, length);
-    if (!document) return;
-    for (const error of document.errors) {
-      this.broken = true;
-      const message = error.code === "RESOURCE_EXHAUSTION" ? tooDeep(limits) : sentence(error.message);
-      this.fault([], message, error.pos[0]);
-    }
-    if (second) {
-      this.broken = true;
-      this.fault([], "There must be one document, not several.", second.range[0]);
-    }
-    if (document.directives.yaml.explicit === true) this.fault([], "Directives are not allowed.", 0);
-    if (this.broken || document.contents === null) return;
-    this.#rootOffset = document.contents.range[0];
-    this.value = this.#convert(document.contents, [], limits);
-  }
-
-  #convert(node: ParsedNode, path: Issue["path"], limits: YamlLimits): Json {
+  *#convert(node: ParsedNode, path: Issue["path"], budget: WorkBudget): Work<Json> {
     const offset = node.range[0];
     if (isAlias(node)) {
       this.fault(path, `Aliases are not allowed: *${(node as Alias).source}.`, offset);
@@ -213,11 +164,9 @@ export class YamlText {
     if (node.anchor !== undefined) this.fault(path, `Anchors are not allowed: &${node.anchor}.`, offset);
     if (node.tag !== undefined) this.fault(path, "Tags are not allowed; quote what is to be text.", offset);
     if (isScalar(node)) return this.#scalar(node, path);
-    if (path.length >= limits.depth) {
-      this.fault(path, tooDeep(limits), offset);
-      return null;
-    }
-    return isSeq(node) ? this.#list(node, path, limits) : this.#map(node as YAMLMap.Parsed, path, limits);
+    return isSeq(node)
+      ? yield* this.#list(node, path, budget)
+      : yield* this.#map(node as YAMLMap.Parsed, path, budget);
   }
 
   #scalar(node: Scalar, path: Issue["path"]): Json {
@@ -233,23 +182,27 @@ export class YamlText {
     return typeof value === "string" || typeof value === "boolean" ? value : null;
   }
 
-  #list(node: YAMLSeq<ParsedNode>, path: Issue["path"], limits: YamlLimits): Json {
+  *#list(node: YAMLSeq<ParsedNode>, path: Issue["path"], budget: WorkBudget): Work<Json> {
     const list: Json[] = [];
     const offsets = new Map<number, Offsets>();
     this.#offsets.set(list, offsets);
     for (const [at, item] of node.items.entries()) {
+      budget.spend(valueCost);
+      if (budget.isSliceOver()) yield;
       const [begin, end, tail] = item.range;
       offsets.set(at, { key: begin, value: begin, end, tail });
-      list.push(this.#convert(item, [...path, at], limits));
+      list.push(yield* this.#convert(item, [...path, at], budget));
     }
     return list;
   }
 
-  #map(node: YAMLMap.Parsed, path: Issue["path"], limits: YamlLimits): Json {
+  *#map(node: YAMLMap.Parsed, path: Issue["path"], budget: WorkBudget): Work<Json> {
     const map: { [key: string]: Json } = {};
     const offsets = new Map<string, Offsets>();
     this.#offsets.set(map, offsets);
     for (const pair of node.items) {
+      budget.spend(valueCost);
+      if (budget.isSliceOver()) yield;
       const key = this.#key(pair, path);
       if (key === null) continue;
       const at = pair.key.range[0];
@@ -259,7 +212,7 @@ export class YamlText {
       }
       const [begin, end, tail] = pair.value?.range ?? [at, at, at];
       offsets.set(key, { key: at, value: begin, end, tail });
-      map[key] = pair.value ? this.#convert(pair.value, [...path, key], limits) : null;
+      map[key] = pair.value ? yield* this.#convert(pair.value, [...path, key], budget) : null;
     }
     return map;
   }
@@ -281,10 +234,6 @@ export class YamlText {
     this.fault(path, message, key.range[0]);
     return null;
   }
-}
-
-function countEscapes(lexeme: string): number {
-  return lexeme.startsWith('"') ? lexeme.split("\\").length - 1 : 0;
 }
 
 function tooDeep(limits: YamlLimits): string {

@@ -9,6 +9,8 @@ import {
   resolveResources,
   type ModuleEvaluation,
 } from "../modules/module-resources.ts";
+import type { TemplateScope } from "../modules/template.ts";
+import { WorkBudget, type SlicedWork, type Work } from "../internal/work.ts";
 import type { ModuleRevision } from "../modules/module-revisions.ts";
 import type { Modules } from "../modules/modules.ts";
 import { SelectorCache } from "../selectors/selector-cache.ts";
@@ -50,10 +52,12 @@ export class DesiredStates {
   readonly #agents: Agents;
   readonly #assignments: Assignments;
   readonly #modules: Modules;
+  readonly #work: SlicedWork;
   readonly #selectors = new SelectorCache();
   readonly #resolved = new Map<string, readonly ResolvedResource[]>();
 
-  constructor(features: { agents: Agents; assignments: Assignments; modules: Modules }) {
+  constructor(features: { agents: Agents; assignments: Assignments; modules: Modules; work: SlicedWork }) {
+    this.#work = features.work;
     this.#agents = features.agents;
     this.#assignments = features.assignments;
     this.#modules = features.modules;
@@ -87,42 +91,48 @@ export class DesiredStates {
         const assignments = (await (matching ??= this.#assignments.matcher()))(target);
         const names = new Set([...assignments.flatMap((each) => each.modules), ...(extras.modules ?? [])]);
         const used = await Promise.all([...names].map(moduleNamed));
-        return this.#of(target, used, { assignments, call: extras.params ?? {} });
+        return this.#work.do(this.#of(target, used, { assignments, call: extras.params ?? {} }));
       },
     };
   }
 
-  #of(
+  *#of(
     target: SelectorTarget,
     modules: readonly ModuleRevision[],
     { assignments, call }: { assignments: readonly Readonly<AssignmentDocument>[]; call: JsonObject },
-  ): DesiredState {
+  ): Work<DesiredState> {
     for (const module of modules) this.#requireSupport(module, target);
-    const sources = new ParamSources(modules, assignments, call);
-    const evaluations = modules.map(({ content }) => {
+    const sources = yield* ParamSources.of(modules, assignments, call);
+    const budget = new WorkBudget();
+    const evaluations: ModuleEvaluation[] = [];
+    for (const { content } of modules) {
       const skipped = content.resources.map((resource) => {
         const when = resource["when"];
         return typeof when === "string" && !matchesSelector(this.#selectors.parse(when), target);
       });
-      return evaluateModule(content, scopeOf(target, sources.valuesFor(content)), skipped);
-    });
+      const scope = scopeOf(target, sources.valuesFor(content));
+      evaluations.push(yield* evaluateModule(content, { scope, budget }, skipped));
+    }
     return {
       modules: modules.map(({ name, revision }) => ({ name, revision })),
-      resources: this.#resolve(modules, evaluations),
+      resources: yield* this.#resolve(modules, evaluations, budget),
     };
   }
 
-  #resolve(
+  *#resolve(
     modules: readonly ModuleRevision[],
     evaluations: readonly ModuleEvaluation[],
-  ): readonly ResolvedResource[] {
+    budget: WorkBudget,
+  ): Work<readonly ResolvedResource[]> {
     const key = JSON.stringify([
       modules.map(({ name, revision, content_hash }) => [name, revision, content_hash]),
       evaluations.map(({ skipped, values }) => [indexesOf(skipped), values]),
     ]);
     const known = this.#resolved.get(key);
     if (known) return known;
-    const resources = modules.flatMap(({ content }, at) => resolveResources(content, evaluations[at]!));
+    const resources: ResolvedResource[] = [];
+    for (const [at, { content }] of modules.entries())
+      for (const each of yield* resolveResources(content, evaluations[at]!, budget)) resources.push(each);
     requireAgreement(resources);
     if (key.length > longestKey) return resources;
     if (this.#resolved.size >= keptInMemory) this.#resolved.clear();
@@ -140,10 +150,7 @@ export class DesiredStates {
   }
 }
 
-function scopeOf(
-  { attributes, tags }: SelectorTarget,
-  params: JsonObject,
-): Parameters<typeof evaluateModule>[1] {
+function scopeOf({ attributes, tags }: SelectorTarget, params: JsonObject): TemplateScope {
   return { params, attributes: { ...attributes }, tags: { ...tags } };
 }
 

@@ -69,7 +69,7 @@ export class Operations {
     features: { agents: Agents; assignments: Assignments; modules: Modules; streams: Streams },
   ) {
     this.#context = context;
-    this.#desired = new DesiredStates(features);
+    this.#desired = new DesiredStates({ ...features, work: context.work });
     this.#store = new OperationStore(context);
     this.#snapshots = new Snapshots(context);
     const feeds = new ProgressFeeds();

@@ -6,6 +6,7 @@ import type { AssignmentDocument } from "../assignments/documents.ts";
 import { OrchestratorError } from "../errors.ts";
 import { canonicalJson } from "../internal/canonical-json.ts";
 import type { Json, JsonObject } from "../internal/json.ts";
+import type { Work } from "../internal/work.ts";
 import type { ModuleRevision } from "../modules/module-revisions.ts";
 import { findMissing, findValueFaults, valuesFor, type Params } from "../modules/params.ts";
 
@@ -16,21 +17,25 @@ export class ParamSources {
   readonly #assignments: readonly Readonly<AssignmentDocument>[];
   readonly #call: Values;
 
+  private constructor(assignments: readonly Readonly<AssignmentDocument>[], call: Values) {
+    this.#assignments = assignments;
+    this.#call = call;
+  }
+
   /**
    * @throws {OrchestratorError} `VALIDATION_FAILED` for values of the call that no module declares or that are not as
    * declared; `PARAMS_INVALID` for such values of an assignment.
    */
-  constructor(
+  static *of(
     modules: readonly ModuleRevision[],
     assignments: readonly Readonly<AssignmentDocument>[],
     call: Values,
-  ) {
-    this.#assignments = assignments;
-    this.#call = call;
+  ): Work<ParamSources> {
     const declared = new Map(modules.map(({ name, content }) => [name, content.params]));
-    const faults = findValueFaults(declared, call);
+    const faults = yield* findValueFaults(declared, call);
     if (faults.length > 0) throw new OrchestratorError("VALIDATION_FAILED", { issues: faults });
-    for (const assignment of assignments) requireFit(assignment, declared);
+    for (const assignment of assignments) yield* requireFit(assignment, declared);
+    return new ParamSources(assignments, call);
   }
 
   /**
@@ -66,12 +71,15 @@ export class ParamSources {
   }
 }
 
-function requireFit(assignment: Readonly<AssignmentDocument>, modules: ReadonlyMap<string, Params>): void {
+function* requireFit(
+  assignment: Readonly<AssignmentDocument>,
+  modules: ReadonlyMap<string, Params>,
+): Work<void> {
   const own = assignment.modules.flatMap((name): [string, Params][] => {
     const params = modules.get(name);
     return params ? [[name, params]] : [];
   });
-  const [fault, ...others] = findValueFaults(new Map(own), assignment.params ?? {});
+  const [fault, ...others] = yield* findValueFaults(new Map(own), assignment.params ?? {});
   if (!fault) return;
   throw new OrchestratorError("PARAMS_INVALID", {
     message: `In assignment ${assignment.name}, param ${String(fault.path[1])}: ${fault.message}`,

@@ -23,6 +23,7 @@ export class Toy {
       if (token !== "fw_good") throw new OrchestratorError("UNAUTHENTICATED");
       return { name: "ada" };
     },
+    authorize: async (): Promise<void> => {},
   };
 
   readonly idempotency = {

@@ -1,6 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseTextPattern } from "../../lib/internal/text-pattern.ts";
+import { finish, WorkBudget, WorkExceeded } from "../../lib/internal/work.ts";
+
+/** What a pattern tells of texts, with as many steps as it takes. */
+function read(pattern: string, budget = new WorkBudget()): (text: string) => boolean {
+  const matches = parseTextPattern(pattern, budget);
+  return (text) => finish(matches(text, budget));
+}
 
 describe("a pattern of texts", () => {
   it.each([
@@ -13,7 +20,7 @@ describe("a pattern of texts", () => {
     ["\\$x\\\\$", ["$x\\"], ["$x"]],
     [".", ["é", "😀"], ["\n", ""]],
   ])("%s matches whole texts only", (pattern, matching, others) => {
-    const matches = parseTextPattern(pattern);
+    const matches = read(pattern);
     expect(matching.filter((text) => !matches(text))).toEqual([]);
     expect(others.filter((text) => matches(text))).toEqual([]);
   });
@@ -32,7 +39,7 @@ describe("a pattern of texts", () => {
     ["a".repeat(501), /longer than/],
     [`${"(".repeat(30)}a${")".repeat(30)}`, /deeper than/],
   ])("%s is refused", (pattern, reason) => {
-    expect(() => parseTextPattern(pattern)).toThrow(reason);
+    expect(() => read(pattern)).toThrow(reason);
   });
 
   it("says what a regular expression says", () => {
@@ -44,16 +51,44 @@ describe("a pattern of texts", () => {
     const text = fc.string({ unit: fc.constantFrom("a", "b", "1"), maxLength: 8 });
     fc.assert(
       fc.property(pattern, text, (source, value) => {
-        expect(parseTextPattern(source)(value)).toBe(new RegExp(`^(?:${source})$`, "u").test(value));
+        expect(read(source)(value)).toBe(new RegExp(`^(?:${source})$`, "u").test(value));
       }),
       { numRuns: 2000 },
     );
   });
 
   it("does not take longer for a pattern that makes others backtrack", () => {
-    const matches = parseTextPattern("(a+)+(b|a*)*c");
+    const matches = read("(a+)+(b|a*)*c");
     const before = process.cpuUsage();
     expect(matches("a".repeat(4000))).toBe(false);
     expect(process.cpuUsage(before).user / 1000).toBeLessThan(1000);
+  });
+
+  it("reads counts of nothing, however they stand within each other, at once", () => {
+    const before = process.cpuUsage();
+    const matches = read("((((){9999}){9999}){9999}){9999}a{0}{9999}{9999}");
+    expect([matches(""), matches("a")]).toEqual([true, false]);
+    expect(process.cpuUsage(before).user / 1000).toBeLessThan(200);
+  });
+
+  it("takes what it does from a budget, classes by what is in them", () => {
+    const spent = (pattern: string, text: string): number => {
+      let [low, high] = [0, 1e9];
+      while (high - low > 1) {
+        const steps = (low + high) >> 1;
+        try {
+          read(pattern, new WorkBudget(steps))(text);
+          high = steps;
+        } catch (error) {
+          expect(error).toBeInstanceOf(WorkExceeded);
+          low = steps;
+        }
+      }
+      return high;
+    };
+    const text = "a".repeat(300);
+    const [few, many] = [spent("[a-z]*", text), spent(`[${"bcdefghijklmnopqrstuvwxyz"}a]*`, text)];
+    expect(many).toBeGreaterThan(5 * few);
+    expect(spent("(a?){400}", text)).toBeGreaterThan(50 * few);
   });
 });

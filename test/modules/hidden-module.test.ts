@@ -1,6 +1,7 @@
 /** What is secret in a module is nowhere in what is shown, however it is written; all else is. */
 import { describe, expect, it } from "vitest";
 import { checkModule } from "fleetwright";
+import { finish } from "../../lib/internal/work.ts";
 import { hideModule } from "../../lib/modules/hidden-module.ts";
 import { parseModule } from "../../lib/modules/module-document.ts";
 import { seededRandom } from "../support/random.ts";
@@ -10,7 +11,7 @@ const rounds = 400;
 function shown(text: string) {
   const check = checkModule(text);
   if (check.faults.length > 0) throw new Error(`${JSON.stringify(check.faults, null, 1)}\n${text}`);
-  const result = hideModule(text, parseModule(text));
+  const result = finish(hideModule(text, parseModule(text)));
   if (!result) throw new Error("nothing is secret");
   return result;
 }
@@ -87,7 +88,7 @@ resources:
 
   it("is as it is where nothing is secret", () => {
     const text = "name: web\nresources:\n  - { type: file, path: /a, content: b, sensitive: false }\n";
-    expect(hideModule(text, parseModule(text))).toBeNull();
+    expect(finish(hideModule(text, parseModule(text)))).toBeNull();
   });
 
   it("never shows a secret, whatever the style and the place", () => {

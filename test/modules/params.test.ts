@@ -1,12 +1,16 @@
 import { describe, expect, it } from "vitest";
+import { finish, WorkBudget } from "../../lib/internal/work.ts";
 import {
   findMissing,
-  findValueFaults,
+  findParamFaults,
+  findValueFaults as valueFaults,
   paramSchema,
   paramValuesSchema,
   valuesFor,
   type Param,
 } from "../../lib/modules/params.ts";
+
+const findValueFaults = (...of: Parameters<typeof valueFaults>) => finish(valueFaults(...of));
 
 describe("a param", () => {
   it.each<[Param, good: unknown[], bad: unknown[]]>([
@@ -36,7 +40,9 @@ describe("a param", () => {
     [{ type: "text" }],
     [{}],
   ])("%j is refused", (param) => {
-    expect(paramSchema.safeParse(param).success).toBe(false);
+    const read = paramSchema.safeParse(param);
+    const faults = read.success ? finish(findParamFaults({ p: read.data }, new WorkBudget())) : [];
+    expect([read.success, faults.length]).not.toEqual([true, 0]);
   });
 });
 
@@ -76,5 +82,13 @@ describe("values of params", () => {
     expect(paramValuesSchema.safeParse({ a: deep }).success).toBe(false);
     expect(paramValuesSchema.safeParse({ a: "x".repeat(70_000) }).success).toBe(false);
     expect(paramValuesSchema.safeParse({ a: { b: [1, "x"] } }).success).toBe(true);
+  });
+
+  it("of more than a megabyte are refused before each is looked at", () => {
+    const entries = Array.from({ length: 60_000 }, (_, at) => [`p${at}`, [1, { a: "b" }]]);
+    const values: unknown = Object.fromEntries(entries);
+    const before = process.cpuUsage();
+    expect(paramValuesSchema.safeParse(values).error?.issues).toHaveLength(1);
+    expect(process.cpuUsage(before).user / 1000).toBeLessThan(300);
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { OrchestratorError, type Issue } from "../../lib/errors.ts";
 import type { Json } from "../../lib/internal/json.ts";
+import { finish, WorkBudget } from "../../lib/internal/work.ts";
 import { liquidTemplates } from "../../lib/modules/liquid-templates.ts";
 import { parseModule } from "../../lib/modules/module-document.ts";
 import type { TemplateScope } from "../../lib/modules/template.ts";
@@ -26,7 +27,7 @@ function manyItems(): number[] {
 function evaluate(text: string): Json {
   const read = liquidTemplates.read(text);
   if (!read.ok) return `! ${read.fault.message} @${read.fault.offset}`;
-  const result = liquidTemplates.begin(scope).evaluate(read.template);
+  const result = finish(liquidTemplates.begin(scope, new WorkBudget()).evaluate(read.template));
   return result.ok ? result.value : `! ${result.fault.message} @${result.fault.offset}`;
 }
 

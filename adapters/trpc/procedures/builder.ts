@@ -3,7 +3,7 @@ import { initTRPC } from "@trpc/server";
 import { permissionTable } from "fleetwright";
 import type { Caller, Orchestrator, Permission } from "fleetwright";
 import type { RequestContext } from "../context.ts";
-import { errorLink, onceLink, sessionLink, trpcOptions } from "../trpc.ts";
+import { errorLink, onceLink, permissionLink, trpcOptions } from "../trpc.ts";
 import type { ProcedureMeta, RestMeta } from "../trpc.ts";
 
 /** The context that the procedures need. */
@@ -11,7 +11,7 @@ export type ProcedureContext = RequestContext<Orchestrator, Caller>;
 
 export const t = initTRPC.context<ProcedureContext>().meta<ProcedureMeta>().create(trpcOptions);
 
-export const procedure = t.procedure.use(errorLink).use(sessionLink).use(onceLink);
+export const procedure = t.procedure.use(errorLink).use(permissionLink).use(onceLink);
 
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
@@ -36,5 +36,5 @@ export function route(
   const [method, path] = at.split(" ") as [Method, `/${string}`];
   const { summary, tag, rest } = description;
   const protect = permissionTable[permission] !== "anyone";
-  return { openapi: { method, path, summary, tags: [tag], protect }, ...(rest && { rest }) };
+  return { permission, openapi: { method, path, summary, tags: [tag], protect }, ...(rest && { rest }) };
 }

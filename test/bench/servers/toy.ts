@@ -54,6 +54,7 @@ const orchestrator = {
       if (caller === undefined) throw new OrchestratorError("UNAUTHENTICATED");
       return caller;
     },
+    async authorize(): Promise<void> {},
   },
   idempotency: {
     once: async <Output>(caller: Caller, _call: object, run: (caller: Caller) => Promise<Output>) =>

@@ -1,0 +1,58 @@
+/** What reads show of a module: worked out once, when it is taken in, so that no read parses it. */
+import { toUtf8 } from "../crypto/encoding.ts";
+import type { Work } from "../internal/work.ts";
+import { hideModule } from "./hidden-module.ts";
+import type { Params } from "./params.ts";
+import type { ParsedModule, ResourceOutline } from "./parsed-module.ts";
+import type { ModuleDetail } from "./schemas.ts";
+import { findSecretParts } from "./secret-parts.ts";
+
+/** Params and resources as those read them who may write modules. */
+export interface ModuleView extends Pick<ModuleDetail, "params" | "resources"> {
+  /** Names of the params whose values are secret. */
+  secretParams: readonly string[];
+  /** The whole as all others read it; null where nothing of it is secret. */
+  hidden: Pick<ModuleDetail, "content" | "params" | "resources"> | null;
+}
+
+/** Of a module that is not valid any more there is nothing but its text to be shown, and nobody knows what of it is secret. */
+export const noView: ModuleView = {
+  params: {},
+  resources: [],
+  secretParams: [],
+  hidden: {
+    content: "# This module breaks a limit of this version: upload it anew.\n",
+    params: {},
+    resources: [],
+  },
+};
+
+/** What is shown of a module. */
+export function* makeView(content: string, module: ParsedModule): Work<ModuleView> {
+  const hiding = yield* hideModule(content, module);
+  return {
+    ...toShown(module),
+    secretParams: [...findSecretParts(module).params],
+    hidden: hiding && { content: hiding.content, ...toShown(hiding) },
+  };
+}
+
+function toShown(module: {
+  params: Params;
+  outline: readonly ResourceOutline[];
+}): Pick<ModuleView, "params" | "resources"> {
+  return {
+    params: { ...module.params },
+    resources: module.outline.map(({ id, type, identity }) => ({ id, type, identity })),
+  };
+}
+
+/** A view as it is stored. */
+export function encodeView(view: ModuleView): Uint8Array {
+  return toUtf8(JSON.stringify(view));
+}
+
+/** A view that {@link encodeView} made. */
+export function decodeView(bytes: Uint8Array): ModuleView {
+  return JSON.parse(new TextDecoder().decode(bytes)) as ModuleView;
+}

@@ -1,0 +1,76 @@
+/** Takes a YAML text apart, counting before anything is made of it. */
+import { Lexer, Parser, type CST } from "yaml";
+import type { Work, WorkBudget } from "../internal/work.ts";
+
+/** What reading one lexeme (a word, sign, blank or line end) costs until it is a value, in steps. */
+const lexemeCost = 40;
+
+/** How many lexemes an escape in double quotes counts as. */
+const escapeCost = 4;
+
+/** How many lexemes count as that each of which is a fault of its own: an anchor, alias or tag, and an escape that is none. */
+const faultCost = 1000;
+
+/** An escape; what is none, or may be none, is the first group. */
+const escape = /\\(?:[0abefnrtvN_LP "/\\\t\r\n]|x[\da-f]{2}|u[\da-f]{4}|())/gi;
+
+/** Part of {@link lexemeCost} that making tokens of it takes. */
+const tokenCost = 15;
+
+/** What the lexer puts before a plain scalar and the text of a block, so that these are not taken for signs. */
+const scalarSign = "\x1f";
+
+/** What the lexer puts between the parts of a text, and no text holds. */
+const unwrittenSigns = new Set([scalarSign, "\x02", "\x18"]);
+
+/** The tokens of a text, or where it is over a limit. */
+export type TokensRead =
+  { ok: true; tokens: CST.Token[] } | { ok: false; isTooDeep: boolean; offset: number };
+
+/** Reads the tokens of a text; of one whose parts are more than the budget, only these are counted. */
+export function* readTokens(text: string, depth: number, budget: WorkBudget): Work<TokensRead> {
+  const read = yield* readLexemes(text, depth, budget);
+  if (!("lexemes" in read)) return { ok: false, ...read };
+  const parser = new Parser();
+  const tokens: CST.Token[] = [];
+  for (const lexeme of read.lexemes) {
+    for (const token of parser.next(lexeme)) tokens.push(token);
+    budget.spend(tokenCost);
+    if (budget.isSliceOver()) yield;
+  }
+  for (const token of parser.end()) tokens.push(token);
+  return { ok: true, tokens };
+}
+
+function* readLexemes(
+  text: string,
+  maxDepth: number,
+  budget: WorkBudget,
+): Work<{ lexemes: string[] } | { isTooDeep: boolean; offset: number }> {
+  const lexemes: string[] = [];
+  let [depth, offset] = [0, 0];
+  let last = "";
+  for (const lexeme of new Lexer().lex(text)) {
+    if (budget.isSliceOver()) yield;
+    if (!budget.tryTake(lexemeCost * costOf(lexeme, last))) return { isTooDeep: false, offset };
+    last = lexeme;
+    if (lexeme === "[" || lexeme === "{") depth += 1;
+    else if (lexeme === "]" || lexeme === "}") depth -= 1;
+    if (depth > maxDepth) return { isTooDeep: true, offset };
+    if (!unwrittenSigns.has(lexeme)) offset += lexeme.length;
+    lexemes.push(lexeme);
+  }
+  return { lexemes };
+}
+
+/** As how many lexemes one counts, after another. */
+function costOf(lexeme: string, last: string): number {
+  let cost = 1;
+  if (lexeme.startsWith('"')) {
+    for (const [, wrong] of lexeme.matchAll(escape)) cost += wrong === undefined ? escapeCost : faultCost;
+  }
+  if (last !== scalarSign && /^[&*!]/.test(lexeme)) cost += faultCost;
+  // A key without a value is short, and becomes as much as any.
+  if (lexeme === ",") cost += 1;
+  return cost;
+}
