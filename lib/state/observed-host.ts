@@ -64,6 +64,11 @@ export class Traces {
     } else this.change(path, act);
   }
 
+  /** A path is not there. A draft that somebody else took away, be it the program that was to judge it, is no trace, either. */
+  gone(path: string): void {
+    if (!this.#own.includes(path)) this.#paths.delete(path);
+  }
+
   /** Runs a program that may change anything, unless it can't be started. */
   async run<T extends { exitCode: number | null }>(act: () => Promise<T>): Promise<T> {
     try {
@@ -127,7 +132,9 @@ class ObservedFiles implements HostFiles {
   }
 
   stat(path: string): FileStat | null {
-    return this.#files.stat(path);
+    const found = this.#files.stat(path);
+    if (found === null) this.#traces.gone(path);
+    return found;
   }
 
   readFile(path: string, expected?: FileStat): Uint8Array {

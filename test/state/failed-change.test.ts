@@ -118,6 +118,23 @@ test("a file that somebody edits while its content is judged is not overwritten"
   expect(state.read("/conf")).toBe("edited");
 });
 
+test("a judge that takes the draft away makes no edit ours", async () => {
+  const state: StateFixture = new StateFixture(
+    createMachine({
+      judge: ({ argv }) => {
+        state.host.files.removeFile(argv.at(-1)!);
+        state.write("/conf", "edited meanwhile");
+        return { exitCode: 0 };
+      },
+    }),
+  );
+  const run = await state.run("apply", declare([judged]));
+  expect(run.results[0]).toMatchObject({ outcome: "failed", code: "HOST_ERROR" });
+  expect(state.applied).toEqual([]);
+  await state.run("apply", []);
+  expect(state.read("/conf")).toBe("edited meanwhile");
+});
+
 test("a second version that fails leaves the first one ours, as it was noted", async () => {
   const state = new StateFixture();
   state.write("/conf", "theirs");
