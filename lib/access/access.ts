@@ -21,6 +21,10 @@ import { SignInLimits } from "./sign-in-limits.ts";
 /** The one answer to all who may: nearly every call asks, so none is made anew. */
 const allowed: Promise<void> = Promise.resolve();
 
+/** Calls of one operator that were denied, and refused sign-ins of all, that are recorded in a minute. */
+const deniedPerMinute = 20;
+const refusedPerMinute = 60;
+
 /** Who may do what: signing in, sessions and permissions. */
 export class Access {
   /** The people and programs who may sign in. */
@@ -31,6 +35,7 @@ export class Access {
   /** Null: sessions are not limited. */
   readonly #calls: RateLimiter | null;
   readonly #denials: Denials;
+  readonly #refusals: Denials;
   #challenges: Challenges | null = null;
 
   constructor(context: Context) {
@@ -43,7 +48,8 @@ export class Access {
       return operator?.operator_id ?? null;
     });
     this.#calls = options.callsPerMinute === null ? null : new RateLimiter(clock, options.callsPerMinute);
-    this.#denials = new Denials(clock);
+    this.#denials = new Denials(clock, deniedPerMinute);
+    this.#refusals = new Denials(clock, refusedPerMinute);
     context.authorize = (caller, permission) => this.authorize(caller, permission);
     context.isSignedIn = (caller) => this.isSignedIn(caller);
   }
@@ -178,11 +184,13 @@ export class Access {
     return { token, expires_at: toTimestamp(expiresAtMs), operator };
   }
 
-  #recordRefusal(caller: Caller, error: OrchestratorError): Promise<unknown> {
-    return this.#context.commit(caller, [], {
+  async #recordRefusal(caller: Caller, { code }: OrchestratorError): Promise<void> {
+    const unrecorded = this.#refusals.next("");
+    if (unrecorded === null) return;
+    await this.#context.commit(caller, [], {
       type: "operator.signInRefused",
-      summary: `A sign-in was refused: ${error.code}`,
-      metadata: { code: error.code },
+      summary: `A sign-in was refused: ${code}`,
+      metadata: { code, ...(unrecorded > 0 && { unrecorded }) },
     });
   }
 

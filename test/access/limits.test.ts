@@ -72,6 +72,17 @@ describe("sign-in", () => {
       await expect(redeem()).rejects.toMatchObject({ code });
   });
 
+  it("that are refused fill no audit log, however many addresses they come from", async () => {
+    await using test = await createTestOrchestrator();
+    const public_key = toHex(nodeCrypto.createSigningKeyPair().publicKey);
+    for (let n = 0; n < 70; n += 1) await signWrongly(test, from(`198.51.100.${n}`), public_key);
+    const recorded = () => test.events.filter(({ event_type }) => event_type === "operator.signInRefused");
+    expect(recorded()).toHaveLength(60);
+    await test.clock.advance(1_000);
+    await signWrongly(test, from("192.0.2.1"), public_key);
+    expect(recorded().at(-1)?.metadata).toEqual({ code: "SIGNATURE_INVALID", unrecorded: 10 });
+  });
+
   it("keys that are none count, too", async () => {
     await using test = await createTestOrchestrator({ signInsPerMinute: 2 });
     const ask = () => test.orchestrator.access.challenge(from("192.0.2.1"), { public_key: "ab".repeat(32) });
