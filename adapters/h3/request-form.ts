@@ -22,9 +22,11 @@ export function checkForm({ url = "/", headers, rawHeaders }: IncomingMessage): 
   const fault = url.startsWith("/") || url === "*" ? null : faultOfAuthority(url, headers.host);
   if (fault !== null) return fault;
   const path = url.split("?", 1)[0]!;
-  // Whoever takes them out in between would see another path, perhaps of another surface.
+  // Whoever takes them out in between would see another path, perhaps of another surface: here nothing stands at such a path.
   if (path.includes("\\") || dotSegment.test(path))
-    return wrong("The path has segments that lead elsewhere (`.`, `..`).");
+    return new OrchestratorError("NOT_FOUND", {
+      message: "Nothing is at a path with segments that lead elsewhere (`.`, `..`).",
+    });
   const coding = headers["content-encoding"];
   if (coding === undefined || coding.toLowerCase() === "identity") return null;
   return new OrchestratorError("UNSUPPORTED_MEDIA_TYPE", {

@@ -41,8 +41,8 @@ export const headers: Refused[] = [
   [
     "an encoded body",
     post("/modules", Buffer.from([0x1f, 0x8b, 8]), { ...json, "content-encoding": "gzip" }),
-    400,
-    "VALIDATION_FAILED",
+    415,
+    "UNSUPPORTED_MEDIA_TYPE",
   ],
   ["a page of another site", get("/agents", { origin: "https://evil.test" }), 403, "ORIGIN_REFUSED"],
   ["a page without a site", get("/agents", { origin: "null" }), 403, "ORIGIN_REFUSED"],
