@@ -34,9 +34,15 @@ export class Traces {
     this.#own = own;
   }
 
-  /** Whether anything may be different now. */
+  /**
+   * Whether what the resource is about may be different now. Where it says its paths, what is beside them is not it, such as a draft that
+   * could not be taken away, or that the program took which was to judge it.
+   */
   get any(): boolean {
-    return this.#programRan || this.#paths.size > 0;
+    if (this.#programRan || this.#own.length === 0) return this.#programRan || this.#paths.size > 0;
+    return [...this.#paths].some((path) =>
+      this.#own.some((own) => path === own || path.startsWith(own === "/" ? own : `${own}/`)),
+    );
   }
 
   /** Whether the resource's own paths may be different now. */
@@ -62,11 +68,6 @@ export class Traces {
       this.#paths.delete(path);
       act();
     } else this.change(path, act);
-  }
-
-  /** A path is not there. A draft that somebody else took away, be it the program that was to judge it, is no trace, either. */
-  gone(path: string): void {
-    if (!this.#own.includes(path)) this.#paths.delete(path);
   }
 
   /** Runs a program that may change anything, unless it can't be started. */
@@ -132,9 +133,7 @@ class ObservedFiles implements HostFiles {
   }
 
   stat(path: string): FileStat | null {
-    const found = this.#files.stat(path);
-    if (found === null) this.#traces.gone(path);
-    return found;
+    return this.#files.stat(path);
   }
 
   readFile(path: string, expected?: FileStat): Uint8Array {

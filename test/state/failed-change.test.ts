@@ -89,52 +89,6 @@ test.each(refusals)("%s: what comes back is what stood before the first real cha
   expect(state.host.files.stat("/conf")).toMatchObject({ kind: "file", mode: 0o644 });
 });
 
-const judged = { ...conf, validate: ["judge", "%"] };
-
-test("a content that its judge refuses is not ours, even if somebody edits the file while it is judged", async () => {
-  const state: StateFixture = new StateFixture(
-    createMachine({ judge: () => (state.write("/conf", "edited meanwhile"), { exitCode: 1 }) }),
-  );
-  state.write("/conf", "theirs");
-  expect(outcomes(await state.run("apply", declare([judged])))).toEqual(["f failed"]);
-  expect(state.applied).toEqual([]);
-  state.write("/conf", "edited later");
-  await state.run("apply", []);
-  expect(state.read("/conf")).toBe("edited later");
-});
-
-test("a file that somebody edits while its content is judged is not overwritten", async () => {
-  let edits = true;
-  const state: StateFixture = new StateFixture(
-    createMachine({ judge: () => (edits && state.write("/conf", "edited"), { exitCode: 0 }) }),
-  );
-  state.write("/conf", "theirs");
-  const run = await state.run("apply", declare([judged]));
-  expect(run.results[0]).toMatchObject({ outcome: "failed", code: "HOST_ERROR" });
-  expect([state.read("/conf"), state.applied]).toEqual(["edited", []]);
-  edits = false;
-  await state.run("apply", declare([judged]));
-  await state.run("apply", []);
-  expect(state.read("/conf")).toBe("edited");
-});
-
-test("a judge that takes the draft away makes no edit ours", async () => {
-  const state: StateFixture = new StateFixture(
-    createMachine({
-      judge: ({ argv }) => {
-        state.host.files.removeFile(argv.at(-1)!);
-        state.write("/conf", "edited meanwhile");
-        return { exitCode: 0 };
-      },
-    }),
-  );
-  const run = await state.run("apply", declare([judged]));
-  expect(run.results[0]).toMatchObject({ outcome: "failed", code: "HOST_ERROR" });
-  expect(state.applied).toEqual([]);
-  await state.run("apply", []);
-  expect(state.read("/conf")).toBe("edited meanwhile");
-});
-
 test("a second version that fails leaves the first one ours, as it was noted", async () => {
   const state = new StateFixture();
   state.write("/conf", "theirs");
