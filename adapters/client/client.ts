@@ -2,7 +2,7 @@
 import type { Session } from "fleetwright";
 import type { ApiProblem } from "./api-error.ts";
 import { ApiError } from "./api-error.ts";
-import { toHexKey } from "./hex.ts";
+import { toHex, toHexKey } from "./hex.ts";
 import { createSend } from "./http.ts";
 import { readEvents } from "./event-stream.ts";
 import type { OpenStream } from "./event-stream.ts";
@@ -114,7 +114,7 @@ export function createClient(options: ClientOptions): Client {
   async function request<Result>(method: string, path: string, extras: RequestExtras = {}): Promise<Result> {
     // The server keeps keys by operator; a stranger has none.
     const isChange = method !== "GET" && method !== "HEAD" && (token !== null || signer !== undefined);
-    const key = extras.idempotencyKey ?? (isChange ? crypto.randomUUID() : undefined);
+    const key = extras.idempotencyKey ?? (isChange ? randomKey() : undefined);
     const keyed = { ...extras, idempotencyKey: key };
     const attempt = () => sendSignedIn(method, path, keyed);
     return (await withRetries(attempt, retry, extras.signal)) as Result;
@@ -182,3 +182,8 @@ const notSignedIn: ApiProblem = {
   detail: "Sign in first: the client has neither a key nor a session.",
   code: "UNAUTHENTICATED",
 };
+
+/** `crypto.randomUUID` is not there in pages without a secure context. */
+function randomKey(): string {
+  return toHex(crypto.getRandomValues(new Uint8Array(16)));
+}

@@ -2,6 +2,7 @@
 import { moduleJsonSchema, OrchestratorError } from "fleetwright";
 import type { EventHandler, H3, H3Event } from "h3";
 import type { OpenApiDocument } from "../rest/openapi/document.ts";
+import { renderHome } from "../rest/pages/home.ts";
 import { pageContentSecurityPolicy, styleSheetPath } from "../rest/pages/page.ts";
 import { renderReference } from "../rest/pages/reference.ts";
 import { styleSheet } from "../rest/pages/style.ts";
@@ -45,6 +46,12 @@ export function mountHealth(mount: PageMount, isReady: AppReadiness): void {
     if (!ready) throw new OrchestratorError("UNAVAILABLE", { message: "The service is not ready." });
     return { status: "ok" };
   });
+}
+
+/** Serves a page at the root, for whoever opens the address of the server. */
+export function mountHome(mount: PageMount): void {
+  const home = renderHome(mount.mountPath);
+  mountRead(mount, "/", (event) => toPage(event, home));
 }
 
 /** Serves the API reference at `/docs`, written here, once. */

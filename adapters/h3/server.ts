@@ -1,7 +1,9 @@
 /** An orchestrator with its whole surface on one listener: what `fleetwright serve` runs, and what a program can run inside itself. */
 import { Orchestrator, SocketTransport } from "fleetwright";
 import type { OrchestratorOptions } from "fleetwright";
+import { createRequestIds } from "../rest/request-id.ts";
 import { agentPath, createOrchestratorApp } from "./orchestrator-app.ts";
+import { mountHome } from "./pages.ts";
 import { listenApp } from "./serve.ts";
 import type { ListenAppOptions } from "./serve.ts";
 
@@ -49,6 +51,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     ...(trustedProxies && { trustedProxies }),
     ...(allowedHosts && { allowedHosts }),
   });
+  mountHome({ h3: app.h3, mountPath: "", createRequestId: createRequestIds() });
   await orchestrator.start();
   const listening = await listenApp(app, listen).catch(async (error: unknown) => {
     await orchestrator.stop();

@@ -241,3 +241,14 @@ function emptySchemas(root: unknown): string[] {
   visit(root, []);
   return found;
 }
+
+test("its patterns are of the kind that validators of other languages read, too", () => {
+  const patterns: string[] = [];
+  JSON.stringify(document, (key, value: unknown) => {
+    if (key === "pattern" && typeof value === "string") patterns.push(value);
+    return value;
+  });
+  expect(patterns.length).toBeGreaterThan(5);
+  // RE2 (Go) and Python have neither \p{C} nor, the first, a look around; \u is not of RE2.
+  expect(patterns.filter((pattern) => /\\p\{|\(\?[=!<]|\\u/.test(pattern))).toEqual([]);
+});

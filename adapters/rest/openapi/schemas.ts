@@ -61,6 +61,7 @@ function tidyNode(node: Node, isAnswer: boolean): Node {
   if (node["maximum"] === Number.MAX_SAFE_INTEGER) delete node["maximum"];
   // The format says it, in one word.
   if (typeof node["format"] === "string" && node["type"] === "string") delete node["pattern"];
+  if (typeof node["pattern"] === "string") node["pattern"] = toCommonPattern(node["pattern"]);
   // A newer server may answer with more.
   if (isAnswer && node["additionalProperties"] === false) delete node["additionalProperties"];
   // `Record<"a" | "b", T>`: the keys are promised, but only by name.
@@ -71,4 +72,12 @@ function tidyNode(node: Node, isAnswer: boolean): Node {
     delete node["additionalProperties"];
   }
   return node;
+}
+
+/**
+ * A pattern as the validators of other languages read it, which know neither classes of Unicode nor a look ahead (RE2, Python). It lets
+ * the same through and more; the server says the rest.
+ */
+function toCommonPattern(pattern: string): string {
+  return pattern.replace("(?!__proto__$)", "").replaceAll(/\\p\{C\}/g, "\\x00-\\x1f\\x7f-\\x9f");
 }

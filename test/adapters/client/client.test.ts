@@ -19,6 +19,16 @@ describe("a client with a key", () => {
     expect(server.url).toBe(url);
   });
 
+  it("works in a page without a secure context, which has no crypto.randomUUID", async () => {
+    const { url, signer } = await startTestServer();
+    const { randomUUID } = crypto;
+    onTestFinished(() => void Object.assign(crypto, { randomUUID }));
+    Object.assign(crypto, { randomUUID: undefined });
+    const client = createClient({ url, signer });
+    const operator = await client.operators.add({ username: "ada", public_key: otherKey(), role: "Viewer" });
+    expect(operator).toMatchObject({ username: "ada" });
+  });
+
   it("signs in again when its session has ended, and sends the call again", async () => {
     const { url, signer } = await startTestServer();
     const client = createClient({ url, signer, token: "fw_gone" });

@@ -28,3 +28,23 @@ test("once the disk has failed, /readyz and the status say so with one reason, a
   expect((await fetch(`${url}/livez`)).status).toBe(200);
   expect(await orchestrator.audit.getRetention(systemCaller)).toEqual({ retention_days: 90 });
 });
+
+test("the address of a server is a page in a browser, whose links lead somewhere", async () => {
+  const server = await startServer({
+    storage: new FileStorage({ folder: temporaryFolder() }),
+    listen: { port: 0 },
+  });
+  onTestFinished(() => server.close());
+  const answer = await fetch(`${server.url}/`, { headers: { accept: "text/html" } });
+  expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
+  expect(answer.headers.get("content-security-policy")).toContain("default-src 'none'");
+  const links = [...(await answer.text()).matchAll(/href="([^"]+)"/g)].map(([, link]) => link!);
+  expect(links).toContain("/docs");
+  const statusOf = async (path: string, method = "GET"): Promise<number> => {
+    const { status, body } = await fetch(server.url + path, { method });
+    await body?.cancel();
+    return status;
+  };
+  for (const link of new Set(links)) expect([link, await statusOf(link)]).toEqual([link, 200]);
+  expect(await statusOf("/", "POST")).toBe(405);
+});
