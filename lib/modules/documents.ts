@@ -6,7 +6,7 @@ export interface ModuleDocument {
   description?: string;
   revision: number;
   content_hash: string;
-  /** The content that holds its {@link ModuleView}; absent of what was uploaded to an earlier version. */
+  /** The content that holds its {@link ModuleView}; absent of what was uploaded to an earlier version. Where it is lost it is made anew. */
   view_hash?: string;
   size: number;
   resource_count: number;

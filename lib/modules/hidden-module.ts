@@ -14,7 +14,7 @@ import { moduleLimits } from "./module-schema.ts";
 import type { Param, Params } from "./params.ts";
 import type { ParsedModule, ResourceDefinition, ResourceOutline } from "./parsed-module.ts";
 import { findSecretParts } from "./secret-parts.ts";
-import { replaceValues } from "./yaml-edit.ts";
+import { replaceValues, type YamlEdit } from "./yaml-edit.ts";
 import { YamlText } from "./yaml-text.ts";
 
 /** What is shown of a module. */
@@ -24,51 +24,114 @@ export interface HiddenModule {
   outline: readonly ResourceOutline[];
 }
 
+/** What hiding one resource costs, in steps. */
+const costOfPart = 300;
+/** What finding the place of an edit costs for each value beside it, in steps. */
+const costOfSibling = 1;
+
 /** Hides the secrets of a module; null where it has none. */
 export function* hideModule(content: string, module: ParsedModule): Work<HiddenModule | null> {
   const secret = findSecretParts(module);
   if (secret.resources.size === 0 && secret.params.size === 0) return null;
-  const outline = module.outline.map((each, at) =>
-    secret.resources.has(at) ? { ...each, identity: shownIdentity(module, at) } : each,
-  );
+  const budget = new WorkBudget();
+  const outline: ResourceOutline[] = [];
+  for (const [at, each] of module.outline.entries()) {
+    budget.spend(costOfPart);
+    if (budget.isSliceOver()) yield;
+    outline.push(secret.resources.has(at) ? { ...each, identity: shownIdentity(module, at) } : each);
+  }
   const params = Object.entries(module.params).map(([name, param]): [string, Param] => [
     name,
     secret.params.has(name) ? hideParam(param) : param,
   ]);
-  const edits = [
-    ...[...secret.params].map((name) => ({
-      path: ["params", name],
-      value: hideParam(module.params[name]!) as JsonObject,
-    })),
-    ...[...secret.resources].map((at) => ({
+  const edits = [...secret.params].map((name): Edit => ({
+    path: ["params", name],
+    value: hideParam(module.params[name]!) as JsonObject,
+  }));
+  for (const at of secret.resources) {
+    budget.spend(costOfPart);
+    if (budget.isSliceOver()) yield;
+    edits.push({
       path: ["resources", at],
       value: hideResource(module.resources[at]!, outline[at]!.identity),
-    })),
-  ];
-  return { content: yield* hideText(content, edits), params: Object.fromEntries(params), outline };
+    });
+  }
+  return { content: yield* hideText(content, edits, budget), params: Object.fromEntries(params), outline };
 }
+
+/** All params or all resources of a module. */
+type Parts = JsonObject | Json[];
 
 interface Edit {
   path: Issue["path"];
   value: JsonObject;
 }
 
-function* hideText(content: string, edits: readonly Edit[]): Work<string> {
+function* hideText(content: string, edits: readonly Edit[], budget: WorkBudget): Work<string> {
   const text = yield* YamlText.read(content, moduleLimits, new WorkBudget());
-  const wanted = structuredClone(text.value) as JsonObject;
+  const wanted = { ...(text.value as { [part: string]: Parts }) };
+  for (const part of new Set(edits.map(({ path }) => path[0] as string)))
+    wanted[part] = Array.isArray(wanted[part]) ? [...wanted[part]] : { ...wanted[part] };
   for (const { path, value } of edits) {
-    const [part, key] = path as [string, string | number];
-    (wanted[part] as Record<string | number, Json>)[key] = value;
+    const [part, key] = path as [string, string];
+    (wanted[part] as JsonObject)[key] = value;
   }
-  const replaced = replaceValues(
-    content,
-    text,
-    edits.map(({ path, value }) => ({ path, text: JSON.stringify(value) })),
-  );
+  yield;
+  const replaced = yield* replaceInSlices(content, { text, edits }, budget);
+  yield;
   const read = yield* YamlText.read(replaced, moduleLimits, new WorkBudget());
   const isExact =
-    !read.broken && read.issues.length === 0 && canonicalJson(read.value) === canonicalJson(wanted);
+    !read.broken && read.issues.length === 0 && (yield* isEqual(read.value, wanted, { budget, depth: 2 }));
   return isExact ? replaced : `${JSON.stringify(wanted, null, 2)}\n`;
+}
+
+/** Replaces from the end on, some at a time: so the offsets of what stands before stay true. */
+function* replaceInSlices(
+  content: string,
+  { text, edits }: { text: YamlText; edits: readonly Edit[] },
+  budget: WorkBudget,
+): Work<string> {
+  const placed = edits.map(({ path, value }) => ({ path, value, at: text.place(path) }));
+  placed.sort((a, b) => b.at.line - a.at.line || b.at.column - a.at.column);
+  let replaced = content;
+  let some: YamlEdit[] = [];
+  for (const { path, value } of placed) {
+    some.push({ path, text: JSON.stringify(value) });
+    const beside = (text.value as { [part: string]: Parts })[path[0] as string]!;
+    budget.spend(costOfPart + costOfSibling * Object.keys(beside).length);
+    if (!budget.isSliceOver()) continue;
+    replaced = replaceValues(replaced, text, some);
+    some = [];
+    yield;
+  }
+  return replaceValues(replaced, text, some);
+}
+
+/** Stops between what stands so deep; what stands deeper is compared at once. */
+interface Comparison {
+  budget: WorkBudget;
+  depth: number;
+}
+
+/** Whether two modules say the same. */
+function* isEqual(value: Json, to: Json, { budget, depth }: Comparison): Work<boolean> {
+  if (depth === 0 || !isHolder(value) || !isHolder(to)) {
+    const written = canonicalJson(value);
+    budget.spend(written.length);
+    return written === canonicalJson(to);
+  }
+  const names = Object.keys(value);
+  if (Array.isArray(value) !== Array.isArray(to) || names.length !== Object.keys(to).length) return false;
+  for (const name of names) {
+    if (budget.isSliceOver()) yield;
+    if (!Object.hasOwn(to, name)) return false;
+    if (!(yield* isEqual(value[name]!, to[name]!, { budget, depth: depth - 1 }))) return false;
+  }
+  return true;
+}
+
+function isHolder(value: Json): value is JsonObject {
+  return typeof value === "object" && value !== null;
 }
 
 /** What every resource has stays, and the property that names it everywhere. */

@@ -1,22 +1,62 @@
 /** Values of params as those read them who may not read the secrets among them. */
+import type { Context } from "../context.ts";
 import type { Json } from "../internal/json.ts";
+import { nextTurn } from "../internal/next-turn.ts";
 import { hidden } from "../state/state-result.ts";
-import type { ModuleView } from "./module-view.ts";
+import type { ModuleDocument } from "./documents.ts";
+import type { ModuleViews, ViewSummary } from "./module-views.ts";
 import type { ParamValues } from "./params.ts";
 
-/** Hides the values of params that one of the modules of an assignment keeps secret, and of those that none of them knows. */
-export function hideValues(
-  values: ParamValues,
-  modules: readonly { name: string; view: Pick<ModuleView, "params" | "secretParams"> }[],
-): { [key: string]: Json } {
-  const shown = new Set<string>();
-  const secret = new Set<string>();
-  for (const { name: module, view } of modules) {
-    const secrets = new Set(view.secretParams);
-    for (const name of Object.keys(view.params))
-      for (const key of [name, `${module}.${name}`]) (secrets.has(name) ? secret : shown).add(key);
+/** A module that may declare the params. */
+interface Declaring {
+  name: string;
+  params: ViewSummary["params"];
+}
+
+export class HiddenValues {
+  readonly #context: Context;
+  readonly #views: ModuleViews;
+  /** What is about to be read, by name. */
+  readonly #asked = new Map<string, Promise<Declaring[]>>();
+
+  constructor(context: Context, views: ModuleViews) {
+    this.#context = context;
+    this.#views = views;
   }
-  return Object.fromEntries(
-    Object.entries(values).map(([key, value]) => [key, shown.has(key) && !secret.has(key) ? value : hidden]),
-  );
+
+  /** Hides the values of params that one of some modules, in its newest revision, keeps secret, and of those that none declares. */
+  async hide(names: readonly string[], values: ParamValues): Promise<{ [key: string]: Json }> {
+    const found = await Promise.all([...new Set(names)].map((name) => this.#find(name)));
+    const modules = found.flat();
+    return Object.fromEntries(
+      Object.entries(values).map(([key, value]) => {
+        const declared = modules.flatMap((module) => findSecrecy(key, module));
+        return [key, declared.length > 0 && !declared.includes(true) ? value : hidden];
+      }),
+    );
+  }
+
+  /** None where it was removed meanwhile. All that ask in one turn, as a page of assignments does, get it from one read. */
+  #find(name: string): Promise<Declaring[]> {
+    const asked = this.#asked.get(name);
+    if (asked) return asked;
+    const found = nextTurn().then(() => {
+      // Whoever asks from now on may know of a later upload.
+      this.#asked.delete(name);
+      return this.#read(name);
+    });
+    this.#asked.set(name, found);
+    return found;
+  }
+
+  async #read(name: string): Promise<Declaring[]> {
+    const stored = await this.#context.storage.get<ModuleDocument>("modules", name);
+    return stored ? [{ name, params: (await this.#views.summary(stored.value)).params }] : [];
+  }
+}
+
+/** Whether a module keeps secret what a key sets, by its name or by `module.name`; none where it declares neither. */
+function findSecrecy(key: string, { name, params }: Declaring): boolean[] {
+  const own = key.startsWith(`${name}.`) ? params.get(key.slice(name.length + 1)) : undefined;
+  return [params.get(key), own].filter((each) => each !== undefined);
 }

@@ -3,7 +3,6 @@ import type { Context } from "../context.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import { revisionKey, type ModuleDocument } from "./documents.ts";
 import { readModule } from "./module-document.ts";
-import { decodeView, makeView, noView, type ModuleView } from "./module-view.ts";
 import type { ParsedModule } from "./parsed-module.ts";
 
 /** How many parsed revisions are kept in memory: parsing is slow and a fleet applies the same few. */
@@ -41,24 +40,23 @@ export class ModuleRevisions {
   /** The same with its content; `NOT_FOUND` naming it. */
   async resolve(name: string, wanted?: number): Promise<ModuleRevision> {
     const { revision, content_hash } = await this.read(name, wanted);
-    return { name, revision, content_hash, content: await this.#load(content_hash) };
-  }
-
-  /** What reads show of a module; of one that an earlier version took in it is worked out. */
-  async view({ content_hash, view_hash }: Readonly<ModuleDocument>): Promise<ModuleView> {
-    if (view_hash !== undefined) return decodeView(await this.#context.contents.read("module", view_hash));
-    try {
-      const parsed = await this.#load(content_hash);
-      return await this.#context.work.do(makeView(await this.content(content_hash), parsed));
-    } catch (error) {
-      if (isOrchestratorError(error, "MODULE_INVALID")) return noView;
-      throw error;
-    }
+    return { name, revision, content_hash, content: await this.parsed(content_hash) };
   }
 
   /** The text of a content that was taken in once. */
   async content(hash: string): Promise<string> {
     return new TextDecoder().decode(await this.#context.contents.read("module", hash));
+  }
+
+  /** Puts a content that is given once more in the place of one that was lost or damaged. */
+  async mend(hash: string, bytes: Uint8Array): Promise<void> {
+    const { contents } = this.#context;
+    try {
+      await contents.read("module", hash);
+    } catch (error) {
+      if (!isOrchestratorError(error, "STORAGE_CORRUPT")) throw error;
+      await contents.save("module", bytes);
+    }
   }
 
   /** Remembers what a content was parsed to. */
@@ -70,7 +68,8 @@ export class ModuleRevisions {
     if (this.#parsed.size > keptInMemory && oldest !== undefined) this.#parsed.delete(oldest);
   }
 
-  async #load(hash: string): Promise<ParsedModule> {
+  /** What a content that was taken in once says. */
+  async parsed(hash: string): Promise<ParsedModule> {
     const known = this.#parsed.get(hash);
     if (known) {
       this.remember(hash, known);

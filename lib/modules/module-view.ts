@@ -7,6 +7,9 @@ import type { ParsedModule, ResourceOutline } from "./parsed-module.ts";
 import type { ModuleDetail } from "./schemas.ts";
 import { findSecretParts } from "./secret-parts.ts";
 
+/** Goes up with every change of what is hidden or how: what an earlier version stored is made anew. */
+const viewVersion = 1;
+
 /** Params and resources as those read them who may write modules. */
 export interface ModuleView extends Pick<ModuleDetail, "params" | "resources"> {
   /** Names of the params whose values are secret. */
@@ -49,10 +52,13 @@ function toShown(module: {
 
 /** A view as it is stored. */
 export function encodeView(view: ModuleView): Uint8Array {
-  return toUtf8(JSON.stringify(view));
+  return toUtf8(JSON.stringify({ version: viewVersion, ...view }));
 }
 
-/** A view that {@link encodeView} made. */
-export function decodeView(bytes: Uint8Array): ModuleView {
-  return JSON.parse(new TextDecoder().decode(bytes)) as ModuleView;
+/** A view that {@link encodeView} made; null where another version did. */
+export function decodeView(bytes: Uint8Array): ModuleView | null {
+  const { version, ...view } = JSON.parse(new TextDecoder().decode(bytes)) as ModuleView & {
+    version?: number;
+  };
+  return version === viewVersion ? view : null;
 }

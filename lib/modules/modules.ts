@@ -3,7 +3,7 @@ import { answering, toSubject, type Caller } from "../access/caller.ts";
 import type { Context } from "../context.ts";
 import { toHex, toUtf8 } from "../crypto/encoding.ts";
 import { requireVersion, withVersion, type ChangeOptions } from "../document-version.ts";
-import { isOrchestratorError, OrchestratorError } from "../errors.ts";
+import { OrchestratorError } from "../errors.ts";
 import type { Page } from "../internal/common-schemas.ts";
 import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
 import { eachDocument } from "../internal/each-document.ts";
@@ -12,11 +12,12 @@ import { parseInput } from "../internal/parse-input.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import { revisionKey, type ModuleDocument } from "./documents.ts";
-import { hideValues } from "./hidden-values.ts";
+import { HiddenValues } from "./hidden-values.ts";
 import { readModule } from "./module-document.ts";
 import { encodeView, makeView, type ModuleView } from "./module-view.ts";
 import type { ParamValues } from "./params.ts";
 import { ModuleAgreement } from "./module-agreement.ts";
+import { ModuleViews } from "./module-views.ts";
 import { moduleNotFound, ModuleRevisions, type ModuleRevision } from "./module-revisions.ts";
 import type { ParsedModule } from "./parsed-module.ts";
 import { ShownModules } from "./shown-modules.ts";
@@ -45,13 +46,17 @@ export class Modules {
   readonly agreement: ModuleAgreement;
   readonly #context: Context;
   readonly #revisions: ModuleRevisions;
+  readonly #views: ModuleViews;
   readonly #shown: ShownModules;
+  readonly #hiddenValues: HiddenValues;
   #guard: UploadGuard = (_module, store) => store([]);
 
   constructor(context: Context) {
     this.#context = context;
     this.#revisions = new ModuleRevisions(context);
-    this.#shown = new ShownModules(context, this.#revisions);
+    this.#views = new ModuleViews(context, this.#revisions);
+    this.#shown = new ShownModules(this.#revisions, this.#views);
+    this.#hiddenValues = new HiddenValues(context, this.#views);
     this.agreement = new ModuleAgreement(this.#revisions, context);
     context.contents.onReference("module", async (hash) => {
       for (const index of ["by_content", "by_view"]) {
@@ -123,8 +128,10 @@ export class Modules {
     const newest = await this.#context.storage.get<ModuleDocument>("modules", parsed.name);
     const bytes = toUtf8(content);
     const hash = toHex(this.#context.crypto.sha256(bytes));
-    if (newest?.value.content_hash === hash)
+    if (newest?.value.content_hash === hash) {
+      await this.#revisions.mend(hash, bytes);
       return { ...(await this.#toModule(newest.value)), created: false };
+    }
     const shown = encodeView(view);
     const hashes = { hash, viewHash: toHex(this.#context.crypto.sha256(shown)) };
     const document = this.#toDocument(caller, parsed, { ...hashes, size: bytes.length, before: newest });
@@ -133,7 +140,7 @@ export class Modules {
       await this.#context.contents.save("module", shown);
       const answer = { ...(await this.#toModule(document)), created: true };
       // Events are read by everybody.
-      const { content_hash } = this.#shown.contentOf(view.hidden) ?? document;
+      const { content_hash } = this.#views.contentOf(view.hidden) ?? document;
       const writes = [toPut(document, newest?.revision ?? 0), ...also];
       await this.#store(answering(caller, answer), { document, content_hash }, writes);
     });
@@ -212,19 +219,8 @@ export class Modules {
    * Values of params for some modules as lists show them, and Viewers see them: "(sensitive)" where one of the modules, in its newest
    * revision, keeps a param secret, or where none declares it.
    */
-  async hideValues(names: readonly string[], values: ParamValues): Promise<{ [key: string]: Json }> {
-    const found = await Promise.all([...new Set(names)].map((name) => this.#findView(name)));
-    return hideValues(values, found.flat());
-  }
-
-  /** None where it was removed meanwhile. */
-  async #findView(name: string): Promise<{ name: string; view: ModuleView }[]> {
-    try {
-      return [{ name, view: await this.#revisions.view(await this.#revisions.read(name)) }];
-    } catch (error) {
-      if (!isOrchestratorError(error, "NOT_FOUND")) throw error;
-      return [];
-    }
+  hideValues(names: readonly string[], values: ParamValues): Promise<{ [key: string]: Json }> {
+    return this.#hiddenValues.hide(names, values);
   }
 
   /** Has a feature say which modules may be taken in. */
