@@ -68,7 +68,10 @@ export function createAgentTraffic(
       leaving.add(written);
       void written.then(() => leaving.delete(written));
     },
-    settled: async () => void (await Promise.all(leaving)),
+    async settled() {
+      await Promise.all(leaving);
+      await agents.enrolment.settle();
+    },
     refused(refusal) {
       const { node_id, remote_address, code, message } = refusal;
       context.logger.warn("An agent was refused.", { ...refusal });

@@ -5,6 +5,7 @@ import { defineWebSocketHandler, type EventHandler } from "h3";
 import { maxFrameBytes, tlsExporterLabel } from "fleetwright";
 import type { FrameSocket, SocketHandlers, SocketTransport } from "fleetwright";
 import { markSelfKeeping } from "./sockets.ts";
+import { createSourceAddress, type SourceAddress } from "./source-address.ts";
 
 /** `maxPayload` for the crossws of an app that mounts {@link agentSocketHandler}: the largest frame of the agent protocol. */
 export const agentSocketMaxPayload: number = maxFrameBytes;
@@ -20,12 +21,20 @@ export function agentSocketHandler(transport: Pick<SocketTransport, "accept">): 
   return defineWebSocketHandler(createAgentSocket(transport));
 }
 
-/** The hooks behind {@link agentSocketHandler}, for `createApp({ sockets })`. */
-export function createAgentSocket(transport: Pick<SocketTransport, "accept">): Partial<Hooks> {
+/**
+ * The hooks behind {@link agentSocketHandler}, for `createApp({ sockets })`.
+ *
+ * @param sourceAddress - Finds the address that an agent really comes from. Default: the other end of the connection.
+ */
+export function createAgentSocket(
+  transport: Pick<SocketTransport, "accept">,
+  sourceAddress: SourceAddress = createSourceAddress(),
+): Partial<Hooks> {
   const sockets = new WeakMap<Peer, PeerSocket>();
   return markSelfKeeping({
     open(peer) {
-      const socket = new PeerSocket(peer);
+      const forwardedFor = peer.request?.headers.get("x-forwarded-for") ?? undefined;
+      const socket = new PeerSocket(peer, sourceAddress(peer.remoteAddress ?? null, forwardedFor));
       sockets.set(peer, socket);
       transport.accept(socket);
     },
@@ -61,9 +70,9 @@ class PeerSocket implements FrameSocket {
   #state: "open" | "closing" | "closed" = "open";
   #unread = { count: 0, since: performance.now() };
 
-  constructor(peer: Peer) {
+  constructor(peer: Peer, remoteAddress: string | null) {
     this.#peer = peer;
-    this.remoteAddress = peer.remoteAddress ?? null;
+    this.remoteAddress = remoteAddress;
     this.tlsExporter = exporterOf(this.#node._socket);
   }
 

@@ -21,7 +21,7 @@ import { mountHealth, mountProblemPages, mountReference, mountSchemas, mountSock
 import type { AppReadiness } from "./pages.ts";
 import { createHostCheck } from "./hosts.ts";
 import type { HostCheck, HostHeaders } from "./hosts.ts";
-import { checkForm } from "./request-form.ts";
+import { checkForm, type RequestForm } from "./request-form.ts";
 import { createSockets } from "./sockets.ts";
 import type { SocketLimits, SocketRoutes, Sockets } from "./sockets.ts";
 import { createSourceAddress } from "./source-address.ts";
@@ -171,11 +171,17 @@ function createFetch(h3: H3, door: Door, createRequestId: () => string): App["fe
     const url = new URL(request.url);
     const origin = headers.get("origin") ?? undefined;
     // Behind an adapter the host may be known from the URL alone.
-    const refusal = door.check(url.pathname, { host: headers.get("host") ?? url.host, origin });
+    const asked = { host: headers.get("host") ?? url.host, origin };
+    const refusal = checkForm(toForm(url, headers)) ?? door.check(url.pathname, asked);
     if (refusal !== null) return toRefusal(refusal, request, createRequestId);
     if (remoteAddress !== undefined) Object.defineProperty(request, "ip", { value: remoteAddress });
     return h3.fetch(request);
   };
+}
+
+/** A `Request` has joined what was there twice, and taken dot segments out: what is left to be seen is looked at. */
+function toForm({ pathname, search }: URL, headers: Headers): RequestForm {
+  return { url: pathname + search, headers: Object.fromEntries(headers), rawHeaders: [] };
 }
 
 /** Makes what answers a request that goes no further than its headers. */

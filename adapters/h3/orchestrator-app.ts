@@ -5,6 +5,7 @@ import { appRouter } from "../trpc/router.ts";
 import { createAgentSocket } from "./agent-socket.ts";
 import { createApp } from "./app.ts";
 import type { App, AppOptions } from "./app.ts";
+import { createSourceAddress } from "./source-address.ts";
 
 /** What the surface is made of. */
 export interface OrchestratorAppOptions extends Partial<
@@ -31,7 +32,10 @@ export function createOrchestratorApp(options: OrchestratorAppOptions): App {
     await orchestrator.status.checkReady();
     return true;
   };
-  const agents = transport ? [[mountPath + agentPath, createAgentSocket(transport)] as const] : [];
+  const sourceAddress = createSourceAddress(rest.trustedProxies);
+  const agents = transport
+    ? [[mountPath + agentPath, createAgentSocket(transport, sourceAddress)] as const]
+    : [];
   return createApp({
     isReady: ready,
     ...rest,

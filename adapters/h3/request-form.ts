@@ -11,11 +11,14 @@ const longestUrl = 8_192;
 /** Headers that a request has once or not at all; of several, Node keeps the first, others the last. */
 const single: ReadonlySet<string> = new Set(["host", "authorization", "content-type"]);
 
-/** Segments that say where others are: `.`, `..`, and the same percent-encoded. */
-const dotSegment = /(?:^|\/)(?:\.|%2e){1,2}(?:\/|$)/i;
+/** Segments that say where others are: `.`, `..`, and the same percent-encoded, also between separators that are. */
+const dotSegment = /(?:^|\/|%2f|%5c)(?:\.|%2e){1,2}(?:\/|%2f|%5c|$)/i;
+
+/** What of a request is looked at. */
+export type RequestForm = Pick<IncomingMessage, "url" | "headers" | "rawHeaders">;
 
 /** Says what is wrong with a request; null where nothing is. */
-export function checkForm({ url = "/", headers, rawHeaders }: IncomingMessage): OrchestratorError | null {
+export function checkForm({ url = "/", headers, rawHeaders }: RequestForm): OrchestratorError | null {
   const twice = headerTwice(rawHeaders);
   if (twice !== null) return wrong(`The header ${twice} is there twice.`);
   if (url.length > longestUrl) return new OrchestratorError("URL_TOO_LONG");

@@ -9,6 +9,7 @@ import { createReplies } from "../rest/replies.ts";
 import { acceptedRequestId } from "../rest/request-id.ts";
 import { serveWithoutUpgrade } from "./connections.ts";
 import type { HostCheck } from "./hosts.ts";
+import { checkForm } from "./request-form.ts";
 
 /** What answers the WebSockets at each path. A hook that throws or rejects ends its own connection only if it sees to that itself. */
 export type SocketRoutes = ReadonlyMap<string, Partial<Hooks>>;
@@ -71,7 +72,7 @@ export function createSockets(routes: SocketRoutes, options: SocketsOptions): So
   const find = ({ url = "" }: IncomingMessage) => routes.get(url.split("?", 1)[0] ?? "");
   const refusalOf = (request: IncomingMessage) => {
     const { host, origin } = request.headers;
-    const refusal = options.checkHost({ host, origin });
+    const refusal = checkForm(request) ?? options.checkHost({ host, origin });
     if (refusal !== null) return refusal;
     if (!find(request)) {
       return new OrchestratorError("NOT_FOUND", { message: "No socket is at this path." });

@@ -1,12 +1,14 @@
 /** Has tRPC read its inputs as strictly as REST does. */
 import { OrchestratorError } from "fleetwright";
-import { parseStrictJson } from "../rest/json-body.ts";
+import { checkMediaType, parseStrictJson, toText } from "../rest/json-body.ts";
 import { toOrchestratorError } from "../trpc/error-map.ts";
 
 /** Has the body of a request checked when tRPC reads it, which is when it knows that the caller may call. */
 export function readStrictly(request: Request): Request {
   const text = async (): Promise<string> => {
-    const body = await request.text();
+    const bytes = new Uint8Array(await request.arrayBuffer());
+    if (bytes.length > 0) checkMediaType(request.headers.get("content-type") ?? undefined);
+    const body = toText(bytes);
     const fault = body === "" ? null : faultOf(body);
     if (fault !== null) throw fault;
     return body;

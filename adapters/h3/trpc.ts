@@ -42,7 +42,7 @@ export function mountTrpc<Context extends RequestContext>(h3: H3, options: TrpcO
   const limits = { open: bodyLimit(strangerBodyLimitBytes), all: bodyLimit(bodyLimitBytes) };
   h3.use(`${endpoint}/**`, (event, next) => {
     const names = event.url.pathname.slice(endpoint.length + 1).split(",");
-    return limits[names.every((name) => open.has(name)) ? "open" : "all"](event, next);
+    return limits[names.some((name) => open.has(name)) ? "open" : "all"](event, next);
   });
   const replies = createReplies("");
   h3.all(`${endpoint}/**`, (event: H3Event) => {
@@ -56,8 +56,6 @@ export function mountTrpc<Context extends RequestContext>(h3: H3, options: TrpcO
       req: readStrictly(event.req as Request),
       maxBatchSize,
       createContext({ info }) {
-        const fault = faultOfQuery(event.url.searchParams);
-        if (fault !== null) throw fault;
         const address = sourceAddress(ip, header("x-forwarded-for"));
         const request = {
           request_id: requestId,
@@ -65,6 +63,7 @@ export function mountTrpc<Context extends RequestContext>(h3: H3, options: TrpcO
           if_match: headers.get("if-match"),
           idempotency_key: headers.get("idempotency-key"),
           connection: { localEnd: localEndOf(event) },
+          input_fault: faultOfQuery(event.url.searchParams),
         };
         for (const { path } of info.calls) if (streaming.has(path)) throw onlyOverRest(path);
         if (request.idempotency_key !== null && info.calls.length > 1) throw keyOfManyCalls();

@@ -12,7 +12,7 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
  * @throws {OrchestratorError} `VALIDATION_FAILED` when it is not such an object.
  */
 export function parseJsonBody(bytes: Uint8Array): Record<string, unknown> {
-  const value = parseStrictJson(decode(bytes));
+  const value = parseStrictJson(toText(bytes));
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw refused("The body must be a JSON object.");
   }
@@ -47,7 +47,12 @@ export function checkMediaType(contentType: string | undefined): void {
   if (!isJson || !isUtf8) throw new OrchestratorError("UNSUPPORTED_MEDIA_TYPE");
 }
 
-function decode(bytes: Uint8Array): string {
+/**
+ * Reads UTF-8.
+ *
+ * @throws {OrchestratorError} `VALIDATION_FAILED` where it is none.
+ */
+export function toText(bytes: Uint8Array): string {
   try {
     return utf8.decode(bytes);
   } catch (cause) {

@@ -15,6 +15,8 @@ export interface RequestInfo {
   if_match: string | null;
   /** The `Idempotency-Key` header as sent; null or absent where there was none. */
   idempotency_key?: string | null;
+  /** What is wrong with the form of the input, told to those who may make the call; null or absent where nothing is. */
+  input_fault?: OrchestratorError | null;
   /** The connection that the request came over; absent where there is none, or nobody knows it. */
   connection?: Connection | undefined;
 }

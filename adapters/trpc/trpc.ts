@@ -108,6 +108,8 @@ markTransparent(errorLink);
 export async function permissionLink<Result>(options: PermissionLinkOptions<Result>): Promise<Result> {
   const { ctx, meta, next } = options;
   if (isProtected(meta)) await requirePermission(ctx, meta?.permission ?? null);
+  const fault = ctx.request.input_fault ?? null;
+  if (fault !== null) throw fault;
   return next();
 }
 markTransparent(permissionLink);
@@ -135,7 +137,7 @@ interface KnowsCaller {
 }
 
 interface PermissionLinkOptions<Result> {
-  ctx: KnowsCaller;
+  ctx: KnowsCaller & Pick<RequestContext, "request">;
   meta: ProcedureMeta | undefined;
   next: () => Promise<Result>;
 }

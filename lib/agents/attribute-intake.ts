@@ -41,8 +41,12 @@ export class AttributeIntake {
     else this.#wait(nodeId, told);
   }
 
-  /** An agent left: what it told last is written. */
-  async flush(nodeId: string): Promise<void> {
+  /** Writes what waits, whoever told it: nobody tells more. */
+  async flush(): Promise<void> {
+    await Promise.all([...this.#waiting.keys()].map((nodeId) => this.#writeWaiting(nodeId)));
+  }
+
+  async #writeWaiting(nodeId: string): Promise<void> {
     const waiting = this.#waiting.get(nodeId);
     if (!waiting) return;
     waiting.timer.cancel();
@@ -54,11 +58,14 @@ export class AttributeIntake {
   }
 
   #wait(nodeId: string, told: Told): void {
-    const written = (): void =>
-      void this.flush(nodeId).catch((error: unknown) =>
+    const due = (): void => {
+      const { told: newest } = this.#waiting.get(nodeId)!;
+      if (!this.#rate.tryTake(nodeId)) return this.#wait(nodeId, newest);
+      this.#writeWaiting(nodeId).catch((error: unknown) =>
         this.#context.logger.warn("Attributes of an agent were not written.", { error, node_id: nodeId }),
       );
-    this.#waiting.set(nodeId, { told, timer: this.#context.clock.setTimer(waitMs, written) });
+    };
+    this.#waiting.set(nodeId, { told, timer: this.#context.clock.setTimer(waitMs, due) });
   }
 
   async #write(nodeId: string, told: Told): Promise<void> {

@@ -48,10 +48,11 @@ export class Enrolment {
 
   /** An agent's connection is gone. */
   async disconnected(nodeId: string, reason: string): Promise<void> {
-    await this.#attributes.flush(nodeId);
     const agent = await this.#registry.find(nodeId);
     if (!agent) return;
-    await this.#update(nodeId, (before) => ({ ...before, last_seen_at: this.#context.timestamp() }));
+    await this.#update(nodeId, (before) =>
+      this.#isFresh(before, seenAgainMs) ? null : { ...before, last_seen_at: this.#context.timestamp() },
+    );
     this.#context.publish(systemCaller, {
       type: "agent.disconnected",
       target: agentSubject(agent.value),
@@ -98,10 +99,20 @@ export class Enrolment {
     const facts = toFacts(introduction);
     return this.#update(introduction.node_id, (before) => {
       const same = Object.entries(facts).every(([key, value]) => before[key as keyof typeof facts] === value);
-      const isFresh = Math.abs(this.#context.clock.now() - Date.parse(before.last_seen_at)) < freshMs;
-      if (before.status !== "pending" || isFresh) return same ? null : { ...before, ...facts };
+      if (before.status !== "pending" || this.#isFresh(before, freshMs))
+        return same ? null : { ...before, ...facts };
       return { ...before, ...facts, last_seen_at: this.#context.timestamp() };
     });
+  }
+
+  /** Nobody tells any more: what waits is written. */
+  settle(): Promise<void> {
+    return this.#attributes.flush();
+  }
+
+  /** Whether the record of an agent that waits says that it was here a short while ago. A stranger may come and go all the time. */
+  #isFresh({ status, last_seen_at }: AgentDocument, withinMs: number): boolean {
+    return status === "pending" && Math.abs(this.#context.clock.now() - Date.parse(last_seen_at)) < withinMs;
   }
 
   /**
@@ -124,6 +135,8 @@ export class Enrolment {
 
 /** For so long an agent that came counts as here without its record saying so again. */
 const freshMs = 3_600_000;
+/** The same where it left. */
+const seenAgainMs = 60_000;
 
 type Facts = Pick<
   AgentDocument,

@@ -3,7 +3,7 @@
  * costs memory and disk.
  *
  *   a place is free ──────────────▶ the newcomer is taken in
- *   all are taken ──one gives way─▶ the newcomer is taken in: so often a minute for each address, and for all
+ *   all are taken ──one gives way─▶ the newcomer is taken in: so often a minute for each network, and for all
  *                 └─nobody does───▶ RATE_LIMITED
  */
 import { systemCaller } from "../access/caller.ts";
@@ -11,15 +11,18 @@ import { RateLimiter } from "../access/rate-limiter.ts";
 import type { Context, EventInput } from "../context.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import type { PlaceHolder } from "../internal/fair-places.ts";
-import { placeOfAddress } from "../internal/network.ts";
+import { networkOfAddress } from "../internal/network.ts";
 import type { Write } from "../storage/storage.ts";
 import type { AgentIntroduction } from "../transport/transport.ts";
 import type { AgentDocument } from "./documents.ts";
 import { agentSubject, type AgentRegistry } from "./registry.ts";
 
-/** Agents that gave way to newcomers of one address a minute, and to all: each is written and audited. */
-const perAddressPerMinute = 20;
-const perMinute = 120;
+/**
+ * Agents that give way to newcomers of one network in a minute, and to those of all networks together: so many of their own, and so
+ * many of others. Each is written and audited.
+ */
+const perNetworkPerMinute = 20;
+const perMinute = 60;
 
 /** An agent that was seen in this time is about to connect, or comes again. */
 const comesAgainMs = 60_000;
@@ -40,7 +43,7 @@ export class PendingPlaces {
   readonly #context: Context;
   readonly #registry: AgentRegistry;
   readonly #alsoForget: (nodeId: string) => Write[];
-  readonly #ofAddress: RateLimiter;
+  readonly #ofNetwork: RateLimiter;
   readonly #ofAll: RateLimiter;
   /** Agents that give way right now. */
   readonly #leaving = new Set<string>();
@@ -52,7 +55,7 @@ export class PendingPlaces {
     this.#context = context;
     this.#registry = registry;
     this.#alsoForget = alsoForget;
-    this.#ofAddress = new RateLimiter(context.clock, perAddressPerMinute);
+    this.#ofNetwork = new RateLimiter(context.clock, perNetworkPerMinute);
     this.#ofAll = new RateLimiter(context.clock, perMinute);
   }
 
@@ -87,12 +90,13 @@ export class PendingPlaces {
 
   async #makeRoom(address: string | null): Promise<void> {
     this.#tell();
-    const place = placeOfAddress(address ?? "");
-    const isAllowed = this.#ofAddress.tryTake(place) && this.#ofAll.tryTake("");
-    const nodeId = isAllowed
-      ? this.#registry.pending.giveWay(address, (holder) => this.#isAway(holder))
-      : null;
+    const nodeId = this.#registry.pending.giveWay(address, (holder) => this.#isAway(holder));
     if (nodeId === null || this.#leaving.has(nodeId)) throw this.#noPlace();
+    const network = networkOfAddress(address ?? "");
+    // Who takes a place of his own network takes nothing of what those have who come from elsewhere.
+    const isOwn = network === networkOfAddress(this.#registry.pending.addressOf(nodeId) ?? "");
+    if (!this.#ofNetwork.tryTake(network) || !this.#ofAll.tryTake(isOwn ? "own" : "others"))
+      throw this.#noPlace();
     this.#leaving.add(nodeId);
     try {
       await this.#giveWay(nodeId);

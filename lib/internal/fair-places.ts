@@ -39,6 +39,11 @@ export class FairPlaces {
     return [...this.#addresses];
   }
 
+  /** Where somebody with a place came from; undefined where he has none. */
+  addressOf(id: string): string | undefined {
+    return this.#addresses.get(id);
+  }
+
   /** Gives somebody a place, or notes where and when he was seen since. */
   set(id: string, address: string | null, seenAt: number): void {
     const from = address ?? "";

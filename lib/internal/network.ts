@@ -1,11 +1,13 @@
 /** Addresses as limits and filters see them: what one party can have of them counts as one. */
 /** The address of an IPv4 machine; of IPv6 its network (/64), since whoever has one address there has all. */
-export function placeOfAddress(address: string): string {
+export function placeOfAddress(given: string): string {
+  const address = plainAddress(given);
   return address.includes(":") ? ipv6Network(address, 4) : address;
 }
 
 /** The network that an address is in, as one party may well have all of it: /24 of IPv4, /48 of IPv6. */
-export function networkOfAddress(address: string): string {
+export function networkOfAddress(given: string): string {
+  const address = plainAddress(given);
   if (address.includes(":")) return ipv6Network(address, 3);
   const groups = address.split(".");
   return groups.length === 4 ? `${groups.slice(0, 3).join(".")}.0/24` : address;
@@ -32,7 +34,8 @@ export function isWithin({ prefix, length }: Network, address: string): boolean 
 }
 
 /** The 32 or 128 bits of an address as a text of zeros and ones; null where it is none. */
-function toBits(address: string): string | null {
+function toBits(given: string): string | null {
+  const address = plainAddress(given);
   const groups = address.includes(":") ? ipv6Groups(address) : address.split(".");
   const [count, form, radix, width] = address.includes(":")
     ? [8, /^[\da-f]{1,4}$/i, 16, 16]
@@ -56,4 +59,17 @@ function ipv6Network(address: string, groupsKept: number): string {
     .slice(0, groupsKept)
     .map((group) => group.toLowerCase().replace(/^0+(?=.)/, ""));
   return `${kept.join(":")}::/${groupsKept * 16}`;
+}
+
+/** A socket that takes both kinds shows IPv4 peers as `::ffff:192.0.2.1`, or with two groups at its end; they are what they are. */
+function plainAddress(address: string): string {
+  const [, dotted, high, low] =
+    /^::ffff:(?:(\d+\.\d+\.\d+\.\d+)|([\da-f]{1,4}):([\da-f]{1,4}))$/i.exec(address) ?? [];
+  if (dotted !== undefined) return dotted;
+  if (high === undefined || low === undefined) return address;
+  const bytes = [high, low].flatMap((group) => {
+    const value = Number.parseInt(group, 16);
+    return [value >> 8, value & 255];
+  });
+  return bytes.join(".");
 }

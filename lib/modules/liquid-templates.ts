@@ -2,7 +2,7 @@
  * Templates by liquidjs, shut in: no file, no code, no name beside those of the scope, a fixed list of tags and filters, and
  * an allowance of work that is counted, so that the same template is refused on a slow machine and on a fast one.
  */
-import { Context, Liquid, Output, type Emitter, type Template as Node } from "liquidjs";
+import { Context, Liquid, Output, toValueSync, type Emitter, type Template as Node } from "liquidjs";
 import type { Json, JsonObject } from "../internal/json.ts";
 import type { Work, WorkBudget } from "../internal/work.ts";
 import type { Template, TemplateEngine, TemplateFault, TemplateName, TemplateResult } from "./template.ts";
@@ -62,6 +62,8 @@ export const liquidTemplates: TemplateEngine = {
   read(text) {
     try {
       const nodes = engine.parse(text);
+      const fault = findTakenName(nodes);
+      if (fault) return { ok: false, fault };
       const template: LiquidTemplate = { nodes, names: namesIn(nodes, text) };
       return { ok: true, template };
     } catch (error) {
@@ -226,6 +228,27 @@ function nest(flat: JsonObject): JsonObject {
     if (holder[last] === undefined) holder[last] = flat[key] ?? null;
   }
   return Object.assign(nested, flat);
+}
+
+/** What names of a scope begin with, or will. */
+const roots = new Set(["params", "attributes", "tags", "secrets"]);
+
+/** A tag that gives such a name another meaning: which of the two is meant could no longer be told from the text. */
+function findTakenName(nodes: readonly Node[]): TemplateFault | null {
+  const open = [...nodes].reverse();
+  for (let node = open.pop(); node !== undefined; node = open.pop()) {
+    const bound = [...(node.blockScope?.() ?? []), ...(node.localScope?.() ?? [])];
+    const taken = bound.map((name) => (typeof name === "string" ? name : name.content)).find(isRoot);
+    if (taken !== undefined)
+      return { message: `a loop can't name its items "${taken}"`, offset: node.token.begin };
+    if (node.children)
+      for (const child of (toValueSync(node.children(false, true)) as Node[]).reverse()) open.push(child);
+  }
+  return null;
+}
+
+function isRoot(name: string): boolean {
+  return roots.has(name);
 }
 
 function namesIn(nodes: Node[], text: string): TemplateName[] {

@@ -20,8 +20,16 @@ import {
   type ModuleTemplate,
   type TemplateValues,
 } from "./module-templates.ts";
-import { defaultsOf } from "./params.ts";
+import { defaultsOf, type DeclaredParams } from "./params.ts";
+import { findSecretParts, findUnquotable } from "./secret-parts.ts";
 import type { TemplateScope } from "./template.ts";
+
+/** The params of modules, by the name of the module, and which of them are secret. */
+export function declaredParams(modules: readonly ParsedModule[]): Map<string, DeclaredParams> {
+  return new Map(
+    modules.map((module) => [module.name, { params: module.params, secret: findSecretParts(module).params }]),
+  );
+}
 
 /** What a module becomes for one agent, before it is put together. Plain JSON: equal ones make equal resources. */
 export interface ModuleEvaluation {
@@ -46,7 +54,7 @@ export function* evaluateModule(
   const run = { scope: { ...scope, params }, budget };
   const { values, issues } = yield* evaluateTemplates(content.templates, run, () => true);
   const wanted = issues.filter(({ path }) => skipped[path[1] as number] !== true);
-  if (wanted.length > 0) throw failed(content.name, wanted);
+  if (wanted.length > 0) throw failed(content, wanted);
   return { skipped, values };
 }
 
@@ -73,7 +81,7 @@ export function* resolveResources(
     else if (resolution.ok) resources.push(resolution.resource);
     else issues.push(...resolution.issues);
   }
-  if (issues.length > 0) throw failed(content.name, issues);
+  if (issues.length > 0) throw failed(content, issues);
   return resources;
 }
 
@@ -102,7 +110,7 @@ export function* resolveKnown(
       known.push({ resource: resolution.resource, when: typeof when === "string" ? when : null });
     else issues.push(...resolution.issues);
   }
-  if (issues.length > 0) throw failed(content.name, issues);
+  if (issues.length > 0) throw failed(content, issues);
   return known;
 }
 
@@ -207,7 +215,21 @@ function nameOnly(content: ParsedModule, at: number): ResolvedResource {
   };
 }
 
-function failed(module: string, issues: Issue[]): OrchestratorError {
+/** Those who may not read the secrets of a module read why an operation with it failed. */
+function withoutSecrets(content: ParsedModule, issues: readonly Issue[]): Issue[] {
+  const unquotable = findUnquotable(content);
+  return issues.map((issue) => {
+    if (!unquotable.has(issue.path[1] as number)) return issue;
+    // Keys below a property, such as names of an environment, are as secret as what they hold.
+    return { ...issue, path: issue.path.slice(0, 3), message: unquoted };
+  });
+}
+
+const unquoted = "This has no value that fits here; it is sensitive, so no more is told.";
+
+function failed(content: ParsedModule, found: readonly Issue[]): OrchestratorError {
+  const module = content.name;
+  const issues = withoutSecrets(content, found);
   const [first] = issues;
   const place = first?.line === undefined ? "" : ` (${first.line}:${first.column})`;
   const templated = first?.line !== undefined;

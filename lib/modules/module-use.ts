@@ -1,6 +1,11 @@
 import { OrchestratorError } from "../errors.ts";
 import { WorkBudget, type Work } from "../internal/work.ts";
-import { requirePossibleAgreement, resolveKnown, type KnownResource } from "./module-resources.ts";
+import {
+  declaredParams,
+  requirePossibleAgreement,
+  resolveKnown,
+  type KnownResource,
+} from "./module-resources.ts";
 import { findMissing, findValueFaults, valuesFor, type ParamValues } from "./params.ts";
 import type { ParsedModule } from "./parsed-module.ts";
 
@@ -12,7 +17,7 @@ export interface ModuleUse {
 
 /** Refuses modules that can't be used together with these values; the codes are those of {@link Modules.requireCompatible}. */
 export function* requireUsable(contents: readonly ParsedModule[], values: ParamValues): Work<void> {
-  const declared = new Map(contents.map(({ name, params }) => [name, params]));
+  const declared = declaredParams(contents);
   const faults = [...(yield* findValueFaults(declared, values)), ...findMissing(declared, values)];
   if (faults.length > 0) throw new OrchestratorError("VALIDATION_FAILED", { issues: faults });
   const budget = new WorkBudget();

@@ -9,6 +9,12 @@ import { WorkBudget, WorkExceeded, type Work } from "../internal/work.ts";
 /** What a param is named, in a module and before a dot in a template. */
 const paramNamePattern = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;
 
+/** The params of a module, and the names of those whose values are secret, marked or not. */
+export interface DeclaredParams {
+  params: Params;
+  secret: ReadonlySet<string>;
+}
+
 /** Largest set of values of one call or assignment, characters of JSON. */
 export const maxParamsSize = 65_536;
 
@@ -160,14 +166,17 @@ export function* findParamFaults(params: Params, budget: WorkBudget): Work<Issue
       "pattern" in param && param.pattern !== undefined ? faultOfPattern(param.pattern, budget) : null;
     if (unread !== null) issues.push({ path: [name, "pattern"], message: `The pattern ${unread}.` });
     if (unread !== null || param.default === undefined) continue;
-    const fault = yield* faultOf(param, param.default, budget);
+    const fault = yield* faultOf({ param, isSecret: param.sensitive === true }, param.default, budget);
     if (fault !== null) issues.push({ path: [name, "default"], message: `It ${fault}.` });
   }
   return issues;
 }
 
 /** What is wrong with values: those that no module declares, those that are not as declared, and that they are too much to check. */
-export function* findValueFaults(modules: ReadonlyMap<string, Params>, values: ParamValues): Work<Issue[]> {
+export function* findValueFaults(
+  modules: ReadonlyMap<string, DeclaredParams>,
+  values: ParamValues,
+): Work<Issue[]> {
   const budget = new WorkBudget(checkSteps);
   const issues: Issue[] = [];
   for (const [key, value] of Object.entries(values)) {
@@ -185,18 +194,18 @@ export function* findValueFaults(modules: ReadonlyMap<string, Params>, values: P
 }
 
 function* faultsOfValue(
-  modules: ReadonlyMap<string, Params>,
+  modules: ReadonlyMap<string, DeclaredParams>,
   { key, value }: { key: string; value: Json },
   budget: WorkBudget,
 ): Work<Issue[]> {
   const issues: Issue[] = [];
   let isDeclared = false;
-  for (const [module, params] of modules) {
+  for (const [module, { params, secret }] of modules) {
     budget.take(1);
     const name = key.startsWith(`${module}.`) ? key.slice(module.length + 1) : key;
     if (!Object.hasOwn(params, name)) continue;
     isDeclared = true;
-    const fault = yield* faultOf(params[name]!, value, budget);
+    const fault = yield* faultOf({ param: params[name]!, isSecret: secret.has(name) }, value, budget);
     if (fault !== null) issues.push({ path: ["params", key], message: `It ${fault} (module ${module}).` });
   }
   if (!isDeclared) issues.push({ path: ["params", key], message: "No module here declares this param." });
@@ -204,8 +213,11 @@ function* faultsOfValue(
 }
 
 /** The params that have neither a default nor a value, each as a fault. */
-export function findMissing(modules: ReadonlyMap<string, Params>, values: ParamValues): Issue[] {
-  return [...modules].flatMap(([module, params]) => {
+export function findMissing(
+  modules: ReadonlyMap<string, Pick<DeclaredParams, "params">>,
+  values: ParamValues,
+): Issue[] {
+  return [...modules].flatMap(([module, { params }]) => {
     const given = valuesFor(module, params, values);
     const missing = Object.keys(params).filter(
       (name) => params[name]!.default === undefined && !Object.hasOwn(given, name),
@@ -217,13 +229,17 @@ export function findMissing(modules: ReadonlyMap<string, Params>, values: ParamV
 }
 
 /** Why a value is none of a param; null where it is one. */
-function* faultOf(param: Param, value: Json, budget: WorkBudget): Work<string | null> {
+function* faultOf(
+  { param, isSecret }: { param: Param; isSecret: boolean },
+  value: Json,
+  budget: WorkBudget,
+): Work<string | null> {
   if (budget.isSliceOver()) yield;
   budget.take(checkCost);
   if (!isOfType(param.type, value)) return `must be ${articles[param.type]}`;
   const fault = yield* boundFaultOf(param, value, budget);
   // What it must be tells something of what it is.
-  return fault !== null && param.sensitive === true ? "must be as the module declares it" : fault;
+  return fault !== null && isSecret ? "must be as the module declares it" : fault;
 }
 
 function* boundFaultOf(param: Param, value: Json, budget: WorkBudget): Work<string | null> {

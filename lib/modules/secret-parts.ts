@@ -27,6 +27,13 @@ export function usesParam(
   );
 }
 
+/** Places of the resources of which no error may quote a value: the secret ones, and those that a secret param goes into. */
+export function findUnquotable(module: ParsedModule): ReadonlySet<number> {
+  const { resources, params } = findSecretParts(module);
+  const given = module.templates.filter((each) => usesParam(each, params));
+  return new Set([...resources, ...given.map(({ resource }) => resource)]);
+}
+
 /** The resources into which a `sensitive` param goes, by their places: they are as secret as what is in them. */
 export function findMadeSensitive({
   params,

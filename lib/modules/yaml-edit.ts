@@ -9,20 +9,25 @@ export interface YamlEdit {
 }
 
 /**
- * Replaces values, none of which is in another. Of each of them no comment stays, neither in it nor between it and the value before.
- * What was written with properties of YAML that nobody foresaw may come out wrong: read it again.
+ * Replaces values, none of which is in another, and leaves out every comment of the text: which value one is about can't be told.
+ * The line of a comment stays. What was written with properties of YAML that nobody foresaw may come out wrong: read it again.
  */
 export function replaceValues(content: string, text: YamlText, edits: readonly YamlEdit[]): string {
-  const found = edits.map(({ path, text: written }) => ({ ...text.span(path), written }));
-  let result = "";
-  let at = 0;
-  for (const { after, begin, tail, written } of found.sort((a, b) => a.begin - b.begin)) {
-    const from = Math.max(at, after);
-    const comments = content.slice(from, begin).replaceAll(/#[^\n]*/g, "");
+  const values = edits.map(({ path, text: written }) => {
+    const { begin, tail } = text.span(path);
     // The end of a block reaches to what follows it in the next line.
-    const end = /\n *$/.exec(content.slice(begin, tail))?.[0] ?? "";
-    result += content.slice(at, from) + comments + written + end;
-    at = tail;
+    const rest = /\n *$/.exec(content.slice(begin, tail))?.[0] ?? "";
+    return { begin, end: tail, written: written + rest };
+  });
+  const comments = text.asides.map(({ begin, end }) => ({ begin, end, written: "" }));
+  const pieces: string[] = [];
+  let at = 0;
+  for (const { begin, end, written } of [...values, ...comments].sort((a, b) => a.begin - b.begin)) {
+    // A comment in a value that was replaced is gone.
+    if (begin < at) continue;
+    const before = content.slice(at, begin);
+    pieces.push(written === "" ? before.replace(/(?<=[^ \t])[ \t]+$/, "") : before, written);
+    at = end;
   }
-  return result + content.slice(at);
+  return pieces.join("") + content.slice(at);
 }

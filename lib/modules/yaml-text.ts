@@ -12,7 +12,7 @@ import { isWellFormed } from "../internal/canonical-json.ts";
 import type { Json } from "../internal/json.ts";
 import type { Work, WorkBudget } from "../internal/work.ts";
 import { composeTokens } from "./yaml-pieces.ts";
-import { readTokens } from "./yaml-tokens.ts";
+import { readTokens, type Aside } from "./yaml-tokens.ts";
 
 /** Limits of a text, past which it is refused before it costs much. */
 export interface YamlLimits {
@@ -42,6 +42,8 @@ export class YamlText {
   broken = false;
   /** What is wrong, in no order. */
   readonly issues: Issue[] = [];
+  /** Where its comments and directives stand, in the order of the text. */
+  asides: readonly Aside[] = [];
   readonly #lines = new LineCounter();
   /** Offsets of keys and values by the list or map that holds them. */
   readonly #offsets = new Map<object, Map<string | number, Offsets>>();
@@ -109,12 +111,10 @@ export class YamlText {
     return false;
   }
 
-  /** The offsets of a value: past the value before it or the key above it, its own begin, and past comments that belong to it. */
-  span(path: Issue["path"]): { after: number; begin: number; tail: number } {
-    const { key: above, text } = this.#find(path.slice(0, -1));
+  /** The offsets of a value: its begin, and past comments that belong to it. */
+  span(path: Issue["path"]): { begin: number; tail: number } {
     const { value: begin, tail } = this.#find(path);
-    const tails = [...(this.#offsets.get(text as object)?.values() ?? [])].map((each) => each.tail);
-    return { after: Math.max(above, ...tails.filter((end) => end <= begin)), begin, tail };
+    return { begin, tail };
   }
 
   #placeOf(offset: number): { line: number; column: number } {
@@ -139,6 +139,7 @@ export class YamlText {
     const read = yield* readTokens(text, limits.depth, budget);
     if (!read.ok)
       return this.#break(read.isTooDeep ? tooDeep(limits) : "The text has too many parts.", read.offset);
+    this.asides = read.asides;
     const parts = { length: text.length, depth: limits.depth, tooDeep: tooDeep(limits) };
     const { contents, faults, hasVersion, second } = yield* composeTokens(read.tokens, parts, budget);
     for (const { message, offset } of faults) this.#break(sentence(message), offset);

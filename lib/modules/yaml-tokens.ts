@@ -23,9 +23,15 @@ const scalarSign = "\x1f";
 /** What the lexer puts between the parts of a text, and no text holds. */
 const unwrittenSigns = new Set([scalarSign, "\x02", "\x18"]);
 
+/** Where a comment stands, or a directive, which says nothing here either. */
+export interface Aside {
+  begin: number;
+  end: number;
+}
+
 /** The tokens of a text, or where it is over a limit. */
 export type TokensRead =
-  { ok: true; tokens: CST.Token[] } | { ok: false; isTooDeep: boolean; offset: number };
+  { ok: true; tokens: CST.Token[]; asides: Aside[] } | { ok: false; isTooDeep: boolean; offset: number };
 
 /** Reads the tokens of a text; of one whose parts are more than the budget, only these are counted. */
 export function* readTokens(text: string, depth: number, budget: WorkBudget): Work<TokensRead> {
@@ -39,20 +45,23 @@ export function* readTokens(text: string, depth: number, budget: WorkBudget): Wo
     if (budget.isSliceOver()) yield;
   }
   for (const token of parser.end()) tokens.push(token);
-  return { ok: true, tokens };
+  return { ok: true, tokens, asides: read.asides };
 }
 
 function* readLexemes(
   text: string,
   maxDepth: number,
   budget: WorkBudget,
-): Work<{ lexemes: string[] } | { isTooDeep: boolean; offset: number }> {
+): Work<{ lexemes: string[]; asides: Aside[] } | { isTooDeep: boolean; offset: number }> {
   const lexemes: string[] = [];
+  const asides: Aside[] = [];
   let [depth, offset] = [0, 0];
   let last = "";
   for (const lexeme of new Lexer().lex(text)) {
     if (budget.isSliceOver()) yield;
     if (!budget.tryTake(lexemeCost * costOf(lexeme, last))) return { isTooDeep: false, offset };
+    if (last !== scalarSign && /^[#%]/.test(lexeme))
+      asides.push({ begin: offset, end: offset + lexeme.length });
     last = lexeme;
     if (lexeme === "[" || lexeme === "{") depth += 1;
     else if (lexeme === "]" || lexeme === "}") depth -= 1;
@@ -60,7 +69,7 @@ function* readLexemes(
     if (!unwrittenSigns.has(lexeme)) offset += lexeme.length;
     lexemes.push(lexeme);
   }
-  return { lexemes };
+  return { lexemes, asides };
 }
 
 /** As how many lexemes one counts, after another. */

@@ -7,8 +7,9 @@ import { OrchestratorError } from "../errors.ts";
 import { canonicalJson } from "../internal/canonical-json.ts";
 import type { Json, JsonObject } from "../internal/json.ts";
 import type { Work } from "../internal/work.ts";
+import { declaredParams } from "../modules/module-resources.ts";
 import type { ModuleRevision } from "../modules/module-revisions.ts";
-import { findMissing, findValueFaults, valuesFor, type Params } from "../modules/params.ts";
+import { findMissing, findValueFaults, valuesFor, type DeclaredParams } from "../modules/params.ts";
 
 type Values = { readonly [key: string]: Json };
 type Content = ModuleRevision["content"];
@@ -31,7 +32,7 @@ export class ParamSources {
     assignments: readonly Readonly<AssignmentDocument>[],
     call: Values,
   ): Work<ParamSources> {
-    const declared = new Map(modules.map(({ name, content }) => [name, content.params]));
+    const declared = declaredParams(modules.map(({ content }) => content));
     const faults = yield* findValueFaults(declared, call);
     if (faults.length > 0) throw new OrchestratorError("VALIDATION_FAILED", { issues: faults });
     for (const assignment of assignments) yield* requireFit(assignment, declared);
@@ -62,7 +63,7 @@ export class ParamSources {
         givers.set(param, giver ?? assignment.name);
       }
     }
-    const missing = findMissing(new Map([[name, params]]), asOwn(name, given));
+    const missing = findMissing(new Map([[name, { params }]]), asOwn(name, given));
     if (missing.length === 0) return given;
     throw new OrchestratorError("PARAMS_INVALID", {
       message: `Param ${String(missing[0]!.path[1])} of module ${name} has no value.`,
@@ -73,9 +74,9 @@ export class ParamSources {
 
 function* requireFit(
   assignment: Readonly<AssignmentDocument>,
-  modules: ReadonlyMap<string, Params>,
+  modules: ReadonlyMap<string, DeclaredParams>,
 ): Work<void> {
-  const own = assignment.modules.flatMap((name): [string, Params][] => {
+  const own = assignment.modules.flatMap((name): [string, DeclaredParams][] => {
     const params = modules.get(name);
     return params ? [[name, params]] : [];
   });

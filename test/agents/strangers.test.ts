@@ -80,18 +80,40 @@ describe("a stranger who takes every place", () => {
     expect(items.filter(({ connected }) => connected).map(({ node_id }) => node_id)).toEqual([agent.nodeId]);
   });
 
-  it("fills no audit log: 20 a minute give way to one address, 120 to all", async () => {
+  it("fills no audit log: 20 a minute give way to one network, 60 to all", async () => {
     await using test = await flooded(400);
     await test.clock.advance(minuteMs);
     const events = () => test.events.filter(({ event_type }) => event_type === "agent.forgotten").length;
     for (let n = 0; n < 200; n += 1) await admit(test, honest);
     expect(events()).toBe(20);
-    for (let n = 0; n < 200; n += 1) await admit(test, `198.51.100.${n}`);
-    expect(events()).toBe(120);
+    for (let n = 0; n < 200; n += 1) await admit(test, `198.51.${n}.1`);
+    expect(events()).toBe(60);
     await test.clock.advance(minuteMs);
     await admit(test, honest);
-    expect(events()).toBe(121);
+    expect(events()).toBe(61);
   });
+
+  it("takes nothing of what newcomers from elsewhere have, however often he comes, from however many addresses", async () => {
+    await using test = await flooded(100);
+    for (let minute = 0; minute < 3; minute += 1) {
+      await test.clock.advance(minuteMs);
+      for (let n = 0; n < 300; n += 1) await admit(test, `203.0.113.${n % 200}`);
+      for (let n = 0; n < 10; n += 1) expect(await admit(test, `192.0.${minute}.${n}`)).toBe("pending");
+    }
+  });
+
+  it.each(["::ffff:203.0.113.7", "::ffff:cb00:7107"])(
+    "is found as what he is behind a socket of both kinds: %s",
+    async (mapped) => {
+      await using test = await createTestOrchestrator({ pendingAgents: 10 });
+      for (let n = 0; n < 10; n += 1) await admit(test, mapped);
+      for (let n = 0; n < 5; n += 1) expect(await admit(test, `::ffff:192.0.2.${n}`)).toBe("pending");
+      const rejected = await test.orchestrator.agents.rejectPending(systemCaller, {
+        network: "203.0.113.0/24",
+      });
+      expect(rejected).toEqual({ rejected: 5, remaining: 0 });
+    },
+  );
 
   it("is seen in the status and told as an event, once an hour", async () => {
     await using test = await flooded(10);
@@ -196,6 +218,8 @@ it("what an agent tells of its machine is written ten times a minute, and the ne
   await settle();
   await agent.link.stop();
   await settle();
-  // What waited when it left is written.
+  // What waited when it left is written in its turn, however often it comes and goes.
+  expect(await look()).toBe(99);
+  await test.clock.advance(6_000);
   expect(await look()).toBe(101);
 });

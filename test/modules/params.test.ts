@@ -26,7 +26,9 @@ describe("a param", () => {
     [{ type: "object" }, [{}, { a: 1 }], [[], null]],
   ])("%j takes what it says and nothing else", (param, good, bad) => {
     const faults = (value: unknown): unknown[] =>
-      findValueFaults(new Map([["m", { p: param }]]), { p: value as string });
+      findValueFaults(new Map([["m", { params: { p: param }, secret: new Set<string>() }]]), {
+        p: value as string,
+      });
     expect(good.flatMap(faults)).toEqual([]);
     expect(bad.filter((value) => faults(value).length !== 1)).toEqual([]);
   });
@@ -47,17 +49,18 @@ describe("a param", () => {
 });
 
 describe("values of params", () => {
-  const modules = new Map<string, Record<string, Param>>([
-    ["web", { port: { type: "integer" }, name: { type: "string", default: "x" } }],
-    ["db.main", { port: { type: "integer" } }],
+  const declared = (params: Record<string, Param>) => ({ params, secret: new Set<string>() });
+  const modules = new Map([
+    ["web", declared({ port: { type: "integer" }, name: { type: "string", default: "x" } })],
+    ["db.main", declared({ port: { type: "integer" } })],
   ]);
 
   it("go to every module that declares them, and first to the one that they name", () => {
     const values = { port: 1, "web.port": 2 };
     expect(findValueFaults(modules, values)).toEqual([]);
-    expect(valuesFor("web", modules.get("web")!, values)).toEqual({ port: 2 });
-    expect(valuesFor("db.main", modules.get("db.main")!, values)).toEqual({ port: 1 });
-    expect(valuesFor("db.main", modules.get("db.main")!, { "db.main.port": 3 })).toEqual({ port: 3 });
+    expect(valuesFor("web", modules.get("web")!.params, values)).toEqual({ port: 2 });
+    expect(valuesFor("db.main", modules.get("db.main")!.params, values)).toEqual({ port: 1 });
+    expect(valuesFor("db.main", modules.get("db.main")!.params, { "db.main.port": 3 })).toEqual({ port: 3 });
   });
 
   it("are refused where no module declares them, with their place", () => {

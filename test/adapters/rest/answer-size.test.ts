@@ -67,6 +67,44 @@ describe.each(surfaces)("over %s", (_name, open, closed) => {
   });
 });
 
+it("a stranger's batch over tRPC is read no further, whatever else it names", async () => {
+  const body = JSON.stringify({ 0: { public_key: "x".repeat(900_000) } });
+  for (const names of [
+    "auth.challenge,nope",
+    "auth.challenge,modules.upload",
+    "modules.upload,auth.challenge",
+  ])
+    expect((await post(`/trpc/${names}?batch=1`, body)).status).toBe(413);
+});
+
+it("over tRPC, what is no UTF-8 or says that it is something else is refused as over REST", async () => {
+  const bytes = Buffer.concat([
+    Buffer.from('{"content":"name: u\\ndescription: '),
+    Buffer.from([0xff, 0xfe]),
+    Buffer.from('\\nresources: []"}'),
+  ]);
+  for (const path of ["/trpc/modules.upload", "/api/v1/modules"]) {
+    const wrong = { method: "POST", path, body: bytes, headers: { ...json, authorization } };
+    expect((await send(server.port, wrong)).status).toBe(400);
+    const headers = { authorization, "content-type": "application/json; charset=utf-16" };
+    expect((await send(server.port, { ...wrong, body: "{}", headers })).status).toBe(415);
+  }
+});
+
+it("who may not make a call is told so before the form of its input is", async () => {
+  const viewer = `Bearer ${(await test.signIn("Viewer", "v")).token}`;
+  const denied = () => test.events.filter(({ event_type }) => event_type === "access.denied").length;
+  const path = "/trpc/operations.output?input=%7B%22a%22%3A1%2C%22a%22%3A2%7D";
+  const before = denied();
+  expect((await send(server.port, { path, headers: { authorization: viewer } })).status).toBe(403);
+  expect(denied()).toBe(before + 1);
+  expect((await send(server.port, { path })).status).toBe(401);
+  for (const wrong of [path, "/trpc/agents.list?input=%7B%7D&input=%7B%7D"]) {
+    const { status, text } = await send(server.port, { path: wrong, headers: { authorization } });
+    expect([status, text]).toEqual([400, expect.stringContaining(" twice.")]);
+  }
+});
+
 it("a batch over tRPC with a call that needs a session may be as large as for others", async () => {
   const body = JSON.stringify({ 0: { content: `name: b\nresources: []\n#${"x".repeat(20_000)}` } });
   const answer = await post("/trpc/modules.upload?batch=1", body, { authorization });
