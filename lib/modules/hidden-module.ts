@@ -1,6 +1,6 @@
 /**
  * A module as those read it who may not write modules: without its secrets. In its text a secret resource or param is one line of JSON,
- * which is YAML, in the place of what was written, comments in it and before it included; all else stays as it is. The text is read
+ * which is YAML, in the place of what was written, and every comment of the text goes; all else stays as it is. The text is read
  * again and must say exactly what it is to say: else the whole of it is written anew.
  */
 import type { Issue } from "../errors.ts";
@@ -14,7 +14,7 @@ import { moduleLimits } from "./module-schema.ts";
 import type { Param, Params } from "./params.ts";
 import type { ParsedModule, ResourceDefinition, ResourceOutline } from "./parsed-module.ts";
 import { findSecretParts } from "./secret-parts.ts";
-import { replaceValues, type YamlEdit } from "./yaml-edit.ts";
+import { makeEdits, placeEdit, type PlacedEdit } from "./yaml-edit.ts";
 import { YamlText } from "./yaml-text.ts";
 
 /** What is shown of a module. */
@@ -85,26 +85,20 @@ function* hideText(content: string, edits: readonly Edit[], budget: WorkBudget):
   return isExact ? replaced : `${JSON.stringify(wanted, null, 2)}\n`;
 }
 
-/** Replaces from the end on, some at a time: so the offsets of what stands before stay true. */
+/** Finds the places of the edits, some at a time, and makes them all. */
 function* replaceInSlices(
   content: string,
   { text, edits }: { text: YamlText; edits: readonly Edit[] },
   budget: WorkBudget,
 ): Work<string> {
-  const placed = edits.map(({ path, value }) => ({ path, value, at: text.place(path) }));
-  placed.sort((a, b) => b.at.line - a.at.line || b.at.column - a.at.column);
-  let replaced = content;
-  let some: YamlEdit[] = [];
-  for (const { path, value } of placed) {
-    some.push({ path, text: JSON.stringify(value) });
+  const placed: PlacedEdit[] = [];
+  for (const { path, value } of edits) {
+    placed.push(placeEdit(content, text, { path, text: JSON.stringify(value) }));
     const beside = (text.value as { [part: string]: Parts })[path[0] as string]!;
     budget.spend(costOfPart + costOfSibling * Object.keys(beside).length);
-    if (!budget.isSliceOver()) continue;
-    replaced = replaceValues(replaced, text, some);
-    some = [];
-    yield;
+    if (budget.isSliceOver()) yield;
   }
-  return replaceValues(replaced, text, some);
+  return makeEdits(content, text, placed);
 }
 
 /** Stops between what stands so deep; what stands deeper is compared at once. */

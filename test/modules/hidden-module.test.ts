@@ -17,6 +17,27 @@ function shown(text: string) {
 }
 
 describe("a module with secrets", () => {
+  it("of very many parts keeps its form, too, however many slices that takes", () => {
+    const resources = Array.from({ length: 900 }, (_, n) =>
+      n % 3 === 0
+        ? `  - type: file # noted\n    path: /open/${n}\n    content: plain ${n}\n`
+        : `  - type: file\n    sensitive: true\n    path: /closed/${n} # HUNTER2\n    content: |\n      HUNTER2\n      ${n}\n`,
+    ).join("");
+    const { content } = shown(`name: many # HUNTER2\nresources:\n${resources}`);
+    expect(content).not.toMatch(/HUNTER2|noted/);
+    const lines = content.split("\n").map((line) => line.trimEnd());
+    expect(lines.slice(0, 6)).toEqual([
+      "name: many",
+      "resources:",
+      "  - type: file",
+      "    path: /open/0",
+      "    content: plain 0",
+      '  - {"type":"file","sensitive":true,"path":"/closed/1","content":"(sensitive)"}',
+    ]);
+    expect(lines.filter((line) => line.includes("plain"))).toHaveLength(300);
+    expect(lines.filter((line) => line.includes("(sensitive)"))).toHaveLength(600);
+  });
+
   it("shows one line in the place of each secret resource, no comment, and everything else as it is written", () => {
     const text = `# ours
 name: web # the site
