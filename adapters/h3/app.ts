@@ -75,7 +75,7 @@ export interface App {
   drain(): void;
 }
 
-/** Has browsers come back over TLS only, for a year. */
+/** Has browsers come back over TLS only, for a year; not to `localhost`, where other programs of a developer listen, too. */
 const onlyTls = "max-age=31536000";
 
 /** Mounts the surface. Throws where the router contradicts itself. */
@@ -125,7 +125,8 @@ export function createApp<Context extends RequestContext>(options: AppOptions<Co
       const { url = "/" } = request;
       const refusal = checkForm(request) ?? door.check(url, { host, origin });
       if (door.isDraining) response.shouldKeepAlive = false;
-      if (request.socket instanceof TLSSocket) response.setHeader("strict-transport-security", onlyTls);
+      if (request.socket instanceof TLSSocket && !/^localhost(?::|$)/i.test(host ?? ""))
+        response.setHeader("strict-transport-security", onlyTls);
       if (refusal !== null) return refuse(refusal, request, response);
       for (const [prefix, direct] of listeners) if (url.startsWith(prefix)) return direct(request, response);
       h3Listener(request, response);

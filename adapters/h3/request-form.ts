@@ -55,9 +55,10 @@ function headerTwice(rawHeaders: readonly string[]): string | null {
 /** A request as for a proxy names the server in its address, too (RFC 9112, 3.2.2): it must be the one of `Host`. */
 function faultOfAuthority(url: string, host: string | undefined): OrchestratorError | null {
   if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) return wrong("The address of the request is none.");
-  const asked = new URL(url).host;
-  if (host !== undefined && URL.canParse(`http://${host}`) && new URL(`http://${host}`).host === asked)
-    return null;
+  // With the scheme of the address, which says what port goes without saying.
+  const { protocol, host: asked } = new URL(url);
+  const own = `${protocol}//${host}`;
+  if (host !== undefined && URL.canParse(own) && new URL(own).host === asked) return null;
   return new OrchestratorError("MISDIRECTED", { message: `This server does not answer for ${asked}.` });
 }
 
