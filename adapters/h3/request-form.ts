@@ -11,8 +11,8 @@ const longestUrl = 8_192;
 /** Headers that a request has once or not at all; of several, Node keeps the first, others the last. */
 const single: ReadonlySet<string> = new Set(["host", "authorization", "content-type"]);
 
-/** Segments that say where others are: `.`, `..`, and the same percent-encoded, also between separators that are. */
-const dotSegment = /(?:^|\/|%2f|%5c)(?:\.|%2e){1,2}(?:\/|%2f|%5c|$)/i;
+/** Segments that say where others are: `.`, `..`, and the same percent-encoded. A separator that is encoded is part of a value. */
+const dotSegment = /(?:^|\/)(?:\.|%2e){1,2}(?:\/|$)/i;
 
 /** What of a request is looked at. */
 export type RequestForm = Pick<IncomingMessage, "url" | "headers" | "rawHeaders">;
