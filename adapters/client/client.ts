@@ -183,7 +183,10 @@ const notSignedIn: ApiProblem = {
   code: "UNAUTHENTICATED",
 };
 
-/** `crypto.randomUUID` is not there in pages without a secure context. */
+/** A UUID, version 4 (RFC 9562). `crypto.randomUUID` is not there in pages without a secure context. */
 function randomKey(): string {
-  return toHex(crypto.getRandomValues(new Uint8Array(16)));
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  bytes[6] = (bytes[6]! & 0x0f) | 0x40;
+  bytes[8] = (bytes[8]! & 0x3f) | 0x80;
+  return toHex(bytes).replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }
