@@ -47,10 +47,20 @@ describe("the log of a process", () => {
   it("is lost on a full disk, says why meanwhile, and nothing is thrown", async () => {
     const fd = openSync("/dev/full", "w");
     onTestFinished(() => closeSync(fd));
-    const sink = new LogSink(() => toFile(fd));
+    const output = toFile(fd);
+    let writing = 0;
+    const sink = new LogSink(() => (bytes, done) => {
+      writing += 1;
+      output(bytes, (error, written) => {
+        writing -= 1;
+        done(error, written);
+      });
+    });
     sink.write("a\n");
     await vi.waitFor(() => expect(sink.fault()).toBe("ENOSPC"));
     sink.write("b\n");
+    // Once it is closed its number may be another file's, which a write that is still under way would reach.
+    await vi.waitFor(() => expect(writing).toBe(0));
   });
 
   it("waits for a slow reader within bounds, goes on when it reads again, and says how much is missing", async () => {
