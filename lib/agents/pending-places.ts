@@ -61,11 +61,10 @@ export class PendingPlaces {
 
   /** The places where all are taken; else null. */
   get crowded(): TakenPlaces | null {
-    const { pendingAgents } = this.#context.options;
+    const { pendingAgents: places } = this.#context.options;
+    if (this.#registry.pending.size < places) return null;
     const most = this.#registry.pending.mostCrowded();
-    return most === null || this.#registry.pending.size < pendingAgents
-      ? null
-      : { places: pendingAgents, ...most };
+    return most && { places, ...most };
   }
 
   /**
@@ -90,13 +89,14 @@ export class PendingPlaces {
 
   async #makeRoom(address: string | null): Promise<void> {
     this.#tell();
+    const network = networkOfAddress(address ?? "");
+    // First: looking for somebody costs as much as there are places.
+    if (!this.#ofNetwork.tryTake(network)) throw this.#noPlace();
     const nodeId = this.#registry.pending.giveWay(address, (holder) => this.#isAway(holder));
     if (nodeId === null || this.#leaving.has(nodeId)) throw this.#noPlace();
-    const network = networkOfAddress(address ?? "");
-    // Who takes a place of his own network takes nothing of what those have who come from elsewhere.
+    // Who takes a place of his own network, or none, takes nothing of what those have who come from elsewhere.
     const isOwn = network === networkOfAddress(this.#registry.pending.addressOf(nodeId) ?? "");
-    if (!this.#ofNetwork.tryTake(network) || !this.#ofAll.tryTake(isOwn ? "own" : "others"))
-      throw this.#noPlace();
+    if (!this.#ofAll.tryTake(isOwn ? "own" : "others")) throw this.#noPlace();
     this.#leaving.add(nodeId);
     try {
       await this.#giveWay(nodeId);
@@ -126,8 +126,9 @@ export class PendingPlaces {
   /** A place that somebody waits for is told about as an event, so that a person hears of it. */
   #tell(): void {
     const now = this.#context.clock.monotonic();
+    if (now - this.#toldAt < toldAgainMs) return;
     const { crowded } = this;
-    if (crowded === null || now - this.#toldAt < toldAgainMs) return;
+    if (crowded === null) return;
     this.#toldAt = now;
     const { places, network, count } = crowded;
     const written = this.#context.commit(systemCaller, [], {
