@@ -2,10 +2,12 @@
  * Templates by liquidjs, shut in: no file, no code, no name beside those of the scope, a fixed list of tags and filters, and
  * an allowance of work that is counted, so that the same template is refused on a slow machine and on a fast one.
  */
-import { Context, Liquid, Output, toValueSync, type Emitter, type Template as Node } from "liquidjs";
+import { Context, Liquid, Output, type Emitter, type Template as Node } from "liquidjs";
 import type { Json, JsonObject } from "../internal/json.ts";
 import type { Work, WorkBudget } from "../internal/work.ts";
-import type { Template, TemplateEngine, TemplateFault, TemplateName, TemplateResult } from "./template.ts";
+import { findTooLong } from "./expression-length.ts";
+import { findNames, findTakenName } from "./liquid-names.ts";
+import type { Template, TemplateEngine, TemplateFault, TemplateResult } from "./template.ts";
 import { json, shellQuote, toJson, toText } from "./template-filters.ts";
 
 const tagNames = new Set(["if", "unless", "case", "for", "break", "continue", "comment", "raw"]);
@@ -61,10 +63,12 @@ interface LiquidTemplate extends Template {
 export const liquidTemplates: TemplateEngine = {
   read(text) {
     try {
+      const long = findTooLong(text);
+      if (long) return { ok: false, fault: long };
       const nodes = engine.parse(text);
       const fault = findTakenName(nodes);
       if (fault) return { ok: false, fault };
-      const template: LiquidTemplate = { nodes, names: namesIn(nodes, text) };
+      const template: LiquidTemplate = { nodes, names: findNames(nodes) };
       return { ok: true, template };
     } catch (error) {
       return { ok: false, fault: faultOf(error) };
@@ -228,46 +232,6 @@ function nest(flat: JsonObject): JsonObject {
     if (holder[last] === undefined) holder[last] = flat[key] ?? null;
   }
   return Object.assign(nested, flat);
-}
-
-/** What names of a scope begin with, or will. */
-const roots = new Set(["params", "attributes", "tags", "secrets"]);
-
-/** A tag that gives such a name another meaning: which of the two is meant could no longer be told from the text. */
-function findTakenName(nodes: readonly Node[]): TemplateFault | null {
-  const open = [...nodes].reverse();
-  for (let node = open.pop(); node !== undefined; node = open.pop()) {
-    const bound = [...(node.blockScope?.() ?? []), ...(node.localScope?.() ?? [])];
-    const taken = bound.map((name) => (typeof name === "string" ? name : name.content)).find(isRoot);
-    if (taken !== undefined)
-      return { message: `a loop can't name its items "${taken}"`, offset: node.token.begin };
-    if (node.children)
-      for (const child of (toValueSync(node.children(false, true)) as Node[]).reverse()) open.push(child);
-  }
-  return null;
-}
-
-function isRoot(name: string): boolean {
-  return roots.has(name);
-}
-
-function namesIn(nodes: Node[], text: string): TemplateName[] {
-  const { globals } = engine.analyzeSync(nodes, { partials: false });
-  const starts = lineStarts(text);
-  return Object.values(globals)
-    .flat()
-    .map(({ segments: [root, ...rest], location: { row, col } }) => ({
-      root: String(root),
-      name: rest.length > 0 && rest.every((part) => typeof part !== "object") ? rest.join(".") : null,
-      offset: (starts[row - 1] ?? 0) + col - 1,
-    }))
-    .sort((a, b) => a.offset - b.offset);
-}
-
-function lineStarts(text: string): number[] {
-  const starts = [0];
-  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) starts.push(at + 1);
-  return starts;
 }
 
 /** What the package says, in words that a reader of modules knows. */

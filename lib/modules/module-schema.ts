@@ -17,6 +17,10 @@ export const moduleLimits = {
   expressions: 5_000,
   /** Expressions and tags of one text: finding their places takes expressions times characters. */
   expressionsOfText: 500,
+  /** Characters of one expression or tag. */
+  expressionLength: 1_000,
+  /** Characters of all expressions and tags of one text. */
+  expressionLengthOfText: 40_000,
 } as const;
 
 /** Name of a module, an assignment, a secret or a channel. */

@@ -55,10 +55,14 @@ export function encodeView(view: ModuleView): Uint8Array {
   return toUtf8(JSON.stringify({ version: viewVersion, ...view }));
 }
 
-/** A view that {@link encodeView} made; null where another version did. */
+/** A view that {@link encodeView} made; null where another version did, or it can't be read: then it is made anew. */
 export function decodeView(bytes: Uint8Array): ModuleView | null {
-  const { version, ...view } = JSON.parse(new TextDecoder().decode(bytes)) as ModuleView & {
-    version?: number;
-  };
-  return version === viewVersion ? view : null;
+  try {
+    const { version, ...view } = JSON.parse(new TextDecoder().decode(bytes)) as ModuleView & {
+      version?: number;
+    };
+    return version === viewVersion ? view : null;
+  } catch {
+    return null;
+  }
 }

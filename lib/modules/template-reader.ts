@@ -9,8 +9,11 @@ import type { Params } from "./params.ts";
 import { countExpressions, type TemplateName } from "./template.ts";
 import type { YamlText } from "./yaml-text.ts";
 
-/** What reading an expression costs, in steps. */
-const expressionCost = 1500;
+/** What reading an expression, and a name in it, costs, in steps. */
+const [expressionCost, nameCost] = [1500, 10];
+
+/** How many names that can't be there are told of one text; whoever has more has no use for the others. */
+const toldOfText = 100;
 
 /** Reads every template of the resources; tells what can't be read, and every name that can't be there. */
 export function* readTemplates(
@@ -43,8 +46,11 @@ export function* readTemplates(
       );
       if (issue) issues.push(issue);
       else templates.push(template);
-      const faults = template?.template.names.flatMap((name) => faultOf(name, params)) ?? [];
-      issues.push(...faults.map((fault) => toIssue(template!, fault)));
+      if (template === null) continue;
+      const { names } = template.template;
+      budget.spend(nameCost * names.length);
+      const faults = names.flatMap((name) => faultOf(name, params)).slice(0, toldOfText);
+      issues.push(...faults.map((fault) => toIssue(template, fault)));
     }
   }
   return { templates, issues };

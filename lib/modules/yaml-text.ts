@@ -12,7 +12,7 @@ import { isWellFormed } from "../internal/canonical-json.ts";
 import type { Json } from "../internal/json.ts";
 import type { Work, WorkBudget } from "../internal/work.ts";
 import { composeTokens } from "./yaml-pieces.ts";
-import { readTokens, type Aside } from "./yaml-tokens.ts";
+import { readTokens, type Aside, type TokensFault } from "./yaml-tokens.ts";
 
 /** Limits of a text, past which it is refused before it costs much. */
 export interface YamlLimits {
@@ -137,8 +137,7 @@ export class YamlText {
     if (text.length > limits.bytes || new TextEncoder().encode(text).byteLength > limits.bytes)
       return this.#break(`The text is larger than ${limits.bytes / 1024} KiB.`, 0);
     const read = yield* readTokens(text, limits.depth, budget);
-    if (!read.ok)
-      return this.#break(read.isTooDeep ? tooDeep(limits) : "The text has too many parts.", read.offset);
+    if (!read.ok) return this.#break(sayingOf(read.fault, limits), read.offset);
     this.asides = read.asides;
     const parts = { length: text.length, depth: limits.depth, tooDeep: tooDeep(limits) };
     const { contents, faults, hasVersion, second } = yield* composeTokens(read.tokens, parts, budget);
@@ -235,6 +234,12 @@ export class YamlText {
     this.fault(path, message, key.range[0]);
     return null;
   }
+}
+
+function sayingOf(fault: TokensFault, limits: YamlLimits): string {
+  if (fault === "parts") return "The text has too many parts.";
+  if (fault === "depth") return tooDeep(limits);
+  return "No map can begin here: lines that belong together are indented alike, and a line has one key.";
 }
 
 function tooDeep(limits: YamlLimits): string {

@@ -17,6 +17,9 @@ const escape = /\\(?:[0abefnrtvN_LP "/\\\t\r\n]|x[\da-f]{2}|u[\da-f]{4}|())/gi;
 /** Part of {@link lexemeCost} that making tokens of it takes. */
 const tokenCost = 15;
 
+/** What stands on the parser's stack beside lists and maps: the document, and what is being read. */
+const besideCollections = 2;
+
 /** What the lexer puts before a plain scalar and the text of a block, so that these are not taken for signs. */
 const scalarSign = "\x1f";
 
@@ -29,18 +32,25 @@ export interface Aside {
   end: number;
 }
 
-/** The tokens of a text, or where it is over a limit. */
-export type TokensRead =
-  { ok: true; tokens: CST.Token[]; asides: Aside[] } | { ok: false; isTooDeep: boolean; offset: number };
+/** Why a text has no tokens: too many parts, lists and maps too deep within each other, or so because a line is indented wrongly. */
+export type TokensFault = "parts" | "depth" | "indent";
 
-/** Reads the tokens of a text; of one whose parts are more than the budget, only these are counted. */
+/** The tokens of a text, or what is wrong with it, and where. */
+export type TokensRead =
+  { ok: true; tokens: CST.Token[]; asides: Aside[] } | { ok: false; fault: TokensFault; offset: number };
+
+/**
+ * Reads the tokens of a text; of one whose parts are more than the budget, only these are counted. The parser calls itself for each
+ * list or map within another, also for those that one line begins (`a: a: a:`), so it is stopped before they are too many for it.
+ */
 export function* readTokens(text: string, depth: number, budget: WorkBudget): Work<TokensRead> {
-  const read = yield* readLexemes(text, depth, budget);
-  if (!("lexemes" in read)) return { ok: false, ...read };
+  const read = yield* readLexemes(text, budget);
+  if (!("lexemes" in read)) return { ok: false, fault: "parts", ...read };
   const parser = new Parser();
   const tokens: CST.Token[] = [];
   for (const lexeme of read.lexemes) {
     for (const token of parser.next(lexeme)) tokens.push(token);
+    if (parser.stack.length > depth + besideCollections) return { ok: false, ...faultOf(parser) };
     budget.spend(tokenCost);
     if (budget.isSliceOver()) yield;
   }
@@ -48,24 +58,29 @@ export function* readTokens(text: string, depth: number, budget: WorkBudget): Wo
   return { ok: true, tokens, asides: read.asides };
 }
 
+/** The parser takes each line after one that is indented wrongly for a map in the one before: that one is the fault. */
+function faultOf({ stack, offset }: Parser): { fault: TokensFault; offset: number } {
+  const misplaced = stack.find((token, at) => {
+    const holder = stack[at - 1];
+    return token.type === "block-map" && holder?.type === "block-map" && token.indent <= holder.indent;
+  });
+  return misplaced ? { fault: "indent", offset: misplaced.offset } : { fault: "depth", offset };
+}
+
 function* readLexemes(
   text: string,
-  maxDepth: number,
   budget: WorkBudget,
-): Work<{ lexemes: string[]; asides: Aside[] } | { isTooDeep: boolean; offset: number }> {
+): Work<{ lexemes: string[]; asides: Aside[] } | { offset: number }> {
   const lexemes: string[] = [];
   const asides: Aside[] = [];
-  let [depth, offset] = [0, 0];
+  let offset = 0;
   let last = "";
   for (const lexeme of new Lexer().lex(text)) {
     if (budget.isSliceOver()) yield;
-    if (!budget.tryTake(lexemeCost * costOf(lexeme, last))) return { isTooDeep: false, offset };
+    if (!budget.tryTake(lexemeCost * costOf(lexeme, last))) return { offset };
     if (last !== scalarSign && /^[#%]/.test(lexeme))
       asides.push({ begin: offset, end: offset + lexeme.length });
     last = lexeme;
-    if (lexeme === "[" || lexeme === "{") depth += 1;
-    else if (lexeme === "]" || lexeme === "}") depth -= 1;
-    if (depth > maxDepth) return { isTooDeep: true, offset };
     if (!unwrittenSigns.has(lexeme)) offset += lexeme.length;
     lexemes.push(lexeme);
   }

@@ -31,7 +31,11 @@ const head = "name: heavy\nresources: []\n";
 /** Meets 500 states at each character. */
 const slowPattern = "(?:(?:a|a)?){240}";
 
-/** Stalls before: signs 6.7 s, commas 2.0 s, 18,000 params 1.3 s; the others were not measured by themselves. */
+/** Resources whose contents are these. */
+const contents = (count: number, content: (at: number) => string): string =>
+  `name: heavy\nresources:\n${lines(count, (at) => `  - type: file\n    path: /a${at}\n    content: |\n      ${content(at)}\n`)}`;
+
+/** Stalls before: signs 6.7 s, commas 2.0 s, 18,000 params 1.3 s, an expression of 65,000 7.8 s; the others were not measured by themselves. */
 const refused: [name: string, text: string, fault: RegExp][] = [
   [
     "100 patterns on long defaults",
@@ -56,6 +60,18 @@ const refused: [name: string, text: string, fault: RegExp][] = [
   ["lists without commas", `[${"[] ".repeat(70_000)}]`, /Missing ,|Unexpected/],
   ["wrong escapes", `a: "${"\\q".repeat(200_000)}"`, /too many parts/],
   ["40,000 unknown keys", head + lines(40_000, (at) => `k${at}: 1\n`), /not known/],
+  ["9,000 maps that begin in one line", `${head}x: ${"a: ".repeat(9_000)}`, /No map can begin here/],
+  ["9,000 lists that begin in one line", "- ".repeat(9_000), /nested deeper than 32/],
+  [
+    "an expression of 65,000 characters",
+    contents(1, () => `{% if tags.role == ${"'w== ".repeat(13_000)} %}x{% endif %}`),
+    /longer than 1000 characters/,
+  ],
+  [
+    "200,000 names that nobody knows",
+    contents(13, () => `{{- ${"- ".repeat(450)} -}}`.repeat(40)),
+    /"-" is not there/,
+  ],
 ];
 /** The stall of the first was 1.7 s before. */
 const taken: [name: string, text: string][] = [

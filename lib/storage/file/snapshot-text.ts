@@ -1,4 +1,5 @@
 /** A snapshot as JSON of one document a line, so that it can be written in slices and read without parsing every document. */
+import { z } from "zod";
 import type { DatabaseView } from "../database.ts";
 import type { BlobFields } from "../named-blobs.ts";
 import { readStoredText, StoredText } from "../stored-text.ts";
@@ -22,6 +23,15 @@ export interface Snapshot extends DatabaseView {
   /** In a backup: which fields name blobs, so that it can be checked by itself. */
   blobs?: BlobFields;
 }
+
+const place = z.object({ sequence: z.int().min(0), hash: z.string().nullable() });
+const headSchema = z.looseObject({
+  format: z.int(),
+  schema_version: z.int().min(0),
+  sequence: z.int().min(0),
+  logs: z.record(z.string(), z.object({ head: place, base: place })),
+  blobs: z.record(z.string(), z.record(z.string(), z.string())).optional(),
+});
 
 /** The snapshot's JSON without its last brace, in texts of about 64 KiB. */
 export function* snapshotTexts(snapshot: Snapshot): Generator<string> {
@@ -47,7 +57,7 @@ export function* snapshotTexts(snapshot: Snapshot): Generator<string> {
 /** Reads what {@link snapshotTexts} wrote. Documents stay texts. Throws where a line is of another form. */
 export function readSnapshotLines(content: Buffer): Snapshot {
   let snapshot: Snapshot | null = null;
-  let documents = new Map<string, StoredDocument | StoredText>();
+  let documents: Map<string, StoredDocument | StoredText> | null = null;
   for (const block of blocksOf(content)) {
     for (let at = 0; at < block.length;) {
       const feed = block.indexOf("\n", at);
@@ -58,6 +68,7 @@ export function readSnapshotLines(content: Buffer): Snapshot {
         const name = block.slice(at, block.lastIndexOf(":[", end));
         snapshot.collections[JSON.parse(name) as string] = documents;
       } else {
+        if (documents === null) throw new SyntaxError("A document is in no collection.");
         const document = readDocument(block, at, end);
         documents.set(document.key, document);
       }
@@ -88,8 +99,8 @@ function* blocksOf(content: Buffer): Generator<string> {
 
 function readHead(line: string): Snapshot {
   const end = line.lastIndexOf(collectionsStart);
-  const head = JSON.parse(`${line.slice(0, end)}}`) as Omit<Snapshot, "collections">;
-  return { ...head, collections: {} };
+  const head = headSchema.parse(JSON.parse(`${line.slice(0, end)}}`));
+  return { ...(head as Omit<Snapshot, "collections">), collections: {} };
 }
 
 function readDocument(block: string, start: number, lineEnd: number): StoredText {
