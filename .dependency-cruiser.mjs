@@ -38,8 +38,8 @@ const pureVendors = [
   { name: "yaml", where: "modules/", comment: "A module is a YAML text; nothing else is." },
   {
     name: "liquidjs",
-    where: "modules/liquid-templates\\.ts",
-    comment: "Templates are read behind the interface of template.ts, and shut in by that one file.",
+    where: "modules/liquid/",
+    comment: "Templates are read behind the interface of template.ts, and shut in by that one folder.",
   },
   {
     name: "diff",

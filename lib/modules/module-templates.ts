@@ -2,7 +2,7 @@
 import type { Issue } from "../errors.ts";
 import type { Json, JsonObject } from "../internal/json.ts";
 import type { Work, WorkBudget } from "../internal/work.ts";
-import { liquidTemplates } from "./liquid-templates.ts";
+import { liquidTemplates } from "./liquid/liquid-templates.ts";
 import { isTemplate, type Template, type TemplateFault, type TemplateScope } from "./template.ts";
 
 type Place = { line: number; column: number };

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { OrchestratorError, type Issue } from "../../lib/errors.ts";
 import type { Json } from "../../lib/internal/json.ts";
 import { finish, WorkBudget } from "../../lib/internal/work.ts";
-import { liquidTemplates } from "../../lib/modules/liquid-templates.ts";
+import { liquidTemplates } from "../../lib/modules/liquid/liquid-templates.ts";
 import { parseModule } from "../../lib/modules/module-document.ts";
 import type { TemplateScope } from "../../lib/modules/template.ts";
 

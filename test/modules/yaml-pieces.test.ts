@@ -7,7 +7,7 @@ import { composeTokens } from "../../lib/modules/yaml-pieces.ts";
 import { readTokens } from "../../lib/modules/yaml-tokens.ts";
 
 function tokensOf(text: string): CST.Token[] {
-  const read = finish(readTokens(text, 1000, new WorkBudget()));
+  const read = finish(readTokens(text, 3000, new WorkBudget()));
   if (!read.ok) throw new Error("There is no limit here.");
   return read.tokens;
 }

@@ -11,7 +11,7 @@ import { isWithin, networkOfAddress, parseNetwork, placeOfAddress } from "../../
 import { parseTextPattern } from "../../../lib/internal/text-pattern.ts";
 import { finish, WorkBudget } from "../../../lib/internal/work.ts";
 import { checkModule } from "../../../lib/modules/check-module.ts";
-import { liquidTemplates } from "../../../lib/modules/liquid-templates.ts";
+import { liquidTemplates } from "../../../lib/modules/liquid/liquid-templates.ts";
 import { parseHolder } from "../../../lib/native/lock-holder.ts";
 import { cronerCron } from "../../../lib/schedules/croner-cron.ts";
 import { parseSelector } from "../../../lib/selectors/parse.ts";

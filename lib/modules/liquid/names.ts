@@ -12,7 +12,7 @@ import {
   type Template as Node,
   type Token,
 } from "liquidjs";
-import type { TemplateFault, TemplateName } from "./template.ts";
+import type { TemplateFault, TemplateName } from "../template.ts";
 
 const {
   isFilteredValueToken,

@@ -1,7 +1,7 @@
 /** How long the expressions of a template are: the package takes much longer for one long expression than for many short ones. */
 import { TokenKind, Tokenizer, type Token } from "liquidjs";
-import { moduleLimits } from "./module-schema.ts";
-import type { TemplateFault } from "./template.ts";
+import { moduleLimits } from "../module-schema.ts";
+import type { TemplateFault } from "../template.ts";
 
 /** What of a text is too long to be read; null where nothing is. The package throws where it can't tell expressions from text. */
 export function findTooLong(text: string): TemplateFault | null {

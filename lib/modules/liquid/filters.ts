@@ -1,5 +1,5 @@
 /** Values as templates write them: never `[object Object]`, never an empty text for what is not there. */
-import type { Json } from "../internal/json.ts";
+import type { Json } from "../../internal/json.ts";
 
 /** What stands in the middle of a text. A list or a map has no such form; `json` or `join` gives it one. */
 export function toText(value: unknown): string {
