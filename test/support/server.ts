@@ -69,7 +69,8 @@ const described = restProcedures(appRouter).map(([name, procedure]) => {
   };
 });
 
-function expectDescribed(method: string, path: string, { status, json }: Answer): void {
+/** Fails the test where a refusal is none that the description tells of. The path is one below `/api/v1`. */
+export function expectDescribed(method: string, path: string, { status, json }: Answer): void {
   if (status < 400) return;
   const found = described.filter((each) => each.method === method && each.pattern.test(path));
   const operation = found.find(({ isLiteral }) => isLiteral) ?? found[0];

@@ -1,0 +1,123 @@
+/** Values made from JSON schemas: some fit, some nearly, some not at all. */
+import fc from "fast-check";
+import { hostileTexts } from "./hostile-texts.ts";
+
+/** The part of a JSON schema that is read here. */
+export interface Schema {
+  $ref?: string;
+  type?: string | string[];
+  enum?: unknown[];
+  const?: unknown;
+  anyOf?: Schema[];
+  oneOf?: Schema[];
+  allOf?: Schema[];
+  items?: Schema;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  additionalProperties?: Schema | boolean;
+  minimum?: number;
+  maximum?: number;
+  minItems?: number;
+  format?: string;
+  pattern?: string;
+}
+
+/** Texts that mean something to the server, by the field or parameter that takes them. */
+export type KnownTexts = (field: string) => readonly string[];
+
+const plain = fc.stringMatching(/^[a-z][a-z0-9-]{0,20}$/);
+const hostileText = hostileTexts(["x", "2030-01-01T00:00:00Z", "role=web"]);
+
+/** What is no value that a schema would ever ask for. */
+const hostile: fc.Arbitrary<unknown> = fc.oneof(
+  fc.jsonValue({ maxDepth: 3 }),
+  hostileText,
+  fc.constantFrom<unknown>(null, -1, 0, 1e308, 2 ** 53, -0.5, "", [], {}, [[]], true, "__proto__", {
+    constructor: { prototype: 1 },
+  }),
+);
+
+/** Makes values for one description. */
+export class SchemaValues {
+  readonly #components: Readonly<Record<string, Schema>>;
+  readonly #known: KnownTexts;
+
+  constructor(components: Readonly<Record<string, Schema>>, known: KnownTexts) {
+    this.#components = components;
+    this.#known = known;
+  }
+
+  /** Values for a field of a schema; `wild` of 100 are not what it asks for. */
+  of(schema: Schema, field: string, wild = 8): fc.Arbitrary<unknown> {
+    // Whoever asks to wait gets what was asked for.
+    if (field === "wait_seconds") return fc.constantFrom<unknown>(0, 0, 0, -1, "0", 1e9, null);
+    const fitting = this.#fitting(this.#resolved(schema), field, wild);
+    return wild === 0
+      ? fitting
+      : fc.oneof({ weight: 100 - wild, arbitrary: fitting }, { weight: wild, arbitrary: hostile });
+  }
+
+  #fitting(schema: Schema, field: string, wild: number): fc.Arbitrary<unknown> {
+    if (schema.const !== undefined) return fc.constant(schema.const);
+    if (schema.enum) return fc.constantFrom(...schema.enum);
+    const choices = schema.anyOf ?? schema.oneOf;
+    if (choices) return fc.oneof(...choices.map((choice) => this.of(choice, field, wild)));
+    if (schema.allOf?.[0]) return this.of(schema.allOf[0], field, wild);
+    const type = Array.isArray(schema.type) ? schema.type[0] : schema.type;
+    switch (type) {
+      case "integer":
+      case "number":
+        return fc.integer({
+          min: Math.max(schema.minimum ?? 0, -1e9),
+          max: Math.min(schema.maximum ?? 1_000, 1e9),
+        });
+      case "boolean":
+        return fc.boolean();
+      case "null":
+        return fc.constant(null);
+      case "array":
+        return fc.array(this.of(schema.items ?? {}, field, wild), {
+          minLength: schema.minItems ?? 0,
+          maxLength: 4,
+        });
+      case "object":
+        return this.#object(schema, wild);
+      default:
+        return this.#texts(field, wild);
+    }
+  }
+
+  /** Mostly what is known when the value is made. */
+  #texts(field: string, wild: number): fc.Arbitrary<string> {
+    const known = fc.tuple(fc.nat(), plain).map(([at, otherwise]) => {
+      const texts = this.#known(field);
+      return texts[at % texts.length] ?? otherwise;
+    });
+    return fc.oneof(
+      { weight: 8, arbitrary: known },
+      { weight: 1, arbitrary: plain },
+      { weight: wild > 0 ? 1 : 0, arbitrary: hostileText },
+    );
+  }
+
+  #object(schema: Schema, wild: number): fc.Arbitrary<unknown> {
+    const { properties = {}, required = [], additionalProperties } = schema;
+    const fields = Object.entries(properties).map(([name, property]) => {
+      const value = this.of(property, name, wild);
+      return [name, required.includes(name) ? value : fc.option(value, { nil: undefined })] as const;
+    });
+    const named = fc.record(Object.fromEntries(fields));
+    if (typeof additionalProperties !== "object") return named;
+    const others = fc.dictionary(
+      fc.stringMatching(/^[a-z]{1,8}$/),
+      this.of(additionalProperties, "value", wild),
+      { maxKeys: 3 },
+    );
+    return fc.tuple(named, others).map(([one, other]) => ({ ...other, ...one }));
+  }
+
+  #resolved(schema: Schema): Schema {
+    const name = schema.$ref?.split("/").at(-1);
+    return name === undefined ? schema : this.#resolved(this.#components[name] ?? {});
+  }
+}
