@@ -17,6 +17,10 @@ export interface Connections {
   listener: RequestListener;
   /** Begins to watch a server that listens. */
   watch(server: Server): void;
+  /**
+   * Calls back when a connection of which no more can be read has its answers; with false where one of them broke off.
+   */
+  whenAnswered(socket: Duplex, done: (isOpen: boolean) => void): void;
   /** Those with an answer that is not out yet. */
   unread(): Iterable<Socket>;
   /**
@@ -58,6 +62,7 @@ export function createConnections(listener: RequestListener): Connections {
       server.on("connection", take);
       server.on("secureConnection", take);
     },
+    whenAnswered: (socket, done) => turns.whenAnswered(socket, done),
     *unread() {
       for (const socket of sockets.values())
         if (turns.answerOn(socket)?.writableFinished === false) yield socket;

@@ -9,6 +9,7 @@ import type { Listener } from "listhen";
 import type { App } from "./app.ts";
 import { createConnections, leaveConnectionsAlone, limitReading } from "./connections.ts";
 import { cutSlowReaders } from "./slow-readers.ts";
+import { answerUnreadable } from "./unreadable.ts";
 
 /** Where and how to listen. */
 export interface ListenAppOptions {
@@ -81,6 +82,7 @@ export async function listenApp(app: App, options: ListenAppOptions): Promise<Li
   const server = listener.server as Server;
   leaveConnectionsAlone(server, connections.listener);
   limitReading(server, { headersMs, requestMs });
+  answerUnreadable(server, { connections, refuse: app.refuse });
   connections.watch(server);
   const endLooking = cutSlowReaders(connections.unread, stallMs);
   let closing: Promise<void> | undefined;

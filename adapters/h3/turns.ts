@@ -45,6 +45,19 @@ export class Turns {
     return this.#waiting.has(socket);
   }
 
+  /**
+   * Calls back when all that a connection asked for is answered, and there is nothing more to be read. A request that is not whole
+   * is given up: at once where it is its turn, and then the connection is open only if nothing of its answer was sent.
+   */
+  whenAnswered(socket: Duplex, done: (isOpen: boolean) => void): void {
+    const queue = this.#waiting.get(socket) ?? [];
+    if (queue.at(-1)?.request.complete === false) queue.pop();
+    const last = queue.at(-1)?.response ?? this.#answers.get(socket);
+    if (last?.req.complete === false) done(!last.headersSent);
+    else if (last === undefined || last.closed) done(true);
+    else last.once("close", () => done(true));
+  }
+
   #line(socket: Duplex, before: ServerResponse, queue: Exchange[]): void {
     this.#waiting.set(socket, queue);
     before.once("close", () => {
