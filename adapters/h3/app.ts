@@ -82,6 +82,10 @@ export interface App {
 /** Has browsers come back over TLS only, for a year; not to `localhost`, where other programs of a developer listen, too. */
 const onlyTls = "max-age=31536000";
 
+function isOverTls({ socket, headers }: IncomingMessage): boolean {
+  return socket instanceof TLSSocket && !/^localhost(?::|$)/i.test(headers.host ?? "");
+}
+
 /** What is so wrong that Node itself would not take it ends its connection, as there. */
 const tooLarge: ReadonlySet<ErrorCode | undefined> = new Set(["URL_TOO_LONG", "HEADERS_TOO_LARGE"]);
 
@@ -133,8 +137,7 @@ export function createApp<Context extends RequestContext>(options: AppOptions<Co
       const refusal = checkForm(request) ?? door.check(url, { host, origin });
       if (door.isDraining || host === undefined || tooLarge.has(refusal?.code))
         response.shouldKeepAlive = false;
-      if (request.socket instanceof TLSSocket && !/^localhost(?::|$)/i.test(host ?? ""))
-        response.setHeader("strict-transport-security", onlyTls);
+      if (isOverTls(request)) response.setHeader("strict-transport-security", onlyTls);
       if (refusal !== null) return refuse(refusal, request, response);
       for (const [prefix, direct] of listeners) if (url.startsWith(prefix)) return direct(request, response);
       h3Listener(request, response);
