@@ -28,6 +28,8 @@ export const errorTable = {
   SIGNATURE_INVALID: { message: "The signature does not match.", retryable: false },
   FORBIDDEN: { message: "Your role does not allow this.", retryable: false },
   URL_TOO_LONG: { message: "The address of the request is too long.", retryable: false },
+  HEADERS_TOO_LARGE: { message: "The header of the request is too large.", retryable: false },
+  REQUEST_TIMEOUT: { message: "The request did not come to its end in time.", retryable: true },
   UPGRADE_REQUIRED: { message: "This path is for WebSockets only.", retryable: false },
   MISDIRECTED: { message: "The request is meant for another server.", retryable: false },
   ORIGIN_REFUSED: { message: "This host name or web page may not call.", retryable: false },

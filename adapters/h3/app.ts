@@ -1,9 +1,10 @@
 /** The whole surface of one orchestrator on one listener: REST, tRPC, WebSockets, health and the pages about problems. */
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
 import { TLSSocket } from "node:tls";
 import type { AnyRouter } from "@trpc/server";
 import { OrchestratorError, silentLogger } from "fleetwright";
-import type { Logger } from "fleetwright";
+import type { ErrorCode, Logger } from "fleetwright";
 import { H3 } from "h3";
 import { toNodeHandler } from "h3/node";
 import { defaultBodyLimitBytes } from "../rest/body-limit.ts";
@@ -21,6 +22,7 @@ import { mountHealth, mountProblemPages, mountReference, mountSchemas, mountSock
 import type { AppReadiness } from "./pages.ts";
 import { createHostCheck } from "./hosts.ts";
 import type { HostCheck, HostHeaders } from "./hosts.ts";
+import { endRefused } from "./raw-refusal.ts";
 import { checkForm, type RequestForm } from "./request-form.ts";
 import { createSockets } from "./sockets.ts";
 import type { SocketLimits, SocketRoutes, Sockets } from "./sockets.ts";
@@ -71,12 +73,21 @@ export interface App {
    */
   fetch(request: Request, remoteAddress?: string): Promise<Response>;
   sockets: Sockets;
+  /** Ends a connection with a problem where no request can be made of what it sent, as in the `clientError` of a `node:http` server. */
+  refuse(error: OrchestratorError, socket: Duplex): void;
   /** From now on every request but `/livez` and every new socket is refused with 503 and `Retry-After`: the server is about to close. */
   drain(): void;
 }
 
 /** Has browsers come back over TLS only, for a year; not to `localhost`, where other programs of a developer listen, too. */
 const onlyTls = "max-age=31536000";
+
+function isOverTls({ socket, headers }: IncomingMessage): boolean {
+  return socket instanceof TLSSocket && !/^localhost(?::|$)/i.test(headers.host ?? "");
+}
+
+/** What is so wrong that Node itself would not take it ends its connection, as there. */
+const tooLarge: ReadonlySet<ErrorCode | undefined> = new Set(["URL_TOO_LONG", "HEADERS_TOO_LARGE"]);
 
 /** Mounts the surface. Throws where the router contradicts itself. */
 export function createApp<Context extends RequestContext>(options: AppOptions<Context>): App {
@@ -124,9 +135,9 @@ export function createApp<Context extends RequestContext>(options: AppOptions<Co
       const { host, origin } = request.headers;
       const { url = "/" } = request;
       const refusal = checkForm(request) ?? door.check(url, { host, origin });
-      if (door.isDraining) response.shouldKeepAlive = false;
-      if (request.socket instanceof TLSSocket && !/^localhost(?::|$)/i.test(host ?? ""))
-        response.setHeader("strict-transport-security", onlyTls);
+      if (door.isDraining || host === undefined || tooLarge.has(refusal?.code))
+        response.shouldKeepAlive = false;
+      if (isOverTls(request)) response.setHeader("strict-transport-security", onlyTls);
       if (refusal !== null) return refuse(refusal, request, response);
       for (const [prefix, direct] of listeners) if (url.startsWith(prefix)) return direct(request, response);
       h3Listener(request, response);
@@ -137,6 +148,7 @@ export function createApp<Context extends RequestContext>(options: AppOptions<Co
       checkHost: door.checkSocket,
       createRequestId,
     }),
+    refuse: (error, socket) => endRefused(socket, error, createRequestId()),
     drain: () => void (door.isDraining = true),
   };
 }
@@ -182,7 +194,7 @@ function createFetch(h3: H3, door: Door, createRequestId: () => string): App["fe
 
 /** A `Request` has joined what was there twice, and taken dot segments out: what is left to be seen is looked at. */
 function toForm({ pathname, search }: URL, headers: Headers): RequestForm {
-  return { url: pathname + search, headers: Object.fromEntries(headers), rawHeaders: [] };
+  return { url: pathname + search, headers: Object.fromEntries(headers), rawHeaders: [...headers].flat() };
 }
 
 /** Makes what answers a request that goes no further than its headers. */

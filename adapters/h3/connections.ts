@@ -3,6 +3,7 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from "n
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { TLSSocket } from "node:tls";
+import { Turns } from "./turns.ts";
 
 /** How often a server that closes looks what has become idle. */
 const lookEveryMs = 50;
@@ -10,18 +11,18 @@ const lookEveryMs = 50;
 /** How long a request that is half sent gets to come in whole when the server closes. */
 const halfSentMs = 1_000;
 
-/**
- * Requests of one connection that may come in before the answers to those before them were taken. Hardly any client does so, and
- * whoever sends thousands and reads nothing would have the server keep all their answers.
- */
-const mostAhead = 64;
-
 /** The connections of one server. */
 export interface Connections {
-  /** Serves as before, and notes what is being answered. A connection that asks too far ahead is cut. */
+  /** Serves as before, the requests of each connection one after the other, and notes what is being answered. */
   listener: RequestListener;
   /** Begins to watch a server that listens. */
   watch(server: Server): void;
+  /**
+   * Calls back when a connection of which no more can be read has its answers; with false where one of them broke off.
+   */
+  whenAnswered(socket: Duplex, done: (isOpen: boolean) => void): void;
+  /** Those with an answer that is not out yet. */
+  unread(): Iterable<Socket>;
   /**
    * Resolves when no request is being answered any more, or the grace is over; new ones may come meanwhile. Answers that have not begun
    * end their connections.
@@ -38,36 +39,17 @@ export interface Connections {
 export function createConnections(listener: RequestListener): Connections {
   // By the client's address and port: with TLS the socket of the requests takes the place of the one below it.
   const sockets = new Map<string, Socket>();
-  // The newest answer on each connection: one write to a map is all that a request pays.
-  const answers = new WeakMap<Duplex, ServerResponse>();
-
-  const ahead = new WeakMap<Duplex, number>();
-
-  /** Whether a request is one too many of those that its connection sent ahead. */
-  function isTooFarAhead(socket: Duplex, response: ServerResponse): boolean {
-    const before = answers.get(socket);
-    if (before === undefined || before.writableFinished) return false;
-    const count = (ahead.get(socket) ?? 0) + 1;
-    ahead.set(socket, count);
-    response.once("close", () => ahead.set(socket, (ahead.get(socket) ?? 1) - 1));
-    return count > mostAhead;
-  }
+  const turns = new Turns(listener);
 
   /** Whether somebody works on a request of this connection that came in whole. */
   function isAnswering(socket: Duplex): boolean {
-    const answer = answers.get(socket);
+    if (turns.areWaiting(socket)) return true;
+    const answer = turns.answerOn(socket);
     return answer !== undefined && !answer.writableFinished && !answer.destroyed && answer.req.complete;
   }
 
   return {
-    listener(request, response) {
-      if (isTooFarAhead(request.socket, response)) {
-        request.socket.destroy();
-        return;
-      }
-      answers.set(request.socket, response);
-      listener(request, response);
-    },
+    listener: (request, response) => turns.take(request, response),
     watch(server) {
       const take = (socket: Socket): void => {
         const client = `${socket.remoteAddress} ${socket.remotePort}`;
@@ -80,10 +62,15 @@ export function createConnections(listener: RequestListener): Connections {
       server.on("connection", take);
       server.on("secureConnection", take);
     },
+    whenAnswered: (socket, done) => turns.whenAnswered(socket, done),
+    *unread() {
+      for (const socket of sockets.values())
+        if (turns.answerOn(socket)?.writableFinished === false) yield socket;
+    },
     answered: (graceMs) =>
       whenIdle(graceMs, () => {
         const busy = [...sockets.values()].filter(isAnswering);
-        for (const socket of busy) endAfter(answers.get(socket));
+        for (const socket of busy) if (!turns.areWaiting(socket)) endAfter(turns.answerOn(socket));
         return busy.length === 0;
       }),
     drain(server, graceMs) {
@@ -141,16 +128,6 @@ export function limitReading(
   });
   // Node looks for late requests from when it listens, every 30 seconds, and only then reads how often it is to look.
   for (const listener of server.listeners("listening")) listener.call(server);
-}
-
-/**
- * Cuts connections whose client does not read its answer: one that took nothing for so long. An answer that waits for its own
- * source is left alone.
- */
-export function limitStalls(server: Server, stallMs: number): void {
-  server.setTimeout(stallMs, (socket) => {
-    if (socket.writableLength > 0) socket.destroy();
-  });
 }
 
 /** Connections that were given back to the server once. */

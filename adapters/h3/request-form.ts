@@ -5,8 +5,12 @@
 import type { IncomingMessage } from "node:http";
 import { OrchestratorError } from "fleetwright";
 
-/** Longest address of a request, bytes; queries of the API are shorter by far. Node itself takes 16 KiB of head. */
+/** Longest address of a request, bytes; queries of the API are shorter by far. */
 const longestUrl = 8_192;
+
+/** Most bytes of all header fields together, and most fields; clients and proxies send 1 or 2 KiB. */
+const mostHeaderBytes = 16_384;
+const mostHeaders = 200;
 
 /** Headers that a request has once or not at all; of several, Node keeps the first, others the last. */
 const single: ReadonlySet<string> = new Set(["host", "authorization", "content-type"]);
@@ -15,13 +19,21 @@ const single: ReadonlySet<string> = new Set(["host", "authorization", "content-t
 const dotSegment = /(?:^|\/)(?:\.|%2e){1,2}(?:\/|$)/i;
 
 /** What of a request is looked at. */
-export type RequestForm = Pick<IncomingMessage, "url" | "headers" | "rawHeaders">;
+export type RequestForm = Pick<IncomingMessage, "url" | "headers" | "rawHeaders"> &
+  Partial<Pick<IncomingMessage, "httpVersion">>;
 
 /** Says what is wrong with a request; null where nothing is. */
-export function checkForm({ url = "/", headers, rawHeaders }: RequestForm): OrchestratorError | null {
+export function checkForm({
+  url = "/",
+  headers,
+  rawHeaders,
+  httpVersion,
+}: RequestForm): OrchestratorError | null {
+  if (url.length > longestUrl) return new OrchestratorError("URL_TOO_LONG");
+  if (areTooLarge(rawHeaders)) return new OrchestratorError("HEADERS_TOO_LARGE");
   const twice = headerTwice(rawHeaders);
   if (twice !== null) return wrong(`The header ${twice} is there twice.`);
-  if (url.length > longestUrl) return new OrchestratorError("URL_TOO_LONG");
+  if (httpVersion === "1.1" && headers.host === undefined) return wrong("The header Host is missing.");
   const fault = url.startsWith("/") || url === "*" ? null : faultOfAuthority(url, headers.host);
   if (fault !== null) return fault;
   const path = url.split("?", 1)[0]!;
@@ -35,6 +47,12 @@ export function checkForm({ url = "/", headers, rawHeaders }: RequestForm): Orch
   return new OrchestratorError("UNSUPPORTED_MEDIA_TYPE", {
     message: "A body is taken as it is, without Content-Encoding.",
   });
+}
+
+function areTooLarge(rawHeaders: readonly string[]): boolean {
+  let bytes = 0;
+  for (const text of rawHeaders) bytes += text.length;
+  return bytes > mostHeaderBytes || rawHeaders.length > 2 * mostHeaders;
 }
 
 /** The name of a header that may be there once and is there twice. */

@@ -7,7 +7,9 @@ import { OrchestratorError } from "fleetwright";
 import { listen } from "listhen";
 import type { Listener } from "listhen";
 import type { App } from "./app.ts";
-import { createConnections, leaveConnectionsAlone, limitReading, limitStalls } from "./connections.ts";
+import { createConnections, leaveConnectionsAlone, limitReading } from "./connections.ts";
+import { cutSlowReaders } from "./slow-readers.ts";
+import { answerUnreadable } from "./unreadable.ts";
 
 /** Where and how to listen. */
 export interface ListenAppOptions {
@@ -25,7 +27,10 @@ export interface ListenAppOptions {
   headersMs?: number;
   /** Milliseconds in which a request must be whole, its body included, before it is cut with 408; default 60_000. */
   requestMs?: number;
-  /** Milliseconds for which a client may take nothing of an answer that is ready, before it is cut; default 60_000. */
+  /**
+   * Milliseconds for which a client may take nothing of an answer that is ready, before it is cut; default 60_000. Each 8 KiB that
+   * it took give it a second more, up to five times as long in all: who reads at least so fast is never cut.
+   */
   stallMs?: number;
 }
 
@@ -77,8 +82,9 @@ export async function listenApp(app: App, options: ListenAppOptions): Promise<Li
   const server = listener.server as Server;
   leaveConnectionsAlone(server, connections.listener);
   limitReading(server, { headersMs, requestMs });
-  limitStalls(server, stallMs);
+  answerUnreadable(server, { connections, refuse: app.refuse });
   connections.watch(server);
+  const endLooking = cutSlowReaders(connections.unread, stallMs);
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
     const startedAt = performance.now();
@@ -91,6 +97,7 @@ export async function listenApp(app: App, options: ListenAppOptions): Promise<Li
     const endDraining = connections.drain(server, Math.max(0, graceMs - (performance.now() - startedAt)));
     await closed;
     endDraining();
+    endLooking();
   };
   const stop = (): Promise<void> => (closing ??= close());
   const { port: takenPort } = listener.address;

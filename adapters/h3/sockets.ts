@@ -1,14 +1,13 @@
 /** The WebSocket endpoints of the server, by path. */
-import { STATUS_CODES } from "node:http";
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Hooks } from "crossws";
 import { OrchestratorError } from "fleetwright";
 import crossws from "crossws/adapters/node";
-import { createReplies } from "../rest/replies.ts";
 import { acceptedRequestId } from "../rest/request-id.ts";
 import { serveWithoutUpgrade } from "./connections.ts";
 import type { HostCheck } from "./hosts.ts";
+import { endRefused } from "./raw-refusal.ts";
 import { checkForm } from "./request-form.ts";
 
 /** What answers the WebSockets at each path. A hook that throws or rejects ends its own connection only if it sees to that itself. */
@@ -97,17 +96,4 @@ export function createSockets(routes: SocketRoutes, options: SocketsOptions): So
       for (const adapter of [quiet, pinging]) adapter.closeAll(1001, "going away");
     },
   };
-}
-
-const replies = createReplies("");
-
-/** Answers in place of the handshake. */
-function endRefused(socket: Duplex, error: OrchestratorError, requestId: string): void {
-  const { status, headers, body } = replies.failure(error, requestId);
-  const lines = [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`];
-  for (let index = 0; index < headers.length; index += 2)
-    lines.push(`${headers[index]}: ${headers[index + 1]}`);
-  if (error.code === "METHOD_NOT_ALLOWED") lines.push("allow: GET");
-  lines.push(`content-length: ${Buffer.byteLength(body ?? "")}`, "connection: close");
-  socket.end(`${lines.join("\r\n")}\r\n\r\n${String(body ?? "")}`);
 }

@@ -14,6 +14,8 @@ export const httpStatusOf = {
   PAYLOAD_TOO_LARGE: 413,
   UNSUPPORTED_MEDIA_TYPE: 415,
   URL_TOO_LONG: 414,
+  HEADERS_TOO_LARGE: 431,
+  REQUEST_TIMEOUT: 408,
   METHOD_NOT_ALLOWED: 405,
   UPGRADE_REQUIRED: 426,
   MISDIRECTED: 421,
@@ -85,10 +87,12 @@ const trpcCodeOfStatus = {
   409: "CONFLICT",
   412: "PRECONDITION_FAILED",
   413: "PAYLOAD_TOO_LARGE",
-  // tRPC has no code for these three; nothing that it serves throws them.
+  408: "TIMEOUT",
+  // tRPC has no code for these four; nothing that it serves throws them.
   414: "PAYLOAD_TOO_LARGE",
   421: "BAD_REQUEST",
   426: "METHOD_NOT_SUPPORTED",
+  431: "PAYLOAD_TOO_LARGE",
   415: "UNSUPPORTED_MEDIA_TYPE",
   422: "UNPROCESSABLE_CONTENT",
   429: "TOO_MANY_REQUESTS",

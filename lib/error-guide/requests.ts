@@ -54,6 +54,18 @@ export const requestErrors = {
     cause: "Path and query may have 8,192 bytes together.",
     advice: "Send what is long in a body: over tRPC as a POST, over REST where the route takes one.",
   },
+  HEADERS_TOO_LARGE: {
+    meaning: "The header fields of the request are larger than allowed.",
+    cause: "All names and values together may have 16,384 bytes, in 200 fields.",
+    advice:
+      "Look for what makes them large: often cookies of other services on the same host name, which are not needed here.",
+  },
+  REQUEST_TIMEOUT: {
+    meaning: "The request did not come to its end in time, and its connection was closed.",
+    cause:
+      "Its head took longer than 20 seconds or all of it longer than 60, or the connection was opened and nothing sent.",
+    advice: "Send it again, with its `Idempotency-Key` where it had one.",
+  },
   UPGRADE_REQUIRED: {
     meaning: "The path answers WebSockets, and the request is none.",
     cause:

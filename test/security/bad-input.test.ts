@@ -264,12 +264,13 @@ describe("what is not even HTTP is cut off, and others are served", () => {
     ],
     ["headers of 20 kB", `GET /api/v1/status HTTP/1.1\r\n${host}X: ${"a".repeat(20_000)}\r\n\r\n`, "431"],
     ["3,000 headers", `GET /api/v1/status HTTP/1.1\r\n${host}${"X-Long: abcd\r\n".repeat(3_000)}\r\n`, "431"],
-    ["an address of 20 kB", `GET /${"a".repeat(20_000)} HTTP/1.1\r\n${host}\r\n`, "431"],
+    ["an address of 20 kB", `GET /${"a".repeat(20_000)} HTTP/1.1\r\n${host}\r\n`, "414"],
   ];
   test.each(counted(broken))("%s", async (_name, bytes, status) => {
     const raw = await sendRaw(server.port, bytes);
     const answer = await raw.closed;
     expect(answer.split(" ")[1]).toBe(status);
+    expect(answer).toMatch(/content-type: application\/problem\+json\r\n/i);
     expect(answer).not.toMatch(pageOfSecrets);
     expect((await server.call(signed(get("/agents")))).status).toBe(200);
   });

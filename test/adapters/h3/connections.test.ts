@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { get } from "node:http";
 import { connect as connectTls } from "node:tls";
 import { connect } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { createApp, type AppOptions } from "../../../adapters/h3/app.ts";
@@ -99,6 +100,24 @@ describe("requests that are sent ahead of the answers", () => {
     const last = head("GET /api/v1/machines/web-1", "Host: a", "Connection: close");
     const raw = await sendRaw(listening.port, one.repeat(60) + last);
     expect((await raw.closed).match(/HTTP\/1.1 200 OK/g)).toHaveLength(61);
+  });
+
+  test("are carried out one after the other, the next when the answer was taken", async () => {
+    await using listening = await listenToy();
+    const finish: (() => void)[] = [];
+    listening.toy.access.authenticate = async () => {
+      await new Promise<void>((resolve) => finish.push(resolve));
+      return { name: `caller-${finish.length}` };
+    };
+    const raw = await sendRaw(listening.port, head("GET /api/v1/me", "Host: a").repeat(3));
+    for (const count of [1, 2, 3]) {
+      await expect.poll(() => finish.length, { timeout: 10_000 }).toBe(count);
+      await pause(50);
+      expect(finish).toHaveLength(count);
+      finish.at(-1)?.();
+      await raw.until(new RegExp(`"caller-${count}"`));
+    }
+    raw.socket.destroy();
   });
 
   test("without end have the connection cut, and no other", async () => {

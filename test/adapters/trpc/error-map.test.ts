@@ -8,7 +8,13 @@ import { findProblemPage, renderProblemPage } from "../../../adapters/rest/probl
 import { problemSlug } from "../../../adapters/rest/problem.ts";
 
 /** Codes of requests that no procedure sees, with statuses that tRPC has no code for. */
-const beforeTrpc: ReadonlySet<ErrorCode> = new Set(["URL_TOO_LONG", "UPGRADE_REQUIRED", "MISDIRECTED"]);
+const beforeTrpc: ReadonlySet<ErrorCode> = new Set([
+  "URL_TOO_LONG",
+  "HEADERS_TOO_LARGE",
+  "REQUEST_TIMEOUT",
+  "UPGRADE_REQUIRED",
+  "MISDIRECTED",
+]);
 const codes = Object.keys(errorTable) as ErrorCode[];
 
 test.each(codes.filter((code) => !beforeTrpc.has(code)))(
