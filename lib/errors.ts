@@ -98,6 +98,7 @@ export const errorTable = {
     message: "The stored data was written by a newer version.",
     retryable: false,
   },
+  BACKUP_UNSIGNED: { message: "The backup is not signed by any orchestrator.", retryable: false },
   // The process
   ADDRESS_IN_USE: { message: "The address is in use.", retryable: false },
   CONFIGURATION_INVALID: { message: "The configuration is not valid.", retryable: false },

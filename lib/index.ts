@@ -92,7 +92,8 @@ export type { Change, Counts, ResourceResult } from "./state/result.ts";
 // Ports, and the implementations that ship
 export { FileStorage } from "./storage/file-storage.ts";
 export { restoreBackup, verifyBackup } from "./storage/file/restore.ts";
-export type { BackupSummary } from "./storage/file/backup-check.ts";
+export type { BackupSummary, RestoreOptions } from "./storage/file/restore.ts";
+export type { BackupOrigin } from "./storage/file/archive-signature.ts";
 export { MemoryStorage } from "./storage/memory-storage.ts";
 export type { Storage, StorageBackup } from "./storage/storage.ts";
 export { MemoryTransport } from "./transport/memory-transport.ts";

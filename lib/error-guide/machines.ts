@@ -78,6 +78,13 @@ export const machineErrors = {
     cause: "The package was downgraded.",
     advice: "Run the newer version, or restore a backup of the older one.",
   },
+  BACKUP_UNSIGNED: {
+    meaning: "The backup is not signed by any orchestrator.",
+    cause:
+      "A version before signatures made it, or somebody made it up or took the signature away: nothing in it says who.",
+    advice:
+      "If you know where it comes from and that nobody could change it, give `--unsigned` (`unsigned: true`). Take a new backup of the restored server.",
+  },
   ADDRESS_IN_USE: {
     meaning: "The address is in use.",
     cause:

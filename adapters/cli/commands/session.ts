@@ -3,13 +3,12 @@ import { dirname, join, resolve } from "node:path";
 import type { Status } from "fleetwright";
 import type { Command } from "commander";
 import { createClient } from "../../client/client.ts";
-import { toHexKey } from "../../client/hex.ts";
 import { createKeyFile, readSigner } from "../../client/node-signer.ts";
 import { UsageError } from "../failure.ts";
 import type { CommandCall, Run } from "../call.ts";
 import { adminKeysFile } from "../admin-keys.ts";
-import { pinKey } from "../orchestrator-keys.ts";
-import { defaultUrl, keyPath, makePrivateFolder, readProfile, writeProfile } from "../profile.ts";
+import { pinKey, readKey } from "../orchestrator-keys.ts";
+import { keyPath, makePrivateFolder, readProfile, serverUrl, writeProfile } from "../profile.ts";
 import { toFacts, toLines, toTable } from "../text.ts";
 import type { Column } from "../text.ts";
 
@@ -70,7 +69,7 @@ interface LoginOptions {
 async function login(call: CommandCall, options: LoginOptions): Promise<void> {
   const { context } = call;
   const before = readProfile(context);
-  const url = call.options.url ?? context.environment["FLEETWRIGHT_URL"] ?? before?.url ?? defaultUrl;
+  const url = serverUrl(context, call.options.url, before);
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
     throw new UsageError(`${JSON.stringify(url)} is no http or https address.`);
   }
@@ -82,12 +81,6 @@ async function login(call: CommandCall, options: LoginOptions): Promise<void> {
   call.show({ operator, expires_at }, () =>
     toLines([`Signed in to ${url} as ${operator.username}, ${operator.role}.`]),
   );
-}
-
-function readKey(given: string | undefined): string | undefined {
-  const key = given === undefined ? undefined : toHexKey(given);
-  if (key === null) throw new UsageError("--orchestrator-key must be 32 bytes, as 64 hex digits or base64.");
-  return key;
 }
 
 async function logout(call: CommandCall): Promise<void> {
