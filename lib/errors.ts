@@ -81,6 +81,7 @@ export const errorTable = {
     retryable: false,
   },
   DOWNLOAD_FAILED: { message: "What was to be downloaded could not be had.", retryable: true },
+  ARCHIVE_TOO_LARGE: { message: "The archive holds more than may be extracted.", retryable: false },
   COMMAND_FAILED: { message: "The command ended with an error.", retryable: false },
   RESOURCE_TIMEOUT: { message: "The resource took longer than it may.", retryable: false },
   UNKNOWN_RESOURCE_TYPE: { message: "The agent does not know this type of resource.", retryable: false },

@@ -26,6 +26,12 @@ export const machineErrors = {
     advice:
       "Read the message. With another SHA-256, find out whether the file was renewed on purpose before you declare the new one.",
   },
+  ARCHIVE_TOO_LARGE: {
+    meaning: "The archive holds more than may be extracted.",
+    cause:
+      "Its files are larger together than `max_bytes` of the resource, or it has more than 100,000 entries: a mistake, or an archive that is made to fill the disk. Nothing of it was extracted; the message names archive and limit.",
+    advice: "Look at where the archive comes from. If it is right, raise `max_bytes`.",
+  },
   COMMAND_FAILED: {
     meaning: "A program that was run ended with an error.",
     cause:
