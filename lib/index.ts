@@ -1,6 +1,6 @@
 /** Fleetwright: an embeddable orchestrator for fleets of machines. */
 export { Orchestrator } from "./orchestrator.ts";
-export type { OrchestratorOptions } from "./options.ts";
+export type { AdminKey, OrchestratorOptions } from "./options.ts";
 export { systemClock, toTimestamp } from "./clock.ts";
 export type { Clock, Timer } from "./clock.ts";
 export { errorGuide } from "./error-guide/error-guide.ts";
