@@ -83,6 +83,7 @@ export const errorTable = {
     retryable: false,
   },
   DOWNLOAD_FAILED: { message: "What was to be downloaded could not be had.", retryable: true },
+  ARCHIVE_TOO_LARGE: { message: "The archive holds more than may be extracted.", retryable: false },
   COMMAND_FAILED: { message: "The command ended with an error.", retryable: false },
   RESOURCE_TIMEOUT: { message: "The resource took longer than it may.", retryable: false },
   UNKNOWN_RESOURCE_TYPE: { message: "The agent does not know this type of resource.", retryable: false },
@@ -100,6 +101,7 @@ export const errorTable = {
     message: "The stored data was written by a newer version.",
     retryable: false,
   },
+  BACKUP_UNSIGNED: { message: "The backup is not signed by any orchestrator.", retryable: false },
   // The process
   ADDRESS_IN_USE: { message: "The address is in use.", retryable: false },
   CONFIGURATION_INVALID: { message: "The configuration is not valid.", retryable: false },

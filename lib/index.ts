@@ -1,6 +1,6 @@
 /** Fleetwright: an embeddable orchestrator for fleets of machines. */
 export { Orchestrator } from "./orchestrator.ts";
-export type { OrchestratorOptions } from "./options.ts";
+export type { AdminKey, OrchestratorOptions } from "./options.ts";
 export { systemClock, toTimestamp } from "./clock.ts";
 export type { Clock, Timer } from "./clock.ts";
 export { errorGuide } from "./error-guide/error-guide.ts";
@@ -92,7 +92,8 @@ export type { Change, Counts, ResourceResult } from "./state/result.ts";
 // Ports, and the implementations that ship
 export { FileStorage } from "./storage/file-storage.ts";
 export { restoreBackup, verifyBackup } from "./storage/file/restore.ts";
-export type { BackupSummary } from "./storage/file/backup-check.ts";
+export type { BackupSummary, RestoreOptions } from "./storage/file/restore.ts";
+export type { BackupOrigin } from "./storage/file/archive-signature.ts";
 export { MemoryStorage } from "./storage/memory-storage.ts";
 export type { Storage, StorageBackup } from "./storage/storage.ts";
 export { MemoryTransport } from "./transport/memory-transport.ts";

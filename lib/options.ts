@@ -7,6 +7,14 @@ import { cronerCron } from "./schedules/croner-cron.ts";
 import type { Storage } from "./storage/storage.ts";
 import type { Transport } from "./transport/transport.ts";
 
+/** Somebody who is made Admin at the start. */
+export interface AdminKey {
+  /** Ed25519, hex or base64. */
+  public_key: string;
+  /** Default, and where it is taken or can't be a name: `admin-` and the beginning of the operator's id. */
+  username?: string;
+}
+
 /** What an {@link Orchestrator} is made of, and how it behaves. */
 export interface OrchestratorOptions {
   /** Where everything is kept: `FileStorage` for one process, `MemoryStorage` for trials and tests. */
@@ -16,7 +24,7 @@ export interface OrchestratorOptions {
   /** Name that operators see in the text they sign, one line of 1-200 characters. Default "fleetwright". */
   serviceName?: string;
   /** Ed25519 public keys (hex or base64) that are made Admin at every start if they are not known. Default none. */
-  adminPublicKeys?: readonly string[];
+  adminPublicKeys?: readonly (string | AdminKey)[];
   /** Seconds without a call after which a session ends, 60-86,400. Default 3,600. */
   sessionIdleSeconds?: number;
   /** Seconds after which a session ends in any case, 60-604,800. Default 43,200. */

@@ -1,9 +1,10 @@
 /** Keys that the owner of a data folder puts there. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { AdminKey } from "fleetwright";
 import { OrchestratorError } from "fleetwright/errors";
 
-/** File in the data folder with a public key a line; each is made Admin at the start. `fleetwright init` writes it. */
+/** File in the data folder with a public key a line, and a name behind it; each is made Admin at the start. `fleetwright init` writes it. */
 export const adminKeysFile = "admin-keys";
 
 /**
@@ -11,11 +12,17 @@ export const adminKeysFile = "admin-keys";
  *
  * @throws {OrchestratorError} `CONFIGURATION_INVALID` where the file can't be read.
  */
-export function readAdminKeys(dataDir: string): string[] {
+export function readAdminKeys(dataDir: string): AdminKey[] {
   const path = join(dataDir, adminKeysFile);
   try {
     const lines = readFileSync(path, "utf8").split("\n");
-    return lines.map((line) => line.trim()).filter((line) => line !== "" && !line.startsWith("#"));
+    return lines
+      .map((line) => line.trim())
+      .filter((line) => line !== "" && !line.startsWith("#"))
+      .map((line) => {
+        const [public_key = "", username] = line.split(/\s+/);
+        return { public_key, ...(username !== undefined && { username }) };
+      });
   } catch (cause) {
     const { code = "unknown" } = cause as NodeJS.ErrnoException;
     if (code === "ENOENT") return [];

@@ -7,7 +7,7 @@ import type { Query } from "../client/http.ts";
 import { readSigner } from "../client/node-signer.ts";
 import type { CommandContext, ExitCode } from "./context.ts";
 import { pinKey } from "./orchestrator-keys.ts";
-import { defaultUrl, readProfile, writeProfile } from "./profile.ts";
+import { readProfile, serverUrl, writeProfile } from "./profile.ts";
 import type { Profile } from "./profile.ts";
 import { toTable } from "./text.ts";
 import type { Column } from "./text.ts";
@@ -60,7 +60,7 @@ export class CommandCall {
 
   #connect(): Client {
     const profile = readProfile(this.context);
-    const url = this.options.url ?? this.context.environment["FLEETWRIGHT_URL"] ?? profile?.url ?? defaultUrl;
+    const url = serverUrl(this.context, this.options.url, profile);
     if (!profile) return createClient({ url });
     const signer = existsSync(profile.key) ? { signer: readSigner(profile.key) } : {};
     const pin = pinKey(this.context, { url, profile });

@@ -19,7 +19,8 @@ export function describeFailure(error: unknown): { text: string; code: ExitCode 
   if (error instanceof UsageError) return { text: say(error.message, []), code: exitCode.usage };
   if (error instanceof ApiError) {
     const { code, message, problem, status } = error;
-    const hint = status === 401 ? ["Sign in with `fleetwright login`."] : (hints.get(code) ?? []);
+    const hint =
+      hints.get(`${status} ${code}`) ?? (status === 401 ? ["Sign in with `fleetwright login`."] : []);
     const faults = (problem.errors ?? []).map(toFault);
     return {
       text: say(`${code}: ${message}`, [...alignRows(faults), ...hint]),
@@ -38,10 +39,17 @@ export function describeFailure(error: unknown): { text: string; code: ExitCode 
   return { text: say(`INTERNAL: ${message}`, []), code: exitCode.failure };
 }
 
-/** What to do about refusals that need somebody else's word. */
+/** What to do about refusals that need somebody else's word, by status and code. */
 const hints: ReadonlyMap<string, readonly string[]> = new Map([
   [
-    "ORCHESTRATOR_KEY_CHANGED",
+    "401 SIGNATURE_INVALID",
+    [
+      "The server does not know the key. An Admin adds it with `fleetwright operators add`; another key is given with",
+      "`fleetwright login --key FILE`.",
+    ],
+  ],
+  [
+    "502 ORCHESTRATOR_KEY_CHANGED",
     [
       "Another server may answer in its place. Ask whoever runs it for its key, and accept that one with",
       "`fleetwright login --orchestrator-key KEY`.",

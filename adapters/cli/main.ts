@@ -1,14 +1,11 @@
 #!/usr/bin/env node
-import { exitCode } from "./context.ts";
-import { processContext, unwrittenOutput } from "./process-context.ts";
-import { runCommandLine } from "./program.ts";
+import { refuseNode } from "./node-version.ts";
 
-const code = await runCommandLine(process.argv.slice(2), processContext);
-process.exitCode = code;
-const reason = await unwrittenOutput();
-if (reason !== null) {
-  process.stderr.write(`fleetwright: the output could not be written: ${reason}\n`);
-  process.exitCode = code === exitCode.ok ? exitCode.failure : code;
+const refusal = refuseNode(process.versions.node);
+if (refusal === null) {
+  // Not before: an older Node can't load it.
+  void import("./run.ts");
+} else {
+  process.stderr.write(refusal);
+  process.exitCode = 1;
 }
-// Who does not read the log holds up no end.
-setTimeout(() => process.exit(), 1000).unref();

@@ -1,6 +1,8 @@
 /** Which orchestrator's key the user's profile has for a server: pinned at the first sign-in, as ssh does with the keys of hosts. */
 import type { ClientOptions } from "../client/client.ts";
+import { toHexKey } from "../client/hex.ts";
 import type { CommandContext } from "./context.ts";
+import { UsageError } from "./failure.ts";
 import type { Profile } from "./profile.ts";
 import { toLine, toLines } from "./text.ts";
 
@@ -22,7 +24,7 @@ export function pinKey(
   given?: string,
 ): KeyPin {
   const { url, profile } = server;
-  const known = given ?? profile?.orchestrator_keys?.[nameOf(url)];
+  const known = given ?? pinnedKey(profile, url);
   let key = known;
   return {
     options: {
@@ -42,6 +44,22 @@ export function pinKey(
       return { ...before, orchestrator_keys: { ...before.orchestrator_keys, [nameOf(url)]: key } };
     },
   };
+}
+
+/** The key (hex) that the profile has for a server. */
+export function pinnedKey(profile: Profile | null, url: string): string | undefined {
+  return profile?.orchestrator_keys?.[nameOf(url)];
+}
+
+/**
+ * Reads the value of `--orchestrator-key`.
+ *
+ * @throws {UsageError} Where it is no key.
+ */
+export function readKey(given: string | undefined): string | undefined {
+  const key = given === undefined ? undefined : toHexKey(given);
+  if (key === null) throw new UsageError("--orchestrator-key must be 32 bytes, as 64 hex digits or base64.");
+  return key;
 }
 
 /** One name for all ways to write an address. */

@@ -26,7 +26,16 @@ export interface Profile {
 }
 
 /** Where a server is unless somebody says otherwise. */
-export const defaultUrl = "http://127.0.0.1:4748";
+const defaultUrl = "http://127.0.0.1:4748";
+
+/** Where the server is: as given, by the environment, that of the last sign-in, or the default. */
+export function serverUrl(
+  { environment }: CommandContext,
+  given: string | undefined,
+  profile: Profile | null,
+): string {
+  return given ?? environment["FLEETWRIGHT_URL"] ?? profile?.url ?? defaultUrl;
+}
 
 /** The folder of the user: `FLEETWRIGHT_HOME`, or `~/.config/fleetwright`. */
 export function homeFolder({ environment }: CommandContext): string {

@@ -26,6 +26,7 @@ import { addTagsCommands } from "./commands/tags.ts";
 import { exitCode } from "./context.ts";
 import type { CommandContext, ExitCode } from "./context.ts";
 import { describeFailure } from "./failure.ts";
+import { refuseNode } from "./node-version.ts";
 
 /**
  * Runs the command line.
@@ -34,6 +35,11 @@ import { describeFailure } from "./failure.ts";
  * @returns The exit code; never rejects.
  */
 export async function runCommandLine(args: readonly string[], context: CommandContext): Promise<ExitCode> {
+  const refusal = refuseNode(process.versions.node);
+  if (refusal !== null) {
+    context.stderr(refusal);
+    return exitCode.failure;
+  }
   let code: ExitCode = exitCode.ok;
   const program = new Command("fleetwright")
     .description("Orchestrates a fleet of machines: declared state, plan and apply, drift, audit.")

@@ -49,3 +49,8 @@ export function toSafeText(text: string): string {
 export function toLine(text: string): string {
   return toSafeText(text).replaceAll("\n", "\\n").replaceAll("\t", "\\t");
 }
+
+/** A word as a shell takes it. */
+export function quote(word: string): string {
+  return /^[\w./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}

@@ -13,6 +13,7 @@ import {
   renderProblemPage,
   renderProblemText,
 } from "../rest/problem-pages.ts";
+import { PublicText } from "../rest/public-text.ts";
 import { createReplies } from "../rest/replies.ts";
 import { acceptedRequestId } from "../rest/request-id.ts";
 
@@ -50,41 +51,46 @@ export function mountHealth(mount: PageMount, isReady: AppReadiness): void {
 
 /** Serves a page at the root, for whoever opens the address of the server. */
 export function mountHome(mount: PageMount): void {
-  const home = renderHome(mount.mountPath);
+  const home = new PublicText(renderHome(mount.mountPath));
   mountRead(mount, "/", (event) => toPage(event, home));
 }
 
 /** Serves the API reference at `/docs`, written here, once. */
 export function mountReference(mount: PageMount, description: OpenApiDocument): void {
-  const reference = renderReference(description, mount.mountPath);
+  const reference = new PublicText(renderReference(description, mount.mountPath));
+  const style = new PublicText(styleSheet);
   mountRead(mount, "/docs", (event) => toPage(event, reference));
-  mountRead(mount, styleSheetPath, (event) => toAnswer(event, styleSheet, "text/css; charset=utf-8"));
+  mountRead(mount, styleSheetPath, (event) => toAnswer(event, style, "text/css; charset=utf-8"));
 }
 
 /** Serves `/problems` and a page for each error code below it: HTML, or to whoever accepts only that, JSON or plain text. */
 export function mountProblemPages(mount: PageMount): void {
   const { mountPath } = mount;
-  mountRead(mount, "/problems", (event) => toPage(event, renderProblemIndex(mountPath)));
+  const index = new PublicText(renderProblemIndex(mountPath));
+  const pages = new Map<string, PublicText>();
+  mountRead(mount, "/problems", (event) => toPage(event, index));
   mountRead(mount, "/problems/:slug", (event) => {
-    const page = findProblemPage(event.context.params?.["slug"] ?? "");
+    const slug = event.context.params?.["slug"] ?? "";
+    const page = findProblemPage(slug);
     if (page === null) throw new OrchestratorError("NOT_FOUND", { message: "There is no such problem." });
-    event.res.headers.set("vary", "accept");
+    event.res.headers.append("vary", "accept");
     const accepted = event.req.headers.get("accept") ?? "";
     if (accepted.includes("json")) return { ...page };
-    return accepted.startsWith("text/plain")
-      ? toAnswer(event, renderProblemText(page), "text/plain; charset=utf-8")
-      : toPage(event, renderProblemPage(page, mountPath));
+    if (accepted.startsWith("text/plain"))
+      return toAnswer(event, new PublicText(renderProblemText(page)), "text/plain; charset=utf-8");
+    const text = pages.get(slug) ?? new PublicText(renderProblemPage(page, mountPath));
+    pages.set(slug, text);
+    return toPage(event, text);
   });
 }
 
 /** Serves `/schemas/module.json`, the format of modules as JSON Schema, to every editor that asks. */
 export function mountSchemas(mount: PageMount): void {
-  const schema = JSON.stringify(moduleJsonSchema());
+  const schema = new PublicText(JSON.stringify(moduleJsonSchema()));
   mountRead(mount, "/schemas/module.json", (event) => {
     event.res.headers.set("access-control-allow-origin", "*");
     event.res.headers.set("cache-control", "public, max-age=3600");
-    event.res.headers.set("content-type", "application/schema+json");
-    return schema;
+    return toAnswer(event, schema, "application/schema+json");
   });
 }
 
@@ -95,14 +101,18 @@ export function mountSocketHint({ h3 }: PageMount, path: string): void {
   });
 }
 
-function toPage(event: H3Event, text: string): string {
+function toPage(event: H3Event, text: PublicText): Promise<string | Uint8Array> {
   event.res.headers.set("content-security-policy", pageContentSecurityPolicy);
   return toAnswer(event, text, "text/html; charset=utf-8");
 }
 
-/** A page is the same until the next version: browsers may keep it for a while. */
-function toAnswer(event: H3Event, text: string, type: string): string {
-  event.res.headers.set("content-type", type);
-  event.res.headers.set("cache-control", "max-age=300");
-  return text;
+async function toAnswer(event: H3Event, text: PublicText, type: string): Promise<string | Uint8Array> {
+  const { headers } = event.res;
+  const { body, encoding } = await text.for(event.req.headers.get("accept-encoding"));
+  headers.set("content-type", type);
+  // A page is the same until the next version: browsers may keep it for a while.
+  if (!headers.has("cache-control")) headers.set("cache-control", "max-age=300");
+  headers.append("vary", "accept-encoding");
+  if (encoding !== null) headers.set("content-encoding", encoding);
+  return body;
 }

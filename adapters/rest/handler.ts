@@ -9,6 +9,7 @@ import { defaultBodyLimitBytes, strangerBodyLimitBytes } from "./body-limit.ts";
 import { toEventStream } from "./event-stream.ts";
 import { readJsonBody, toInput } from "./input.ts";
 import type { RestHandler, RestReply, RestRequest } from "./message.ts";
+import { PublicText } from "./public-text.ts";
 import { readPreferences } from "./preferences.ts";
 import { createReplies } from "./replies.ts";
 import type { Replies } from "./replies.ts";
@@ -29,7 +30,7 @@ export interface RestOptions<Context extends RequestContext> {
   logger: Logger;
   /** What every path begins with, without a slash at the end; default `/api/v1`. */
   basePath?: string;
-  /** JSON texts that are served as they are, by path below the base path. Open to everyone. */
+  /** JSON texts that are served as they are, compressed where that is taken, by path below the base path. Open to everyone. */
   documents?: ReadonlyMap<string, string>;
   /** Size limit of a request body in bytes; default 1 MiB. */
   bodyLimitBytes?: number;
@@ -44,7 +45,10 @@ export const defaultBasePath = "/api/v1";
 export function createRestHandler<Context extends RequestContext>(
   options: RestOptions<Context>,
 ): RestHandler {
-  const { createRequestId, basePath = defaultBasePath, documents } = options;
+  const { createRequestId, basePath = defaultBasePath } = options;
+  const documents = new Map(
+    [...(options.documents ?? [])].map(([path, text]) => [path, new PublicText(text)]),
+  );
   const table = createRouteTable(options.router, options.reads);
   const replies = createReplies(basePath);
   const run = createRun(options, replies);
@@ -53,10 +57,13 @@ export function createRestHandler<Context extends RequestContext>(
 
   function answer(request: RestRequest, requestId: string): RestReply | Promise<RestReply | Response> {
     const path = request.path.startsWith(prefix) ? request.path.slice(basePath.length) : "";
-    const document = documents?.get(path);
+    const document = documents.get(path);
     if (document !== undefined) {
       if (request.query !== "") throw noParameters();
-      if (isRead(request.method)) return replies.document(document, requestId);
+      if (isRead(request.method))
+        return document
+          .for(request.header("accept-encoding"))
+          .then((text) => replies.document(text, requestId));
       return replies.otherMethod(request.method, ["GET"], requestId);
     }
     const match = table.find(path);

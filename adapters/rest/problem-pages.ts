@@ -30,11 +30,11 @@ export function renderProblemPage(page: ProblemPage, mountPath = ""): string {
     <h1>${code}</h1>
     <p><span class="badge">HTTP ${status}</span> <span class="badge">${retryNote(page)}</span></p>
     ${prose(meaning)}
-    <h4>When it happens</h4>
+    <h2 class="label">When it happens</h2>
     ${prose(cause)}
-    <h4>What to do</h4>
+    <h2 class="label">What to do</h2>
     ${prose(advice)}
-    <h4>What it looks like</h4>
+    <h2 class="label">What it looks like</h2>
     <pre tabindex="0"><code>${JSON.stringify(exampleProblem(code), null, 2)}</code></pre>
     <p class="soft">
       A program decides by <code>code</code>, which is stable. <code>detail</code> says what the request was about, and

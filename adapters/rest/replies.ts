@@ -4,6 +4,7 @@ import { httpStatusOf } from "../trpc/error-map.ts";
 import { namesEntityTag, toEntityTag, toVersionTag } from "../trpc/entity-tags.ts";
 import type { RestReply } from "./message.ts";
 import { problemHeaders, problemMediaType, toProblem } from "./problem.ts";
+import type { EncodedText } from "./public-text.ts";
 import type { Rendering } from "./rendering.ts";
 import type { RestRoute } from "./routes.ts";
 
@@ -31,8 +32,8 @@ export interface Replies {
   /** What was read, as text already. */
   rendered(rendering: Rendering, asked: Asked): RestReply;
   failure(error: OrchestratorError, requestId: string): RestReply;
-  /** A text that is JSON already. */
-  document(text: string, requestId: string): RestReply;
+  /** A text that is JSON already and the same for everybody. */
+  document(text: EncodedText, requestId: string): RestReply;
   /** To a method that has no route at a path where these have. */
   otherMethod(method: string, allowed: string[], requestId: string): RestReply;
 }
@@ -89,10 +90,17 @@ export function createReplies(basePath: string): Replies {
     rendered,
     failure,
     otherMethod,
-    document: (text, requestId) => ({
+    document: ({ body, encoding }, requestId) => ({
       status: 200,
-      headers: [...json, "x-request-id", requestId],
-      body: text,
+      headers: [
+        ...json,
+        "x-request-id",
+        requestId,
+        "vary",
+        "accept-encoding",
+        ...(encoding === null ? [] : ["content-encoding", encoding]),
+      ],
+      body,
     }),
   };
 }

@@ -129,7 +129,7 @@ function showFiles(when: string): void {
 
 async function untilInterrupted(): Promise<void> {
   title(`The server stays up at ${server.url}; Ctrl-C ends it`);
-  say(`npx fleetwright login --url ${server.url} --key ${join(folder, "admin-key")}`);
+  say(`npx --no-install fleetwright login --url ${server.url} --key ${join(folder, "admin-key")}`);
   await new Promise<void>((resolve) => process.once("SIGINT", resolve).once("SIGTERM", resolve));
 }
 

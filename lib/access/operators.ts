@@ -4,10 +4,11 @@ import type { EventSubject } from "../events.ts";
 import { parsePublicKey } from "../crypto/parse-public-key.ts";
 import { requireVersion, withVersion, type ChangeOptions } from "../document-version.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
-import type { Page } from "../internal/common-schemas.ts";
+import { personNameSchema, type Page } from "../internal/common-schemas.ts";
 import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
+import type { AdminKey } from "../options.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import { answering, toSubject, type Caller } from "./caller.ts";
 import type { AdminsDocument, OperatorDocument } from "./documents.ts";
@@ -183,13 +184,21 @@ export class Operators {
   }
 
   /** Makes the given keys Admin where they are not known yet: how the first Admin comes to be. */
-  async ensureAdmins(caller: Caller, publicKeys: readonly string[]): Promise<void> {
-    for (const text of publicKeys) {
-      const key = parsePublicKey(text, this.#context.crypto);
+  async ensureAdmins(caller: Caller, admins: readonly (string | AdminKey)[]): Promise<void> {
+    for (const given of admins) {
+      const admin = typeof given === "string" ? { public_key: given } : given;
+      const key = parsePublicKey(admin.public_key, this.#context.crypto);
       if (await this.find(key.id)) continue;
-      const username = `admin-${key.id.slice(0, 8)}`;
+      const username = (await this.#freeName(admin.username)) ?? `admin-${key.id.slice(0, 8)}`;
       await this.add(caller, { username, public_key: key.hex, role: "Admin" });
     }
+  }
+
+  /** A wanted name, where it can be had: for want of a name nobody is kept out of a server that is his. */
+  async #freeName(wanted: string | undefined): Promise<string | null> {
+    const { success, data } = personNameSchema.safeParse(wanted);
+    if (!success) return null;
+    return (await this.#context.storage.get("operator_names", data.toLowerCase())) ? null : data;
   }
 
   /** Whether anybody is Admin. */

@@ -12,7 +12,8 @@ export class Backups {
 
   /**
    * Makes a backup: one file, in pieces, that `verifyBackup` and `restoreBackup` read. It holds everything, the orchestrator's
-   * own key and all secrets among it: whoever has it can be this orchestrator.
+   * own key and all secrets among it: whoever has it can be this orchestrator. It is signed by that key, so that a restore can tell it from
+   * one that somebody else made.
    *
    * What was answered before the first piece is asked for is in it; changes go on meanwhile. Stop early with `return`.
    *
@@ -22,12 +23,13 @@ export class Backups {
    */
   async create(caller: Caller): Promise<AsyncIterable<Uint8Array>> {
     await this.#context.authorize(caller, "backups.create");
-    const { backup } = this.#context.storage;
+    const { identity, storage } = this.#context;
+    const { backup } = storage;
     if (backup === null) {
       throw new OrchestratorError("NOT_FOUND", { message: "The storage makes no backups of its own." });
     }
     const event = { type: "storage.backedUp", summary: "A backup of everything was taken" } as const;
-    const archive = backup.archive();
+    const archive = backup.archive(identity);
     // With the reserve: a full disk is when somebody wants one. The event is in the backup, which begins when it is read.
     await this.#context.commitWithReserve(caller, [], event);
     return archive;

@@ -141,11 +141,12 @@ export const fleetErrors = {
     advice: "Update the older side.",
   },
   ORCHESTRATOR_KEY_CHANGED: {
-    meaning: "The orchestrator's key is not the one that the agent or the client has pinned.",
+    meaning:
+      "The orchestrator's key is not the one that the agent or the client has pinned, or that a backup is expected to have.",
     cause:
-      "The orchestrator was set up anew without its old key, or a stranger answers in its place. The agent refuses to go on; the client signs nothing.",
+      "The orchestrator was set up anew without its old key, or a stranger answers in its place. The agent refuses to go on; the client signs nothing. Of a backup: it is another orchestrator's, or somebody made it up.",
     advice:
-      "Find out which. If the new orchestrator is yours, pin its key: on the agent, or with `fleetwright login --orchestrator-key`.",
+      "Find out which. If the new orchestrator is yours, pin its key: on the agent, or with `fleetwright login --orchestrator-key`. A backup is taken with `--orchestrator-key`, the key that its orchestrator printed at its start.",
   },
   ORCHESTRATOR_SUPERSEDED: {
     meaning: "The agent follows a newer server that was restored from a backup of this one.",

@@ -26,6 +26,12 @@ export const machineErrors = {
     advice:
       "Read the message. With another SHA-256, find out whether the file was renewed on purpose before you declare the new one.",
   },
+  ARCHIVE_TOO_LARGE: {
+    meaning: "The archive holds more than may be extracted.",
+    cause:
+      "Its files are larger together than `max_bytes` of the resource, or it has more than 100,000 entries: a mistake, or an archive that is made to fill the disk. Nothing of it was extracted; the message names archive and limit.",
+    advice: "Look at where the archive comes from. If it is right, raise `max_bytes`.",
+  },
   COMMAND_FAILED: {
     meaning: "A program that was run ended with an error.",
     cause:
@@ -77,6 +83,13 @@ export const machineErrors = {
     meaning: "The stored data was written by a newer version.",
     cause: "The package was downgraded.",
     advice: "Run the newer version, or restore a backup of the older one.",
+  },
+  BACKUP_UNSIGNED: {
+    meaning: "The backup is not signed by any orchestrator.",
+    cause:
+      "A version before signatures made it, or somebody made it up or took the signature away: nothing in it says who.",
+    advice:
+      "If you know where it comes from and that nobody could change it, give `--unsigned` (`unsigned: true`). Take a new backup of the restored server.",
   },
   ADDRESS_IN_USE: {
     meaning: "The address is in use.",

@@ -21,6 +21,7 @@
  * 14. Out of space gives `STORAGE_FULL`, reads go on, and writing works again when there is space. Commits with `reserve`
  *     go on for a while longer.
  */
+import type { Signer } from "../crypto/crypto.ts";
 import type { Json, JsonObject } from "../internal/json.ts";
 import type { Restored } from "./restored.ts";
 import type { SeriesStorage } from "./series.ts";
@@ -186,10 +187,11 @@ export interface StorageBackup {
    * first piece is asked for, and of each blob and of the time series at least what was in it then. Commits go on meanwhile; `verifyBackup` and
    * `restoreBackup` read it. Whoever stops early calls `return`.
    *
+   * @param signer - The orchestrator, whose key says later that nobody else made it.
    * @throws {OrchestratorError} `UNAVAILABLE` when another one is being read; `STORAGE_CLOSED`. While it is read, also
    *   `STORAGE_CORRUPT`.
    */
-  archive(): AsyncIterable<Uint8Array>;
+  archive(signer: Signer): AsyncIterable<Uint8Array>;
 }
 
 /** What was stored and is not there any more. */

@@ -71,6 +71,24 @@ describe("the documentation agrees with the code", () => {
     expect(unknown).toEqual([]);
   });
 
+  it("on the package: nobody is told to run or install the name from a registry, where it may be somebody else's", () => {
+    const texts = [
+      ...[...listFiles("docs"), "README.md", "CONTRIBUTING.md"].map((path) => ({
+        path,
+        text: readText(path) ?? "",
+      })),
+      ...sourceFiles("lib", "adapters", "examples"),
+    ].filter(({ path }) => !path.startsWith("docs/api/"));
+    const found = texts.flatMap(({ path, text }) =>
+      [
+        ...text.matchAll(
+          /\bnpx (?!--no-install )[^\n`]*\bfleetwright\b|\bnpm (i|install|add|exec)( -\S+)* fleetwright\b/g,
+        ),
+      ].map(([what]) => `${path}: ${what}`),
+    );
+    expect(found).toEqual([]);
+  });
+
   it("on files: every relative link in the guides leads somewhere", () => {
     const guides = [
       ...listFiles("docs").filter((path) => path.endsWith(".md") && !path.startsWith("docs/api/")),

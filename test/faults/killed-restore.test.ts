@@ -16,6 +16,7 @@ import {
   restoreBackup,
 } from "fleetwright";
 import { expect, test } from "vitest";
+import { originOf } from "../support/backups.ts";
 import { buildProgram, hasStrace, runUnderStrace } from "../support/strace.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -127,7 +128,8 @@ test.skipIf(!hasStrace)(
     const { program, file, before } = await prepare();
     const kills = await atEach(async (options, place) => {
       const folder = join(temporaryFolder(), "data");
-      await restoreBackup(createReadStream(file) as AsyncIterable<Uint8Array>, folder);
+      const archive = createReadStream(file) as AsyncIterable<Uint8Array>;
+      await restoreBackup(archive, folder, await originOf(file));
       const { isDone, stdout } = await runUnderStrace(options, [program, "start", folder]);
       const told =
         stdout === "" ? undefined : (JSON.parse(stdout) as { epoch: { number: number; id: string } });

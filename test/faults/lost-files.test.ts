@@ -8,6 +8,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import type { OrchestratorError } from "../../lib/errors.ts";
 import type { FileStorage } from "../../lib/storage/file-storage.ts";
 import { change, openStorage } from "../support/file-storages.ts";
+import { backupSigner } from "../support/backups.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const sizes = { segmentBytes: 64 * 1_024, minJournalBytes: 1 << 20, logSegmentBytes: 32_768 };
@@ -188,7 +189,7 @@ describe("with the loss accepted", () => {
     expect(head.sequence).toBe(count + 50);
     await storage.commit(change("new", 1));
     let bytes = 0;
-    for await (const piece of storage.backup.archive()) bytes += piece.length;
+    for await (const piece of storage.backup.archive(backupSigner)) bytes += piece.length;
     expect(bytes).toBeGreaterThan(1_000);
     await storage.close();
     expect(await headOf()).toBe(count + 51);

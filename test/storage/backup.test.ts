@@ -2,7 +2,9 @@ import { hash } from "node:crypto";
 import { readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import type { OrchestratorError } from "../../lib/errors.ts";
 import type { FileStorage } from "../../lib/storage/file-storage.ts";
+import type { BackupOrigin } from "../../lib/storage/file/archive-signature.ts";
 import { readArchive, writeArchive } from "../../lib/storage/file/archive.ts";
 import { restoreMark } from "../../lib/storage/file/folder.ts";
 import { encodeEntry } from "../../lib/storage/file/log-segment.ts";
@@ -10,13 +12,14 @@ import { restoreBackup, verifyBackup } from "../../lib/storage/file/restore.ts";
 import { chainHash, zeroHash } from "../../lib/storage/hash-chain.ts";
 import { change, openStorage } from "../support/file-storages.ts";
 import { seededRandom } from "../support/random.ts";
+import { backupOrigin, backupSigner } from "../support/backups.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const sizes = { segmentBytes: 64 * 1_024, minJournalBytes: 128 * 1_024, logSegmentBytes: 4_096 };
 
 async function backUp(storage: FileStorage): Promise<Buffer> {
   const pieces: Uint8Array[] = [];
-  for await (const piece of storage.backup.archive()) pieces.push(piece);
+  for await (const piece of storage.backup.archive(backupSigner)) pieces.push(piece);
   return Buffer.concat(pieces);
 }
 
@@ -40,7 +43,7 @@ describe("a backup that is restored", () => {
     const storage = await openFilled();
     const archive = await backUp(storage);
     const folder = join(temporaryFolder(), "restored");
-    const summary = await restoreBackup(inPieces(archive, 777), folder);
+    const summary = await restoreBackup(inPieces(archive, 777), folder, backupOrigin);
     expect(summary).toMatchObject({ documents: 25, log_entries: 41 });
     expect(await verifyBackup(inPieces(archive, 1_000_000))).toEqual(summary);
     const restored = await openStorage({ folder, ...sizes });
@@ -61,7 +64,7 @@ describe("a backup that is restored", () => {
   test("is for its owner alone", async () => {
     const archive = await backUp(await openFilled());
     const folder = join(temporaryFolder(), "restored");
-    await restoreBackup(inPieces(archive), folder);
+    await restoreBackup(inPieces(archive), folder, backupOrigin);
     const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
     const modes = entries.map((entry) => statSync(join(entry.parentPath, entry.name)).mode & 0o777);
     expect(modes.length).toBeGreaterThan(5);
@@ -91,7 +94,7 @@ describe("a backup that is restored", () => {
     await Promise.all(work);
 
     const folder = join(temporaryFolder(), "restored");
-    await restoreBackup(inPieces(archive), folder);
+    await restoreBackup(inPieces(archive), folder, backupOrigin);
     const restored = await openStorage({ folder, ...sizes });
     const sums = { documents: 0 };
     for (const [writer, n] of before.acknowledged) {
@@ -111,7 +114,7 @@ describe("a backup that is restored", () => {
     for (let n = 1; n <= 100; n++) await storage.commit(change("a", n, "x".repeat(200)));
     await storage.appendBlob("gone", Buffer.from("before"));
     const pieces: Uint8Array[] = [];
-    for await (const piece of storage.backup.archive()) {
+    for await (const piece of storage.backup.archive(backupSigner)) {
       pieces.push(piece);
       if (pieces.length !== 2) continue;
       expect(await storage.trimLog("audit", 90)).toBe(89);
@@ -121,7 +124,7 @@ describe("a backup that is restored", () => {
       await storage.deleteBlob("gone");
     }
     const target = join(temporaryFolder(), "restored");
-    await restoreBackup(inPieces(Buffer.concat(pieces)), target);
+    await restoreBackup(inPieces(Buffer.concat(pieces)), target, backupOrigin);
     const restored = await openStorage({ folder: target, ...sizes });
     expect((await restored.readLog("audit", { limit: 1_000 })).entries).toHaveLength(100);
     expect(await restored.readBlob("gone")).toEqual(new Uint8Array(Buffer.from("before")));
@@ -132,15 +135,15 @@ describe("a backup that is restored", () => {
 });
 
 /** How verify and restore refuse an archive, both alike, with nothing left behind. */
-async function refusal(archive: Buffer): Promise<{ code: string; details: Record<string, unknown> }> {
+async function refusal(archive: Buffer, origin: BackupOrigin = backupOrigin): Promise<OrchestratorError> {
   const folder = join(temporaryFolder(), "restored");
   const outcome = (work: Promise<unknown>) =>
     work.then(
       () => expect.fail("It was taken."),
       (error) => error,
     );
-  const refused = await outcome(verifyBackup(inPieces(archive)));
-  expect(await outcome(restoreBackup(inPieces(archive), folder))).toMatchObject({
+  const refused = await outcome(verifyBackup(inPieces(archive), origin));
+  expect(await outcome(restoreBackup(inPieces(archive), folder, origin))).toMatchObject({
     code: refused.code,
     details: refused.details,
   });
@@ -172,7 +175,9 @@ describe("a damaged backup is refused by verify and restore, with the entry:", (
       const at = Math.floor(random() * (n < 16 ? 30_000 : archive.length));
       const bit = 1 << Math.floor(random() * 8);
       archive[at] = (archive[at] ?? 0) ^ bit;
-      expect(["STORAGE_CORRUPT", "STORAGE_VERSION_UNSUPPORTED"]).toContain((await refusal(archive)).code);
+      expect(["STORAGE_CORRUPT", "STORAGE_VERSION_UNSUPPORTED", "ORCHESTRATOR_KEY_CHANGED"]).toContain(
+        (await refusal(archive)).code,
+      );
       archive[at] = (archive[at] ?? 0) ^ bit;
     }
     await verifyBackup(inPieces(archive));
@@ -184,7 +189,7 @@ describe("a damaged backup is refused by verify and restore, with the entry:", (
     const { entries } = await storage.readLog("audit");
     const original = inPieces(await backUp(storage));
     async function* forged() {
-      for await (const part of readArchive(original)) {
+      for await (const part of readArchive(original, () => {})) {
         if (!part.file.startsWith("logs/")) yield part;
         else {
           const changed = entries.map((entry) =>
@@ -195,21 +200,35 @@ describe("a damaged backup is refused by verify and restore, with the entry:", (
       }
     }
     const pieces: Uint8Array[] = [];
-    for await (const piece of writeArchive(forged())) pieces.push(piece);
+    for await (const piece of writeArchive(forged(), backupSigner)) pieces.push(piece);
     const { details } = await refusal(Buffer.concat(pieces));
     expect(details["entry"]).toBe("logs/audit/000000000001.jsonl");
   });
 
   test("of a newer version", async () => {
-    const archive = Buffer.from('{"fleetwright_backup":2}\n');
+    const archive = Buffer.from('{"fleetwright_backup":3,"anything":1}\n');
     expect((await refusal(archive)).code).toBe("STORAGE_VERSION_UNSUPPORTED");
   });
 
   test("with a file that would land elsewhere", async () => {
-    for (const file of ["../admin-key", "/etc/passwd", "blobs/../../x", "lock/.x", "blobs//x"]) {
-      const head = JSON.stringify({ file, offset: 0, bytes: 0, sha256: "0".repeat(64) });
-      const { code } = await refusal(Buffer.from(`{"fleetwright_backup":1}\n${head}\n\n`));
-      expect(code).toBe("STORAGE_CORRUPT");
+    const outside = ["../admin-key", "/etc/passwd", "blobs/../../x", "lock/.x", "blobs//x", "logs/x"];
+    const beside = [
+      "admin-keys",
+      "admin-key",
+      "lock",
+      "restored.json",
+      restoreMark,
+      "journal-00000001.jsonl",
+      "head",
+    ];
+    for (const file of [...outside, ...beside]) {
+      const head = JSON.stringify({ file, offset: 0, bytes: 0, sha256: hash("sha256", "") });
+      const archive = Buffer.from(`{"fleetwright_backup":1}\n${head}\n\n`);
+      const { code, message } = await refusal(archive, { unsigned: true });
+      expect([code, message], file).toEqual([
+        "STORAGE_CORRUPT",
+        expect.stringContaining("is followed by neither"),
+      ]);
     }
   });
 });
@@ -219,7 +238,9 @@ describe("a restore", () => {
     const archive = await backUp(await openFilled());
     const folder = temporaryFolder();
     writeFileSync(join(folder, "something"), "");
-    await expect(restoreBackup(inPieces(archive), folder)).rejects.toMatchObject({ code: "ALREADY_EXISTS" });
+    await expect(restoreBackup(inPieces(archive), folder, backupOrigin)).rejects.toMatchObject({
+      code: "ALREADY_EXISTS",
+    });
     expect(readdirSync(folder)).toEqual(["something"]);
   });
 
@@ -232,17 +253,19 @@ describe("a restore", () => {
 
 test("one backup is made at a time, and one that is given up makes way for the next", async () => {
   const storage = await openFilled();
-  const first = storage.backup.archive()[Symbol.asyncIterator]();
+  const first = storage.backup.archive(backupSigner)[Symbol.asyncIterator]();
   await first.next();
   await first.next();
-  expect(() => storage.backup.archive()).toThrow(expect.objectContaining({ code: "UNAVAILABLE" }));
+  expect(() => storage.backup.archive(backupSigner)).toThrow(
+    expect.objectContaining({ code: "UNAVAILABLE" }),
+  );
   await first.return?.();
   await verifyBackup(inPieces(await backUp(storage)));
 });
 
 test("a backup ends with an error when the storage is closed under it", async () => {
   const storage = await openFilled();
-  const pieces = storage.backup.archive()[Symbol.asyncIterator]();
+  const pieces = storage.backup.archive(backupSigner)[Symbol.asyncIterator]();
   await pieces.next();
   await storage.close();
   await expect(pieces.next()).rejects.toMatchObject({ code: "STORAGE_CLOSED" });

@@ -6,6 +6,7 @@ import { FileStorage } from "../../lib/storage/file-storage.ts";
 import { restoreBackup, verifyBackup } from "../../lib/storage/file/restore.ts";
 import type { StorageSchema } from "../../lib/storage/storage.ts";
 import { FakeClock } from "../../lib/testing/fake-clock.ts";
+import { backupOrigin } from "../support/backups.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const golden = join(import.meta.dirname, "golden");
@@ -54,9 +55,12 @@ describe.each(readdirSync(golden))("data written by %s", (version) => {
 
   test("in a backup is verified and restored", async () => {
     const archive = () => createReadStream(join(golden, version, "fleet.backup"));
+    const origin = version === "v1" ? { unsigned: true } : backupOrigin;
     const folder = temporaryFolder();
     mkdirSync(join(folder, "data"));
-    expect(await restoreBackup(archive(), join(folder, "data"))).toEqual(await verifyBackup(archive()));
+    const summary = await restoreBackup(archive(), join(folder, "data"), origin);
+    expect(summary).toEqual(await verifyBackup(archive()));
+    expect(summary.orchestrator_key).toBe(version === "v1" ? null : backupOrigin.orchestratorKey);
     await expectContent(await open(join(folder, "data")));
   });
 });

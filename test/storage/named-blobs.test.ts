@@ -6,6 +6,7 @@ import { FileStorage } from "../../lib/storage/file-storage.ts";
 import { readArchive, writeArchive, type ArchivePart } from "../../lib/storage/file/archive.ts";
 import { restoreBackup, verifyBackup } from "../../lib/storage/file/restore.ts";
 import type { StorageSchema } from "../../lib/storage/storage.ts";
+import { backupOrigin, backupSigner } from "../support/backups.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const schema: StorageSchema = {
@@ -46,7 +47,7 @@ async function* of(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 
 test("a backup without a blob that is named is refused, with the names; one that names none passes", async () => {
   const storage = await fill(temporaryFolder());
-  await expect(collect(storage.backup.archive())).rejects.toMatchObject({
+  await expect(collect(storage.backup.archive(backupSigner))).rejects.toMatchObject({
     code: "STORAGE_CORRUPT",
     message: expect.stringContaining(`are missing: thing-${hashOf(1)}, thing-${hashOf(2)}, in`),
   });
@@ -55,12 +56,12 @@ test("a backup without a blob that is named is refused, with the names; one that
 test("verify and restore refuse a backup that lacks one", async () => {
   const storage = await opened(temporaryFolder());
   await storage.appendBlob("empty", new Uint8Array(0));
-  const archive = await collect(storage.backup.archive());
+  const archive = await collect(storage.backup.archive(backupSigner));
   expect(await verifyBackup(of(archive))).toMatchObject({ documents: 0 });
   // As one would have been written that did not look.
   const lacking = await fillWithout(archive);
   const folder = join(temporaryFolder(), "restored");
-  for (const refused of [verifyBackup(of(lacking)), restoreBackup(of(lacking), folder)])
+  for (const refused of [verifyBackup(of(lacking)), restoreBackup(of(lacking), folder, backupOrigin)])
     await expect(refused).rejects.toMatchObject({
       code: "STORAGE_CORRUPT",
       details: { entry: `blobs/thing-${hashOf(7)}.blob` },
@@ -72,7 +73,7 @@ test("verify and restore refuse a backup that lacks one", async () => {
 async function fillWithout(archive: Buffer): Promise<Buffer> {
   const { snapshotChunks, parseSnapshot } = await import("../../lib/storage/file/snapshot.ts");
   const parts: ArchivePart[] = [];
-  for await (const part of readArchive(of(archive))) parts.push(part);
+  for await (const part of readArchive(of(archive), () => {})) parts.push(part);
   async function* changed() {
     const documents = parts.filter(({ file }) => file === "db.json").map(({ bytes }) => bytes);
     const snapshot = parseSnapshot(Buffer.concat(documents), "db.json");
@@ -80,7 +81,7 @@ async function fillWithout(archive: Buffer): Promise<Buffer> {
     yield { file: "db.json", offset: 0, bytes: Buffer.concat([...snapshotChunks(snapshot)]) };
     for (const part of parts) if (part.file !== "db.json") yield part;
   }
-  return collect(writeArchive(changed()));
+  return collect(writeArchive(changed(), backupSigner));
 }
 
 test("a start without one is refused; with the loss accepted it goes on, can be backed up, and stays quiet", async () => {
@@ -92,11 +93,11 @@ test("a start without one is refused; with the loss accepted it goes on, can be 
   });
   const storage = await opened(folder, true);
   expect(storage.losses.list()).toHaveLength(1);
-  const archive = await collect(storage.backup.archive());
+  const archive = await collect(storage.backup.archive(backupSigner));
   await verifyBackup(of(archive));
   await storage.close();
   const target = join(temporaryFolder(), "restored");
-  await restoreBackup(of(archive), target);
+  await restoreBackup(of(archive), target, backupOrigin);
   await (await opened(target)).close();
   const again = await opened(folder);
   expect((await again.get("things", "k1"))?.value["content"]).toBe(hashOf(1));

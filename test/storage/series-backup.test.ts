@@ -6,6 +6,7 @@ import { restoreBackup, verifyBackup } from "../../lib/storage/file/restore.ts";
 import { FakeClock } from "../../lib/testing/fake-clock.ts";
 import { change, openStorage } from "../support/file-storages.ts";
 import { seededRandom } from "../support/random.ts";
+import { backupOrigin, backupSigner } from "../support/backups.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const minute = 60_000;
@@ -49,7 +50,7 @@ function rowOf(n: number): { at: number; values: Record<string, number> } {
 }
 
 async function* backUp(storage: FileStorage, between = async (): Promise<void> => {}) {
-  for await (const piece of storage.backup.archive()) {
+  for await (const piece of storage.backup.archive(backupSigner)) {
     yield piece;
     await between();
   }
@@ -68,7 +69,7 @@ async function* inPieces(bytes: Buffer, size = 5_000): AsyncGenerator<Uint8Array
 /** How many samples of each owner a restored backup holds: all from the first on, each as it was sent. */
 async function restoredCounts(archive: Buffer): Promise<number[]> {
   const folder = join(mkdtempSync(join(temporaryFolder(), "x")), "restored");
-  const summary = await restoreBackup(inPieces(archive), folder);
+  const summary = await restoreBackup(inPieces(archive), folder, backupOrigin);
   expect(await verifyBackup(inPieces(archive, 70_000))).toEqual(summary);
   expect(summary).toMatchObject({ series_damages: 0 });
   const restored = await openStorage({ folder });
@@ -146,7 +147,7 @@ describe("time series in a backup", () => {
     await storage.series.trim("a", 605_000);
     await storage.series.trim("b");
     const folder = join(temporaryFolder(), "restored");
-    await restoreBackup(backUp(storage), folder);
+    await restoreBackup(backUp(storage), folder, backupOrigin);
     const restored = await openStorage({ folder });
     for (const owner of owners) {
       expect(await restored.series.query(owner, all)).toEqual(await storage.series.query(owner, all));
@@ -167,7 +168,7 @@ describe("time series in a backup", () => {
     await storage.close();
     const again = await openStorage({ folder: ingest.folder, clock: ingest.clock });
     const folder = join(temporaryFolder(), "restored");
-    await restoreBackup(backUp(again), folder);
+    await restoreBackup(backUp(again), folder, backupOrigin);
     const restored = await openStorage({ folder });
     expect((await restored.series.query("a", all))["whole"]?.map(({ mean }) => mean)).toEqual([2, 3]);
   });
@@ -192,7 +193,7 @@ describe("time series in a backup", () => {
     const summary = await verifyBackup(inPieces(archive));
     expect(summary.series_damages).toBe(2);
     const folder = join(temporaryFolder(), "restored");
-    expect(await restoreBackup(inPieces(archive), folder)).toEqual(summary);
+    expect(await restoreBackup(inPieces(archive), folder, backupOrigin)).toEqual(summary);
     const restored = await openStorage({ folder });
     expect((await restored.get("agents", "agent"))?.value["n"]).toBe(1);
     expect((await restored.series.query("b", all))["whole"]?.length).toBeGreaterThan(15);
@@ -203,7 +204,7 @@ describe("time series in a backup", () => {
     const storage = await ingest.storage;
     await ingest.send(20);
     await ingest.pass(11 * minute);
-    const pieces = storage.backup.archive()[Symbol.asyncIterator]();
+    const pieces = storage.backup.archive(backupSigner)[Symbol.asyncIterator]();
     await pieces.next();
     await pieces.next();
     for (const owner of owners) await storage.series.trim(owner);
@@ -221,7 +222,7 @@ describe("time series in a backup", () => {
     const storage = await ingest.storage;
     await ingest.send(20);
     await ingest.pass(11 * minute);
-    const pieces = storage.backup.archive()[Symbol.asyncIterator]();
+    const pieces = storage.backup.archive(backupSigner)[Symbol.asyncIterator]();
     let piece = await pieces.next();
     while (!Buffer.from(piece.value ?? []).includes('"file":"series/')) piece = await pieces.next();
     await storage.close();

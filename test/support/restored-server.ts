@@ -4,6 +4,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { expect } from "vitest";
+import { originOf } from "./backups.ts";
 import { Program, startServerProcess, type ServerProcess } from "./processes.ts";
 
 /** Takes a backup of a running server into a file. */
@@ -14,7 +15,8 @@ export async function takeBackup({ client }: ServerProcess, file: string): Promi
 
 /** Restores a backup by the command line, with the key of the first Admin, which is not in it. */
 export async function restoreTo(file: string, from: string, to: string): Promise<void> {
-  const program = new Program(["restore", file, "--data-dir", to]);
+  const { orchestratorKey } = await originOf(file);
+  const program = new Program(["restore", file, "--data-dir", to, "--orchestrator-key", orchestratorKey]);
   expect([await program.exited(), program.stderr]).toEqual([0, ""]);
   copyFileSync(join(from, "admin-key"), join(to, "admin-key"));
 }

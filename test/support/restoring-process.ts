@@ -6,10 +6,12 @@ import { Orchestrator } from "../../lib/orchestrator.ts";
 import { restoreBackup } from "../../lib/storage/file/restore.ts";
 import { FileStorage } from "../../lib/storage/file-storage.ts";
 import { MemoryTransport } from "../../lib/transport/memory-transport.ts";
+import { originOf } from "./backups.ts";
 
 const [, , what = "", folder = "", file = ""] = process.argv;
 if (what === "restore") {
-  await restoreBackup(createReadStream(file) as AsyncIterable<Uint8Array>, folder);
+  const archive = createReadStream(file) as AsyncIterable<Uint8Array>;
+  await restoreBackup(archive, folder, await originOf(file));
 } else {
   const storage = new FileStorage({ folder, clock: systemClock });
   const orchestrator = new Orchestrator({ storage, transport: new MemoryTransport() });

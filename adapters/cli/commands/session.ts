@@ -3,14 +3,13 @@ import { dirname, join, resolve } from "node:path";
 import type { Status } from "fleetwright";
 import type { Command } from "commander";
 import { createClient } from "../../client/client.ts";
-import { toHexKey } from "../../client/hex.ts";
 import { createKeyFile, readSigner } from "../../client/node-signer.ts";
 import { UsageError } from "../failure.ts";
 import type { CommandCall, Run } from "../call.ts";
 import { adminKeysFile } from "../admin-keys.ts";
-import { pinKey } from "../orchestrator-keys.ts";
-import { defaultUrl, keyPath, makePrivateFolder, readProfile, writeProfile } from "../profile.ts";
-import { toFacts, toLines, toTable } from "../text.ts";
+import { pinKey, readKey } from "../orchestrator-keys.ts";
+import { keyPath, makePrivateFolder, readProfile, serverUrl, writeProfile } from "../profile.ts";
+import { quote, toFacts, toLines, toTable } from "../text.ts";
 import type { Column } from "../text.ts";
 
 /** `fleetwright init|login|logout|whoami|status` */
@@ -18,13 +17,16 @@ export function addSessionCommands(program: Command, run: Run): void {
   program
     .command("init")
     .description("make a key pair to sign in with")
-    .option("--username <name>", "the name that an Admin is told to add", "me")
+    .option("--username <name>", "your name as an operator")
     .option("--data-dir <folder>", "the data folder of a server on this machine: become its Admin")
     .action(run(async (call, options: InitOptions) => init(call, options)));
   program
     .command("login")
     .description("sign in")
-    .option("--key <file>", "private key, PEM; default the one that init made")
+    .option(
+      "--key <file>",
+      "private key, PEM; default that of the last login, or else the one that init made",
+    )
     .option("--orchestrator-key <hex>", "the key that the server must have; takes the place of a pinned one")
     .action(run(login));
   program.command("logout").description("end the session").action(run(logout));
@@ -33,15 +35,22 @@ export function addSessionCommands(program: Command, run: Run): void {
 }
 
 interface InitOptions {
-  username: string;
+  username?: string;
   dataDir?: string;
 }
 
 async function init(call: CommandCall, { username, dataDir }: InitOptions): Promise<void> {
+  if (username !== undefined) await checkName(username);
   const path = keyPath(call.context);
   makePrivateFolder(dirname(path));
   const { publicKey } = existsSync(path) ? readSigner(path) : createKeyFile(path);
-  const next = dataDir === undefined ? askAdmin(username, publicKey) : becomeAdmin(dataDir, publicKey);
+  // Whoever has signed in with another key goes on with that one, unless told otherwise.
+  const isOther = (readProfile(call.context)?.key ?? path) !== path;
+  const signIn = `fleetwright login${isOther ? ` --key ${quote(path)}` : ""}`;
+  const next =
+    dataDir === undefined
+      ? `an Admin runs: fleetwright operators add ${quote(username ?? "me")} ${publicKey} --role Operator; then: ${signIn}`
+      : `${becomeAdmin(dataDir, publicKey, username)}, then: ${signIn}`;
   call.show({ public_key: publicKey, key: path }, () =>
     toFacts([
       ["Key", path],
@@ -51,15 +60,19 @@ async function init(call: CommandCall, { username, dataDir }: InitOptions): Prom
   );
 }
 
-function askAdmin(username: string, publicKey: string): string {
-  return `an Admin runs: fleetwright operators add ${username} ${publicKey} --role Operator`;
+/** Here, where somebody can still choose another one. */
+async function checkName(username: string): Promise<void> {
+  const { schemas } = await import("fleetwright");
+  const { error } = schemas.addOperatorInput.shape.username.safeParse(username);
+  if (error) throw new UsageError(`--username: ${error.issues[0]?.message ?? "can't be a name"}.`);
 }
 
-function becomeAdmin(dataDir: string, publicKey: string): string {
+function becomeAdmin(dataDir: string, publicKey: string, username: string | undefined): string {
   const folder = resolve(dataDir);
   if (!existsSync(folder)) throw new UsageError(`There is no folder ${folder}.`);
-  appendFileSync(join(folder, adminKeysFile), `${publicKey}\n`, { mode: 0o600 });
-  return "start the server again, then: fleetwright login";
+  const line = username === undefined ? publicKey : `${publicKey} ${username}`;
+  appendFileSync(join(folder, adminKeysFile), `${line}\n`, { mode: 0o600 });
+  return "start the server again";
 }
 
 interface LoginOptions {
@@ -70,7 +83,7 @@ interface LoginOptions {
 async function login(call: CommandCall, options: LoginOptions): Promise<void> {
   const { context } = call;
   const before = readProfile(context);
-  const url = call.options.url ?? context.environment["FLEETWRIGHT_URL"] ?? before?.url ?? defaultUrl;
+  const url = serverUrl(context, call.options.url, before);
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
     throw new UsageError(`${JSON.stringify(url)} is no http or https address.`);
   }
@@ -82,12 +95,6 @@ async function login(call: CommandCall, options: LoginOptions): Promise<void> {
   call.show({ operator, expires_at }, () =>
     toLines([`Signed in to ${url} as ${operator.username}, ${operator.role}.`]),
   );
-}
-
-function readKey(given: string | undefined): string | undefined {
-  const key = given === undefined ? undefined : toHexKey(given);
-  if (key === null) throw new UsageError("--orchestrator-key must be 32 bytes, as 64 hex digits or base64.");
-  return key;
 }
 
 async function logout(call: CommandCall): Promise<void> {

@@ -6,25 +6,30 @@ import type { BackupSummary } from "fleetwright";
 import type { CommandCall } from "../call.ts";
 import { UsageError } from "../failure.ts";
 import { toFacts } from "../text.ts";
+import { confirmOrigin, originOf, type OriginOptions } from "./backup-origin.ts";
 import { codeOf, makeFile } from "./new-file.ts";
 
-/** Checks a backup. */
-export async function verify(call: CommandCall, file: string): Promise<void> {
+/** Checks a backup. Whose it is, is told where nothing says whose it must be. */
+export async function verify(call: CommandCall, file: string, options: OriginOptions): Promise<void> {
   const path = resolve(file);
-  showSummary(call, path, await reading(path, verifyBackup));
+  const origin = originOf(call, options);
+  const summary = await reading(path, (archive) => verifyBackup(archive, origin));
+  showSummary(call, path, summary);
 }
 
 /** Options of `fleetwright restore`. */
-export interface RestoreOptions {
+export interface RestoreOptions extends OriginOptions {
   dataDir: string;
   epochAfter?: number;
 }
 
 /** Makes a data folder out of a backup. */
 export async function restore(call: CommandCall, file: string, options: RestoreOptions): Promise<void> {
+  const path = resolve(file);
   const folder = resolve(options.dataDir);
   const { epochAfter = 0 } = options;
-  const summary = await reading(resolve(file), (archive) => restoreBackup(archive, folder, { epochAfter }));
+  const origin = originOf(call, options) ?? (await confirmOrigin(call, await reading(path, verifyBackup)));
+  const summary = await reading(path, (archive) => restoreBackup(archive, folder, { ...origin, epochAfter }));
   showSummary(call, folder, summary);
 }
 
@@ -33,7 +38,8 @@ export async function download(call: CommandCall, file: string): Promise<void> {
   const path = resolve(file);
   const summary = await makeFile(path, async (target) => {
     const stream = await call.client.backups.create();
-    return verifyBackup(copied(stream, (piece) => target.appendFile(piece)));
+    const pieces = copied(stream, (piece) => target.appendFile(piece));
+    return verifyBackup(pieces, originOf(call));
   });
   showSummary(call, path, summary);
 }
@@ -74,10 +80,11 @@ async function reading(
 }
 
 function showSummary(call: CommandCall, path: string, summary: BackupSummary): void {
-  const { files, bytes, documents, log_entries, series_parts, series_damages } = summary;
+  const { files, bytes, documents, log_entries, series_parts, series_damages, orchestrator_key } = summary;
   call.show({ path, ...summary }, () =>
     toFacts([
       ["Path", path],
+      ["Signed by", orchestrator_key ?? "nobody"],
       ["Files", files],
       ["Bytes", bytes],
       ["Documents", documents],

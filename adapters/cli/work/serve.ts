@@ -5,7 +5,7 @@ import type { CommandCall } from "../call.ts";
 import { readAdminKeys } from "../admin-keys.ts";
 import { readSettings } from "../settings.ts";
 import type { ServerFlags } from "../settings.ts";
-import { toFacts } from "../text.ts";
+import { quote, toFacts } from "../text.ts";
 import { ensureFirstAdmin } from "./first-admin.ts";
 import { createLogger } from "./logger.ts";
 
@@ -60,7 +60,8 @@ function announce(
   { dataDir, adminKey }: Folders,
 ): void {
   const publicKey = toHex(orchestrator.publicKey);
-  const login = `npx fleetwright login --url ${url}${adminKey === null ? "" : ` --key ${quote(adminKey)}`}`;
+  // Installed or in the checkout; where it is neither, nobody else's package of that name is fetched.
+  const login = `npx --no-install fleetwright login --url ${url}${adminKey === null ? "" : ` --key ${quote(adminKey)}`}`;
   call.show({ url, data_dir: dataDir, public_key: publicKey, admin_key: adminKey, next: login }, () =>
     toFacts([
       ["URL", url],
@@ -70,9 +71,4 @@ function announce(
       ["Next", login],
     ]),
   );
-}
-
-/** A path as a shell takes it. */
-function quote(path: string): string {
-  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
 }

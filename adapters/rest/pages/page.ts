@@ -31,15 +31,16 @@ export function renderPage({ title, mountPath, side, body }: Page): string {
         <link rel="stylesheet" href="${mountPath}${styleSheetPath}" />
       </head>
       <body>
+        <a class="skip" href="#text">Skip to the text</a>
         <header>
           <a class="brand" href="${mountPath}/docs">Fleetwright</a>
-          <nav>
+          <nav aria-label="Pages">
             <a href="${mountPath}/docs">API reference</a> <a href="${mountPath}/problems">Problems</a>
           </nav>
         </header>
         <div class="${side === null ? "plain" : "with-side"}">
           ${side !== null && markup`<aside>${side}</aside>`}
-          <main>${body}</main>
+          <main id="text">${body}</main>
         </div>
       </body>
     </html> `.text;

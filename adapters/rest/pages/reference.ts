@@ -76,7 +76,7 @@ function renderSide(groups: readonly Group[]): Html {
 function renderSchema(name: string, schema: ShownSchema): Html {
   const choices = schema.anyOf ?? schema.oneOf;
   return markup`<section class="schema" id="schema-${name}">
-    <h4>${name}</h4>
+    <h3>${name}</h3>
     ${schema.description !== undefined && prose(schema.description)}
     ${renderProperties(schema) ?? (choices ? choices.map(renderChoice) : markup`<p>${typeOf(schema)}</p>`)}
   </section>`;

@@ -15,10 +15,14 @@ html { scroll-padding-top: 4.25rem; }
 body { margin: 0; background: var(--back); color: var(--text); font: 16px/1.6 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
 a { color: var(--accent); text-decoration: none; }
 a:hover { text-decoration: underline; }
+/* Among words a colour alone is no sign: not everybody sees it. */
+p a, dd a, dt a, summary a { text-decoration: underline; text-underline-offset: 0.15em; }
+.skip { position: absolute; left: 1rem; top: -3rem; z-index: 2; padding: 0.4rem 0.8rem; background: var(--back); border: 1px solid var(--line); border-radius: 5px; }
+.skip:focus { top: 0.6rem; }
 a:focus-visible, summary:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; border-radius: 3px; }
 header { position: sticky; top: 0; z-index: 1; display: flex; align-items: center; gap: 2rem; height: 3.5rem; padding: 0 1.5rem; background: var(--back); border-bottom: 1px solid var(--line); }
 header .brand { color: var(--text); font-weight: 650; letter-spacing: -0.01em; }
-header nav { display: flex; gap: 1.25rem; font-size: 0.9rem; }
+header nav { display: flex; gap: 1.25rem; font-size: 0.9rem; white-space: nowrap; }
 .with-side { display: grid; grid-template-columns: 18rem minmax(0, 1fr); max-width: 90rem; margin: 0 auto; }
 .plain main { max-width: 46rem; margin: 0 auto; }
 aside { position: sticky; top: 3.5rem; align-self: start; height: calc(100vh - 3.5rem); overflow-y: auto; padding: 1.5rem 1rem 3rem 1.5rem; border-right: 1px solid var(--line); font-size: 0.86rem; }
@@ -31,7 +35,7 @@ main { padding: 2rem 2.5rem 6rem; min-width: 0; }
 h1 { margin: 0 0 0.5rem; font-size: 2rem; line-height: 1.2; letter-spacing: -0.02em; }
 h2 { margin: 3.5rem 0 0.25rem; font-size: 1.45rem; letter-spacing: -0.015em; }
 h3 { margin: 0; font-size: 1.15rem; letter-spacing: -0.01em; }
-h4 { margin: 1.5rem 0 0.4rem; font-size: 0.78rem; font-weight: 650; letter-spacing: 0.05em; text-transform: uppercase; color: var(--soft); }
+h4, .label { margin: 1.5rem 0 0.4rem; font-size: 0.78rem; font-weight: 650; letter-spacing: 0.05em; text-transform: uppercase; color: var(--soft); }
 p { margin: 0.5rem 0; max-width: 46rem; }
 .soft { color: var(--soft); }
 code { font-family: var(--mono); font-size: 0.87em; background: var(--panel); border-radius: 4px; padding: 0.1em 0.25em; overflow-wrap: anywhere; }
@@ -66,10 +70,12 @@ details.response > :not(summary) { margin: 0.4rem 0 0.6rem 1.1rem; font-size: 0.
 .list { margin: 1.5rem 0 0; padding: 0; list-style: none; }
 .list li { padding: 0.55rem 0; border-top: 1px solid var(--line); display: grid; grid-template-columns: minmax(0, 18rem) minmax(0, 1fr) auto; gap: 1rem; align-items: baseline; }
 .list p { margin: 0; }
+.schema { margin-top: 1.75rem; }
 @media (max-width: 72rem) { .operation { grid-template-columns: minmax(0, 1fr); } .operation > .samples { margin-top: 1.25rem; } }
 @media (max-width: 52rem) {
   .with-side { grid-template-columns: minmax(0, 1fr); }
   aside { position: static; height: auto; max-height: 16rem; border-right: none; border-bottom: 1px solid var(--line); }
+  header { gap: 1.25rem; padding: 0 1.25rem; }
   main { padding: 1.5rem 1.25rem 4rem; }
   .list li { grid-template-columns: minmax(0, 1fr); gap: 0; }
 }

@@ -3,8 +3,8 @@
  *
  * What was extracted is written down in the folder (`.fleetwright-archive`): a check compares each file with it, and a
  * removal takes away what is named there and nothing else. An archive with absolute names, names or links that lead out of the
- * folder, or something special in it is refused before anything is extracted, and so is one that would replace what
- * somebody else put there. Needs GNU tar, or unzip.
+ * folder, or something special in it is refused before anything is extracted, and so are one that would replace what
+ * somebody else put there, and one that unpacks to more than `max_bytes`. Needs GNU tar, or unzip.
  *
  * @example
  * ```yaml
@@ -37,6 +37,8 @@ const properties = z.strictObject({
   format: z.enum(["tar", "tar.gz", "tar.xz", "zip"]).optional(),
   /** Leading parts of each name to leave out; not for zip. */
   strip_components: z.int().min(0).max(64).default(0),
+  /** Most bytes that the extracted files may have together; what holds more is refused before anything is extracted. */
+  max_bytes: z.int().min(1).default(4_294_967_296),
   owner: accountSchema.optional(),
   group: accountSchema.optional(),
 });

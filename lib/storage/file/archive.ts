@@ -1,16 +1,20 @@
 /**
  * The form of a backup: one file that can be written and read as a stream.
  *
- *   {"fleetwright_backup":1}
+ *   {"fleetwright_backup":2,"orchestrator_key":"..."}
  *   {"file":"db.json","offset":0,"bytes":65536,"sha256":"..."}
  *   <those bytes>
  *   ... one head and its bytes for each part; the parts of a file follow each other
- *   {"end":true,"parts":17,"sha256":"..."}
+ *   {"end":true,"parts":17,"sha256":"...","signature":"..."}
  *
- * Each line and each part ends with a line feed. The last digest is over everything before its line.
+ * Each line and each part ends with a line feed. The last digest is over everything before its line, and the signature over that
+ * digest. Version 1 has neither key nor signature.
  */
 import { createHash, hash } from "node:crypto";
+import type { Signer } from "../../crypto/crypto.ts";
+import { toHex } from "../../crypto/encoding.ts";
 import { OrchestratorError } from "../../errors.ts";
+import { hasSigned, signArchive } from "./archive-signature.ts";
 import { ByteReader } from "./byte-reader.ts";
 
 /** A piece of a file in a backup. */
@@ -22,22 +26,29 @@ export interface ArchivePart {
   bytes: Uint8Array;
 }
 
-/** The version of the form that this code writes, and the only one that it reads. */
-const archiveVersion = 1;
+/** The version of the form that this code writes; it reads those before, too. */
+const archiveVersion = 2;
 /** Far above what is written: a head that claims more is damaged. */
 const maxPartBytes = 64 * 1_024 * 1_024;
 const maxLineBytes = 4_096;
 const lineFeed = Buffer.from("\n");
 const partPattern =
   /^\{"file":"([^"\\]+)","offset":(\d{1,15}),"bytes":(\d{1,9}),"sha256":"([0-9a-f]{64})"\}$/;
-const endPattern = /^\{"end":true,"parts":(\d{1,15}),"sha256":"([0-9a-f]{64})"\}$/;
-/** No part of it empty, hidden or a way out: the path is joined to a folder. */
-const pathPattern = /^[a-z0-9_~][a-z0-9_~.-]*(\/[a-z0-9_~][a-z0-9_~.-]*){0,3}$/;
+const endPattern =
+  /^\{"end":true,"parts":(\d{1,15}),"sha256":"([0-9a-f]{64})"(?:,"signature":"([0-9a-f]{128})")?\}$/;
+/**
+ * Nothing but what the storage itself writes, so that no archive puts a key or a note for the next start beside it; and no name
+ * that is empty, hidden or a way out: the path is joined to a folder.
+ */
+const pathPattern = /^(db\.json|(blobs|series|logs\/[a-z0-9_~][a-z0-9_~.-]*)\/[a-z0-9_~][a-z0-9_~.-]*)$/;
 
-/** Writes an archive of parts, piece by piece. */
-export async function* writeArchive(parts: AsyncIterable<ArchivePart>): AsyncGenerator<Uint8Array> {
+/** Writes an archive of parts, piece by piece, signed. */
+export async function* writeArchive(
+  parts: AsyncIterable<ArchivePart>,
+  signer: Signer,
+): AsyncGenerator<Uint8Array> {
   const digest = createHash("sha256");
-  const head = toLine({ fleetwright_backup: archiveVersion });
+  const head = toLine({ fleetwright_backup: archiveVersion, orchestrator_key: toHex(signer.publicKey) });
   digest.update(head);
   yield head;
   let count = 0;
@@ -48,20 +59,29 @@ export async function* writeArchive(parts: AsyncIterable<ArchivePart>): AsyncGen
     count++;
     yield piece;
   }
-  yield toLine({ end: true, parts: count, sha256: digest.digest("hex") });
+  const sum = digest.digest();
+  const signature = signArchive(signer, sum);
+  yield toLine({ end: true, parts: count, sha256: sum.toString("hex"), signature });
 }
 
 /**
- * Reads the parts of an archive in their order, each checked. Only when it ends without an error was the archive whole.
+ * Reads the parts of an archive in their order, each checked. Only when it ends without an error was the archive whole, and signed
+ * by the key that it names.
  *
+ * @param keyNamed - Told of the key (hex) that the archive names before anything else is read; null where it is not signed.
  * @throws {OrchestratorError} `STORAGE_CORRUPT` with `details { entry, offset }`: the file in the archive (or "head", "end")
- *   and the byte of the archive where it does not fit; `STORAGE_VERSION_UNSUPPORTED` for an archive of a newer version.
+ *   and the byte of the archive where it does not fit; `SIGNATURE_INVALID`; `STORAGE_VERSION_UNSUPPORTED` for an archive of a newer
+ *   version.
  */
-export async function* readArchive(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<ArchivePart> {
+export async function* readArchive(
+  chunks: AsyncIterable<Uint8Array>,
+  keyNamed: (key: string | null) => void,
+): AsyncGenerator<ArchivePart> {
   const digest = createHash("sha256");
   const reader = new ByteReader(chunks, (bytes) => digest.update(bytes));
   try {
-    checkHead(await reader.line(maxLineBytes));
+    const key = readHead(await reader.line(maxLineBytes));
+    keyNamed(key);
     let last = "head";
     for (let count = 0; ; count++) {
       const offset = reader.position;
@@ -72,6 +92,7 @@ export async function* readArchive(chunks: AsyncIterable<Uint8Array>): AsyncGene
         if (Number(end[1]) !== count || end[2] !== sha256)
           throw damaged("end", offset, "does not match its checksum");
         if (!(await reader.isAtEnd())) throw damaged("end", reader.position, "is followed by something");
+        if (key !== null && !hasSigned(key, sha256, end[3] ?? "")) throw notSigned(key);
         return;
       }
       const part = await readPart(reader, { head: partPattern.exec(line ?? ""), last, offset });
@@ -91,13 +112,25 @@ export function damaged(entry: string, offset: number, what: string): Orchestrat
   });
 }
 
-function checkHead(line: string | null): void {
-  const version = /^\{"fleetwright_backup":(\d{1,6})\}$/.exec(line ?? "")?.[1];
-  if (version === undefined) throw damaged("head", 0, "is not that of a backup");
-  if (Number(version) === archiveVersion) return;
-  throw new OrchestratorError("STORAGE_VERSION_UNSUPPORTED", {
-    message: `The backup has version ${version}; this program reads version ${archiveVersion}.`,
-    details: { version: Number(version), supported_version: archiveVersion },
+/** The key that an archive names (hex); null where it is of the version without. */
+function readHead(line: string | null): string | null {
+  const [, number, rest] = /^\{"fleetwright_backup":(\d{1,6})([,}].*)$/.exec(line ?? "") ?? [];
+  const version = Number(number ?? 0);
+  if (version > archiveVersion)
+    throw new OrchestratorError("STORAGE_VERSION_UNSUPPORTED", {
+      message: `The backup has version ${version}; this program reads versions up to ${archiveVersion}.`,
+      details: { version, supported_version: archiveVersion },
+    });
+  if (version === 1 && rest === "}") return null;
+  const key = /^,"orchestrator_key":"([0-9a-f]{64})"\}$/.exec(rest ?? "")?.[1];
+  if (version === archiveVersion && key !== undefined) return key;
+  throw damaged("head", 0, "is not that of a backup");
+}
+
+function notSigned(key: string): OrchestratorError {
+  return new OrchestratorError("SIGNATURE_INVALID", {
+    message: `The backup names the orchestrator key ${key} and is not signed by it: somebody else made it, or changed it.`,
+    details: { orchestrator_key: key },
   });
 }
 

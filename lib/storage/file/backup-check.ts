@@ -11,7 +11,7 @@ import { parseSnapshot } from "./snapshot.ts";
 import type { Snapshot } from "./snapshot-text.ts";
 
 /** What a backup holds. */
-export interface BackupSummary {
+export interface BackupContent {
   /** Files of the data folder. */
   files: number;
   /** Bytes of those files together. */
@@ -66,7 +66,7 @@ export class BackupCheck {
   }
 
   /** @throws {OrchestratorError} `STORAGE_CORRUPT` when something is missing. */
-  finish(): BackupSummary {
+  finish(): BackupContent {
     this.#end();
     if (this.#snapshot === null) throw damaged(snapshotFile, 0, "is missing");
     for (const [folder, { head, place }] of this.#logs) {

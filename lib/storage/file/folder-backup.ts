@@ -1,3 +1,4 @@
+import type { Signer } from "../../crypto/crypto.ts";
 import { OrchestratorError } from "../../errors.ts";
 import type { StorageBackup } from "../storage.ts";
 import { writeArchive } from "./archive.ts";
@@ -17,9 +18,9 @@ export class FolderBackup implements StorageBackup {
     this.#parts = parts;
   }
 
-  archive(): AsyncIterable<Uint8Array> {
+  archive(signer: Signer): AsyncIterable<Uint8Array> {
     this.#checkFree();
-    return this.#archive();
+    return this.#archive(signer);
   }
 
   #checkFree(): void {
@@ -28,11 +29,11 @@ export class FolderBackup implements StorageBackup {
     throw new OrchestratorError("UNAVAILABLE", { message: "Another backup is being made." });
   }
 
-  async *#archive(): AsyncGenerator<Uint8Array> {
+  async *#archive(signer: Signer): AsyncGenerator<Uint8Array> {
     this.#checkFree();
     this.#isBackingUp = true;
     try {
-      for await (const piece of writeArchive(this.#parts())) {
+      for await (const piece of writeArchive(this.#parts(), signer)) {
         yield piece;
         this.#check();
       }

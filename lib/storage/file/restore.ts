@@ -4,24 +4,40 @@ import { dirname, join, resolve } from "node:path";
 import { systemClock, toTimestamp } from "../../clock.ts";
 import { OrchestratorError } from "../../errors.ts";
 import { silentLogger } from "../../logger.ts";
+import { checkOrigin, type BackupOrigin } from "./archive-signature.ts";
 import { readArchive, type ArchivePart } from "./archive.ts";
-import { BackupCheck, type BackupSummary } from "./backup-check.ts";
+import { BackupCheck, type BackupContent } from "./backup-check.ts";
 import { nodeDisk, type Disk, type DiskFile } from "./disk.ts";
 import { storageError } from "./errors.ts";
 import { restoreMark } from "./folder.ts";
 import { FolderLock } from "./lock.ts";
 import { restoreNoteName, restoreNoteText } from "./restore-note.ts";
 
+/** What a backup holds, and who made it. */
+export interface BackupSummary extends BackupContent {
+  /** The public key that it is signed by, hex; null where it has no signature. */
+  orchestrator_key: string | null;
+}
+
+/** How a backup is restored. */
+export interface RestoreOptions extends BackupOrigin {
+  /** An epoch that the new one is to be above, which agents refused an earlier restore for. Default 0. */
+  epochAfter?: number;
+}
+
 /**
- * Checks a backup whole and changes nothing: every checksum, and every log entry against the one before it.
+ * Checks a backup whole and changes nothing: every checksum, every log entry against the one before it, and the signature.
  *
  * @param archive - The bytes of the backup, in pieces of any size.
- * @throws {OrchestratorError} `STORAGE_CORRUPT` with `details { entry, offset }`; `STORAGE_VERSION_UNSUPPORTED`.
+ * @param origin - Whose it must be. Default: anybody's, and the summary says whose it is.
+ * @throws {OrchestratorError} `STORAGE_CORRUPT` with `details { entry, offset }`; `SIGNATURE_INVALID`; `STORAGE_VERSION_UNSUPPORTED`;
+ *   `BACKUP_UNSIGNED`, `ORCHESTRATOR_KEY_CHANGED` where it is not of the origin; `KEY_REFUSED`.
  */
-export async function verifyBackup(archive: AsyncIterable<Uint8Array>): Promise<BackupSummary> {
-  const check = new BackupCheck();
-  for await (const part of readArchive(archive)) check.take(part);
-  return check.finish();
+export async function verifyBackup(
+  archive: AsyncIterable<Uint8Array>,
+  origin: BackupOrigin | null = null,
+): Promise<BackupSummary> {
+  return read(archive, { origin, take: async () => {} });
 }
 
 /**
@@ -31,14 +47,15 @@ export async function verifyBackup(archive: AsyncIterable<Uint8Array>): Promise<
  *
  * @param archive - The bytes of the backup, in pieces of any size.
  * @param folder - Where to; made if it is new, and else it must be empty.
- * @param options - `epochAfter` is an epoch that the new one is to be above, which agents refused an earlier restore for. Default 0.
- * @throws {OrchestratorError} `ALREADY_EXISTS` when the folder is not empty; `STORAGE_LOCKED`; `STORAGE_FULL`; `STORAGE_CORRUPT`
- *   with `details { entry, offset }`; `STORAGE_VERSION_UNSUPPORTED`.
+ * @param options - Whose backup it must be. With none given every backup is refused: who can make one up would be the orchestrator.
+ * @throws {OrchestratorError} `ALREADY_EXISTS` when the folder is not empty; `BACKUP_UNSIGNED`, `ORCHESTRATOR_KEY_CHANGED` where the
+ *   backup is not of the origin, before anything is written; `SIGNATURE_INVALID`; `KEY_REFUSED`; `STORAGE_LOCKED`; `STORAGE_FULL`;
+ *   `STORAGE_CORRUPT` with `details { entry, offset }`; `STORAGE_VERSION_UNSUPPORTED`.
  */
 export async function restoreBackup(
   archive: AsyncIterable<Uint8Array>,
   folder: string,
-  { epochAfter = 0 }: { epochAfter?: number } = {},
+  { epochAfter = 0, ...origin }: RestoreOptions = {},
 ): Promise<BackupSummary> {
   const disk = nodeDisk;
   const note = { restored_at: toTimestamp(systemClock.now()), epoch_after: epochAfter, random: randomUUID() };
@@ -49,7 +66,8 @@ export async function restoreBackup(
   try {
     // Between looking and locking a server may have come and gone.
     if ((await disk.list(target)).some((name) => name !== "lock")) throw notEmpty(target);
-    return await write(archive, new RestoredFiles(disk, target), restoreNoteText(note));
+    const files = new RestoredFiles(disk, target);
+    return await write(archive, files, { origin, note: restoreNoteText(note) });
   } catch (error) {
     throw storageError(error);
   } finally {
@@ -60,22 +78,35 @@ export async function restoreBackup(
 async function write(
   archive: AsyncIterable<Uint8Array>,
   files: RestoredFiles,
-  note: string,
+  { origin, note }: { origin: BackupOrigin; note: string },
 ): Promise<BackupSummary> {
   try {
     await files.begin();
-    const check = new BackupCheck();
-    for await (const part of readArchive(archive)) {
-      check.take(part);
-      await files.write(part);
-    }
-    const summary = check.finish();
+    const summary = await read(archive, { origin, take: (part) => files.write(part) });
     await files.finish(note);
     return summary;
   } catch (error) {
     await files.abandon();
     throw error;
   }
+}
+
+/** Reads and checks a backup, and hands on its parts. */
+async function read(
+  archive: AsyncIterable<Uint8Array>,
+  { origin, take }: { origin: BackupOrigin | null; take: (part: ArchivePart) => Promise<void> },
+): Promise<BackupSummary> {
+  const check = new BackupCheck();
+  let orchestrator_key: string | null = null;
+  const parts = readArchive(archive, (key) => {
+    if (origin) checkOrigin(key, origin);
+    orchestrator_key = key;
+  });
+  for await (const part of parts) {
+    check.take(part);
+    await take(part);
+  }
+  return { ...check.finish(), orchestrator_key };
 }
 
 /** The files of a restore, one after the other. */

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { nodeCrypto } from "../../crypto/node-crypto.ts";
 import type { Storage, StorageBackup } from "../../storage/storage.ts";
 import { assertRefused, putAgent, testSchema, type StorageCase } from "./subject.ts";
 
@@ -96,5 +97,6 @@ export const lifetimeCases: StorageCase[] = [
 ];
 
 async function drain(backup: StorageBackup): Promise<void> {
-  for await (const _piece of backup.archive()) continue;
+  const signer = nodeCrypto.createSigner(new Uint8Array(32));
+  for await (const _piece of backup.archive(signer)) continue;
 }

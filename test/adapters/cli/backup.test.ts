@@ -1,12 +1,14 @@
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { FileStorage, MemoryStorage, systemCaller } from "fleetwright";
+import { FileStorage, MemoryStorage, systemCaller, toHex } from "fleetwright";
 import type { Storage } from "fleetwright";
 import { createKeyFile } from "fleetwright/client/node";
 import { startServer } from "fleetwright/h3";
-import { runIn, startCommandLine, type CommandLine } from "../../support/command-line.ts";
+import { runIn, startCommandLine, type CommandLine, type CommandResult } from "../../support/command-line.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
+
+const oldBackup = join(import.meta.dirname, "../../storage/golden/v1/fleet.backup");
 
 async function startOn(storage: Storage): Promise<CommandLine> {
   const commandLine = await startCommandLine({ storage });
@@ -79,6 +81,82 @@ describe("a backup of a running server", () => {
       stderr: expect.stringContaining("NOT_FOUND"),
     });
     expect(existsSync(join(folder, "x"))).toBe(false);
+  });
+});
+
+/** Another user on another machine: nothing is known there. */
+function elsewhere(...args: string[]): Promise<CommandResult> {
+  return runIn(temporaryFolder(), args);
+}
+
+describe("whose a backup is", () => {
+  it("is told, and known where its orchestrator's key is pinned", async () => {
+    const { run, file, server } = await backedUp();
+    const key = toHex(server.orchestrator.publicKey);
+    expect(await run("backup", "verify", file)).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining(`Signed by    ${key}`),
+    });
+    expect((await elsewhere("backup", "verify", file)).stdout).toContain(key);
+  });
+
+  it("must be confirmed by somebody where it is not known", async () => {
+    const { file, server } = await backedUp();
+    const key = toHex(server.orchestrator.publicKey);
+    const dataDir = join(temporaryFolder(), "restored");
+    const command = ["restore", file, "--data-dir", dataDir];
+    const refused = await elsewhere(...command);
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining(`--orchestrator-key ${key}`) });
+    for (const typed of ["", "y\n", "no\n"])
+      expect(await runIn(temporaryFolder(), command, undefined, { typed })).toMatchObject({
+        code: 2,
+        stderr: expect.stringMatching(new RegExp(`${key}.*Type yes: .*Nothing was restored`, "s")),
+      });
+    expect(existsSync(dataDir)).toBe(false);
+    expect(await runIn(temporaryFolder(), command, undefined, { typed: "yes\n" })).toMatchObject({ code: 0 });
+    const told = join(temporaryFolder(), "told");
+    expect(await elsewhere("restore", file, "--data-dir", told, "--orchestrator-key", key)).toMatchObject({
+      code: 0,
+    });
+  });
+
+  it("is compared with the pinned key, and with the one that is told in its place", async () => {
+    const { run, server } = await backedUp();
+    const { file, server: other } = await backedUp();
+    const [key, othersKey] = [server, other].map(({ orchestrator }) => toHex(orchestrator.publicKey));
+    const dataDir = join(temporaryFolder(), "restored");
+    for (const command of [
+      ["backup", "verify", file],
+      ["restore", file, "--data-dir", dataDir],
+    ]) {
+      expect(await run(...command)).toMatchObject({
+        code: 1,
+        stderr: expect.stringMatching(`ORCHESTRATOR_KEY_CHANGED: .*${othersKey}.*${key}`),
+      });
+    }
+    expect(readdirSync(dataDir)).toEqual([]);
+    expect(await run("restore", file, "--data-dir", dataDir, "--orchestrator-key", othersKey!)).toMatchObject(
+      {
+        code: 0,
+      },
+    );
+  });
+
+  it("is nobody's where an older version made it, which has to be said", async () => {
+    const { run } = await backedUp();
+    const dataDir = join(temporaryFolder(), "restored");
+    const command = ["restore", oldBackup, "--data-dir", dataDir];
+    for (const refused of [run(...command), run("backup", "verify", oldBackup), elsewhere(...command)])
+      expect(await refused).toMatchObject({ code: 1, stderr: expect.stringContaining("BACKUP_UNSIGNED: ") });
+    expect(readdirSync(dataDir)).toEqual([]);
+    expect(await elsewhere("backup", "verify", oldBackup)).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("Signed by    nobody"),
+    });
+    expect(await run(...command, "--unsigned", "--orchestrator-key", "0".repeat(64))).toMatchObject({
+      code: 2,
+    });
+    expect(await run(...command, "--unsigned")).toMatchObject({ code: 0 });
   });
 });
 

@@ -1,6 +1,10 @@
-import { readFileSync, statSync } from "node:fs";
+import { appendFileSync, existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { MemoryStorage } from "fleetwright";
+import { readSigner } from "fleetwright/client/node";
+import { startServer } from "fleetwright/h3";
 import { describe, expect, it } from "vitest";
+import { readAdminKeys } from "../../../adapters/cli/admin-keys.ts";
 import { runIn, startCommandLine, startSignedIn } from "../../support/command-line.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
@@ -41,7 +45,7 @@ describe("signing in", () => {
     expect(await run("init")).toMatchObject({ code: 0 });
     expect(await run("login")).toMatchObject({
       code: 4,
-      stderr: expect.stringContaining("SIGNATURE_INVALID"),
+      stderr: expect.stringMatching(/SIGNATURE_INVALID: .*\n.*`fleetwright operators add`/),
     });
   });
 
@@ -83,5 +87,47 @@ describe("a new user", () => {
     const made = await runIn(user, ["init", "--json", "--data-dir", data]);
     const { public_key } = JSON.parse(made.stdout) as { public_key: string };
     expect(readFileSync(join(data, "admin-keys"), "utf8")).toBe(`${public_key}\n`);
+  });
+
+  it("has the name that was given, also as the Admin of a data folder", async () => {
+    const [user, data] = [temporaryFolder(), temporaryFolder()];
+    const told = await runIn(user, ["init", "--username", "ada"]);
+    expect(told.stdout).toMatch(/operators add ada [0-9a-f]{64} --role Operator; then: fleetwright login\n/);
+    await runIn(user, ["init", "--username", "ada", "--data-dir", data]);
+    const second = temporaryFolder();
+    await runIn(second, ["init", "--username", "ADA", "--data-dir", data]);
+    appendFileSync(join(data, "admin-keys"), `# nobody\n${"ab".repeat(32)} 1-no-name\n`);
+    const [, , third] = readAdminKeys(data);
+    expect(third).toEqual({ public_key: "ab".repeat(32), username: "1-no-name" });
+    const keys = readAdminKeys(data).slice(0, 2);
+    await using server = await startServer({
+      storage: new MemoryStorage(),
+      adminPublicKeys: keys,
+      listen: { port: 0 },
+    });
+    expect((await runIn(user, ["login"], server.url)).stdout).toContain("as ada, Admin");
+    // A name that is taken keeps nobody out of a server that is his.
+    expect((await runIn(second, ["login"], server.url)).stdout).toMatch(/as admin-[0-9a-f]{8}, Admin/);
+  });
+
+  it("is asked for another name where it can't be one", async () => {
+    const user = temporaryFolder();
+    for (const name of ["", "two words", "a\nb", "-x"])
+      expect(await runIn(user, ["init", `--username=${name}`])).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining("--username: 1-64 letters"),
+      });
+    expect(existsSync(join(user, "home"))).toBe(false);
+  });
+
+  it("is told to sign in with the new key where the last sign-in was with another", async () => {
+    const { print, folder } = await startSignedIn();
+    const made = join(folder, "home", "key");
+    expect(await print("init", "--username", "me2")).toContain(`then: fleetwright login --key ${made}`);
+    const key = readSigner(made).publicKey;
+    await print("operators", "add", "me2", key);
+    expect(await print("login", "--key", made)).toContain("as me2, Operator");
+    expect(await print("login")).toContain("as me2, Operator");
+    expect(await print("init", "--username", "me2")).toMatch(/then: fleetwright login\n/);
   });
 });

@@ -185,7 +185,10 @@ describe("what stands beside", () => {
     const data = await server.call({ path: type, headers: { accept: "application/json" } });
     expect(data.json).toMatchObject({ code: "NOT_FOUND", status: 404, retryable: false, ...explained });
     const plain = await server.call({ path: type, headers: { accept: "text/plain" } });
-    expect(plain.headers).toMatchObject({ "content-type": "text/plain; charset=utf-8", vary: "accept" });
+    expect(plain.headers).toMatchObject({
+      "content-type": "text/plain; charset=utf-8",
+      vary: "accept, accept-encoding",
+    });
     expect(plain.text).toContain(`What to do: ${explained.advice}`);
     expect((await server.call({ path: "/problems" })).text).toContain('href="/problems/not-found"');
     expect((await server.call({ path: "/problems/no-such" })).status).toBe(404);

@@ -18,7 +18,10 @@ export function modelTar({ argv }: HostCommand, files: HostFiles): Partial<HostC
     argv.find((each) => each.startsWith(name))?.slice(name.length) ?? "";
   const archive = Buffer.from(files.readFile(option("--file=")));
   const entries = JSON.parse(archive.toString()) as ModelEntry[];
-  if (argv.includes("--list")) return { stdout: entries.map((entry) => `${lineOf(entry)}\n`).join("") };
+  if (argv.includes("--list")) {
+    const stderr = `Total bytes read: ${archive.length} (1KiB, 1MiB/s)\n`;
+    return { stdout: entries.map((entry) => `${lineOf(entry)}\n`).join(""), stderr };
+  }
   const strip = Number(option("--strip-components="));
   for (const entry of entries) {
     const name = entry.name.split("/").slice(strip).join("/").replace(/\/$/, "");

@@ -2,12 +2,13 @@
  * Extracting and taking away:
  *
  * ```
- * archive fetched ──listed, refused where unsafe──> stamp (not complete) ──old entries removed, extracted──> stamp (complete)
+ * archive fetched ──listed, refused where unsafe or too large──> stamp (not complete) ──old entries removed, extracted──> stamp (complete)
  * ```
  * The stamp names everything before it is there, so that whatever an interrupted try left is known to be ours.
  */
 import { OrchestratorError } from "../../../errors.ts";
 import type { FileStat, HostFiles } from "../../../host/host.ts";
+import { ArchiveLimit } from "./limit.ts";
 import type { ListedEntry } from "./list.ts";
 import { type ArchiveFile, type ArchiveFormat, extractArchive, formatOf, listArchive } from "./program.ts";
 import {
@@ -31,6 +32,7 @@ export interface ArchiveProperties {
   sha256?: string | undefined;
   format?: ArchiveFormat | undefined;
   strip_components: number;
+  max_bytes: number;
   owner?: string | undefined;
   group?: string | undefined;
   keep_folder?: boolean | undefined;
@@ -53,7 +55,8 @@ export async function extractInto(spec: ArchiveProperties, machine: Machine): Pr
     const sha256 = await obtain(spec, fetched, machine);
     const format = spec.format ?? formatOf(source) ?? "tar";
     const file = { path: fetched ?? source, format, strip: spec.strip_components };
-    await extract({ path, file, sha256, owner, stage }, machine);
+    const limit = new ArchiveLimit(source.startsWith("/") ? source : `for ${path}`, spec.max_bytes);
+    await extract({ path, file, limit, sha256, owner, stage }, machine);
   } finally {
     if (fetched !== null && host.files.stat(fetched)) host.files.removeFile(fetched);
     stage.close();
@@ -103,17 +106,19 @@ export async function hashSource(
 interface Extraction {
   path: string;
   file: ArchiveFile;
+  limit: ArchiveLimit;
   sha256: string;
   owner: { uid?: number; gid?: number };
   stage: Stage;
 }
 
-async function extract({ path, file, sha256, owner, stage }: Extraction, machine: Machine): Promise<void> {
+async function extract(extraction: Extraction, machine: Machine): Promise<void> {
+  const { path, file, limit, sha256, owner, stage } = extraction;
   const { signal } = machine;
   const { files } = machine.host;
   const inside = files.below(path);
   const old = readStamp(files, path);
-  const listed = await listArchive(file, machine);
+  const listed = await listArchive(file, limit, machine);
   const own = new Map((old?.entries ?? []).map((entry) => [entry.name, entry]));
   const coming = await plan(path, listed, { own, files: inside, machine });
   const kinds = new Map(listed.map(({ name, kind }) => [name, kind]));
@@ -171,7 +176,7 @@ async function plan(
   { own, files, machine }: { own: ReadonlyMap<string, StampEntry>; files: HostFiles; machine: Machine },
 ): Promise<StampEntry[]> {
   const coming = new Map<string, StampEntry>();
-  const want = ({ name, kind, mode }: ListedEntry): void => {
+  const want = ({ name, kind, mode }: Omit<ListedEntry, "size">): void => {
     if (name === stampName || name.startsWith(`${stampName}.`)) throw refuse(name, "is a name of our own");
     const stat = files.stat(`${path}/${name}`);
     if (stat && !own.has(name)) {

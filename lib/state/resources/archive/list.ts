@@ -7,51 +7,50 @@ export interface ListedEntry {
   kind: "file" | "folder" | "link";
   /** Permission bits without those for set-id and sticky; null where the archive does not say. */
   mode: number | null;
+  /** Bytes, as the archive says. */
+  size: number;
 }
-
-/** More are refused: each is looked at in every check. */
-const maxEntries = 100_000;
 
 interface RawEntry {
   type: string;
   permissions: string;
+  size: number;
   name: string;
   /** Where a link points, as it is stored. */
   target: string | null;
 }
 
-const tarLine = /^(.)(\S+) \S+ +\d+(?:,\d+)? \d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? (.*)$/;
+const tarLine = /^(.)(\S+) \S+ +(\d+)(?:,\d+)? \d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? (.*)$/;
 
 /** Reads what `tar --list --verbose --full-time --quoting-style=escape` writes. `HOST_ERROR` for what is not safe. */
 export function readTarList(list: string, strip: number): ListedEntry[] {
   const raw = linesOf(list).map((line): RawEntry => {
-    const [, type = "", permissions = "", rest = ""] = tarLine.exec(line) ?? [];
+    const [, type = "", permissions = "", size = "0", rest = ""] = tarLine.exec(line) ?? [];
     const separator = type === "l" ? " -> " : type === "h" ? " link to " : null;
     const [name = "", target = null, more] = separator === null ? [rest] : rest.split(separator);
     if (more !== undefined || (separator !== null && target === null))
       throw unsafe(rest, "is a link that can't be told from its target");
-    return { type, permissions, name: unescape(name), target: target === null ? null : unescape(target) };
+    const from = { name: unescape(name), target: target === null ? null : unescape(target) };
+    return { type, permissions, size: Number(size), ...from };
   });
   return toEntries(raw, strip);
 }
 
-const zipLine = /^(\S+) +\d+\.\d+ +\S+ +\d+ \S+ +\S+ +\S+ +\S+ (.*)$/;
+const zipLine = /^(\S+) +\d+\.\d+ +\S+ +(\d+) \S+ +\S+ +\S+ +\S+ (.*)$/;
 
 /** Reads what `unzip -Z -s` writes. `HOST_ERROR` for what is not safe. */
 export function readZipList(list: string): ListedEntry[] {
   const raw = linesOf(list).map((line): RawEntry => {
-    const [, mode = "", name = ""] = zipLine.exec(line) ?? [];
+    const [, mode = "", size = "0", name = ""] = zipLine.exec(line) ?? [];
     if (mode.startsWith("l")) throw unsafe(name, "is a link, which a zip archive may not hold");
     const type = name.endsWith("/") ? "d" : (mode[0] ?? "");
-    return { type, permissions: mode.slice(1), name, target: null };
+    return { type, permissions: mode.slice(1), size: Number(size), name, target: null };
   });
   return toEntries(raw, 0);
 }
 
 function linesOf(list: string): string[] {
-  const lines = list.split("\n").filter((line) => line !== "");
-  if (lines.length <= maxEntries) return lines;
-  throw unsafe("It", `holds more than ${maxEntries} entries`);
+  return list.split("\n").filter((line) => line !== "");
 }
 
 const kinds: Readonly<Record<string, ListedEntry["kind"]>> = {
@@ -64,7 +63,7 @@ const kinds: Readonly<Record<string, ListedEntry["kind"]>> = {
 
 function toEntries(raw: readonly RawEntry[], strip: number): ListedEntry[] {
   const entries = new Map<string, ListedEntry>();
-  for (const { type, permissions, name, target } of raw) {
+  for (const { type, permissions, size, name, target } of raw) {
     const kind = kinds[type];
     if (kind === undefined) throw unsafe(name, "is neither file, folder nor link");
     const parts = partsOf(name, strip);
@@ -72,7 +71,7 @@ function toEntries(raw: readonly RawEntry[], strip: number): ListedEntry[] {
     if (kind === "link") refuseOutside(name, parts.length - 1, target ?? "");
     if (type === "h" && entries.get(partsOf(target ?? "", strip).join("/"))?.kind !== "file")
       throw unsafe(name, "is a hard link to something that is not in the archive");
-    if (place !== "") entries.set(place, { name: place, kind, mode: modeOf(permissions) });
+    if (place !== "") entries.set(place, { name: place, kind, mode: modeOf(permissions), size });
   }
   for (const { name } of entries.values()) {
     const above = entries.get(name.slice(0, Math.max(0, name.lastIndexOf("/"))));

@@ -13,16 +13,16 @@ test("files, folders and links are read, with the escapes of their names taken b
     line("h", "./b link to ./a/na me\\n\\303\\251\\\\"),
   ].join("");
   expect(readTarList(list, 0)).toEqual([
-    { name: "a", kind: "folder", mode: 0o644 },
-    { name: "a/na me\né\\", kind: "file", mode: 0o644 },
-    { name: "a/l", kind: "link", mode: 0o644 },
-    { name: "b", kind: "file", mode: 0o644 },
+    { name: "a", kind: "folder", mode: 0o644, size: 2 },
+    { name: "a/na me\né\\", kind: "file", mode: 0o644, size: 2 },
+    { name: "a/l", kind: "link", mode: 0o644, size: 2 },
+    { name: "b", kind: "file", mode: 0o644, size: 2 },
   ]);
 });
 
 test("leading parts are left out, and what has no more parts than that", () => {
   expect(readTarList(line("d", "x-1.2/") + line("-", "x-1.2/bin/x"), 1)).toEqual([
-    { name: "bin/x", kind: "file", mode: 0o644 },
+    { name: "bin/x", kind: "file", mode: 0o644, size: 2 },
   ]);
 });
 
@@ -51,8 +51,8 @@ describe("an archive is refused for", () => {
     const zip = (mode: string, name: string): string =>
       `${mode}  3.0 unx        2 tx stor 26-Nov-21 15:54 ${name}\n`;
     expect(readZipList(zip("drwxr-xr-x", "a/") + zip("-rw-r--r--", "a/b c"))).toEqual([
-      { name: "a", kind: "folder", mode: 0o755 },
-      { name: "a/b c", kind: "file", mode: 0o644 },
+      { name: "a", kind: "folder", mode: 0o755, size: 2 },
+      { name: "a/b c", kind: "file", mode: 0o644, size: 2 },
     ]);
     expect(() => readZipList(zip("lrwxrwxrwx", "a"))).toThrow(/is a link/);
     expect(() => readZipList(zip("-rw-r--r--", "../a"))).toThrow(/leads out/);
@@ -68,5 +68,5 @@ test.each([
   ["", null],
 ])("the permissions %j are %o, without bits for set-id and sticky", (permissions, mode) => {
   const list = `-${permissions}  3.0 unx        2 tx stor 26-Nov-21 15:54 a\n`;
-  expect(readZipList(list)).toEqual([{ name: "a", kind: "file", mode }]);
+  expect(readZipList(list)).toEqual([{ name: "a", kind: "file", mode, size: 2 }]);
 });
