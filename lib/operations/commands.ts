@@ -80,14 +80,15 @@ export class Commands {
     return this.#send(node_id, kind === "apply" ? { type: kind, ...applies } : { type: kind, ...command });
   }
 
-  /** False where the agent has just gone. That is no fault: it gets the message when it is back. */
+  /** False where the agent has just gone, or is not approved any more. That is no fault: it gets the message when it may. */
   async #send(nodeId: string, message: OrchestratorMessage): Promise<boolean> {
     await this.#turns.next();
     try {
       await this.#context.transport.send(nodeId, message);
       return true;
     } catch (error) {
-      if (!isOrchestratorError(error, "AGENT_OFFLINE")) throw error;
+      const isAway = isOrchestratorError(error, "AGENT_OFFLINE");
+      if (!isAway && !isOrchestratorError(error, "AGENT_NOT_APPROVED")) throw error;
       this.#context.logger.debug("A message could not be sent.", { node_id: nodeId, type: message.type });
       return false;
     }

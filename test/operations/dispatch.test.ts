@@ -84,6 +84,23 @@ describe("an operation", () => {
     });
   });
 
+  it("can be cancelled where its agent was removed and waits for approval again", async () => {
+    await using test = await createTestOrchestrator();
+    await using agent = await connectScriptedAgent(test);
+    await approve(test, agent.nodeId);
+    const { agents, operations } = test.orchestrator;
+    const operation_id = await startApply(test, agent.nodeId);
+    await agent.next("apply");
+    const { nodeId: node_id } = agent;
+    await agents.setStatus(systemCaller, { node_id, status: "rejected" });
+    await agents.remove(systemCaller, { node_id });
+    await agent.link.stop();
+    await using again = await connectScriptedAgent(test, agent.keys);
+    // It was refused with AGENT_NOT_APPROVED, although the wish was stored.
+    const asked = await operations.cancel(systemCaller, { operation_id });
+    expect(asked).toMatchObject({ operation_id, status: "running" });
+  });
+
   it("asks the agent to stop when it is cancelled while it runs, and ends as the agent says", async () => {
     await using test = await createTestOrchestrator();
     await using agent = await connectScriptedAgent(test);

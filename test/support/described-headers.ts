@@ -41,12 +41,16 @@ export interface AnsweredCall {
   headers: IncomingHttpHeaders;
 }
 
-/** The headers of an answer that its description does not name. What no operation answers is held against the refusals of all. */
+/**
+ * The headers of an answer that its description does not name. A refusal by no operation is held against the refusals of all, and what
+ * is no refusal, such as the description itself, against nothing.
+ */
 export function undescribedHeaders({ method, path, status, headers }: AnsweredCall): string[] {
   const asked = method === "HEAD" ? "GET" : method;
   const found = operations.filter((each) => each.method === asked && each.pattern.test(path));
-  const responses = (found.find(({ isLiteral }) => isLiteral) ?? found[0])?.responses ?? {};
-  const own: Described = responses[status] ?? responses["default"] ?? otherRefusal;
+  const responses = (found.find(({ isLiteral }) => isLiteral) ?? found[0])?.responses;
+  if (responses === undefined && status < 400) return [];
+  const own: Described = responses?.[status] ?? responses?.["default"] ?? otherRefusal;
   const response = shared[own.$ref?.split("/").at(-1) ?? ""] ?? own;
   const named = new Set(Object.keys(response.headers ?? {}).map((name) => name.toLowerCase()));
   return Object.keys(headers).filter((name) => !named.has(name) && !ofConnection.has(name));

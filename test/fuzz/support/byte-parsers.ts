@@ -20,7 +20,12 @@ import {
   readStream,
 } from "../../../lib/wire/framing.ts";
 import { agentExamples, streamExample } from "../../wire/support/examples.ts";
-import { agentOptions, establish, orchestratorOptions } from "../../wire/support/peers.ts";
+import {
+  agentOptions,
+  establish,
+  orchestratorOptions,
+  orchestratorSigner,
+} from "../../wire/support/peers.ts";
 import { createAgentHandshake } from "../../../lib/wire/agent-handshake.ts";
 import { createOrchestratorHandshake } from "../../../lib/wire/orchestrator-handshake.ts";
 
@@ -69,7 +74,7 @@ async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 
 async function checkBackup(archive: AsyncIterable<Uint8Array>): Promise<unknown> {
   const check = new BackupCheck();
-  for await (const part of readArchive(archive)) check.take(part);
+  for await (const part of readArchive(archive, () => {})) check.take(part);
   return check.finish();
 }
 
@@ -134,14 +139,16 @@ export const byteParsers: Readonly<Record<string, ByteParser>> = {
     refuses: ["STORAGE_CORRUPT"],
   },
   "a backup": {
-    examples: async () => [await collect(writeArchive(partsOf("db.json", snapshotBytes)))],
+    examples: async () => [
+      await collect(writeArchive(partsOf("db.json", snapshotBytes), orchestratorSigner)),
+    ],
     read: (bytes) => checkBackup(once(bytes)),
-    refuses: ["STORAGE_CORRUPT", "STORAGE_VERSION_UNSUPPORTED"],
+    refuses: ["STORAGE_CORRUPT", "STORAGE_VERSION_UNSUPPORTED", "SIGNATURE_INVALID"],
   },
-  "a backup whose checksums were made to fit": {
+  "a backup whose checksums and signature were made to fit": {
     examples: () => [snapshotBytes],
-    read: (bytes) => checkBackup(writeArchive(partsOf("db.json", withChecksum(bytes)))),
-    refuses: ["STORAGE_CORRUPT", "STORAGE_VERSION_UNSUPPORTED"],
+    read: (bytes) => checkBackup(writeArchive(partsOf("db.json", withChecksum(bytes)), orchestratorSigner)),
+    refuses: ["STORAGE_CORRUPT", "STORAGE_VERSION_UNSUPPORTED", "SIGNATURE_INVALID"],
   },
   "a frame of a time series": {
     examples: () => [encodeFrame(Buffer.from("head"), Buffer.from("body"))],
