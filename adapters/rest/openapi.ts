@@ -5,7 +5,7 @@ import type { OpenApiDocument } from "./openapi/document.ts";
 import type { ProcedureMeta, SuccessStatus } from "../trpc/trpc.ts";
 import { eventStreamMediaType } from "./event-stream.ts";
 import { defaultBasePath } from "./handler.ts";
-import { answerHeaders, notModified, requestHeaders } from "./openapi/headers.ts";
+import { answerHeaders, notModified, requestHeaders, sharedHeaders } from "./openapi/headers.ts";
 import { describeSchemas } from "./openapi/descriptions.ts";
 import { addExample } from "./openapi/examples.ts";
 import { codesOf, describeRefusals, otherRefusal, problemSchema } from "./openapi/problems.ts";
@@ -40,7 +40,7 @@ const defaultDescription = `Manages a fleet of machines, each run by an agent.
 
 Sign in by a challenge (\`POST /auth/challenge\`, \`POST /auth/verify\`) and send the token as \`Authorization: Bearer\`. Bodies are
 JSON; an unknown field is refused. A list is \`{ items, next_cursor }\`. Every refusal is a problem (RFC 9457) whose \`code\` is
-stable. Times are RFC 3339 in UTC.`;
+stable. Every answer has an \`X-Request-Id\`, the request's own where it sent one. Times are RFC 3339 in UTC.`;
 
 /** The generator knows no subscriptions: it is shown queries that return one item each. */
 function withoutSubscriptions(router: AnyRouter): AnyRouter {
@@ -83,7 +83,7 @@ export function createOpenApiDocument(router: AnyRouter, options: OpenApiOptions
     const operation = path?.[openapi.method.toLowerCase()];
     if (operation !== undefined) describeOperation(operation, { name, procedure, refusals });
   }
-  const components = { ...ownSchemas(document), responses: refusals };
+  const components = { ...ownSchemas(document), responses: refusals, headers: sharedHeaders };
   const tidied = tidySchemas({ ...document, tags: collectTags(router), components } as OpenApiDocument);
   describeSchemas(tidied);
   return tidied;
@@ -98,8 +98,7 @@ interface Described {
 }
 
 function describeOperation(operation: Operation, { name, procedure, refusals }: Described): void {
-  const { openapi, rest = {} } = procedure._def.meta as ProcedureMeta &
-    Required<Pick<ProcedureMeta, "openapi">>;
+  const { openapi } = procedure._def.meta as Required<Pick<ProcedureMeta, "openapi">>;
   const reference = (operationReference as Record<string, OperationReference>)[name];
   if (reference !== undefined) operation.description = reference.description;
   // Said outright: without it, a description can't be told from one where security was forgotten.
@@ -108,7 +107,7 @@ function describeOperation(operation: Operation, { name, procedure, refusals }: 
   const headers = requestHeaders(procedure);
   if (headers.length > 0) operation.parameters = [...(operation.parameters ?? []), ...headers];
   operation.responses = {
-    ...describeSuccesses(operation, rest),
+    ...describeSuccesses(operation, procedure),
     ...describeRefusals(name, codesOf(name, procedure), refusals),
     default: otherRefusal,
   };
@@ -131,18 +130,16 @@ function describeParameters(operation: Operation, procedure: AnyProcedure): void
   if (body !== undefined) body.required = (media?.schema?.required ?? []).length > 0;
 }
 
-function describeSuccesses(
-  operation: Operation,
-  rest: NonNullable<ProcedureMeta["rest"]>,
-): Record<string, object> {
+function describeSuccesses(operation: Operation, procedure: AnyProcedure): Record<string, object> {
+  const { rest = {} } = procedure._def.meta as ProcedureMeta;
   const { "200": success = { description: "Done" } } = operation.responses;
   const { content, ...bare } = success as { content?: object };
   const responses: Record<string, object> = {};
   for (const status of successStatuses(rest, procedureReturnsNothing(operation))) {
-    const headers = answerHeaders(rest, status);
+    const headers = answerHeaders(procedure, status);
     const media = mediaOf(rest, content);
     const body = status === 204 || media === undefined ? {} : { content: media };
-    responses[status] = { ...bare, description: statusNames[status], ...(headers && { headers }), ...body };
+    responses[status] = { ...bare, description: statusNames[status], headers, ...body };
   }
   if (rest.versioned === true)
     responses["304"] = { description: "It is the version that `If-None-Match` names.", ...notModified };

@@ -9,6 +9,7 @@ import type { OperationExample } from "../../adapters/rest/openapi/examples.ts";
 import { restProcedures } from "../../adapters/rest/routes.ts";
 import { appRouter } from "../../adapters/trpc/router.ts";
 import type { ProcedureMeta } from "../../adapters/trpc/trpc.ts";
+import { undescribedHeaders } from "./described-headers.ts";
 import { eventOf, newFolders } from "./fleet.ts";
 import { connectScriptedAgent } from "./scripted-agent.ts";
 import { serve, type TestServer } from "./server.ts";
@@ -196,8 +197,11 @@ class ExampleSession {
     const [piece] = (await once(response, "data")) as [Buffer];
     request.destroy();
     await once(request, "close");
+    const { statusCode: status = 0, headers } = response;
+    const more = undescribedHeaders({ method: "GET", path, status, headers });
+    if (more.length > 0) throw new Error(`${procedure} answers with headers that are not described: ${more}`);
     const data = /^data: (.*)$/m.exec(piece.toString())?.[1] ?? "";
-    this.#write(procedure, { parameters, status: response.statusCode ?? 0, answer: JSON.parse(data) });
+    this.#write(procedure, { parameters, status, answer: JSON.parse(data) });
   }
 
   #target(procedure: string, parameters: Json): { method: string; path: string } {

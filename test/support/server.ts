@@ -8,12 +8,14 @@ import { createContextFactory } from "../../adapters/trpc/context.ts";
 import { appRouter } from "../../adapters/trpc/router.ts";
 import { listenOnLoopback, send, type Answer, type AppOnSocket, type Call } from "./http.ts";
 import type { ProcedureMeta } from "../../adapters/trpc/trpc.ts";
+import { undescribedHeaders } from "./described-headers.ts";
 import { RecordingLogger } from "./recording-logger.ts";
 
 /** An orchestrator with its whole surface on a real socket. */
 export interface TestServer extends AppOnSocket {
   /** What the surface logged. */
   logger: RecordingLogger;
+  /** An answer below `/api/v1` with a header that the OpenAPI description does not name fails the test. */
   call(call: Call): Promise<Answer>;
   /**
    * Sends JSON to a path below `/api/v1`. Without a token it is a stranger's request. A refusal that the OpenAPI description does not
@@ -26,6 +28,8 @@ export interface TestServer extends AppOnSocket {
   ): Promise<Answer>;
 }
 
+const basePath = "/api/v1";
+
 /** Serves an orchestrator that runs; disposing of the server leaves it running. */
 export async function serve(orchestrator: Orchestrator, sockets?: SocketRoutes): Promise<TestServer> {
   const logger = new RecordingLogger();
@@ -37,7 +41,15 @@ export async function serve(orchestrator: Orchestrator, sockets?: SocketRoutes):
     ...(sockets && { sockets }),
   });
   const listening = await listenOnLoopback(app);
-  const call = (made: Call): Promise<Answer> => send(listening.port, made);
+  const call = async (made: Call): Promise<Answer> => {
+    const answer = await send(listening.port, made);
+    const { method = "GET", path } = made;
+    if (path.startsWith(basePath)) {
+      const asked = { ...answer, method, path: path.slice(basePath.length) };
+      expect(undescribedHeaders(asked), `${method} ${path}: ${answer.status}`).toEqual([]);
+    }
+    return answer;
+  };
   return {
     ...listening,
     logger,
@@ -45,7 +57,7 @@ export async function serve(orchestrator: Orchestrator, sockets?: SocketRoutes):
     async rest(method, path, { token, body } = {}) {
       const answer = await call({
         method,
-        path: `/api/v1${path}`,
+        path: `${basePath}${path}`,
         headers: {
           ...(token !== undefined && { authorization: `Bearer ${token}` }),
           ...(body !== undefined && { "content-type": "application/json" }),

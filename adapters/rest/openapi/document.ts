@@ -20,5 +20,6 @@ export interface OpenApiDocument {
 export interface OpenApiComponents {
   schemas?: Record<string, object>;
   responses?: Record<string, object>;
+  headers?: Record<string, object>;
   securitySchemes?: Record<string, object>;
 }

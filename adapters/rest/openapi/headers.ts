@@ -1,6 +1,6 @@
 /** The headers that the OpenAPI description tells of: those that a request may carry and those that an answer has. */
 import type { AnyProcedure } from "@trpc/server";
-import type { ProcedureMeta, RestMeta, SuccessStatus } from "../../trpc/trpc.ts";
+import type { ProcedureMeta, SuccessStatus } from "../../trpc/trpc.ts";
 import { inputFields } from "../parameters.ts";
 
 const text = { type: "string" } as const;
@@ -53,26 +53,73 @@ const location = {
   },
 } as const;
 
+const preferenceApplied = {
+  "Preference-Applied": {
+    description: "What was done of `Prefer`: for how long the answer was held back at most.",
+    schema: text,
+  },
+} as const;
+
+const unbuffered = {
+  "X-Accel-Buffering": {
+    description: "Has proxies pass each item on at once.",
+    schema: { ...text, const: "no" },
+  },
+} as const;
+
+/** The headers of every answer, as components. */
+export const sharedHeaders = {
+  "Cache-Control": { description: "Answers are not to be kept.", schema: { ...text, const: "no-store" } },
+  "Strict-Transport-Security": {
+    description: "Over TLS: has browsers come back over TLS only.",
+    schema: text,
+  },
+  "X-Content-Type-Options": {
+    description: "Has browsers believe the media type.",
+    schema: { ...text, const: "nosniff" },
+  },
+  "X-Request-Id": {
+    description:
+      "Names the request in problems, the log and the audit log: the `X-Request-Id` that was sent (up to 64 letters, digits, `.`, `_`, `-`), or one that was made.",
+    schema: { ...text, pattern: "^[A-Za-z0-9._-]{1,64}$" },
+  },
+} as const;
+
+/** The headers of every answer, as an answer refers to them. */
+export const commonHeaders: Readonly<Record<string, object>> = Object.fromEntries(
+  Object.keys(sharedHeaders).map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+);
+
 /** What a 304 has. */
-export const notModified = { headers: etag } as const;
+export const notModified = { headers: { ...etag, ...commonHeaders } } as const;
 
 /** The headers that a request of this procedure may carry beside those of every request. */
 export function requestHeaders(procedure: AnyProcedure): object[] {
   const { openapi, rest } = procedure._def.meta as Required<ProcedureMeta>;
-  const [schema] = (procedure._def as unknown as { inputs: readonly unknown[] }).inputs;
-  const canWait = schema !== undefined && inputFields(schema).has("wait_seconds");
   const isChange = openapi.method !== "GET" && openapi.protect !== false;
   return [
     ...(isChange ? [idempotencyKey] : []),
     ...(rest?.conditional === true ? [ifMatch] : []),
     ...(rest?.versioned === true ? [ifNoneMatch] : []),
-    ...(canWait ? [prefer] : []),
+    ...(canWait(procedure) ? [prefer] : []),
     ...(rest?.streams === undefined ? [] : [lastEventId]),
   ];
 }
 
-/** The headers of a success that are the procedure's own; null where it has none. */
-export function answerHeaders(rest: RestMeta, status: SuccessStatus): object | null {
-  if (rest.location !== undefined && status !== 200) return location;
-  return rest.versioned === true ? etag : null;
+/** The headers of a success. */
+export function answerHeaders(procedure: AnyProcedure, status: SuccessStatus): object {
+  const { rest = {} } = procedure._def.meta as ProcedureMeta;
+  const hasVersion = rest.versioned === true || rest.conditional === true;
+  return {
+    ...(rest.location !== undefined && status !== 200 && location),
+    ...(hasVersion && status !== 204 && etag),
+    ...(canWait(procedure) && preferenceApplied),
+    ...(rest.streams !== undefined && unbuffered),
+    ...commonHeaders,
+  };
+}
+
+function canWait(procedure: AnyProcedure): boolean {
+  const [schema] = (procedure._def as unknown as { inputs: readonly unknown[] }).inputs;
+  return schema !== undefined && inputFields(schema).has("wait_seconds");
 }

@@ -7,6 +7,7 @@ import { httpStatusOf } from "../../trpc/error-map.ts";
 import { isProtected } from "../../trpc/trpc.ts";
 import type { ProcedureMeta } from "../../trpc/trpc.ts";
 import { inputFields } from "../parameters.ts";
+import { commonHeaders } from "./headers.ts";
 import { exampleProblem, problemMediaType } from "../problem.ts";
 import { operationReference } from "../reference/operations.ts";
 import type { OperationReference } from "../reference/operations.ts";
@@ -45,9 +46,33 @@ export const problemSchema = {
   },
 };
 
+const retryAfter = {
+  "Retry-After": {
+    description: "Seconds after which the same request may be sent again.",
+    schema: { type: "integer", minimum: 1 },
+  },
+} as const;
+
+const allow = {
+  Allow: { description: "With 405: the methods that the path has.", schema: { type: "string" } },
+} as const;
+
+/** Headers that come with a status. */
+const headersOf: Partial<Record<number, object>> = {
+  401: {
+    "WWW-Authenticate": {
+      description: "How to sign in, and whether a token was sent that is none or over.",
+      schema: { type: "string", enum: ["Bearer", 'Bearer error="invalid_token"'] },
+    },
+  },
+  429: retryAfter,
+  503: retryAfter,
+};
+
 /** A code that this description does not know can still come: from a newer server, or from something in between. */
 export const otherRefusal = {
   description: "Any other refusal; `code` says why.",
+  headers: { ...allow, ...retryAfter, ...commonHeaders },
   content: { [problemMediaType]: { schema: { $ref: "#/components/schemas/Problem" } } },
 } as const;
 
@@ -136,7 +161,7 @@ function toResponse(status: number, codes: readonly ErrorCode[]): object {
   };
   return {
     description: codes.map((code) => `\`${code}\`: ${errorGuide[code].meaning}`).join("\n\n"),
-    ...(headersOf[status] && { headers: headersOf[status] }),
+    headers: { ...headersOf[status], ...commonHeaders },
     content: {
       [problemMediaType]: {
         schema: { allOf: [{ $ref: "#/components/schemas/Problem" }, narrowed] },
@@ -145,22 +170,6 @@ function toResponse(status: number, codes: readonly ErrorCode[]): object {
     },
   };
 }
-
-const retryAfter = {
-  "Retry-After": {
-    description: "Seconds after which the same request may be sent again.",
-    schema: { type: "integer", minimum: 1 },
-  },
-};
-
-/** Headers that come with a status. */
-const headersOf: Partial<Record<number, object>> = {
-  401: {
-    "WWW-Authenticate": { description: "How to sign in.", schema: { type: "string", const: "Bearer" } },
-  },
-  429: retryAfter,
-  503: retryAfter,
-};
 
 /** `NOT_FOUND` -> `NotFound`; `state.applyNow_409` -> `StateApplyNow409`. */
 function toPascalCase(name: string): string {

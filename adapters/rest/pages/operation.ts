@@ -12,7 +12,7 @@ interface ShownMedia {
 interface ShownResponse {
   $ref?: string;
   description?: string;
-  headers?: Record<string, { description?: string; schema?: ShownSchema }>;
+  headers?: Record<string, { $ref?: string; description?: string; schema?: ShownSchema }>;
   content?: Record<string, ShownMedia>;
 }
 
@@ -131,7 +131,9 @@ function renderMedia(media: [string, ShownMedia] | undefined): Html | null {
 }
 
 function renderHeaders(headers: NonNullable<ShownResponse["headers"]>): Html | null {
-  const shown = Object.entries(headers).map(([name, { description = "", schema = {} }]) =>
+  // Those that every answer has are told of once, at the top.
+  const own = Object.entries(headers).filter(([, { $ref }]) => $ref === undefined);
+  const shown = own.map(([name, { description = "", schema = {} }]) =>
     renderProperty({ name, property: { ...schema, description }, isRequired: false }),
   );
   return shown.length === 0 ? null : markup`<dl>${shown}</dl>`;

@@ -41,7 +41,7 @@ describe("the OpenAPI description", () => {
   test("204 has no content, 201 and 202 say where to look", () => {
     expect(operation("/machines/{name}", "delete").responses["204"]).not.toHaveProperty("content");
     expect(operation("/machines", "post").responses["201"]).toHaveProperty("headers.Location");
-    expect(operation("/machines/{name}/run", "post").responses["200"]).not.toHaveProperty("headers");
+    expect(operation("/machines/{name}/run", "post").responses["200"]).not.toHaveProperty("headers.Location");
   });
 
   test("a procedure with a media type of its own shows it", () => {
