@@ -75,6 +75,8 @@ export interface App {
   sockets: Sockets;
   /** Ends a connection with a problem where no request can be made of what it sent, as in the `clientError` of a `node:http` server. */
   refuse(error: OrchestratorError, socket: Duplex): void;
+  /** Notes a request that came and waits for its turn on its connection: it is answered as ever when the server is told to drain. */
+  expect(request: IncomingMessage): void;
   /** From now on every request but `/livez` and every new socket is refused with 503 and `Retry-After`: the server is about to close. */
   drain(): void;
 }
@@ -117,7 +119,8 @@ export function createApp<Context extends RequestContext>(options: AppOptions<Co
   mountReference(mount, description);
   mountProblemPages(mount);
   mountSchemas(mount);
-  for (const path of options.sockets?.keys() ?? []) mountSocketHint(mount, path);
+  const sockets = options.sockets ?? new Map();
+  for (const path of sockets.keys()) mountSocketHint(mount, path);
 
   const door = createDoor(options);
   const refuse = createRefusal(createRequestId);
@@ -134,21 +137,18 @@ export function createApp<Context extends RequestContext>(options: AppOptions<Co
       dropUnreadBody(request, response);
       const { host, origin } = request.headers;
       const { url = "/" } = request;
-      const refusal = checkForm(request) ?? door.check(url, { host, origin });
-      if (door.isDraining || host === undefined || tooLarge.has(refusal?.code))
-        response.shouldKeepAlive = false;
+      const isClosed = door.isClosedTo(request);
+      const refusal = checkForm(request) ?? door.check(url, { host, origin }, isClosed);
+      if (isClosed || host === undefined || tooLarge.has(refusal?.code)) response.shouldKeepAlive = false;
       if (isOverTls(request)) response.setHeader("strict-transport-security", onlyTls);
       if (refusal !== null) return refuse(refusal, request, response);
       for (const [prefix, direct] of listeners) if (url.startsWith(prefix)) return direct(request, response);
       h3Listener(request, response);
     },
     fetch: createFetch(h3, door, createRequestId),
-    sockets: createSockets(options.sockets ?? new Map(), {
-      ...options,
-      checkHost: door.checkSocket,
-      createRequestId,
-    }),
+    sockets: createSockets(sockets, { ...options, checkHost: door.checkSocket, createRequestId }),
     refuse: (error, socket) => endRefused(socket, error, createRequestId()),
+    expect: door.expect,
     drain: () => void (door.isDraining = true),
   };
 }
@@ -156,7 +156,10 @@ export function createApp<Context extends RequestContext>(options: AppOptions<Co
 /** Who is let in: those who call the service by a name of its own, and nobody new while it waits for its last answers. */
 interface Door {
   isDraining: boolean;
-  check(url: string, asked: HostHeaders): OrchestratorError | null;
+  expect(request: IncomingMessage): void;
+  /** Whether it waits for its last answers, and this request came later than that. */
+  isClosedTo(request: IncomingMessage): boolean;
+  check(url: string, asked: HostHeaders, isClosed?: boolean): OrchestratorError | null;
   checkSocket: HostCheck;
 }
 
@@ -166,11 +169,14 @@ function createDoor({
 }: Pick<AppOptions<never>, "allowedHosts" | "mountPath">): Door {
   const checkHost = createHostCheck(allowedHosts ?? null);
   const livePath = `${mountPath}/livez`;
+  const expected = new WeakSet<IncomingMessage>();
   const door: Door = {
     isDraining: false,
-    check(url, asked) {
+    expect: (request) => void (door.isDraining || expected.add(request)),
+    isClosedTo: (request) => door.isDraining && !expected.has(request),
+    check(url, asked, isClosed = door.isDraining) {
       const refusal = checkHost(asked);
-      if (refusal !== null || !door.isDraining || url.split("?", 1)[0] === livePath) return refusal;
+      if (refusal !== null || !isClosed || url.split("?", 1)[0] === livePath) return refusal;
       return new OrchestratorError("UNAVAILABLE", { message: "The server is stopping." });
     },
     checkSocket: (asked) => door.check("", asked),

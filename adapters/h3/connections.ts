@@ -3,7 +3,7 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from "n
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { TLSSocket } from "node:tls";
-import { Turns } from "./turns.ts";
+import { Turns, type Served } from "./turns.ts";
 
 /** How often a server that closes looks what has become idle. */
 const lookEveryMs = 50;
@@ -35,11 +35,11 @@ export interface Connections {
   drain(server: Server, graceMs: number): () => void;
 }
 
-/** Watches the connections whose requests go to a listener. */
-export function createConnections(listener: RequestListener): Connections {
+/** Watches the connections whose requests are served. */
+export function createConnections(served: Served): Connections {
   // By the client's address and port: with TLS the socket of the requests takes the place of the one below it.
   const sockets = new Map<string, Socket>();
-  const turns = new Turns(listener);
+  const turns = new Turns(served);
 
   /** Whether somebody works on a request of this connection that came in whole. */
   function isAnswering(socket: Duplex): boolean {

@@ -71,7 +71,7 @@ export async function listenApp(app: App, options: ListenAppOptions): Promise<Li
     });
   }
   if (tls !== undefined) assertUsable(tls);
-  const connections = createConnections(app.listener);
+  const connections = createConnections(app);
   const listener = await start(connections.listener, {
     port,
     host,

@@ -11,18 +11,25 @@ interface Exchange {
   response: ServerResponse;
 }
 
+/** What serves requests. */
+export interface Served {
+  listener: RequestListener;
+  /** Hears of each request that has to wait before it is served. */
+  expect(request: IncomingMessage): void;
+}
+
 /**
  * Serves the requests of a connection one after the other: each when the network took the answer to the one before. Else whoever
  * sends many and reads nothing would have the server make and keep all their answers. A connection that asks too far ahead is cut.
  */
 export class Turns {
-  readonly #listener: RequestListener;
+  readonly #served: Served;
   // The newest answer on each connection: one write to a map is all that a request pays.
   readonly #answers = new WeakMap<Duplex, ServerResponse>();
   readonly #waiting = new WeakMap<Duplex, Exchange[]>();
 
-  constructor(listener: RequestListener) {
-    this.#listener = listener;
+  constructor(served: Served) {
+    this.#served = served;
   }
 
   /** Serves a request, at once or in its turn. */
@@ -30,6 +37,7 @@ export class Turns {
     const { socket } = request;
     const before = this.#answers.get(socket);
     if (before === undefined || before.closed) return this.#serve({ request, response });
+    this.#served.expect(request);
     const queue = this.#waiting.get(socket);
     if (queue === undefined) this.#line(socket, before, [{ request, response }]);
     else if (queue.push({ request, response }) > mostAhead) socket.destroy();
@@ -72,6 +80,6 @@ export class Turns {
 
   #serve({ request, response }: Exchange): void {
     this.#answers.set(request.socket, response);
-    this.#listener(request, response);
+    this.#served.listener(request, response);
   }
 }

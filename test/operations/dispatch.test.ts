@@ -96,6 +96,7 @@ describe("an operation", () => {
     await agents.remove(systemCaller, { node_id });
     await agent.link.stop();
     await using again = await connectScriptedAgent(test, agent.keys);
+    expect(again.nodeId).toBe(node_id);
     // It was refused with AGENT_NOT_APPROVED, although the wish was stored.
     const asked = await operations.cancel(systemCaller, { operation_id });
     expect(asked).toMatchObject({ operation_id, status: "running" });

@@ -120,6 +120,27 @@ describe("requests that are sent ahead of the answers", () => {
     raw.socket.destroy();
   });
 
+  test("are answered to the last when the server is told to stop, and later ones are not", async () => {
+    const { server, port, toy } = await listenToy({ graceMs: 60_000 });
+    let finish = (): void => {};
+    const gate = new Promise<void>((resolve) => (finish = resolve));
+    const begun = new Promise<void>((resolve) => {
+      toy.access.authenticate = async () => {
+        resolve();
+        await gate;
+        return { name: "ada" };
+      };
+    });
+    const raw = await sendRaw(port, head("GET /api/v1/me", "Host: a").repeat(20));
+    await begun;
+    const closing = server.close();
+    const late = await sendRaw(port, head("GET /api/v1/me", "Host: a"));
+    expect(await late.closed).toMatch(/^HTTP\/1.1 503 /);
+    finish();
+    await closing;
+    expect((await raw.closed).match(/HTTP\/1.1 200 OK/g)).toHaveLength(20);
+  });
+
   test("without end have the connection cut, and no other", async () => {
     await using listening = await listenToy();
     const raw = await sendRaw(listening.port, one.repeat(400));
