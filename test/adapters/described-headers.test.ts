@@ -1,16 +1,10 @@
 /** Every header that REST answers with is named by the OpenAPI description. All tests hold their calls against it (`serve`). */
-<<<<<<< HEAD
-=======
 import { FileStorage } from "fleetwright";
->>>>>>> http
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { undescribedHeaders } from "../support/described-headers.ts";
 import { playExampleCalls } from "../support/example-calls.ts";
-<<<<<<< HEAD
-=======
 import { temporaryFolder } from "../support/temporary-folder.ts";
->>>>>>> http
 import { serve, type TestServer } from "../support/server.ts";
 
 let product: TestOrchestrator;
@@ -33,10 +27,6 @@ test("of one call of each procedure", async () => {
 test.each([
   ["a body that is known", "GET", "/audit/retention", { "if-none-match": "*" }, 304],
   ["a head alone", "HEAD", "/agents", {}, 200],
-<<<<<<< HEAD
-  ["a backup", "GET", "/backup", {}, 200],
-=======
->>>>>>> http
   ["the methods of a path", "OPTIONS", "/agents", {}, 204],
   ["a path without that method", "PATCH", "/agents", {}, 405],
   ["a path where nothing is", "GET", "/nothing", {}, 404],
@@ -57,8 +47,6 @@ test.each([
   expect(answer.headers["x-request-id"]).toBeDefined();
 });
 
-<<<<<<< HEAD
-=======
 test("of a backup, which a storage in memory has not", async () => {
   const storage = new FileStorage({ folder: temporaryFolder() });
   await using stored = await createTestOrchestrator({ storage });
@@ -68,7 +56,6 @@ test("of a backup, which a storage in memory has not", async () => {
   expect([answer.status, answer.headers["content-type"]]).toEqual([200, "application/octet-stream"]);
 });
 
->>>>>>> http
 test("and one that it does not name would be found", () => {
   const call = { method: "GET", path: "/agents", status: 200 };
   expect(undescribedHeaders({ ...call, headers: { date: "x", "x-request-id": "x" } })).toEqual([]);

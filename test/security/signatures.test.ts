@@ -88,6 +88,7 @@ it("every text that is signed begins with a purpose of its own, and none with an
     "fleetwright/1 sign-in challenge\0",
     "fleetwright/1 operator sign-in\n",
     "fleetwright/1 audit anchor\n",
+    "fleetwright/1 backup\0",
   ];
   /** What keys are derived for: nothing of it is signed. */
   const derived = ["agent to orchestrator", "orchestrator to agent", "challenge", "idempotency"];
