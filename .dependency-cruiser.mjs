@@ -7,7 +7,7 @@
  * Feature -> the features below it that it may use. Downwards only. Every feature may also use all of `access`:
  * each verb asks it whether the caller may.
  */
-const features = {
+export const features = {
   access: [],
   agents: [],
   modules: [],

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import ts from "typescript";
@@ -27,6 +27,34 @@ describe("the documentation agrees with the code", () => {
       const says = `Category ${category}, severity ${severity}, ${audited ? "audited" : "not audited"}.`;
       expect(sectionText("docs/events.md", name)).toContain(says);
     }
+  });
+
+  it("on folders: docs/architecture.md has a row for each of lib and adapters", () => {
+    const folders = ["lib", "adapters"].flatMap((top) =>
+      readdirSync(join(repository, top), { withFileTypes: true }).flatMap((entry) =>
+        entry.isDirectory() ? [`${top}/${entry.name}`] : [],
+      ),
+    );
+    const page = readText("docs/architecture.md") ?? "";
+    const rows = [...page.matchAll(/^\| `((?:lib|adapters)\/[a-z0-9-]+)`/gm)].map(([, folder]) => folder);
+    expect(rows.toSorted()).toEqual(folders.toSorted());
+  });
+
+  it("on the ladder of features: docs/architecture.md says who knows whom as the rules do", async () => {
+    const { features } = await load(".dependency-cruiser.mjs");
+    const page = readText("docs/architecture.md") ?? "";
+    const told = new Map(
+      [...page.matchAll(/^\| `([a-z-]+)` +\| ((?:`[a-z-]+` ?)+) *\|$/gm)].map(([, name, known]) => [
+        name,
+        known!.match(/[a-z-]+/g)!.toSorted(),
+      ]),
+    );
+    const exists = (name: string): boolean => existsSync(join(repository, "lib", name));
+    const rules = Object.entries(features as Record<string, string[]>)
+      .filter(([name]) => exists(name))
+      .map(([name, known]) => [name, known.filter(exists).toSorted()] as const)
+      .filter(([, known]) => known.length > 0);
+    expect([...told].toSorted()).toEqual(rules.toSorted());
   });
 
   it("on resource types: each has a page, a line in docs/resources.md and a test that runs the laws", async () => {
