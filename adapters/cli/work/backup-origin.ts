@@ -13,10 +13,21 @@ export interface OriginOptions {
   unsigned?: boolean;
 }
 
-/** What was told, or else what is pinned; null where neither says anything. */
-export function originOf(call: CommandCall, options: OriginOptions = {}): BackupOrigin | null {
+/**
+ * Whose a file must be: as told, or of the server that `--url` names; null where neither says anything. Which server the last login was
+ * at says nothing about a file.
+ */
+export function originOf(call: CommandCall, options: OriginOptions): BackupOrigin | null {
   if (options.unsigned === true) return { unsigned: true };
-  const key = readKey(options.orchestratorKey) ?? pinned(call);
+  const key = readKey(options.orchestratorKey);
+  if (key === undefined) return call.options.url === undefined ? null : originOfServer(call);
+  return { orchestratorKey: key };
+}
+
+/** Whose a backup of the server that is called must be; null where its key is not pinned. */
+export function originOfServer({ context, options }: CommandCall): BackupOrigin | null {
+  const profile = readProfile(context);
+  const key = pinnedKey(profile, serverUrl(context, options.url, profile));
   return key === undefined ? null : { orchestratorKey: key };
 }
 
@@ -32,20 +43,19 @@ export async function confirmOrigin(
   { orchestrator_key: key }: BackupSummary,
 ): Promise<BackupOrigin> {
   if (key === null) throw new OrchestratorError("BACKUP_UNSIGNED");
-  const told = `The backup is whole and signed by the orchestrator key ${key}, which is not known here.`;
+  const servers = Object.entries(readProfile(context)?.orchestrator_keys ?? {}).filter(
+    ([, pin]) => pin === key,
+  );
+  const known = servers.map(([url]) => url).join(", ");
+  const told = `The backup is whole and signed by the orchestrator key ${key}, which is ${known === "" ? "not known here" : `pinned for ${known}`}.`;
   if (context.isTerminal !== true)
     throw new UsageError(
-      `${told} If it is the one that the server printed when it was started, give --orchestrator-key ${key}.`,
+      `${told} If that is the orchestrator to be restored, give --orchestrator-key ${key}.`,
     );
   context.stderr(
-    `${toLine(told)}\nCompare it with the key that the server printed when it was started. Is it the same? Type yes: `,
+    `${toLine(told)}\nCompare it with the key that the server printed when it was started. Is that the orchestrator to be restored? Type yes: `,
   );
   const answer = await (context.readLine?.() ?? context.readInput());
   if (answer.trim() !== "yes") throw new UsageError("Nothing was restored.");
   return { orchestratorKey: key };
-}
-
-function pinned({ context, options }: CommandCall): string | undefined {
-  const profile = readProfile(context);
-  return pinnedKey(profile, serverUrl(context, options.url, profile));
 }

@@ -6,7 +6,7 @@ import type { BackupSummary } from "fleetwright";
 import type { CommandCall } from "../call.ts";
 import { UsageError } from "../failure.ts";
 import { toFacts } from "../text.ts";
-import { confirmOrigin, originOf, type OriginOptions } from "./backup-origin.ts";
+import { confirmOrigin, originOf, originOfServer, type OriginOptions } from "./backup-origin.ts";
 import { codeOf, makeFile } from "./new-file.ts";
 
 /** Checks a backup. Whose it is, is told where nothing says whose it must be. */
@@ -39,7 +39,7 @@ export async function download(call: CommandCall, file: string): Promise<void> {
   const summary = await makeFile(path, async (target) => {
     const stream = await call.client.backups.create();
     const pieces = copied(stream, (piece) => target.appendFile(piece));
-    return verifyBackup(pieces, originOf(call));
+    return verifyBackup(pieces, originOfServer(call));
   });
   showSummary(call, path, summary);
 }

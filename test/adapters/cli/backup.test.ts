@@ -40,7 +40,7 @@ describe("a backup of a running server", () => {
   it("is restored into a server with the same key, operators, modules and audit log", async () => {
     const { file, print, server, key } = await backedUp();
     const dataDir = join(temporaryFolder(), "restored");
-    await print("restore", file, "--data-dir", dataDir);
+    await print("restore", file, "--data-dir", dataDir, "--url", server.url);
     await using restored = await startServer({
       storage: new FileStorage({ folder: dataDir }),
       listen: { port: 0 },
@@ -126,8 +126,8 @@ describe("whose a backup is", () => {
     const [key, othersKey] = [server, other].map(({ orchestrator }) => toHex(orchestrator.publicKey));
     const dataDir = join(temporaryFolder(), "restored");
     for (const command of [
-      ["backup", "verify", file],
-      ["restore", file, "--data-dir", dataDir],
+      ["backup", "verify", file, "--url", server.url],
+      ["restore", file, "--data-dir", dataDir, "--url", server.url],
     ]) {
       expect(await run(...command)).toMatchObject({
         code: 1,
@@ -142,11 +142,28 @@ describe("whose a backup is", () => {
     );
   });
 
+  it("is not taken from the server of the last login", async () => {
+    const { run, file, server } = await backedUp();
+    const key = toHex(server.orchestrator.publicKey);
+    const dataDir = join(temporaryFolder(), "restored");
+    // The pin of whichever server somebody signed in to last made any backup of that server one to be restored.
+    expect(await run("restore", file, "--data-dir", dataDir)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`${key}, which is pinned for ${server.url}`),
+    });
+    expect(existsSync(dataDir)).toBe(false);
+  });
+
   it("is nobody's where an older version made it, which has to be said", async () => {
-    const { run } = await backedUp();
+    const { run, server } = await backedUp();
     const dataDir = join(temporaryFolder(), "restored");
     const command = ["restore", oldBackup, "--data-dir", dataDir];
-    for (const refused of [run(...command), run("backup", "verify", oldBackup), elsewhere(...command)])
+    const known = ["--url", server.url];
+    for (const refused of [
+      run(...command, ...known),
+      run("backup", "verify", oldBackup, ...known),
+      elsewhere(...command),
+    ])
       expect(await refused).toMatchObject({ code: 1, stderr: expect.stringContaining("BACKUP_UNSIGNED: ") });
     expect(readdirSync(dataDir)).toEqual([]);
     expect(await elsewhere("backup", "verify", oldBackup)).toMatchObject({
@@ -179,8 +196,8 @@ describe("restore and verify", () => {
   });
 
   it("leave a folder that is not empty as it is", async () => {
-    const { run, file, dataDir } = await backedUp();
-    expect(await run("restore", file, "--data-dir", dataDir)).toMatchObject({
+    const { run, file, dataDir, server } = await backedUp();
+    expect(await run("restore", file, "--data-dir", dataDir, "--url", server.url)).toMatchObject({
       code: 1,
       stderr: expect.stringContaining("ALREADY_EXISTS"),
     });
