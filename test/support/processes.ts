@@ -126,7 +126,7 @@ export async function startFleetMember(
 
 /** Looks again and again, for what another process does without telling us. */
 export async function eventually(what: string, check: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 15_000;
+  const deadline = performance.now() + 60_000;
   while (!(await check())) {
     if (performance.now() > deadline) throw new Error(`It did not happen in time that ${what}.`);
     await pause(25);

@@ -285,6 +285,8 @@ export class Journal {
     const path = join(folder, journalNameOf(number));
     const file = await disk.open(path, "durable");
     try {
+      // After an error of the disk nothing is written, be it zeros for later.
+      if (this.#failure !== null) throw this.#failure;
       await fillWithZeros(file, 0, segmentBytes);
       await disk.syncFolder(folder);
     } catch (error) {
