@@ -21,6 +21,11 @@ export interface Connections {
    * Calls back when a connection of which no more can be read has its answers; with false where one of them broke off.
    */
   whenAnswered(socket: Duplex, done: (isOpen: boolean) => void): void;
+  /**
+   * Whether a connection has requests whose answers are not out yet. Another protocol can't begin behind them: what it says would
+   * come before, or in the place of, an answer.
+   */
+  isBusy(socket: Duplex): boolean;
   /** Those with an answer that is not out yet. */
   unread(): Iterable<Socket>;
   /**
@@ -37,8 +42,8 @@ export interface Connections {
 
 /** Watches the connections whose requests are served. */
 export function createConnections(served: Served): Connections {
-  // By the client's address and port: with TLS the socket of the requests takes the place of the one below it.
-  const sockets = new Map<string, Socket>();
+  // By both ends: with TLS the socket of the requests takes the place of the one below it, which has the same.
+  const sockets = new Map<string | Socket, Socket>();
   const turns = new Turns(served);
 
   /** Whether somebody works on a request of this connection that came in whole. */
@@ -52,17 +57,20 @@ export function createConnections(served: Served): Connections {
     listener: (request, response) => turns.take(request, response),
     watch(server) {
       const take = (socket: Socket): void => {
-        const client = `${socket.remoteAddress} ${socket.remotePort}`;
-        if (sockets.get(client) === socket) return;
-        sockets.set(client, socket);
+        const { remoteAddress, remotePort, localAddress, localPort } = socket;
+        const ends = `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;
+        const place = remoteAddress === undefined ? socket : ends;
+        if (sockets.get(place) === socket) return;
+        sockets.set(place, socket);
         socket.once("close", () => {
-          if (sockets.get(client) === socket) sockets.delete(client);
+          if (sockets.get(place) === socket) sockets.delete(place);
         });
       };
       server.on("connection", take);
       server.on("secureConnection", take);
     },
     whenAnswered: (socket, done) => turns.whenAnswered(socket, done),
+    isBusy: (socket) => turns.areWaiting(socket) || turns.answerOn(socket)?.closed === false,
     *unread() {
       for (const socket of sockets.values())
         if (turns.answerOn(socket)?.writableFinished === false) yield socket;

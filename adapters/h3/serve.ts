@@ -77,7 +77,10 @@ export async function listenApp(app: App, options: ListenAppOptions): Promise<Li
     host,
     tls,
     isPublic: !isLoopback,
-    upgrade: app.sockets.upgrade,
+    upgrade: (request, socket, head) => {
+      if (connections.isBusy(socket)) connections.whenAnswered(socket, () => socket.destroy());
+      else app.sockets.upgrade(request, socket, head);
+    },
   });
   const server = listener.server as Server;
   leaveConnectionsAlone(server, connections.listener);

@@ -53,6 +53,34 @@ describe("a body of which the rest is given up", () => {
 });
 
 describe("a request that asks for another protocol", () => {
+  test.each([
+    ["h2c", ["Connection: Upgrade", "Upgrade: h2c"]],
+    ["a WebSocket at a path that has none", handshake],
+  ])("is not carried out behind an answer that is not out: %s", async (_what, asking) => {
+    await using listening = await listenToy();
+    let finish = (): void => {};
+    const gate = new Promise<void>((resolve) => (finish = resolve));
+    let calls = 0;
+    listening.toy.access.authenticate = async () => {
+      calls += 1;
+      await gate;
+      return { name: "ada" };
+    };
+    const raw = await sendRaw(
+      listening.port,
+      head("GET /api/v1/me", "Host: a") + head("GET /api/v1/me/none", "Host: a", ...asking),
+    );
+    while (calls === 0) await pause(5);
+    await pause(50);
+    // Its refusal came in the place of the answer to the first, or it was carried out and never answered.
+    expect(raw.text()).toBe("");
+    finish();
+    const all = await raw.closed;
+    expect(all).toMatch(/^HTTP\/1.1 200 /);
+    expect(all.match(/HTTP\/1.1 /g)).toHaveLength(1);
+    expect(calls).toBe(1);
+  });
+
   test("is answered as if it had not, with its body, as the last on its connection", async () => {
     await using listening = await listenToy();
     const body = '{"name":"new","level":1}';
