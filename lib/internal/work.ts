@@ -11,6 +11,12 @@ export type Work<Result> = Generator<void, Result, void>;
 /** Steps between two stops: some milliseconds. */
 const stepsOfSlice = 50_000;
 
+/**
+ * Turns of the event loop between two slices of one piece of work. A turn takes in one new connection and no more: with a single turn,
+ * a hundred connections a second were enough that everybody who came waited for seconds.
+ */
+const turnsBetween = 16;
+
 /** Counts what one piece of work costs. A step takes about a tenth of a microsecond. */
 export class WorkBudget {
   #left: number;
@@ -72,7 +78,7 @@ export class SlicedWork {
       const { done, value } = work.next();
       if (done === true) return value;
       // Once past the turn that it is in, or many that begin in one turn would go on in it.
-      await nextTurn();
+      for (let turn = 0; turn < turnsBetween; turn += 1) await nextTurn();
       await this.#turns.next();
     }
   }

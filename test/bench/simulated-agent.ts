@@ -1,4 +1,4 @@
-/** Agents without a machine: they speak the real protocol and answer every plan at once, as if all were in order. */
+/** Agents without a machine: they speak the real protocol and answer every plan and apply at once, as if all were in order. */
 import { createHash } from "node:crypto";
 import type { FrameSocket, ResourceResult } from "fleetwright";
 
@@ -10,7 +10,7 @@ type Link = ReturnType<typeof createAgentLink>;
 export interface SimulatedAgentOptions {
   /** Tells agents apart: the same number has the same key in every process. */
   number: number;
-  /** What it finds with each plan. */
+  /** What it finds with each plan or apply. */
   results: readonly ResourceResult[];
   dial: () => Promise<FrameSocket>;
   /** Called when the orchestrator has taken it in. */
@@ -65,7 +65,7 @@ export function createSimulatedAgent({ number, results, dial, onAccepted }: Simu
       accepted: () => onAccepted?.(),
       statusChanged() {},
       async command(message) {
-        if (message.type !== "plan") return;
+        if (message.type !== "plan" && message.type !== "apply") return;
         const { id, operation_id } = message;
         const at = new Date().toISOString();
         link.send({ type: "reply", id });

@@ -47,14 +47,14 @@ export class FleetLoad {
     await client.modules.upload({ content });
   }
 
-  /** Works with several hands until the server is gone; calls `onAcknowledged` after each answer. */
-  async run(client: Client, onAcknowledged: () => void): Promise<void> {
+  /** Works with several hands until the server is gone, or one that has an answer is told that it was the last. */
+  async run(client: Client, onAcknowledged: () => void | Promise<"last" | "next">): Promise<void> {
     const own = (hand: number): string[] => this.#nodeIds.filter((_, index) => index % 4 === hand);
     const untilGone = async (step: () => Promise<void>): Promise<void> => {
       for (;;) {
         try {
           await step();
-          onAcknowledged();
+          if ((await onAcknowledged()) === "last") return;
         } catch (error) {
           if (isRefusal(error)) continue;
           return;
