@@ -37,7 +37,7 @@ export interface Counts {
 }
 
 /** Keeps an attack up with all its hands until the signal aborts. */
-export async function keepUp(
+async function keepUp(
   { hands, restMs, once }: Attack,
   target: Target,
   signal: AbortSignal,
