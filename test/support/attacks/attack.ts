@@ -37,7 +37,7 @@ export interface Counts {
 }
 
 /** Keeps an attack up with all its hands until the signal aborts. */
-async function keepUp(
+export async function keepUp(
   { hands, restMs, once }: Attack,
   target: Target,
   signal: AbortSignal,

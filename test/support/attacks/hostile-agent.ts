@@ -84,6 +84,6 @@ export const approvedSeeds: readonly Uint8Array[] = Array.from({ length: 6 }, (_
 );
 
 /** The secret of a key that nobody has seen. */
-function freshSeed(): Uint8Array {
+export function freshSeed(): Uint8Array {
   return randomBytes(32);
 }
