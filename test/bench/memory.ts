@@ -2,11 +2,12 @@
  * What an operation costs the orchestrator's memory. `npm run build && node --expose-gc --import tsx test/bench/memory.ts`.
  *
  * Agents speak the real protocol over sockets in memory and answer every plan at once; the storage is a folder of files. Prints
- * the memory after each tenth of the operations, of which the newest BENCH_KEPT are kept (default half of them).
+ * the memory, and how late the event loop was meanwhile, after each tenth of the operations, of which the newest BENCH_KEPT are kept (default half of them).
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { monitorEventLoopDelay } from "node:perf_hooks";
 import "./use-build.ts";
 
 const { FileStorage, MemoryTransport, Orchestrator, systemCaller } = await import("fleetwright");
@@ -17,13 +18,17 @@ const operations = Number(process.env["BENCH_OPERATIONS"] ?? 100_000);
 const kept = Number(process.env["BENCH_KEPT"] ?? operations / 2);
 const results = createResults(Number(process.env["BENCH_RESOURCES"] ?? 3));
 
+const delays = monitorEventLoopDelay({ resolution: 5 });
+
 function print(done: number): void {
+  const [p99, max] = [delays.percentile(99), delays.max].map((ns) => (ns / 1e6).toFixed(0));
   globalThis.gc?.();
   const { heapUsed, external, rss } = process.memoryUsage();
   const [heap, outside, resident] = [heapUsed, external, rss].map((bytes) => (bytes / 2 ** 20).toFixed(1));
   process.stdout.write(
-    `${String(done).padStart(8)} operations: heap ${heap}, outside ${outside}, resident ${resident} MiB\n`,
+    `${String(done).padStart(8)} operations: heap ${heap}, outside ${outside}, resident ${resident} MiB; loop p99 ${p99}, max ${max} ms\n`,
   );
+  delays.reset();
 }
 
 const folder = mkdtempSync(join(tmpdir(), "fleetwright-bench-"));
@@ -49,6 +54,7 @@ try {
   for (const node_id of pending)
     await orchestrator.agents.setStatus(systemCaller, { node_id, status: "approved" });
   await new Promise((resolve) => setTimeout(resolve, 1000));
+  delays.enable();
   print(0);
   for (let done = 0; done < operations;) {
     const upTo = done + operations / 10;
