@@ -20,7 +20,7 @@ export const moduleLimits = {
   /** Characters of one expression or tag. */
   expressionLength: 1_000,
   /** Characters of all expressions and tags of one text. */
-  expressionLengthOfText: 40_000,
+  expressionLengthOfText: 20_000,
 } as const;
 
 /** Name of a module, an assignment, a secret or a channel. */

@@ -46,7 +46,7 @@ export const refusedModules: readonly [name: string, text: string, fault: RegExp
   ],
   [
     "200,000 names that nobody knows",
-    contents(13, () => `{{- ${"- ".repeat(450)} -}}`.repeat(40)),
+    contents(24, () => `{{- ${"- ".repeat(450)} -}}`.repeat(21)),
     /"-" is not there/,
   ],
 ];
