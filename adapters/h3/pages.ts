@@ -67,7 +67,12 @@ export function mountReference(mount: PageMount, description: OpenApiDocument): 
 export function mountProblemPages(mount: PageMount): void {
   const { mountPath } = mount;
   const index = new PublicText(renderProblemIndex(mountPath));
-  const pages = new Map<string, PublicText>();
+  const texts = new Map<string, PublicText>();
+  const textOf = (key: string, render: () => string): PublicText => {
+    const text = texts.get(key) ?? new PublicText(render());
+    texts.set(key, text);
+    return text;
+  };
   mountRead(mount, "/problems", (event) => toPage(event, index));
   mountRead(mount, "/problems/:slug", (event) => {
     const slug = event.context.params?.["slug"] ?? "";
@@ -77,10 +82,15 @@ export function mountProblemPages(mount: PageMount): void {
     const accepted = event.req.headers.get("accept") ?? "";
     if (accepted.includes("json")) return { ...page };
     if (accepted.startsWith("text/plain"))
-      return toAnswer(event, new PublicText(renderProblemText(page)), "text/plain; charset=utf-8");
-    const text = pages.get(slug) ?? new PublicText(renderProblemPage(page, mountPath));
-    pages.set(slug, text);
-    return toPage(event, text);
+      return toAnswer(
+        event,
+        textOf(`${slug}.txt`, () => renderProblemText(page)),
+        "text/plain; charset=utf-8",
+      );
+    return toPage(
+      event,
+      textOf(slug, () => renderProblemPage(page, mountPath)),
+    );
   });
 }
 

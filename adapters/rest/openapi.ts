@@ -10,7 +10,7 @@ import { describeSchemas } from "./openapi/descriptions.ts";
 import { addExample } from "./openapi/examples.ts";
 import { codesOf, describeRefusals, otherRefusal, problemSchema } from "./openapi/problems.ts";
 import { tidySchemas } from "./openapi/schemas.ts";
-import { inputFields } from "./parameters.ts";
+import { inputFields, inputSchema } from "./parameters.ts";
 import { operationExamples } from "./reference/examples.ts";
 import { operationReference, tagReference } from "./reference/operations.ts";
 import type { OperationReference } from "./reference/operations.ts";
@@ -52,8 +52,7 @@ function withoutSubscriptions(router: AnyRouter): AnyRouter {
 
 function asQuery(procedure: AnyProcedure): AnyProcedure {
   const { rest } = procedure._def.meta as ProcedureMeta;
-  const [input] = (procedure._def as unknown as { inputs: readonly { omit(fields: object): object }[] })
-    .inputs;
+  const input = inputSchema(procedure) as { omit(fields: object): object } | undefined;
   const inputs = input === undefined ? [] : [input.omit({ [resumeField]: true })];
   const described = { ...procedure._def, type: "query", inputs, output: rest?.streams };
   return { _def: described } as unknown as AnyProcedure;
@@ -117,9 +116,7 @@ function describeOperation(operation: Operation, { name, procedure, refusals }: 
 
 /** The generator drops what a schema says of an optional field, and calls every body required. */
 function describeParameters(operation: Operation, procedure: AnyProcedure): void {
-  const [schema] = (procedure._def as unknown as { inputs: readonly unknown[] }).inputs;
-  if (schema === undefined) return;
-  const fields = inputFields(schema);
+  const fields = inputFields(procedure);
   for (const parameter of (operation.parameters ?? []) as { name: string; description?: string }[]) {
     const field = fields.get(parameter.name) as { description?: string } | undefined;
     const description = field?.description ?? parameterReference[parameter.name];

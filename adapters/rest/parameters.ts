@@ -2,6 +2,7 @@
  * Turns the text of a query or a path into what the input schema expects. The schema itself is only read: a schema that was
  * made to coerce here would coerce in tRPC, too, and take `"false"` for true.
  */
+import type { AnyProcedure } from "@trpc/server";
 import { OrchestratorError } from "fleetwright";
 
 /** How the texts of one field become a value. A text that does not fit stays a text, for the schema to refuse. */
@@ -30,8 +31,20 @@ interface Schema {
   _zod: { def: SchemaDefinition };
 }
 
-/** The names of the fields of an object schema; throws where the schema is something else, which is a mistake of the program. */
-export function inputFields(schema: unknown): ReadonlyMap<string, unknown> {
+/** The schema that a procedure's input must fit; undefined where it takes none. */
+export function inputSchema(procedure: AnyProcedure): unknown {
+  // tRPC keeps it outside of its types.
+  const { inputs } = procedure._def as unknown as { inputs: readonly unknown[] };
+  return inputs[0];
+}
+
+/**
+ * The schemas of the fields of a procedure's input, by name; none where it takes no input. Throws where the input is something
+ * other than an object, which is a mistake of the program.
+ */
+export function inputFields(procedure: AnyProcedure): ReadonlyMap<string, unknown> {
+  const schema = inputSchema(procedure);
+  if (schema === undefined) return new Map();
   const definition = unwrap(schema as Schema);
   if (definition.shape === undefined) throw new Error(`The input must be an object, not ${definition.type}.`);
   return new Map(Object.entries(definition.shape));

@@ -4,7 +4,7 @@ import { prepareCall } from "../trpc/direct-call.ts";
 import type { PreparedCall } from "../trpc/direct-call.ts";
 import { isProtected } from "../trpc/trpc.ts";
 import type { ProcedureMeta, SuccessStatus } from "../trpc/trpc.ts";
-import { inputFields, planParameter } from "./parameters.ts";
+import { inputFields, inputSchema, planParameter } from "./parameters.ts";
 import type { InputPlan, ParameterPlan } from "./parameters.ts";
 import { prepareReads } from "./reads.ts";
 import type { Reads } from "./reads.ts";
@@ -83,8 +83,7 @@ function toRoute(
     rest = {},
   } = procedure._def.meta as ProcedureMeta & Required<Pick<ProcedureMeta, "openapi">>;
   const takesBody = bodyMethods.has(openapi.method);
-  const [schema] = (procedure._def as unknown as { inputs: readonly unknown[] }).inputs;
-  const fields = schema === undefined ? new Map<string, unknown>() : inputFields(schema);
+  const fields = inputFields(procedure);
   const names = [...openapi.path.matchAll(/\{([^}]+)\}/g)].map((match) => match[1] ?? "");
   const missing = names.find((parameter) => !fields.has(parameter));
   if (missing !== undefined) throw new Error(`The input has no field ${missing}.`);
@@ -105,7 +104,7 @@ function toRoute(
       plan: planParameter(fields.get(parameter)),
     })),
     query: new Map(query.map(([field, type]) => [field, planParameter(type)])),
-    isWithoutInput: schema === undefined,
+    isWithoutInput: inputSchema(procedure) === undefined,
     isConditional: rest.conditional === true,
     canWait: takesBody && fields.has("wait_seconds"),
     isStream: procedure._def.type === "subscription",

@@ -89,7 +89,7 @@ export const requestErrors = {
     advice: "Ask for a new challenge, sign it and send the signature at once.",
   },
   SIGNATURE_INVALID: {
-    meaning: "The signature does not match what it is over and the key.",
+    meaning: "The signature does not fit the key and the text that was to be signed.",
     cause:
       "The wrong key signed, other text than `message` was signed, or the key is not that of an operator. The answer is the same in each case on purpose. Said by a client: the server did not prove the orchestrator's key that it names. Of a backup: it was not signed by the orchestrator's key that it names, or was changed since.",
     advice:

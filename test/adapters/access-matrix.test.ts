@@ -7,7 +7,7 @@ import { isOrchestratorError, nodeCrypto, permissionTable, roles, toHex } from "
 import type { Caller, Orchestrator, Permission, Role } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { inputFields } from "../../adapters/rest/parameters.ts";
+import { inputFields, inputSchema } from "../../adapters/rest/parameters.ts";
 import { createContextFactory } from "../../adapters/trpc/context.ts";
 import { appRouter } from "../../adapters/trpc/router.ts";
 import type { ProcedureMeta } from "../../adapters/trpc/trpc.ts";
@@ -86,9 +86,8 @@ const examples: Record<string, unknown> = {
 
 /** The smallest valid input of a procedure; undefined where it takes none. */
 function inputOf(procedure: AnyProcedure): Record<string, unknown> | undefined {
-  const [schema] = (procedure._def as unknown as { inputs: unknown[] }).inputs;
-  if (schema === undefined) return undefined;
-  const needed = [...inputFields(schema)].filter(([, field]) => !(field as Optional).isOptional());
+  if (inputSchema(procedure) === undefined) return undefined;
+  const needed = [...inputFields(procedure)].filter(([, field]) => !(field as Optional).isOptional());
   return Object.fromEntries(
     needed.map(([name]) => {
       if (!(name in examples)) throw new Error(`The test needs an example of the field ${name}.`);

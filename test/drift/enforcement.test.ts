@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { systemCaller } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
-import { settle } from "../support/deferred.ts";
+import { settle, settleAll } from "../support/deferred.ts";
 import { startApprovedAgent, type TestAgent } from "../support/fleet.ts";
 
 const module = 'name: motd\nresources:\n  - { type: file, path: /etc/motd, content: "ours\\n" }\n';
@@ -33,7 +33,7 @@ async function createMachine(enforce: boolean): Promise<Machine> {
   await operations.apply(systemCaller, { node_id });
   const check = async (): Promise<string> => {
     const { status } = await drift.check(systemCaller, { node_id });
-    for (let turn = 0; turn < 20; turn += 1) await settle();
+    await settleAll();
     const { items } = await operations.list(systemCaller, { node_id });
     await Promise.all(items.map(({ operation_id }) => operations.wait(operation_id, 30)));
     return status;
@@ -92,7 +92,7 @@ describe("an assignment that is enforced", () => {
       const { status } = await operations.apply(systemCaller, { node_id });
       expect(status).toBe("succeeded");
       await checked;
-      for (let turn = 0; turn < 20; turn += 1) await settle();
+      await settleAll();
       const { items } = await operations.list(systemCaller, { node_id });
       await Promise.all(items.map(({ operation_id }) => operations.wait(operation_id, 30)));
       expect(readFileSync(file, "utf8")).toBe(`newer ${turns}\n`);

@@ -3,7 +3,7 @@ import { systemCaller } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
 import { expect, it, onTestFinished } from "vitest";
 import { MemoryStorage } from "../../lib/storage/memory-storage.ts";
-import { settle } from "../support/deferred.ts";
+import { settleAll } from "../support/deferred.ts";
 import { createScene, type Scene } from "../support/rollout-scene.ts";
 import { connectScriptedAgent, emptyResult, type ScriptedAgent } from "../support/scripted-agent.ts";
 
@@ -26,7 +26,7 @@ async function restore(scene: Scene): Promise<{ test: TestOrchestrator; agents: 
 
 async function pass({ clock }: Scene, ms: number): Promise<void> {
   await clock.advance(ms);
-  for (let turn = 0; turn < 10; turn += 1) await settle();
+  await settleAll();
 }
 
 /** The commands to an agent that may begin something: what is asked has no time left. */

@@ -10,7 +10,7 @@ import type { Ending } from "../../lib/transport/channel.ts";
 import { MemoryTransport } from "../../lib/transport/memory-transport.ts";
 import type { FrameSocket } from "../../lib/transport/socket.ts";
 import type { Epoch } from "../../lib/wire/epoch.ts";
-import { settle } from "../support/deferred.ts";
+import { settleAll } from "../support/deferred.ts";
 import { connectScriptedAgent } from "../support/scripted-agent.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -51,10 +51,6 @@ function startLink(given: {
   onTestFinished(() => link.stop());
   link.start();
   return { endings, heard, nodeId: nodeIdOf(signing.publicKey, nodeCrypto) };
-}
-
-async function settleAll(): Promise<void> {
-  for (let turn = 0; turn < 10; turn += 1) await settle();
 }
 
 const statusOf = async ({ orchestrator }: TestOrchestrator): Promise<unknown> => {

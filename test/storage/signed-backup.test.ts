@@ -1,14 +1,15 @@
 /** Who can write where backups lie, and has never read one, makes none that is taken for the orchestrator's. */
 import { hash } from "node:crypto";
-import { readdirSync } from "node:fs";
-import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { readdirSync, rmSync } from "node:fs";
+import { basename, join } from "node:path";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { toHex } from "../../lib/crypto/encoding.ts";
 import type { Signer } from "../../lib/crypto/crypto.ts";
 import { nodeCrypto } from "../../lib/crypto/node-crypto.ts";
 import { isOrchestratorError } from "../../lib/errors.ts";
 import { readArchive, writeArchive, type ArchivePart } from "../../lib/storage/file/archive.ts";
 import type { BackupOrigin } from "../../lib/storage/file/archive-signature.ts";
+import { nodeDisk } from "../../lib/storage/file/disk.ts";
 import { restoreBackup, verifyBackup } from "../../lib/storage/file/restore.ts";
 import { parseSnapshot, snapshotChunks } from "../../lib/storage/file/snapshot.ts";
 import { backupOrigin, backupSigner } from "../support/backups.ts";
@@ -206,6 +207,24 @@ test("a backup of a version without signatures is restored by whoever says so", 
   expect(await restoreBackup(of(old), folder, { unsigned: true })).toMatchObject({ orchestrator_key: null });
   const restored = await openStorage({ folder });
   expect(await restored.count("agents")).toBe(5);
+  expect(await refusal(old, { unsigned: true, orchestratorKey: key })).toBe("BACKUP_UNSIGNED");
+});
+
+test("a restore whose last step fails leaves an empty folder, marked until it is", async () => {
+  const archive = await backUp();
+  const folder = join(temporaryFolder(), "restored");
+  const marked: boolean[] = [];
+  const removal = vi.spyOn(nodeDisk, "remove").mockImplementationOnce(async (path) => {
+    rmSync(path);
+    vi.spyOn(nodeDisk, "syncFolder").mockRejectedValueOnce(new Error("EIO"));
+    removal.mockImplementationOnce(async (last) => {
+      marked.push(readdirSync(folder).includes(basename(last)));
+      rmSync(last);
+    });
+  });
+  onTestFinished(() => void vi.restoreAllMocks());
+  await expect(restoreBackup(of(archive), folder, { orchestratorKey: key })).rejects.toThrow();
+  expect([marked, readdirSync(folder)]).toEqual([[true], []]);
 });
 
 test("a backup is signed by what was read of it, however it comes in pieces, and a cut one is damaged", async () => {

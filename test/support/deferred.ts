@@ -17,3 +17,8 @@ export function deferred<T = void>(): Deferred<T> {
 export function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
+
+/** The same for work of many steps. */
+export async function settleAll(): Promise<void> {
+  for (let turn = 0; turn < 100; turn += 1) await settle();
+}

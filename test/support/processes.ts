@@ -136,9 +136,15 @@ export async function eventually(what: string, check: () => boolean | Promise<bo
 /** Waits until an operation has ended. */
 export async function endOf(client: Client, operationId: string): Promise<OperationDetail> {
   let operation = await client.operations.get(operationId);
-  await eventually("the operation has ended", async () => {
+  const hasEnded = async (): Promise<boolean> => {
     operation = await client.operations.get(operationId);
     return operation.status !== "queued" && operation.status !== "running";
-  });
+  };
+  try {
+    await eventually("the operation has ended", hasEnded);
+  } catch (cause) {
+    const agent = await client.agents.get(operation.node_id);
+    throw new Error(`It does not end: ${JSON.stringify({ operation, agent })}`, { cause });
+  }
   return operation;
 }

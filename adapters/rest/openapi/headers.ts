@@ -120,6 +120,5 @@ export function answerHeaders(procedure: AnyProcedure, status: SuccessStatus): o
 }
 
 function canWait(procedure: AnyProcedure): boolean {
-  const [schema] = (procedure._def as unknown as { inputs: readonly unknown[] }).inputs;
-  return schema !== undefined && inputFields(schema).has("wait_seconds");
+  return inputFields(procedure).has("wait_seconds");
 }

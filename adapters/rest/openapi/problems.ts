@@ -96,8 +96,7 @@ const codesOfField: Readonly<Record<string, ErrorCode>> = {
 /** Every code that a procedure may be refused with. */
 export function codesOf(name: string, procedure: AnyProcedure): ReadonlySet<ErrorCode> {
   const { openapi, rest } = procedure._def.meta as Required<ProcedureMeta>;
-  const [schema] = (procedure._def as unknown as { inputs: readonly unknown[] }).inputs;
-  const fields = schema === undefined ? [] : [...inputFields(schema).keys()];
+  const fields = [...inputFields(procedure).keys()];
   const takesBody = bodyMethods.has(openapi.method);
   const own = (operationReference as Record<string, OperationReference>)[name]?.problems ?? [];
   const codes = new Set<ErrorCode>([...always, ...own]);

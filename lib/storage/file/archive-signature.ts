@@ -15,7 +15,10 @@ export interface BackupOrigin {
    * made up names the key of whoever made it.
    */
   orchestratorKey?: string;
-  /** Whether one without a signature is taken, as versions before signatures made them: anybody can make one. Default false. */
+  /**
+   * Whether one without a signature is taken, as versions before signatures made them: anybody can make one. Default false; where a key
+   * is expected, none is taken without.
+   */
   unsigned?: boolean;
 }
 
@@ -44,12 +47,13 @@ export function hasSigned(key: string, digest: string, signature: string): boole
 export function checkOrigin(key: string | null, { orchestratorKey, unsigned = false }: BackupOrigin): void {
   const expected = orchestratorKey === undefined ? null : parsePublicKey(orchestratorKey, nodeCrypto).hex;
   if (key === null) {
-    if (unsigned) return;
+    if (unsigned && expected === null) return;
     throw new OrchestratorError("BACKUP_UNSIGNED");
   }
   if (key === expected) return;
+  const wanted = unsigned ? "one without a signature was" : "no key was";
   throw new OrchestratorError("ORCHESTRATOR_KEY_CHANGED", {
-    message: `The backup names the orchestrator key ${key}, ${expected === null ? "and none was expected" : `not ${expected}`}.`,
+    message: `The backup is signed by the orchestrator key ${key}, ${expected === null ? `and ${wanted} expected` : `not by ${expected}`}.`,
     details: { orchestrator_key: key, expected_key: expected },
   });
 }

@@ -152,9 +152,10 @@ class RestoredFiles {
   /** Removes what was written. */
   async abandon(): Promise<void> {
     await this.#file?.close();
-    const names = (await this.#disk.list(this.#folder)).filter(
-      (name) => name !== restoreMark && name !== "lock",
-    );
+    const all = await this.#disk.list(this.#folder);
+    // Where only the last step failed, the mark is gone; a process that dies now must not leave half a folder that looks whole.
+    if (!all.includes(restoreMark)) await this.begin();
+    const names = all.filter((name) => name !== restoreMark && name !== "lock");
     for (const name of names) await rm(join(this.#folder, name), { recursive: true, force: true });
     await this.#disk.remove(join(this.#folder, restoreMark));
   }
