@@ -2,12 +2,12 @@
 import { systemCaller } from "./access/caller.ts";
 import { RateLimiter } from "./access/rate-limiter.ts";
 import { AgentReports } from "./agents/agent-reports.ts";
-import type { Agents } from "./agents/agents.ts";
+import type { AgentService } from "./agents/agent-service.ts";
 import type { Context } from "./context.ts";
 import { OrchestratorError } from "./errors.ts";
 import { placeOfAddress } from "./internal/network.ts";
 import type { Dispatcher } from "./operations/dispatcher.ts";
-import type { Operations } from "./operations/operations.ts";
+import type { OperationService } from "./operations/operation-service.ts";
 import type { Admission, AgentIntroduction, TransportHandlers } from "./transport/transport.ts";
 import type { AgentMessage } from "./wire/messages.ts";
 import type { MessageHead } from "./wire/scan-text.ts";
@@ -25,7 +25,7 @@ export interface AgentTraffic extends TransportHandlers {
 
 export function createAgentTraffic(
   context: Context,
-  features: { agents: Agents; operations: Operations },
+  features: { agents: AgentService; operations: OperationService },
 ): AgentTraffic {
   const { agents, operations } = features;
   const refusals = new RateLimiter(context.clock, auditedRefusalsPerMinute);
@@ -88,7 +88,7 @@ export function createAgentTraffic(
 }
 
 /** Who is here follows this server, and who is dismissed is none of the fleet. */
-function watchFollowers({ epochs }: Context, agents: Agents): void {
+function watchFollowers({ epochs }: Context, agents: AgentService): void {
   const forget = (nodeId: string): void => epochs.forgetSuperseded(nodeId);
   agents.watch({ available: forget, dismissed: forget, forget: () => [] });
 }
@@ -96,7 +96,7 @@ function watchFollowers({ epochs }: Context, agents: Agents): void {
 /** An agent that follows a newer server of the same key would obey nothing: it is not taken in, so that nothing is begun on it. */
 async function admit(
   { epochs }: Context,
-  agents: Agents,
+  agents: AgentService,
   introduction: AgentIntroduction,
 ): Promise<Admission> {
   const { node_id, epoch } = introduction;

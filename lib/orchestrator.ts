@@ -1,7 +1,8 @@
 import { Access } from "./access/access.ts";
 import { systemCaller } from "./access/caller.ts";
 import { accessCollections } from "./access/documents.ts";
-import type { Operators } from "./access/operators.ts";
+import { ensureAdmins } from "./access/first-admins.ts";
+import { Operators } from "./access/operators.ts";
 import { createAgentTraffic } from "./agent-traffic.ts";
 import { Agents } from "./agents/agents.ts";
 import { agentCollections } from "./agents/documents.ts";
@@ -22,7 +23,6 @@ import { epochCollections } from "./epochs.ts";
 import { retentionClockCollections } from "./retention-clock.ts";
 import { fleetTimeCollections } from "./fleet-time.ts";
 import { EventFeed } from "./event-feed/event-feed.ts";
-import { Streams } from "./access/streams.ts";
 import { moduleCollections } from "./modules/documents.ts";
 import { Modules } from "./modules/modules.ts";
 import { operationCollections, operationLogs } from "./operations/documents.ts";
@@ -31,8 +31,10 @@ import { resolveOptions, type OrchestratorOptions } from "./options.ts";
 import { rolloutCollections } from "./rollouts/documents.ts";
 import { restoredEvent } from "./restores/restored-event.ts";
 import { Restores } from "./restores/restores.ts";
+import { createServices, type Services } from "./services.ts";
 import { Rollouts } from "./rollouts/rollouts.ts";
 import { StatusReport } from "./status/status.ts";
+import { isOrchestratorError } from "./errors.ts";
 import type { StorageSchema } from "./storage/storage.ts";
 import type { Epoch } from "./wire/epoch.ts";
 
@@ -55,6 +57,13 @@ const storageSchema: StorageSchema = {
   },
   logs: { ...auditLogs, ...operationLogs },
 };
+
+let readServices: (orchestrator: Orchestrator) => Services;
+
+/** The inside of an orchestrator, for our own tests. The package does not export it. */
+export function servicesOf(orchestrator: Orchestrator): Services {
+  return readServices(orchestrator);
+}
 
 /**
  * Orchestrates a fleet of machines, each run by an agent: the whole product as one object to embed.
@@ -101,31 +110,37 @@ export class Orchestrator {
   /** Whether the orchestrator works. */
   readonly status: StatusReport;
   readonly #context: Context;
-  readonly #streams: Streams;
+  readonly #services: Services;
   #ends: (() => Promise<void> | void)[] = [];
   #starting: Promise<void> | null = null;
   #stopping: Promise<void> | null = null;
 
+  static {
+    readServices = (orchestrator: Orchestrator): Services => orchestrator.#services;
+  }
+
   constructor(options: OrchestratorOptions) {
     const context = new Context(resolveOptions(options));
     this.#context = context;
-    this.#streams = new Streams(context);
-    this.access = new Access(context);
-    this.operators = this.access.operators;
-    this.agents = new Agents(context);
-    this.modules = new Modules(context);
-    this.assignments = new Assignments(context, this.agents, this.modules);
-    this.events = new EventFeed(context, { streams: this.#streams });
-    this.operations = new Operations(context, { ...this, streams: this.#streams });
-    this.rollouts = new Rollouts(context, this);
-    this.drift = new Drift(context, this);
-    this.audit = new Audit(context);
+    const services = createServices(context);
+    this.#services = services;
+    this.access = new Access(context, services.access);
+    const { operators: registry, sessions } = services.access;
+    this.operators = new Operators(context, { registry, sessions });
+    this.agents = new Agents(context, services.agents);
+    this.modules = new Modules(context, services.modules);
+    this.assignments = new Assignments(context, services.assignments, services);
+    this.events = new EventFeed(context, services);
+    this.operations = new Operations(context, services.operations, services);
+    this.rollouts = new Rollouts(context, services.rollouts, services);
+    this.drift = new Drift(context, services.drift, services);
+    this.audit = new Audit(context, services.audit);
     this.backups = new Backups(context);
-    this.restores = new Restores(context, this);
-    this.idempotency = new Idempotency(context);
+    this.restores = new Restores(context, services);
+    this.idempotency = new Idempotency(services.idempotency);
     this.status = new StatusReport(context, {
-      refusingAgents: () => this.operations.lanes.refusing(),
-      takenPlaces: () => this.agents.crowded,
+      refusingAgents: () => services.operations.lanes.refusing(),
+      takenPlaces: () => services.agents.crowded,
     });
   }
 
@@ -141,40 +156,54 @@ export class Orchestrator {
   }
 
   async #start(): Promise<void> {
-    const { storage, transport, clock, crypto, logger, options, fleetTime, epochs } = this.#context;
+    const { storage, transport, clock, crypto, logger, fleetTime, epochs } = this.#context;
+    const { access, agents, operations, rollouts, drift, audit, idempotency, streams } = this.#services;
     await storage.open(storageSchema);
     this.#ends.push(() => storage.close());
     try {
       this.#ends.push(await fleetTime.start());
       const identity = await loadIdentity(storage, crypto);
       this.#context.identity = identity.signer;
-      this.access.start(identity.secret);
+      access.start(identity.secret);
       await epochs.start((write, restore) =>
         this.#context.commitWithReserve(systemCaller, [write], ...(restore ? [restoredEvent(restore)] : [])),
       );
       await tellLosses(this.#context);
-      await this.operators.ensureAdmins(systemCaller, options.adminPublicKeys);
-      await this.agents.load();
-      const openRollouts = await this.rollouts.load();
-      this.#ends.push(() => this.operations.stop());
-      await this.operations.start(openRollouts > 0);
-      this.#ends.push(() => this.rollouts.stop());
-      await this.rollouts.start();
-      this.#ends.push(() => this.drift.stop());
-      this.#ends.push(this.audit.keepRetention(), this.operations.retention.keep());
-      this.#ends.push(this.rollouts.retention.keep(), this.agents.keepPending());
-      this.#ends.push(await this.idempotency.start(identity.secret));
-      const traffic = createAgentTraffic(this.#context, this);
+      await ensureAdmins(this.#context, { registry: access.operators, operators: this.operators });
+      await agents.load();
+      const openRollouts = await rollouts.load();
+      this.#ends.push(() => operations.stop());
+      await operations.start(openRollouts > 0);
+      this.#ends.push(() => rollouts.stop());
+      await rollouts.start();
+      this.#ends.push(() => drift.stop());
+      this.#ends.push(audit.keepRetention(), operations.retention.keep());
+      this.#ends.push(rollouts.retention.keep(), agents.keepPending());
+      this.#ends.push(await idempotency.start(identity.secret));
+      const traffic = createAgentTraffic(this.#context, this.#services);
       const { signer } = identity;
       const orchestratorTime = (): string => fleetTime.timestamp();
       const epoch = (): Epoch | null => epochs.current;
       await transport.start({ clock, crypto, logger, signer, orchestratorTime, epoch }, traffic);
       this.#ends.push(() => traffic.settled());
       this.#ends.push(() => transport.stop());
-      this.#ends.push(() => this.#streams.stop());
+      this.#ends.push(() => streams.stop());
     } catch (error) {
       await this.#stop();
       throw error;
+    }
+  }
+
+  /**
+   * Whether requests can be served. A full disk is no reason against it: reads and sign-in go on, and it heals by itself.
+   *
+   * @throws {OrchestratorError} `STORAGE_FAILED` when nothing is written any more until a restart; `STORAGE_CLOSED`.
+   */
+  async checkReady(): Promise<void> {
+    try {
+      await this.#context.storage.check();
+    } catch (error) {
+      if (!isOrchestratorError(error, "STORAGE_FULL")) throw error;
     }
   }
 

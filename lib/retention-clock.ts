@@ -12,8 +12,8 @@
 import type { Clock } from "./clock.ts";
 import type { Logger } from "./logger.ts";
 import type { CollectionDefinition, Storage } from "./storage/storage.ts";
+import { dayMs } from "./internal/durations.ts";
 
-const dayMs = 86_400_000;
 /** How far the two clocks may part between two looks and still be steady. */
 const steadyMs = 300_000;
 /** A look that finds nothing new is written so often. */

@@ -4,8 +4,8 @@ import { leastIdAt } from "./ids.ts";
 import { eachPage } from "./internal/each-document.ts";
 import { keepRounds } from "./rounds.ts";
 import type { StoredDocument } from "./storage/storage.ts";
+import { dayMs } from "./internal/durations.ts";
 
-const dayMs = 86_400_000;
 const roundMs = 3_600_000;
 /** Between two slices: a hundred records in a tenth of a second leave time for all else. */
 const pauseMs = 100;

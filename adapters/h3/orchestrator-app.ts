@@ -29,7 +29,7 @@ export const agentPath = "/agent/v1";
 export function createOrchestratorApp(options: OrchestratorAppOptions): App {
   const { orchestrator, transport, mountPath = "", sockets = new Map(), ...rest } = options;
   const ready = async (): Promise<boolean> => {
-    await orchestrator.status.checkReady();
+    await orchestrator.checkReady();
     return true;
   };
   const sourceAddress = createSourceAddress(rest.trustedProxies);

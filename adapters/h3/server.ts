@@ -44,7 +44,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     orchestrator,
     transport,
     isReady: async () => {
-      if (isReady) await orchestrator.status.checkReady();
+      if (isReady) await orchestrator.checkReady();
       return isReady;
     },
     ...(options.logger && { logger: options.logger }),

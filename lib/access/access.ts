@@ -6,58 +6,38 @@ import { decodeBytes, parsePublicKey } from "../crypto/parse-public-key.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
-import { allows } from "./allows.ts";
+import type { AccessService } from "./access-service.ts";
 import { answering } from "./caller.ts";
 import type { AnonymousCaller, Caller, CallOrigin, OperatorCaller } from "./caller.ts";
-import { Challenges } from "./challenges.ts";
 import { Denials } from "./denials.ts";
-import { Operators } from "./operators.ts";
-import { permissionTable, type Permission } from "./permissions.ts";
+import type { Permission } from "./permissions.ts";
 import { RateLimiter } from "./rate-limiter.ts";
 import { challengeInput, verifyInput, type Challenge, type Operator, type Session } from "./schemas.ts";
-import { invalidToken, Sessions } from "./sessions.ts";
+import { invalidToken } from "./sessions.ts";
 import { SignInLimits } from "./sign-in-limits.ts";
 
-/** The one answer to all who may: nearly every call asks, so none is made anew. */
-const allowed: Promise<void> = Promise.resolve();
-
-/** Calls of one operator that were denied, and refused sign-ins of all, that are recorded in a minute. */
-const deniedPerMinute = 20;
+/** Refused sign-ins that are recorded in a minute. */
 const refusedPerMinute = 60;
 
 /** Who may do what: signing in, sessions and permissions. */
 export class Access {
-  /** The people and programs who may sign in. */
-  readonly operators: Operators;
   readonly #context: Context;
-  readonly #sessions: Sessions;
+  readonly #service: AccessService;
   readonly #signIns: SignInLimits;
   /** Null: sessions are not limited. */
   readonly #calls: RateLimiter | null;
-  readonly #denials: Denials;
   readonly #refusals: Denials;
-  #challenges: Challenges | null = null;
 
-  constructor(context: Context) {
+  constructor(context: Context, service: AccessService) {
     this.#context = context;
-    this.#sessions = new Sessions(context);
-    this.operators = new Operators(context, this.#sessions);
+    this.#service = service;
     const { clock, options } = context;
     this.#signIns = new SignInLimits(clock, options.signInsPerMinute, async (key) => {
-      const operator = await this.operators.find(nodeIdOf(key, context.crypto));
+      const operator = await service.operators.find(nodeIdOf(key, context.crypto));
       return operator?.operator_id ?? null;
     });
     this.#calls = options.callsPerMinute === null ? null : new RateLimiter(clock, options.callsPerMinute);
-    this.#denials = new Denials(clock, deniedPerMinute);
     this.#refusals = new Denials(clock, refusedPerMinute);
-    context.authorize = (caller, permission) => this.authorize(caller, permission);
-    context.isSignedIn = (caller) => this.isSignedIn(caller);
-  }
-
-  /** Makes ready to sign people in. `secret` is the orchestrator's own, 32 bytes. */
-  start(secret: Uint8Array): void {
-    const key = this.#context.crypto.deriveKey(secret, new Uint8Array(0), "fleetwright/1 challenge", 32);
-    this.#challenges = new Challenges(this.#context, key);
   }
 
   /**
@@ -72,7 +52,7 @@ export class Access {
     // First: telling whether a key is one costs as much as checking a signature.
     await this.#signIns.take(caller, public_key);
     const key = parsePublicKey(public_key, this.#context.crypto);
-    return this.#ready().issue({ ...rest, public_key: key.hex });
+    return this.#service.challenges.issue({ ...rest, public_key: key.hex });
   }
 
   /**
@@ -83,11 +63,11 @@ export class Access {
    */
   async verify(caller: Caller, input: z.input<typeof verifyInput>): Promise<Session> {
     const { challenge_id, signature } = parseInput(verifyInput, input);
-    await this.#signIns.take(caller, this.#ready().keyOf(challenge_id));
+    await this.#signIns.take(caller, this.#service.challenges.keyOf(challenge_id));
     try {
       const find = (key: string): Promise<Operator | null> =>
-        this.operators.find(nodeIdOf(fromHex(key)!, this.#context.crypto));
-      const operator = await this.#ready().redeem(challenge_id, decodeBytes(signature, 64), find);
+        this.#service.operators.find(nodeIdOf(fromHex(key)!, this.#context.crypto));
+      const operator = await this.#service.challenges.redeem(challenge_id, decodeBytes(signature, 64), find);
       if (!operator) throw new OrchestratorError("SIGNATURE_INVALID");
       return await this.#startSession(caller, operator);
     } catch (error) {
@@ -98,22 +78,26 @@ export class Access {
 
   /** Tells who the caller is and when the session ends. */
   async session(caller: Caller): Promise<{ expires_at: string; operator: Operator }> {
-    await this.authorize(caller, "auth.session");
+    await this.#service.authorize(caller, "auth.session");
     const signedIn = requireOperator(caller);
     const session = await this.#context.storage.get<{ expires_at: number }>("sessions", signedIn.session_id);
-    const operator = await this.operators.find(signedIn.operator_id);
+    const operator = await this.#service.operators.find(signedIn.operator_id);
     if (!session || !operator) throw new OrchestratorError("UNAUTHENTICATED");
     return { expires_at: toTimestamp(session.value.expires_at), operator };
   }
 
   /** Ends the caller's session. */
   async signOut(caller: Caller): Promise<void> {
-    await this.authorize(caller, "auth.signOut");
+    await this.#service.authorize(caller, "auth.signOut");
     const signedIn = requireOperator(caller);
-    await this.#context.commitWithReserve(answering(caller), this.#sessions.end(signedIn.session_id), {
-      type: "operator.signedOut",
-      summary: `Operator ${signedIn.username} signed out`,
-    });
+    await this.#context.commitWithReserve(
+      answering(caller),
+      this.#service.sessions.end(signedIn.session_id),
+      {
+        type: "operator.signedOut",
+        summary: `Operator ${signedIn.username} signed out`,
+      },
+    );
   }
 
   /**
@@ -124,9 +108,9 @@ export class Access {
   async authenticate(token: string | null, origin?: CallOrigin): Promise<OperatorCaller | AnonymousCaller> {
     const from = origin && { origin };
     if (token === null) return { kind: "anonymous", ...from };
-    const session = await this.#sessions.find(token);
+    const session = await this.#service.sessions.find(token);
     this.#calls?.take(session.key);
-    const operator = await this.operators.find(session.value.operator_id);
+    const operator = await this.#service.operators.find(session.value.operator_id);
     if (!operator) throw invalidToken();
     const { operator_id, username, role } = operator;
     return { kind: "operator", operator_id, username, role, session_id: session.key, ...from };
@@ -139,43 +123,22 @@ export class Access {
    * @throws {OrchestratorError} `UNAUTHENTICATED`; `FORBIDDEN`.
    */
   authorize(caller: Caller, permission: Permission): Promise<void> {
-    return allows(caller, permission) ? allowed : this.#deny(caller, permission);
-  }
-
-  async #deny(caller: Caller, permission: Permission): Promise<never> {
-    if (caller.kind !== "operator") throw new OrchestratorError("UNAUTHENTICATED");
-    const needed = permissionTable[permission];
-    const unrecorded = this.#denials.next(caller.operator_id);
-    if (unrecorded !== null) {
-      await this.#context.commit(caller, [], {
-        type: "access.denied",
-        summary: `${caller.username} (${caller.role}) may not use ${permission}`,
-        metadata: { permission, needed, ...(unrecorded > 0 && { unrecorded }) },
-      });
-    }
-    throw new OrchestratorError("FORBIDDEN", { details: { permission, needed } });
-  }
-
-  /** Whether the session of a caller still lives and is still of the same role. The process itself is always signed in. */
-  async isSignedIn(caller: Caller): Promise<boolean> {
-    if (caller.kind !== "operator") return caller.kind === "system";
-    const operator = await this.operators.find(caller.operator_id);
-    return operator?.role === caller.role && (await this.#sessions.isLive(caller.session_id));
+    return this.#service.authorize(caller, permission);
   }
 
   async #startSession(caller: Caller, operator: Operator): Promise<Session> {
-    const { token, expiresAtMs, writes } = await this.#sessions.create(operator.operator_id);
+    const { token, expiresAtMs, writes } = await this.#service.sessions.create(operator.operator_id);
     const { operator_id, username, role } = operator;
     const signedIn: Caller = {
       kind: "operator",
       operator_id,
       username,
       role,
-      session_id: this.#sessions.idOf(token),
+      session_id: this.#service.sessions.idOf(token),
     };
     const from = { ...signedIn, ...(caller.origin && { origin: caller.origin }) };
     await retryOnConflict(async () => {
-      const seen = await this.operators.touch(operator_id);
+      const seen = await this.#service.operators.touch(operator_id);
       await this.#context.commitWithReserve(from, [...writes, seen], {
         type: "operator.signedIn",
         summary: `Operator ${username} signed in`,
@@ -192,11 +155,6 @@ export class Access {
       summary: `A sign-in was refused: ${code}`,
       metadata: { code, ...(unrecorded > 0 && { unrecorded }) },
     });
-  }
-
-  #ready(): Challenges {
-    if (!this.#challenges) throw new OrchestratorError("UNAVAILABLE");
-    return this.#challenges;
   }
 }
 

@@ -4,14 +4,14 @@ import type { EventSubject } from "../events.ts";
 import { parsePublicKey } from "../crypto/parse-public-key.ts";
 import { requireVersion, withVersion, type ChangeOptions } from "../document-version.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
-import { personNameSchema, type Page } from "../internal/common-schemas.ts";
+import type { Page } from "../internal/common-schemas.ts";
 import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
-import type { AdminKey } from "../options.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import { answering, toSubject, type Caller } from "./caller.ts";
 import type { AdminsDocument, OperatorDocument } from "./documents.ts";
+import type { OperatorRegistry } from "./operator-registry.ts";
 import type { Role } from "./roles.ts";
 import {
   addOperatorInput,
@@ -25,10 +25,12 @@ import type { Sessions } from "./sessions.ts";
 /** The people and programs who may sign in. */
 export class Operators {
   readonly #context: Context;
+  readonly #registry: OperatorRegistry;
   readonly #sessions: Sessions;
 
-  constructor(context: Context, sessions: Sessions) {
+  constructor(context: Context, { registry, sessions }: { registry: OperatorRegistry; sessions: Sessions }) {
     this.#context = context;
+    this.#registry = registry;
     this.#sessions = sessions;
   }
 
@@ -54,7 +56,7 @@ export class Operators {
    */
   async get(caller: Caller, input: z.input<typeof operatorIdInput>): Promise<Operator> {
     await this.#context.authorize(caller, "operators.get");
-    const { value, revision } = await this.#read(parseInput(operatorIdInput, input).operator_id);
+    const { value, revision } = await this.#registry.read(parseInput(operatorIdInput, input).operator_id);
     return withVersion({ ...value }, revision);
   }
 
@@ -116,7 +118,7 @@ export class Operators {
     await this.#context.authorize(caller, "operators.setRole");
     const { operator_id, role } = parseInput(setRoleInput, input);
     return retryOnConflict(async () => {
-      const stored = await this.#read(operator_id);
+      const stored = await this.#registry.read(operator_id);
       requireVersion(stored, options);
       if (stored.value.role === role) return withVersion({ ...stored.value }, stored.revision);
       return this.#setRole(caller, stored, role);
@@ -162,7 +164,7 @@ export class Operators {
     await this.#context.authorize(caller, "operators.remove");
     const { operator_id } = parseInput(operatorIdInput, input);
     await retryOnConflict(async () => {
-      const stored = await this.#read(operator_id);
+      const stored = await this.#registry.read(operator_id);
       requireVersion(stored, options);
       await this.#remove(caller, stored);
     });
@@ -181,53 +183,6 @@ export class Operators {
       target: asSubject(stored.value),
       summary: `Operator ${stored.value.username} was removed`,
     });
-  }
-
-  /** Makes the given keys Admin where they are not known yet: how the first Admin comes to be. */
-  async ensureAdmins(caller: Caller, admins: readonly (string | AdminKey)[]): Promise<void> {
-    for (const given of admins) {
-      const admin = typeof given === "string" ? { public_key: given } : given;
-      const key = parsePublicKey(admin.public_key, this.#context.crypto);
-      if (await this.find(key.id)) continue;
-      const username = (await this.#freeName(admin.username)) ?? `admin-${key.id.slice(0, 8)}`;
-      await this.add(caller, { username, public_key: key.hex, role: "Admin" });
-    }
-  }
-
-  /** A wanted name, where it can be had: for want of a name nobody is kept out of a server that is his. */
-  async #freeName(wanted: string | undefined): Promise<string | null> {
-    const { success, data } = personNameSchema.safeParse(wanted);
-    if (!success) return null;
-    return (await this.#context.storage.get("operator_names", data.toLowerCase())) ? null : data;
-  }
-
-  /** Whether anybody is Admin. */
-  async hasAdmin(): Promise<boolean> {
-    const admins = await this.#context.storage.get<AdminsDocument>("admins", "all");
-    return (admins?.value.operator_ids.length ?? 0) > 0;
-  }
-
-  /** Finds an operator by id; null where there is none. */
-  async find(operatorId: string): Promise<Operator | null> {
-    return (await this.#context.storage.get<OperatorDocument>("operators", operatorId))?.value ?? null;
-  }
-
-  /** The write that says an operator was here just now. */
-  async touch(operatorId: string): Promise<Write> {
-    const { value, revision } = await this.#read(operatorId);
-    return {
-      kind: "put",
-      collection: "operators",
-      key: operatorId,
-      value: { ...value, last_seen_at: this.#context.timestamp() },
-      expected: revision,
-    };
-  }
-
-  async #read(operatorId: string): Promise<StoredDocument<OperatorDocument>> {
-    const stored = await this.#context.storage.get<OperatorDocument>("operators", operatorId);
-    if (!stored) throw new OrchestratorError("NOT_FOUND", { message: `There is no operator ${operatorId}.` });
-    return stored;
   }
 
   /** The write of the list of Admins that a change leaves, refusing an empty one; of two at once, one conflicts. */

@@ -16,8 +16,8 @@ import type { StoredDocument, Write } from "../storage/storage.ts";
 import type { AgentDocument } from "./documents.ts";
 import { forgottenEvent } from "./pending-places.ts";
 import type { AgentRegistry } from "./registry.ts";
+import { dayMs } from "../internal/durations.ts";
 
-const dayMs = 86_400_000;
 const roundMs = 3_600_000;
 /** Between two slices, so that a long round leaves time for everything else. */
 const pauseMs = 100;

@@ -1,17 +1,17 @@
 /**
  * Refuses assignments and modules that contradict each other on an agent of now. Whatever decides about that goes one after
  * another: in this process by waiting, and against others that have the same storage by a document that each of these
- * changes writes. Agents are no part of it: two assignments that come to share an agent later are told of at its next plan
+ * changes writes. AgentService are no part of it: two assignments that come to share an agent later are told of at its next plan
  * or apply.
  */
-import type { Agents } from "../agents/agents.ts";
+import type { AgentService } from "../agents/agent-service.ts";
 import type { Context } from "../context.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import { canonicalJson } from "../internal/canonical-json.ts";
 import { nextTurn } from "../internal/next-turn.ts";
 import { toDetails } from "../modules/module-resources.ts";
 import type { ModuleComparison } from "../modules/module-comparison.ts";
-import type { Modules } from "../modules/modules.ts";
+import type { ModuleService } from "../modules/module-service.ts";
 import type { ParsedModule } from "../modules/parsed-module.ts";
 import { SelectorCache } from "../selectors/selector-cache.ts";
 import { allOf } from "../selectors/selector.ts";
@@ -23,8 +23,8 @@ type Assignment = Readonly<AssignmentDocument>;
 type Store = (also: readonly Write[]) => Promise<void>;
 
 interface Parts {
-  agents: Agents;
-  modules: Modules;
+  agents: AgentService;
+  modules: ModuleService;
   /** Every assignment that is stored. */
   all: () => AsyncIterable<Assignment>;
 }

@@ -1,27 +1,23 @@
 import type { z } from "zod";
 import { allows } from "../access/allows.ts";
 import { answering, toSubject, type Caller } from "../access/caller.ts";
-import type { Agents } from "../agents/agents.ts";
+import type { AgentService } from "../agents/agent-service.ts";
 import type { Context, EventInput } from "../context.ts";
 import { requireVersion, withVersion, type ChangeOptions } from "../document-version.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import type { EventType } from "../events.ts";
 import type { Page } from "../internal/common-schemas.ts";
 import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
-import { eachDocument } from "../internal/each-document.ts";
 import { toJsonObject } from "../internal/json.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import { toTimestamp } from "../clock.ts";
-import type { Modules } from "../modules/modules.ts";
-import { matchesSelector } from "../selectors/match.ts";
+import type { ModuleService } from "../modules/module-service.ts";
 import { printSelector } from "../selectors/print.ts";
-import { SelectorCache } from "../selectors/selector-cache.ts";
-import type { SelectorTarget } from "../selectors/selector.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
+import type { AssignmentService } from "./assignment-service.ts";
 import type { AssignmentDocument } from "./documents.ts";
-import { AssignmentAgreement } from "./assignment-agreement.ts";
-import { DueAssignments, nextAfter } from "./due-assignments.ts";
+import { nextAfter } from "./due-assignments.ts";
 import {
   assignmentNameInput,
   createAssignmentInput,
@@ -31,27 +27,20 @@ import {
   type AssignmentDetail,
 } from "./schemas.ts";
 
-/** Tells which assignments match an agent, by name, of those that there were when it was made. */
-export type AssignmentMatcher = (target: SelectorTarget) => Readonly<AssignmentDocument>[];
-
 /** Named bindings of modules to the agents that a selector matches. Applying one is a verb of rollouts. */
 export class Assignments {
-  /** When those with a schedule are due. */
-  readonly due: DueAssignments;
   readonly #context: Context;
-  readonly #agents: Agents;
-  readonly #modules: Modules;
-  readonly #agreement: AssignmentAgreement;
-  readonly #selectors = new SelectorCache();
+  readonly #service: AssignmentService;
+  readonly #features: { agents: AgentService; modules: ModuleService };
 
-  constructor(context: Context, agents: Agents, modules: Modules) {
+  constructor(
+    context: Context,
+    service: AssignmentService,
+    features: { agents: AgentService; modules: ModuleService },
+  ) {
     this.#context = context;
-    this.#agents = agents;
-    this.#modules = modules;
-    this.due = new DueAssignments(context);
-    context.references.register("module", (names) => this.#usersOf(new Set(names)));
-    this.#agreement = new AssignmentAgreement(context, { agents, modules, all: () => this.#all() });
-    modules.guardUploads((module, store) => this.#agreement.guardUpload(module, store));
+    this.#service = service;
+    this.#features = features;
   }
 
   /** Lists assignments by name. Values of params that a module keeps secret are "(sensitive)". */
@@ -78,10 +67,10 @@ export class Assignments {
    */
   async get(caller: Caller, input: z.input<typeof assignmentNameInput>): Promise<AssignmentDetail> {
     await this.#context.authorize(caller, "assignments.get");
-    const { value, revision } = await this.read(parseInput(assignmentNameInput, input).name);
-    const matched = this.matchedAgents(value);
+    const { value, revision } = await this.#service.read(parseInput(assignmentNameInput, input).name);
+    const matched = this.#service.matchedAgents(value);
     const matchedAgents = await Promise.all(
-      matched.map(async (nodeId) => ({ node_id: nodeId, name: await this.#agents.nameOf(nodeId) })),
+      matched.map(async (nodeId) => ({ node_id: nodeId, name: await this.#features.agents.nameOf(nodeId) })),
     );
     const assignment = await this.#toAssignment(value);
     const shown = allows(caller, "assignments.update") ? assignment : await this.#hide(assignment);
@@ -109,7 +98,7 @@ export class Assignments {
       ...(rollout && { rollout }),
       ...(schedule && { schedule }),
       ...(enforce !== undefined && { enforce }),
-      selector: printSelector(this.#selectors.parse(fields.selector)),
+      selector: printSelector(this.#service.selectors.parse(fields.selector)),
       created_at: this.#context.timestamp(),
       created_by: toSubject(caller).name,
     };
@@ -146,7 +135,7 @@ export class Assignments {
     const { name, description, selector, modules, params, rollout, schedule, enforce } = parsed;
     const changes = {
       ...(description !== undefined && { description }),
-      ...(selector !== undefined && { selector: printSelector(this.#selectors.parse(selector)) }),
+      ...(selector !== undefined && { selector: printSelector(this.#service.selectors.parse(selector)) }),
       ...(modules !== undefined && { modules }),
       ...(params !== undefined && { params }),
       ...(rollout && { rollout }),
@@ -154,7 +143,7 @@ export class Assignments {
       ...(enforce !== undefined && { enforce }),
     };
     return retryOnConflict(async () => {
-      const stored = await this.read(name);
+      const stored = await this.#service.read(name);
       requireVersion(stored, options);
       const document: AssignmentDocument = { ...stored.value, ...changes };
       if (rollout === null) delete document.rollout;
@@ -177,63 +166,17 @@ export class Assignments {
     await this.#context.authorize(caller, "assignments.remove");
     const { name } = parseInput(assignmentNameInput, input);
     await retryOnConflict(async () => {
-      const stored = await this.read(name);
+      const stored = await this.#service.read(name);
       requireVersion(stored, options);
       await this.#context.commit(
         answering(caller),
         [
           { kind: "delete", collection: "assignments", key: name, expected: stored.revision },
-          ...(await this.due.change(stored.value, null)),
+          ...(await this.#service.due.change(stored.value, null)),
         ],
         this.#event("assignment.removed", stored.value),
       );
     });
-  }
-
-  /** Reads an assignment; `NOT_FOUND` where there is none. */
-  async read(name: string): Promise<StoredDocument<AssignmentDocument>> {
-    const stored = await this.#context.storage.get<AssignmentDocument>("assignments", name);
-    if (!stored) throw new OrchestratorError("NOT_FOUND", { message: `There is no assignment ${name}.` });
-    return stored;
-  }
-
-  /** The approved agents that an assignment matches now, by node_id. */
-  matchedAgents(assignment: Readonly<AssignmentDocument>): string[] {
-    return this.#agents.matching(this.#selectors.parse(assignment.selector));
-  }
-
-  /** The modules of an assignment in their present revisions, and what must be written beside a reference to them. */
-  async revisionsOf({ modules }: Readonly<AssignmentDocument>): Promise<{
-    modules: { name: string; revision: number }[];
-    held: Write[];
-  }> {
-    const names = [...new Set(modules)];
-    const held = await this.#modules.hold(names);
-    const resolved = await Promise.all(names.map((name) => this.#modules.resolve(name)));
-    return { modules: resolved.map(({ name, revision }) => ({ name, revision })), held };
-  }
-
-  /** Reads every assignment once, to ask for one agent after another; see `AssignmentMatcher`. */
-  async matcher(): Promise<AssignmentMatcher> {
-    const all: Readonly<AssignmentDocument>[] = [];
-    for await (const assignment of this.#all()) all.push(assignment);
-    const selectors = all.map(({ selector }) => this.#selectors.parse(selector));
-    return (target) => all.filter((_, at) => matchesSelector(selectors[at]!, target));
-  }
-
-  async #usersOf(wanted: ReadonlySet<string>): Promise<Map<string, string[]>> {
-    const users = new Map<string, string[]>();
-    for await (const { name, modules } of this.#all()) {
-      for (const module of new Set(modules)) {
-        if (wanted.has(module)) users.set(module, [...(users.get(module) ?? []), name]);
-      }
-    }
-    return users;
-  }
-
-  async *#all(): AsyncGenerator<Readonly<AssignmentDocument>> {
-    for await (const { value } of eachDocument<AssignmentDocument>(this.#context.storage, "assignments"))
-      yield value;
   }
 
   async #write(
@@ -249,15 +192,15 @@ export class Assignments {
       expected: before?.revision ?? 0,
     };
     const event = this.#event(before ? "assignment.updated" : "assignment.created", document);
-    await this.#agreement.guard({ before: before?.value ?? null, after: document }, async (also) => {
-      const due = await this.due.change(before?.value ?? null, document);
+    await this.#service.agreement.guard({ before: before?.value ?? null, after: document }, async (also) => {
+      const due = await this.#service.due.change(before?.value ?? null, document);
       const answered = answering(
         caller,
-        this.#view(document, await nextAfter(due, () => this.due.nextOf(document.name))),
+        this.#view(document, await nextAfter(due, () => this.#service.due.nextOf(document.name))),
       );
       await this.#context.commit(answered, [put, ...due, ...also], event);
     });
-    this.due.changed();
+    this.#service.due.changed();
   }
 
   #event(type: EventType, { name, selector, modules }: Readonly<AssignmentDocument>): EventInput {
@@ -271,11 +214,13 @@ export class Assignments {
 
   async #hide(assignment: Assignment): Promise<Assignment> {
     const { modules, params } = assignment;
-    return params ? { ...assignment, params: await this.#modules.hideValues(modules, params) } : assignment;
+    return params
+      ? { ...assignment, params: await this.#features.modules.hideValues(modules, params) }
+      : assignment;
   }
 
   async #toAssignment(document: Readonly<AssignmentDocument>): Promise<Assignment> {
-    return this.#view(document, await this.due.nextOf(document.name));
+    return this.#view(document, await this.#service.due.nextOf(document.name));
   }
 
   #view(document: Readonly<AssignmentDocument>, next: number | null): Assignment {
@@ -287,7 +232,7 @@ export class Assignments {
       enforce,
       created_at,
       created_by,
-      matches: this.matchedAgents(document).length,
+      matches: this.#service.matchedAgents(document).length,
     };
   }
 }

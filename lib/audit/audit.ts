@@ -10,13 +10,12 @@ import { canonicalJson } from "../internal/canonical-json.ts";
 import type { Page } from "../internal/common-schemas.ts";
 import type { JsonObject } from "../internal/json.ts";
 import { parseInput } from "../internal/parse-input.ts";
-import { keepRounds } from "../rounds.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { LogEntry, LogPage, StoredDocument } from "../storage/storage.ts";
 import { isOurs, readAnchor, type Anchor } from "./anchor.ts";
-import { LeastAge } from "./least-age.ts";
+import type { AuditService } from "./audit-service.ts";
 import { listEvents } from "./listing.ts";
-import { AuditPruning, type OldestStretch } from "./pruning.ts";
+import type { OldestStretch } from "./pruning.ts";
 import {
   listAuditInput,
   pruneAuditInput,
@@ -27,21 +26,16 @@ import {
   type PruneResult,
 } from "./schemas.ts";
 
-const defaultRetentionDays = 90;
-const dayMs = 86_400_000;
-const pruneEveryMs = 3_600_000;
 const noHash = "0".repeat(64);
 
 /** What was done, by whom and when: events in a chain of hashes, written in the same commit as what they tell. */
 export class Audit {
   readonly #context: Context;
-  readonly #age: LeastAge;
-  readonly #pruning: AuditPruning;
+  readonly #service: AuditService;
 
-  constructor(context: Context) {
+  constructor(context: Context, service: AuditService) {
     this.#context = context;
-    this.#age = new LeastAge(context);
-    this.#pruning = new AuditPruning(context);
+    this.#service = service;
   }
 
   /**
@@ -68,15 +62,15 @@ export class Audit {
     await this.#context.authorize(caller, "audit.prune");
     const { before, expected, dry_run = false } = parseInput(pruneAuditInput, input);
     const beforeMs = Date.parse(before);
-    await this.#age.requireOld(beforeMs);
-    if (!dry_run) return { deleted: await this.#pruning.prune({ beforeMs, expected }, caller) };
-    return { deleted: 0, would_delete: toWouldDelete(await this.#pruning.look(beforeMs)) };
+    await this.#service.age.requireOld(beforeMs);
+    if (!dry_run) return { deleted: await this.#service.pruning.prune({ beforeMs, expected }, caller) };
+    return { deleted: 0, would_delete: toWouldDelete(await this.#service.pruning.look(beforeMs)) };
   }
 
   /** Reads for how long events are kept. */
   async getRetention(caller: Caller): Promise<AuditRetention> {
     await this.#context.authorize(caller, "audit.getRetention");
-    const stored = await this.#retention();
+    const stored = await this.#service.retention();
     return withVersion({ ...stored.value }, stored.revision);
   }
 
@@ -92,9 +86,9 @@ export class Audit {
   ): Promise<AuditRetention> {
     await this.#context.authorize(caller, "audit.setRetention");
     const { retention_days } = parseInput(setRetentionInput, input);
-    this.#age.requireRetention(retention_days);
+    this.#service.age.requireRetention(retention_days);
     return retryOnConflict(async () => {
-      const { value, revision } = await this.#retention();
+      const { value, revision } = await this.#service.retention();
       requireVersion({ revision }, options);
       const put = { kind: "put", collection: "settings", key: "audit_retention" } as const;
       await this.#context.commit(
@@ -161,33 +155,6 @@ export class Audit {
       if (!isOrchestratorError(error, "STORAGE_CORRUPT")) throw error;
       return { badSequence: Number(error.details["sequence"] ?? from) };
     }
-  }
-
-  /** Removes, now and every hour, what is older than the retention. The function returned ends it. */
-  keepRetention(): () => Promise<void> {
-    const { clock, logger } = this.#context;
-    return keepRounds({
-      clock,
-      everyMs: pruneEveryMs,
-      pauseMs: 0,
-      round: () => this.#pruneOld(),
-      failed: (error) => logger.error("Old audit events were not removed.", { error }),
-    });
-  }
-
-  async *#pruneOld(): AsyncGenerator<void> {
-    const { retention_days: days } = (await this.#retention()).value;
-    const now = await this.#context.retentionClock.now();
-    // Also where nothing is old: what a call left when the process ended in it.
-    yield void (await this.#pruning.prune({ beforeMs: days === null ? -Infinity : now - days * dayMs }));
-  }
-
-  /** Version 0 where nobody has set it yet. What was set before there was a least age counts for no less than that. */
-  async #retention(): Promise<Pick<StoredDocument<AuditRetention>, "value" | "revision">> {
-    const stored = await this.#context.storage.get<AuditRetention>("settings", "audit_retention");
-    const days = stored ? stored.value.retention_days : defaultRetentionDays;
-    const retention_days = days === null ? null : Math.max(days, this.#age.leastDays);
-    return { value: { retention_days }, revision: stored?.revision ?? 0 };
   }
 
   #hash(previous: string, { sequence, at, value }: LogEntry): string {

@@ -5,8 +5,7 @@
 import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
-
-const dayMs = 86_400_000;
+import { dayMs } from "../internal/durations.ts";
 
 export class LeastAge {
   readonly #context: Context;

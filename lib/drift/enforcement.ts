@@ -8,13 +8,13 @@
  * step that makes the operation.
  */
 import { systemCaller } from "../access/caller.ts";
-import type { Agents } from "../agents/agents.ts";
-import type { Assignments } from "../assignments/assignments.ts";
+import type { AgentService } from "../agents/agent-service.ts";
+import type { AssignmentService } from "../assignments/assignment-service.ts";
 import type { Context, EventInput } from "../context.ts";
 import { toJsonObject, type JsonObject } from "../internal/json.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { AgentStateDocument, OperationDocument } from "../operations/documents.ts";
-import type { Operations } from "../operations/operations.ts";
+import type { OperationService } from "../operations/operation-service.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import type { DriftDocument, DriftStateDocument, Enforcement } from "./documents.ts";
 
@@ -40,13 +40,13 @@ interface Counted {
 
 export class DriftEnforcement {
   readonly #context: Context;
-  readonly #agents: Agents;
-  readonly #assignments: Assignments;
-  readonly #operations: Operations;
+  readonly #agents: AgentService;
+  readonly #assignments: AssignmentService;
+  readonly #operations: OperationService;
 
   constructor(
     context: Context,
-    features: { agents: Agents; assignments: Assignments; operations: Operations },
+    features: { agents: AgentService; assignments: AssignmentService; operations: OperationService },
   ) {
     this.#context = context;
     this.#agents = features.agents;

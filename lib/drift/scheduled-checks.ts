@@ -8,14 +8,14 @@ import type { Timer } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { isOrchestratorError } from "../errors.ts";
 import type { OperationDocument } from "../operations/documents.ts";
-import type { Operations } from "../operations/operations.ts";
+import type { OperationService } from "../operations/operation-service.ts";
 import { DueQueue } from "./due-queue.ts";
 
 /** For so long after an apply nothing is checked: what it started may still be settling. */
 const afterApplyMs = 300_000;
 
 interface Parts {
-  operations: Operations;
+  operations: OperationService;
   work: BackgroundWork;
   /** Begins a check and resolves with the id of its operation. */
   begin: (nodeId: string) => Promise<string>;

@@ -37,6 +37,7 @@ export class EventFeed {
     input: z.input<typeof eventStreamInput> = {},
     signal?: AbortSignal,
   ): AsyncGenerator<Tracked<EventStreamItem>, void> {
+    await this.#context.authorize(caller, "events.stream");
     const { lastEventId, types, node_id } = parseInput(eventStreamInput, input);
     const wanted = types && toTypeFilter(types);
     const accepts = (event: OrchestratorEvent): boolean =>

@@ -7,18 +7,15 @@ import { OrchestratorError } from "../errors.ts";
 import type { Page } from "../internal/common-schemas.ts";
 import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
 import { eachDocument } from "../internal/each-document.ts";
-import { toJsonObject, type Json } from "../internal/json.ts";
+import { toJsonObject } from "../internal/json.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import { revisionKey, type ModuleDocument } from "./documents.ts";
-import { HiddenValues } from "./hidden-values.ts";
 import { readModule } from "./module-document.ts";
 import { encodeView, makeView, type ModuleView } from "./module-view.ts";
-import type { ParamValues } from "./params.ts";
-import { ModuleAgreement } from "./module-agreement.ts";
-import { ModuleViews } from "./module-views.ts";
-import { moduleNotFound, ModuleRevisions, type ModuleRevision } from "./module-revisions.ts";
+import { moduleNotFound } from "./module-revisions.ts";
+import { toModulePut, type ModuleService } from "./module-service.ts";
 import type { ParsedModule } from "./parsed-module.ts";
 import { ShownModules } from "./shown-modules.ts";
 import {
@@ -31,40 +28,16 @@ import {
   type UploadedModule,
 } from "./schemas.ts";
 
-/**
- * Stands between a module and its being taken in: refuses it by what it throws, or calls `store`, once, with what must be
- * written in the same step.
- */
-export type UploadGuard = (
-  module: ParsedModule,
-  store: (also: readonly Write[]) => Promise<void>,
-) => Promise<void>;
-
 /** Declared state, uploaded as YAML. Every upload of other content is a new revision; old ones stay readable. */
 export class Modules {
-  /** Tells which modules can stand beside each other. */
-  readonly agreement: ModuleAgreement;
   readonly #context: Context;
-  readonly #revisions: ModuleRevisions;
-  readonly #views: ModuleViews;
+  readonly #service: ModuleService;
   readonly #shown: ShownModules;
-  readonly #hiddenValues: HiddenValues;
-  #guard: UploadGuard = (_module, store) => store([]);
 
-  constructor(context: Context) {
+  constructor(context: Context, service: ModuleService) {
     this.#context = context;
-    this.#revisions = new ModuleRevisions(context);
-    this.#views = new ModuleViews(context, this.#revisions);
-    this.#shown = new ShownModules(this.#revisions, this.#views);
-    this.#hiddenValues = new HiddenValues(context, this.#views);
-    this.agreement = new ModuleAgreement(this.#revisions, context);
-    context.contents.onReference("module", async (hash) => {
-      for (const index of ["by_content", "by_view"]) {
-        const { items } = await context.storage.list("module_revisions", { index, equals: [hash], limit: 1 });
-        if (items.length > 0) return true;
-      }
-      return false;
-    });
+    this.#service = service;
+    this.#shown = new ShownModules(service.revisions, service.views);
   }
 
   /** Lists modules by name, each in its newest revision. */
@@ -92,7 +65,7 @@ export class Modules {
   async get(caller: Caller, input: z.input<typeof getModuleInput>): Promise<ModuleDetail> {
     await this.#context.authorize(caller, "modules.get");
     const { name, revision } = parseInput(getModuleInput, input);
-    const document = await this.#revisions.read(name, revision);
+    const document = await this.#service.revisions.read(name, revision);
     const detail = {
       ...(await this.#toModule(await this.#shown.documentFor(caller, document))),
       ...(await this.#shown.detailFor(caller, document)),
@@ -129,22 +102,22 @@ export class Modules {
     const bytes = toUtf8(content);
     const hash = toHex(this.#context.crypto.sha256(bytes));
     if (newest?.value.content_hash === hash) {
-      await this.#revisions.mend(hash, bytes);
+      await this.#service.revisions.mend(hash, bytes);
       return { ...(await this.#toModule(newest.value)), created: false };
     }
     const shown = encodeView(view);
     const hashes = { hash, viewHash: toHex(this.#context.crypto.sha256(shown)) };
     const document = this.#toDocument(caller, parsed, { ...hashes, size: bytes.length, before: newest });
-    await this.#guard(parsed, async (also) => {
+    await this.#service.guard(parsed, async (also) => {
       await this.#context.contents.save("module", bytes);
       await this.#context.contents.save("module", shown);
       const answer = { ...(await this.#toModule(document)), created: true };
       // Events are read by everybody.
-      const { content_hash } = this.#views.contentOf(view.hidden) ?? document;
-      const writes = [toPut(document, newest?.revision ?? 0), ...also];
+      const { content_hash } = this.#service.views.contentOf(view.hidden) ?? document;
+      const writes = [toModulePut(document, newest?.revision ?? 0), ...also];
       await this.#store(answering(caller, answer), { document, content_hash }, writes);
     });
-    this.#revisions.remember(hash, parsed);
+    this.#service.revisions.remember(hash, parsed);
     return { ...(await this.#toModule(document)), created: true };
   }
 
@@ -188,44 +161,6 @@ export class Modules {
       target: { type: "module", id: name, name },
       summary: `Module ${name} was removed`,
     });
-  }
-
-  /**
-   * Reads a module for an operation, in its newest revision or that which is given.
-   *
-   * @throws {OrchestratorError} `NOT_FOUND` naming it.
-   */
-  resolve(name: string, wanted?: number): Promise<ModuleRevision> {
-    return this.#revisions.resolve(name, wanted);
-  }
-
-  /**
-   * What a commit must write beside a reference to modules, so that none of them is removed in the same moment: the step
-   * fails with `REVISION_CONFLICT` where one was.
-   *
-   * @throws {OrchestratorError} `NOT_FOUND` naming the first that is missing.
-   */
-  hold(names: readonly string[]): Promise<Write[]> {
-    return Promise.all(
-      [...new Set(names)].map(async (name): Promise<Write> => {
-        const stored = await this.#context.storage.get<ModuleDocument>("modules", name);
-        if (!stored) throw moduleNotFound(name);
-        return toPut(stored.value, stored.revision);
-      }),
-    );
-  }
-
-  /**
-   * Values of params for some modules as lists show them, and Viewers see them: "(sensitive)" where one of the modules, in its newest
-   * revision, keeps a param secret, or where none declares it.
-   */
-  hideValues(names: readonly string[], values: ParamValues): Promise<{ [key: string]: Json }> {
-    return this.#hiddenValues.hide(names, values);
-  }
-
-  /** Has a feature say which modules may be taken in. */
-  guardUploads(guard: UploadGuard): void {
-    this.#guard = guard;
   }
 
   async #store(
@@ -277,9 +212,4 @@ export class Modules {
       return { ...document, used_by: users.get(document.name) ?? [] };
     });
   }
-}
-
-function toPut(document: Readonly<ModuleDocument>, expected: number): Write {
-  const value = toJsonObject(document);
-  return { kind: "put", collection: "modules", key: document.name, value, expected };
 }

@@ -1,5 +1,5 @@
-import type { Agents } from "../agents/agents.ts";
-import type { AssignmentMatcher, Assignments } from "../assignments/assignments.ts";
+import type { AgentService } from "../agents/agent-service.ts";
+import type { AssignmentMatcher, AssignmentService } from "../assignments/assignment-service.ts";
 import type { AssignmentDocument } from "../assignments/documents.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { Json, JsonObject } from "../internal/json.ts";
@@ -12,7 +12,7 @@ import {
 import type { TemplateScope } from "../modules/template.ts";
 import { WorkBudget, type SlicedWork, type Work } from "../internal/work.ts";
 import type { ModuleRevision } from "../modules/module-revisions.ts";
-import type { Modules } from "../modules/modules.ts";
+import type { ModuleService } from "../modules/module-service.ts";
 import { SelectorCache } from "../selectors/selector-cache.ts";
 import { matchesSelector } from "../selectors/match.ts";
 import type { SelectorTarget } from "../selectors/selector.ts";
@@ -27,7 +27,7 @@ export interface DesiredState {
 
 /** What a call adds to what assignments bring. */
 export interface DesiredExtras {
-  /** Modules beside those of assignments. */
+  /** ModuleService beside those of assignments. */
   modules?: readonly string[] | undefined;
   /** Values of params that come before those of assignments. */
   params?: { readonly [key: string]: Json } | undefined;
@@ -49,14 +49,19 @@ const longestKey = 65_536;
  * Works out what a machine is to be: the modules of every assignment that matches its agent, and those that a call names.
  */
 export class DesiredStates {
-  readonly #agents: Agents;
-  readonly #assignments: Assignments;
-  readonly #modules: Modules;
+  readonly #agents: AgentService;
+  readonly #assignments: AssignmentService;
+  readonly #modules: ModuleService;
   readonly #work: SlicedWork;
   readonly #selectors = new SelectorCache();
   readonly #resolved = new Map<string, readonly ResolvedResource[]>();
 
-  constructor(features: { agents: Agents; assignments: Assignments; modules: Modules; work: SlicedWork }) {
+  constructor(features: {
+    agents: AgentService;
+    assignments: AssignmentService;
+    modules: ModuleService;
+    work: SlicedWork;
+  }) {
     this.#work = features.work;
     this.#agents = features.agents;
     this.#assignments = features.assignments;

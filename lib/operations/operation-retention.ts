@@ -6,7 +6,7 @@
  * Results lie in a log that is trimmed from the front. Those of old operations that stay are written anew at its end, so
  * that they hold up nothing.
  */
-import type { Agents } from "../agents/agents.ts";
+import type { AgentService } from "../agents/agent-service.ts";
 import { systemCaller } from "../access/caller.ts";
 import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
@@ -19,6 +19,7 @@ import type { StoredDocument, Write } from "../storage/storage.ts";
 import { resultsLog, type AgentStateDocument, type OperationDocument } from "./documents.ts";
 import { loadReport, saveReport } from "./operation-results.ts";
 import { isOpen } from "./operation-store.ts";
+import { dayMs } from "../internal/durations.ts";
 
 /** What a feature says of old operations of its kind. */
 export interface Expiry {
@@ -33,7 +34,6 @@ type Stored = StoredDocument<OperationDocument>;
 /** Log entries that are trimmed in one go. */
 const entriesAtOnce = 2_000;
 
-const dayMs = 86_400_000;
 /** How often the operations are counted, milliseconds: so long more are kept than are to be. */
 const countEveryMs = 60_000;
 /** Operations beyond those that are kept, removed in one go. */
@@ -51,7 +51,7 @@ interface Limit {
 
 export class OperationRetention {
   readonly #context: Context;
-  readonly #agents: Agents;
+  readonly #agents: AgentService;
   #isRolloutOpen: (rolloutId: string) => Promise<boolean> = () => Promise.resolve(false);
   readonly #expiries = new Map<OperationDocument["kind"], Expiry>();
   /** All up to here was needed when it was looked at, since the last hourly round: it is not looked at every minute. */
@@ -59,7 +59,7 @@ export class OperationRetention {
   /** The newest log entry when the round before began. */
   #headBefore = 0;
 
-  constructor(context: Context, agents: Agents) {
+  constructor(context: Context, agents: AgentService) {
     this.#context = context;
     this.#agents = agents;
   }

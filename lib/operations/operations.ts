@@ -1,30 +1,19 @@
 import type { z } from "zod";
 import type { Caller } from "../access/caller.ts";
-import type { Permission } from "../access/permissions.ts";
-import type { Agents } from "../agents/agents.ts";
-import type { Assignments } from "../assignments/assignments.ts";
+import type { AgentService } from "../agents/agent-service.ts";
+import { agentIdInput } from "../agents/schemas.ts";
 import type { Context } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { Page } from "../internal/common-schemas.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import type { Tracked } from "../internal/stream-window.ts";
-import type { Streams } from "../access/streams.ts";
-import type { Modules } from "../modules/modules.ts";
-import type { ResolvedResource } from "../state/resource.ts";
 import { believe } from "./believed-state.ts";
-import { DesiredStates, type DesiredReader } from "./desired-state.ts";
-import { Dispatcher } from "./dispatcher.ts";
-import type { AgentStateDocument, OperationDocument } from "./documents.ts";
+import type { OperationDocument } from "./documents.ts";
 import { listOperations } from "./operation-list.ts";
-import { OperationRetention } from "./operation-retention.ts";
-import { requestedEvent, toDocument, type OperationRequest } from "./operation-request.ts";
-import { Lanes } from "./lanes.ts";
 import { loadReport } from "./operation-results.ts";
-import type { OperationParts } from "./operation-parts.ts";
-import { isOpen, operationSubject, OperationStore } from "./operation-store.ts";
+import type { OperationService } from "./operation-service.ts";
+import { isOpen, operationSubject } from "./operation-store.ts";
 import { toOperation } from "./operation-view.ts";
-import { OutcomeRecorder, type Completion } from "./outcomes.ts";
-import { ProgressFeeds } from "./progress-feeds.ts";
 import {
   applyInput,
   listAgentOperationsInput,
@@ -39,57 +28,22 @@ import {
   type OperationWatchItem,
   watchOperationInput,
 } from "./schemas.ts";
-import { agentIdInput } from "../agents/schemas.ts";
-import { findRepeatable } from "./repeated-baseline.ts";
 import { SingleRuns } from "./single-runs.ts";
-import { Snapshots } from "./snapshots.ts";
 import { requireTruth, StoredPlans } from "./stored-plans.ts";
 import { watchOperation } from "./watch.ts";
 
-const defaultWaitSeconds = 30;
-
 /** Plans and applies of single machines: what was asked, what happened, what is believed since. */
 export class Operations {
-  /** What agents say about operations; the orchestrator hands it what the transport hears. */
-  readonly dispatcher: Dispatcher;
-  /** What agents are doing, and which of them refuse whatever they are sent. */
-  readonly lanes = new Lanes();
-  /** Removes old ones; features say what of theirs is needed. */
-  readonly retention: OperationRetention;
   readonly #context: Context;
-  readonly #desired: DesiredStates;
-  readonly #store: OperationStore;
-  readonly #snapshots: Snapshots;
+  readonly #service: OperationService;
   readonly #runs: SingleRuns;
-  readonly #outcomes: OutcomeRecorder;
-  readonly #parts: OperationParts;
 
-  constructor(
-    context: Context,
-    features: { agents: Agents; assignments: Assignments; modules: Modules; streams: Streams },
-  ) {
+  constructor(context: Context, service: OperationService, { agents }: { agents: AgentService }) {
     this.#context = context;
-    this.#desired = new DesiredStates({ ...features, work: context.work });
-    this.#store = new OperationStore(context);
-    this.#snapshots = new Snapshots(context);
-    const feeds = new ProgressFeeds();
-    this.#outcomes = new OutcomeRecorder(context, { store: this.#store, feeds });
-    const [store, snapshots, outcomes] = [this.#store, this.#snapshots, this.#outcomes];
-    this.#parts = { context, store, snapshots, outcomes, feeds, streams: features.streams };
-    const plans = new StoredPlans(context, { store, snapshots, desired: this.#desired });
-    this.#runs = new SingleRuns(context, { agents: features.agents, desired: this.#desired, plans });
-    this.dispatcher = new Dispatcher(context, { ...this.#parts, lanes: this.lanes });
-    this.retention = new OperationRetention(context, features.agents);
-    features.agents.watch({
-      available: (nodeId) => this.dispatcher.available(nodeId),
-      dismissed: (nodeId) => this.dispatcher.dismissed(nodeId),
-      forget: (nodeId) => [{ kind: "delete", collection: "agent_states", key: nodeId }],
-    });
-  }
-
-  /** Operations as they are kept, for features that follow those they made. */
-  get store(): OperationStore {
-    return this.#store;
+    this.#service = service;
+    const { desired } = service;
+    const plans = new StoredPlans(context, { ...service.parts, desired });
+    this.#runs = new SingleRuns(context, { agents, desired, plans });
   }
 
   /**
@@ -116,7 +70,8 @@ export class Operations {
 
   /** Lists operations of all agents, newest first. */
   async list(caller: Caller, input: z.input<typeof listOperationsInput> = {}): Promise<Page<Operation>> {
-    return this.#list(caller, "operations.list", parseInput(listOperationsInput, input));
+    await this.#context.authorize(caller, "operations.list");
+    return listOperations(this.#context, parseInput(listOperationsInput, input));
   }
 
   /** Lists operations of one agent, newest first. */
@@ -124,7 +79,8 @@ export class Operations {
     caller: Caller,
     input: z.input<typeof listAgentOperationsInput>,
   ): Promise<Page<Operation>> {
-    return this.#list(caller, "operations.listForAgent", parseInput(listAgentOperationsInput, input));
+    await this.#context.authorize(caller, "operations.listForAgent");
+    return listOperations(this.#context, parseInput(listAgentOperationsInput, input));
   }
 
   /**
@@ -163,16 +119,17 @@ export class Operations {
     input: z.input<typeof watchOperationInput>,
     signal?: AbortSignal,
   ): AsyncGenerator<Tracked<OperationWatchItem>, void> {
+    await this.#context.authorize(caller, "operations.watch");
     const { operation_id: operationId } = parseInput(watchOperationInput, input);
-    yield* watchOperation(this.#parts, { caller, operationId }, signal);
+    yield* watchOperation(this.#service.parts, { caller, operationId }, signal);
   }
 
   /** Tells what is believed of a machine: what the newest apply left, against what is desired now. */
   async believed(caller: Caller, input: z.input<typeof agentIdInput>): Promise<BelievedState> {
     await this.#context.authorize(caller, "state.believed");
     const { node_id } = parseInput(agentIdInput, input);
-    const { resources } = await this.#desired.of(node_id);
-    return believe(this.#parts, node_id, resources);
+    const { resources } = await this.#service.desired.of(node_id);
+    return believe(this.#service.parts, node_id, resources);
   }
 
   /**
@@ -184,7 +141,7 @@ export class Operations {
     await this.#context.authorize(caller, "operations.cancel");
     const { operation_id } = parseInput(operationIdInput, input);
     await this.#readListed(operation_id);
-    const { operation } = await this.#store.update(caller, operation_id, (before) => {
+    const { operation } = await this.#service.store.update(caller, operation_id, (before) => {
       if (!isOpen(before))
         throw new OrchestratorError("INVALID_TRANSITION", { message: "The operation has ended." });
       const subject = operationSubject(before)!;
@@ -199,95 +156,17 @@ export class Operations {
         ],
       };
     });
-    await this.dispatcher.cancel(operation);
-    return toOperation(await this.#outcomes.wait(operation_id, 0));
-  }
-
-  /** Makes an operation and puts it in line for its agent. */
-  async request(caller: Caller, request: OperationRequest): Promise<Readonly<OperationDocument>> {
-    const [operation] = await this.requestAll(caller, [request], request.change);
-    return operation!;
-  }
-
-  /** Makes operations in one step, together with what `change` adds, and puts each in line for its agent. */
-  async requestAll(
-    caller: Caller,
-    requests: readonly OperationRequest[],
-    change?: OperationRequest["change"],
-  ): Promise<Readonly<OperationDocument>[]> {
-    const operations: OperationDocument[] = [];
-    for (const request of requests) operations.push(await toDocument(this.#parts, caller, request));
-    const added = change?.(operations.map(({ operation_id }) => operation_id)) ?? {};
-    await this.#store.create(caller, operations, {
-      ...added,
-      events: [...operations.flatMap(requestedEvent), ...(added.events ?? [])],
-    });
-    for (const operation of operations) this.dispatcher.enqueue(operation);
-    return operations;
-  }
-
-  /** Works out what machines are to be; see `DesiredReader`. */
-  desiredReader(revisions: ReadonlyMap<string, number> = new Map()): DesiredReader {
-    return this.#desired.reader(revisions);
-  }
-
-  /** Waits until an operation has ended, or for a time, and returns it as it is then. */
-  async wait(operationId: string, waitSeconds: number = defaultWaitSeconds): Promise<Operation> {
-    return toOperation(await this.#outcomes.wait(operationId, waitSeconds * 1000));
-  }
-
-  /** What is known of a machine since its newest applies; null where there was none. */
-  async stateOf(nodeId: string): Promise<Readonly<AgentStateDocument> | null> {
-    return (await this.#context.storage.get<AgentStateDocument>("agent_states", nodeId))?.value ?? null;
-  }
-
-  /** What is known of a machine where the baseline of an apply may be put back now; see `findRepeatable`. */
-  repeatable(nodeId: string, operationId: string): ReturnType<typeof findRepeatable> {
-    return findRepeatable(this.#context.storage, { nodeId, operationId });
-  }
-
-  /** The resources that a snapshot holds. */
-  snapshot(hash: string): Promise<readonly ResolvedResource[]> {
-    return this.#snapshots.load(hash);
-  }
-
-  /** The results of an operation, also of a drift check. */
-  async resultsOf(operationId: string): ReturnType<typeof loadReport> {
-    return loadReport(this.#context, await this.#store.read(operationId));
-  }
-
-  /** Has a feature add to the end of the operations of its kind. */
-  onEnd(kind: OperationDocument["kind"], completion: Completion): void {
-    this.#outcomes.onEnd(kind, completion);
-  }
-
-  /** Takes up what was open when the process ended; `expectsMore` says whether rollouts go on, too. */
-  start(expectsMore: boolean): Promise<void> {
-    return this.dispatcher.recover(expectsMore);
-  }
-
-  /** Lets those go who wait, and ends sending; what is open is taken up at the next start. */
-  async stop(): Promise<void> {
-    this.#outcomes.release();
-    await this.dispatcher.stop();
+    await this.#service.dispatcher.cancel(operation);
+    return toOperation(await this.#service.outcomes.wait(operation_id, 0));
   }
 
   async #run(caller: Caller, kind: "apply" | "plan", input: z.output<typeof applyInput>): Promise<Operation> {
-    const { operation_id } = await this.request(caller, await this.#runs.prepare(kind, input));
-    return this.wait(operation_id, input.wait_seconds);
-  }
-
-  async #list(
-    caller: Caller,
-    permission: Permission,
-    query: z.output<typeof listOperationsInput>,
-  ): Promise<Page<Operation>> {
-    await this.#context.authorize(caller, permission);
-    return listOperations(this.#context, query);
+    const { operation_id } = await this.#service.request(caller, await this.#runs.prepare(kind, input));
+    return this.#service.wait(operation_id, input.wait_seconds);
   }
 
   async #readListed(operationId: string): Promise<Readonly<OperationDocument>> {
-    const operation = await this.#store.read(operationId);
+    const operation = await this.#service.store.read(operationId);
     if (operation.kind === "check") throw notFound(operationId);
     return operation;
   }

@@ -1,6 +1,6 @@
 /** From a call for one machine to the operation that it asks for, or its refusal. */
 import type { z } from "zod";
-import type { Agents } from "../agents/agents.ts";
+import type { AgentService } from "../agents/agent-service.ts";
 import type { Context } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { DesiredStates } from "./desired-state.ts";
@@ -15,11 +15,11 @@ type Input = z.output<typeof applyInput>;
 
 export class SingleRuns {
   readonly #context: Context;
-  readonly #agents: Agents;
+  readonly #agents: AgentService;
   readonly #desired: DesiredStates;
   readonly #plans: StoredPlans;
 
-  constructor(context: Context, parts: { agents: Agents; desired: DesiredStates; plans: StoredPlans }) {
+  constructor(context: Context, parts: { agents: AgentService; desired: DesiredStates; plans: StoredPlans }) {
     this.#context = context;
     this.#agents = parts.agents;
     this.#desired = parts.desired;

@@ -1,23 +1,23 @@
 import { answering, type Caller } from "../access/caller.ts";
 import type { AssignmentDocument } from "../assignments/documents.ts";
-import type { Assignments } from "../assignments/assignments.ts";
+import type { AssignmentService } from "../assignments/assignment-service.ts";
 import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
 import { eachDocument } from "../internal/each-document.ts";
 import type { OperationDocument } from "../operations/documents.ts";
-import type { Operations } from "../operations/operations.ts";
+import type { OperationService } from "../operations/operation-service.ts";
 import type { MissedRun } from "../rollouts/scheduled-rollouts.ts";
-import type { Rollouts } from "../rollouts/rollouts.ts";
+import type { RolloutService } from "../rollouts/rollout-service.ts";
 import type { RestoreState } from "./schemas.ts";
 
 /** Most of each kind that are named. */
 const mostNamed = 100;
 
 interface Features {
-  assignments: Assignments;
-  operations: Operations;
-  rollouts: Rollouts;
+  assignments: AssignmentService;
+  operations: OperationService;
+  rollouts: RolloutService;
 }
 
 type Waiting = Pick<RestoreState, "open_operations" | "operations" | "rollouts" | "missed" | "enforcing">;

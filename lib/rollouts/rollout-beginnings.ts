@@ -1,7 +1,7 @@
 /** How a rollout comes to be: which agents and revisions it gets is settled here and stays. */
 import { toSubject, type Caller } from "../access/caller.ts";
-import type { Agents } from "../agents/agents.ts";
-import type { Assignments } from "../assignments/assignments.ts";
+import type { AgentService } from "../agents/agent-service.ts";
+import type { AssignmentService } from "../assignments/assignment-service.ts";
 import type { AssignmentDocument } from "../assignments/documents.ts";
 import type { RolloutStrategy } from "../assignments/schemas.ts";
 import type { Context } from "../context.ts";
@@ -36,8 +36,8 @@ export interface Begun {
 }
 
 interface Parts {
-  agents: Agents;
-  assignments: Assignments;
+  agents: AgentService;
+  assignments: AssignmentService;
   store: RolloutStore;
 }
 

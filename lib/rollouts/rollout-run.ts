@@ -6,13 +6,13 @@
  *     │  └──too many failures, or cancelled──▶ stopping ──nothing runs any more──▶ failed | cancelled
  *     └─every agent has ended─▶ succeeded | partial | failed
  *
- * Agents are begun in the order of the stored list. How many were begun is part of the rollout's document, which is written
+ * AgentService are begun in the order of the stored list. How many were begun is part of the rollout's document, which is written
  * in the same step as their operations: whatever ends the process, an agent has its operation or it has none, and after a
  * restart the run goes on with the first that has none. Each step reads the document anew, so that a pause or a cancel that
  * came meanwhile counts. One of a backup begins nobody before an operator has the server go on. How the operations fare is counted as they change and never looked up.
  */
 import type { Caller } from "../access/caller.ts";
-import type { Agents } from "../agents/agents.ts";
+import type { AgentService } from "../agents/agent-service.ts";
 import type { BackgroundWork } from "../background-work.ts";
 import { toTimestamp, type Timer } from "../clock.ts";
 import type { Context } from "../context.ts";
@@ -22,7 +22,7 @@ import { nextTurn } from "../internal/next-turn.ts";
 import type { DesiredReader } from "../operations/desired-state.ts";
 import type { OperationDocument } from "../operations/documents.ts";
 import type { OperationRequest } from "../operations/operation-request.ts";
-import type { Operations } from "../operations/operations.ts";
+import type { OperationService } from "../operations/operation-service.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import { Waiters } from "../waiters.ts";
 import type { RefusalDocument, RolloutDocument } from "./documents.ts";
@@ -30,7 +30,7 @@ import { hasEnded, Progress, resultOf, whyStop } from "./progress.ts";
 import { refusalKey, rolloutEvent, toPut, type RolloutStore } from "./rollout-store.ts";
 import type { Target, Targets } from "./targets.ts";
 
-/** Agents that are begun in one step, so that other calls are answered between two. */
+/** AgentService that are begun in one step, so that other calls are answered between two. */
 const begunAtOnce = 25;
 
 const defaultQueueSeconds = 3600;
@@ -40,8 +40,8 @@ type Stored = StoredDocument<RolloutDocument>;
 /** What a run works with. */
 export interface RunParts {
   context: Context;
-  agents: Agents;
-  operations: Operations;
+  agents: AgentService;
+  operations: OperationService;
   store: RolloutStore;
   work: BackgroundWork;
 }

@@ -6,7 +6,7 @@
  * those that came until then are passed over: they may have been carried out elsewhere.
  */
 import { systemCaller } from "../access/caller.ts";
-import type { Assignments } from "../assignments/assignments.ts";
+import type { AssignmentService } from "../assignments/assignment-service.ts";
 import type { AssignmentDocument, DueDocument } from "../assignments/documents.ts";
 import type { BackgroundWork } from "../background-work.ts";
 import { toTimestamp, type Timer } from "../clock.ts";
@@ -28,7 +28,7 @@ const longestRetryMs = 60_000;
 const driftMs = 5_000;
 
 interface Parts {
-  assignments: Assignments;
+  assignments: AssignmentService;
   work: BackgroundWork;
   /** Begins a rollout, together with a write. */
   begin: (assignment: Readonly<AssignmentDocument>, write: Write) => Promise<unknown>;

@@ -2,7 +2,6 @@ import type { Caller } from "../access/caller.ts";
 import type { TakenPlaces } from "../agents/pending-places.ts";
 import type { Context } from "../context.ts";
 import { toHex } from "../crypto/encoding.ts";
-import { isOrchestratorError } from "../errors.ts";
 import { version } from "../version.ts";
 import { supportedVersions } from "../wire/limits.ts";
 import {
@@ -54,18 +53,5 @@ export class StatusReport {
       public_key: toHex(this.#context.identity.publicKey),
       ...(caller.kind !== "anonymous" && { checks }),
     };
-  }
-
-  /**
-   * Whether requests can be served. A full disk is no reason against it: reads and sign-in go on, and it heals by itself.
-   *
-   * @throws {OrchestratorError} `STORAGE_FAILED` when nothing is written any more until a restart; `STORAGE_CLOSED`.
-   */
-  async checkReady(): Promise<void> {
-    try {
-      await this.#context.storage.check();
-    } catch (error) {
-      if (!isOrchestratorError(error, "STORAGE_FULL")) throw error;
-    }
   }
 }

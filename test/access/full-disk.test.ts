@@ -90,7 +90,7 @@ describe("with a full disk", () => {
         { name: "enrolment", status: "ok" },
       ],
     });
-    await status.checkReady();
+    await test.orchestrator.checkReady();
     data.freeBytes = 1_000_000;
     expect(await status.get(systemCaller)).toMatchObject({ status: "ok" });
     await test[Symbol.asyncDispose]();

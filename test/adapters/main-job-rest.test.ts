@@ -10,6 +10,7 @@ import { newFolders } from "../support/fleet.ts";
 import type { Answer } from "../support/http.ts";
 import { serve } from "../support/server.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
+import { servicesOf } from "../../lib/orchestrator.ts";
 
 type Json = Record<string, unknown>;
 
@@ -169,7 +170,7 @@ test("the main job works over REST with a real agent on a real socket, and a res
   expect(started.status).toBe(202);
   const operationId = started.json["operation_id"] as string;
   expect(started.headers.location).toBe(`/api/v1/state/operations/${operationId}`);
-  await first.orchestrator.operations.wait(operationId, 30);
+  await servicesOf(first.orchestrator).operations.wait(operationId, 30);
   const applied = await first.rest("GET", `/state/operations/${operationId}`);
   expect(applied.json).toMatchObject({
     kind: "apply",

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { systemCaller } from "fleetwright";
 import { createTestOrchestrator } from "fleetwright/testing";
+import { servicesOf } from "../../lib/orchestrator.ts";
 
 const introductionOf = (n: number) => ({
   node_id: String(n).padStart(32, "0"),
@@ -15,9 +16,10 @@ const introductionOf = (n: number) => ({
 it("so many unknown agents wait and no more, also when they come at once; known ones come in", async () => {
   await using test = await createTestOrchestrator({ pendingAgents: 2 });
   const { agents } = test.orchestrator;
+  const { enrolment } = servicesOf(test.orchestrator).agents;
   const codes = await Promise.all(
     [1, 2, 3, 4].map((n) =>
-      agents.enrolment.admit(introductionOf(n)).then(
+      enrolment.admit(introductionOf(n)).then(
         ({ status }) => status,
         (error: { code: string }) => error.code,
       ),
@@ -25,21 +27,22 @@ it("so many unknown agents wait and no more, also when they come at once; known 
   );
   expect(codes).toEqual(["pending", "pending", "RATE_LIMITED", "RATE_LIMITED"]);
   expect((await agents.list(systemCaller)).items).toHaveLength(2);
-  expect(await agents.enrolment.admit(introductionOf(1))).toEqual({ status: "pending" });
+  expect(await enrolment.admit(introductionOf(1))).toEqual({ status: "pending" });
   await agents.setStatus(systemCaller, { node_id: introductionOf(1).node_id, status: "rejected" });
-  expect(await agents.enrolment.admit(introductionOf(3))).toEqual({ status: "pending" });
+  expect(await enrolment.admit(introductionOf(3))).toEqual({ status: "pending" });
 });
 
 it("of very many attributes the first by name are kept, by number and by size", async () => {
   await using test = await createTestOrchestrator();
   const { agents } = test.orchestrator;
+  const { enrolment } = servicesOf(test.orchestrator).agents;
   const { node_id } = introductionOf(1);
-  await agents.enrolment.admit(introductionOf(1));
+  await enrolment.admit(introductionOf(1));
   const tell = async (count: number, value: string): Promise<string[]> => {
     const names = Array.from({ length: count }, (_, n) => `k${String(n).padStart(3, "0")}`).reverse();
     const attributes = Object.fromEntries(names.map((name) => [name, value]));
     const message = { type: "attributes", attributes, collected_at: "2030-01-01T00:00:00.000Z" } as const;
-    await agents.enrolment.attributes(node_id, message);
+    await enrolment.attributes(node_id, message);
     return Object.keys((await agents.attributes(systemCaller, { node_id })).attributes).sort();
   };
   const many = await tell(900, "x");

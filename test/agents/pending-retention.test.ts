@@ -3,6 +3,7 @@ import { systemCaller } from "fleetwright";
 import { createTestOrchestrator, FakeClock, type TestOrchestrator } from "fleetwright/testing";
 import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import { connectScriptedAgent } from "../support/scripted-agent.ts";
+import { servicesOf } from "../../lib/orchestrator.ts";
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
@@ -18,7 +19,7 @@ const introductionOf = (n: number) => ({
 });
 
 const admit = ({ orchestrator }: TestOrchestrator, n: number) =>
-  orchestrator.agents.enrolment.admit(introductionOf(n));
+  servicesOf(orchestrator).agents.enrolment.admit(introductionOf(n));
 
 async function known({ orchestrator }: TestOrchestrator): Promise<string[]> {
   return (await orchestrator.agents.list(systemCaller)).items.map(({ hostname }) => hostname);

@@ -4,6 +4,7 @@ import { systemCaller } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
 import { settle } from "../support/deferred.ts";
 import { connectScriptedAgent } from "../support/scripted-agent.ts";
+import { servicesOf } from "../../lib/orchestrator.ts";
 
 const introductionOf = (n: number, address: string) => ({
   node_id: String(n).padStart(32, "0"),
@@ -21,10 +22,12 @@ const minuteMs = 60_000;
 
 let last = 100_000;
 const admit = ({ orchestrator }: TestOrchestrator, address: string, n = (last += 1)): Promise<string> =>
-  orchestrator.agents.enrolment.admit(introductionOf(n, address)).then(
-    ({ status }) => status,
-    (error: { code: string }) => error.code,
-  );
+  servicesOf(orchestrator)
+    .agents.enrolment.admit(introductionOf(n, address))
+    .then(
+      ({ status }) => status,
+      (error: { code: string }) => error.code,
+    );
 
 async function flooded(places = 100): Promise<TestOrchestrator> {
   const test = await createTestOrchestrator({ pendingAgents: places });

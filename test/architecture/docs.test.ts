@@ -1,3 +1,4 @@
+import { publicMembers } from "./public-members.ts";
 import { existsSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -145,6 +146,11 @@ describe("the public names", () => {
 
   it("are those of the record, and a change of it is reviewed by itself", async () => {
     await expect(`${names.join("\n")}\n`).toMatchFileSnapshot("public-names.txt");
+  });
+
+  it("are those of the record member by member, with their signatures", async () => {
+    const members = publicMembers(new Set(exportedNames("lib/index.ts")));
+    await expect(`${members.join("\n")}\n`).toMatchFileSnapshot("public-members.txt");
   });
 });
 

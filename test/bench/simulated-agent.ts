@@ -1,4 +1,4 @@
-/** Agents without a machine: they speak the real protocol and answer every plan and apply at once, as if all were in order. */
+/** Agents without a machine: they speak the real protocol and answer every plan, apply and check at once, as if all were in order. */
 import { createHash } from "node:crypto";
 import type { FrameSocket, ResourceResult } from "fleetwright";
 
@@ -65,7 +65,7 @@ export function createSimulatedAgent({ number, results, dial, onAccepted }: Simu
       accepted: () => onAccepted?.(),
       statusChanged() {},
       async command(message) {
-        if (message.type !== "plan" && message.type !== "apply") return;
+        if (message.type !== "plan" && message.type !== "apply" && message.type !== "check") return;
         const { id, operation_id } = message;
         const at = new Date().toISOString();
         link.send({ type: "reply", id });

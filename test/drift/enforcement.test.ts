@@ -5,6 +5,7 @@ import { systemCaller } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
 import { settle, settleAll } from "../support/deferred.ts";
 import { startApprovedAgent, type TestAgent } from "../support/fleet.ts";
+import { servicesOf } from "../../lib/orchestrator.ts";
 
 const module = 'name: motd\nresources:\n  - { type: file, path: /etc/motd, content: "ours\\n" }\n';
 
@@ -26,6 +27,7 @@ async function createMachine(enforce: boolean): Promise<Machine> {
     await test[Symbol.asyncDispose]();
   });
   const { modules, assignments, operations, drift } = test.orchestrator;
+  const service = servicesOf(test.orchestrator).operations;
   const { nodeId: node_id } = agent;
   const file = join(agent.root, "etc/motd");
   await modules.upload(systemCaller, { content: module });
@@ -35,7 +37,7 @@ async function createMachine(enforce: boolean): Promise<Machine> {
     const { status } = await drift.check(systemCaller, { node_id });
     await settleAll();
     const { items } = await operations.list(systemCaller, { node_id });
-    await Promise.all(items.map(({ operation_id }) => operations.wait(operation_id, 30)));
+    await Promise.all(items.map(({ operation_id }) => service.wait(operation_id, 30)));
     return status;
   };
   return {
@@ -82,6 +84,7 @@ describe("an assignment that is enforced", () => {
   it("never takes a newer revision off a machine that is applied beside the check, whichever comes first", async () => {
     const { test, agent, file } = await createMachine(true);
     const { modules, operations, drift } = test.orchestrator;
+    const service = servicesOf(test.orchestrator).operations;
     const { nodeId: node_id } = agent;
     for (let turns = 0; turns < 24; turns += 2) {
       await modules.upload(systemCaller, { content: module.replace("ours", `newer ${turns}`) });
@@ -94,9 +97,9 @@ describe("an assignment that is enforced", () => {
       await checked;
       await settleAll();
       const { items } = await operations.list(systemCaller, { node_id });
-      await Promise.all(items.map(({ operation_id }) => operations.wait(operation_id, 30)));
+      await Promise.all(items.map(({ operation_id }) => service.wait(operation_id, 30)));
       expect(readFileSync(file, "utf8")).toBe(`newer ${turns}\n`);
-      const state = await operations.stateOf(node_id);
+      const state = await service.stateOf(node_id);
       const baseline = items.find(({ operation_id }) => operation_id === state?.baseline?.operation_id);
       expect(baseline?.modules).toEqual([{ name: "motd", revision: turns / 2 + 2 }]);
     }
@@ -104,21 +107,22 @@ describe("an assignment that is enforced", () => {
 
   it("does not begin to put back what a newer apply before it in line has replaced", async () => {
     const { test, agent, file } = await createMachine(true);
-    const { modules, operations } = test.orchestrator;
+    const { modules } = test.orchestrator;
+    const service = servicesOf(test.orchestrator).operations;
     const { nodeId } = agent;
-    const { baseline } = (await operations.stateOf(nodeId))!;
+    const { baseline } = (await service.stateOf(nodeId))!;
     await modules.upload(systemCaller, { content: module.replace("ours", "newer") });
-    const newer = await operations.desiredReader().of(nodeId);
+    const newer = await service.desiredReader().of(nodeId);
     const apply = { kind: "apply", nodeId, agentName: "machine" } as const;
-    const [, behind] = await operations.requestAll(systemCaller, [
+    const [, behind] = await service.requestAll(systemCaller, [
       { ...apply, desired: newer },
       {
         ...apply,
-        desired: { modules: [], resources: await operations.snapshot(baseline!.snapshot) },
+        desired: { modules: [], resources: await service.snapshot(baseline!.snapshot) },
         repeats: baseline!.operation_id,
       },
     ]);
-    expect(await operations.wait(behind!.operation_id, 30)).toMatchObject({
+    expect(await service.wait(behind!.operation_id, 30)).toMatchObject({
       status: "cancelled",
       error: { code: "REVISION_CONFLICT" },
     });

@@ -2,6 +2,7 @@ import { OrchestratorError, type Caller, type KeyedCall } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
 import { expect, it } from "vitest";
 import { deferred } from "../support/deferred.ts";
+import { servicesOf } from "../../lib/orchestrator.ts";
 
 const call = (key: string, input: unknown = { a: 1 }): KeyedCall => ({
   key,
@@ -17,7 +18,7 @@ function counted<Output>(make: (made: number) => Output | Promise<Output>) {
 
 /** A commit of a call that goes on after it. */
 const changeAs = ({ orchestrator }: TestOrchestrator, caller: Caller) =>
-  orchestrator.operations.store.create(caller, [], {
+  servicesOf(orchestrator).operations.store.create(caller, [], {
     writes: [{ kind: "put", collection: "settings", key: "changed", value: {} }],
   });
 

@@ -4,6 +4,7 @@ import { createTestOrchestrator, FakeClock, type TestOrchestrator } from "fleetw
 import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import { eventOf } from "../support/fleet.ts";
 import { connectScriptedAgent, emptyResult } from "../support/scripted-agent.ts";
+import { servicesOf } from "../../lib/orchestrator.ts";
 
 const motd = "name: motd\nresources:\n  - { type: file, path: /etc/motd, content: hi }\n";
 
@@ -26,16 +27,18 @@ describe("an operation", () => {
     await agent.next("apply");
     await agent.link.stop();
     await test.clock.advance(89_000);
-    expect(await test.orchestrator.operations.wait(operation_id, 0)).toMatchObject({ status: "running" });
+    expect(await servicesOf(test.orchestrator).operations.wait(operation_id, 0)).toMatchObject({
+      status: "running",
+    });
     await test.clock.advance(2_000);
-    expect(await test.orchestrator.operations.wait(operation_id, 0)).toMatchObject({
+    expect(await servicesOf(test.orchestrator).operations.wait(operation_id, 0)).toMatchObject({
       status: "unknown",
       error: { code: "AGENT_TIMEOUT" },
     });
     await using again = await connectScriptedAgent(test, agent.keys);
     again.link.send(emptyResult(operation_id));
     expect(await again.next("ack")).toMatchObject({ operation_id });
-    const corrected = await test.orchestrator.operations.wait(operation_id, 0);
+    const corrected = await servicesOf(test.orchestrator).operations.wait(operation_id, 0);
     expect(corrected).toMatchObject({ status: "succeeded" });
     // It once succeeded and told of AGENT_TIMEOUT: the error of `unknown` stayed.
     expect(corrected.error).toBeUndefined();
@@ -51,7 +54,9 @@ describe("an operation", () => {
       agent.link.send({ ...emptyResult(operation_id), status: i === 0 ? "succeeded" : "failed" });
       await agent.next("ack");
     }
-    expect(await test.orchestrator.operations.wait(operation_id, 0)).toMatchObject({ status: "succeeded" });
+    expect(await servicesOf(test.orchestrator).operations.wait(operation_id, 0)).toMatchObject({
+      status: "succeeded",
+    });
     const { items } = await test.orchestrator.audit.list(systemCaller, { category: "operation" });
     expect(items.map((item) => item.event_type)).toEqual(["operation.finished", "operation.requested"]);
   });
@@ -64,7 +69,7 @@ describe("an operation", () => {
       throw new OrchestratorError("PAYLOAD_TOO_LARGE");
     };
     const operation_id = await startApply(test, agent.nodeId);
-    expect(await test.orchestrator.operations.wait(operation_id, 30)).toMatchObject({
+    expect(await servicesOf(test.orchestrator).operations.wait(operation_id, 30)).toMatchObject({
       status: "failed",
       error: { code: "PAYLOAD_TOO_LARGE" },
     });
@@ -77,7 +82,7 @@ describe("an operation", () => {
     const operation_id = await startApply(test, agent.nodeId);
     const { id } = await agent.next("apply");
     agent.link.send({ type: "reply", id, error: { code: "STORAGE_FULL", message: "no space" } });
-    const ended = await test.orchestrator.operations.wait(operation_id, 60);
+    const ended = await servicesOf(test.orchestrator).operations.wait(operation_id, 60);
     expect(ended).toMatchObject({
       status: "failed",
       error: { code: "STORAGE_FULL", message: "no space" },
@@ -111,7 +116,9 @@ describe("an operation", () => {
     await test.orchestrator.operations.cancel(systemCaller, { operation_id });
     expect(await agent.next("cancel")).toMatchObject({ operation_id });
     agent.link.send({ ...emptyResult(operation_id), status: "cancelled" });
-    expect(await test.orchestrator.operations.wait(operation_id, 60)).toMatchObject({ status: "cancelled" });
+    expect(await servicesOf(test.orchestrator).operations.wait(operation_id, 60)).toMatchObject({
+      status: "cancelled",
+    });
   });
 
   it("is sent again, under the same id, after the orchestrator was started anew", async () => {
@@ -125,12 +132,14 @@ describe("an operation", () => {
     await first.orchestrator.stop();
     await agent.link.stop();
     await using second = await createTestOrchestrator({ clock, storage: new MemoryStorage({ clock, data }) });
-    expect(await second.orchestrator.operations.wait(operation_id, 0)).toMatchObject({ status: "running" });
+    expect(await servicesOf(second.orchestrator).operations.wait(operation_id, 0)).toMatchObject({
+      status: "running",
+    });
     await using again = await connectScriptedAgent(second, agent.keys);
     const command = await again.next("apply");
     expect(command).toMatchObject({ operation_id, resources: [{ identity: "/etc/motd" }] });
     again.link.send(emptyResult(operation_id));
-    expect(await second.orchestrator.operations.wait(operation_id, 60)).toMatchObject({
+    expect(await servicesOf(second.orchestrator).operations.wait(operation_id, 60)).toMatchObject({
       status: "succeeded",
     });
   });
@@ -147,7 +156,9 @@ describe("a hostile agent", () => {
     await honest.next("apply");
     hostile.link.send(emptyResult(operation_id));
     await eventOf(test, "agent.refused", hostile.nodeId);
-    expect(await test.orchestrator.operations.wait(operation_id, 0)).toMatchObject({ status: "running" });
+    expect(await servicesOf(test.orchestrator).operations.wait(operation_id, 0)).toMatchObject({
+      status: "running",
+    });
   });
 
   it("gets a result acknowledged that nobody knows, so that it does not come for ever", async () => {

@@ -10,6 +10,7 @@ import type { OperationDocument } from "../../lib/operations/documents.ts";
 import { createClockScene, day, type ClockScene } from "../support/clock-scene.ts";
 import { deferred } from "../support/deferred.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
+import { servicesOf } from "../../lib/orchestrator.ts";
 
 const get = (scene: ClockScene, operation_id: string) =>
   scene.server.orchestrator.operations.get(systemCaller, { operation_id });
@@ -159,7 +160,9 @@ describe("an operation that is unknown, once its agent is back,", () => {
     await scene.pass(300_000);
     await comeBack(scene);
     expect(await drift.get(systemCaller, { drift_id })).toMatchObject({ status: "failed" });
-    expect((await scene.server.orchestrator.operations.store.find(drift_id))?.status).toBe("failed");
+    expect((await servicesOf(scene.server.orchestrator).operations.store.find(drift_id))?.status).toBe(
+      "failed",
+    );
     await drift.check(systemCaller, input);
     await scene.pass(100);
     expect(await drift.latest(systemCaller, { node_id: scene.nodeId })).toMatchObject({ status: "in_sync" });

@@ -5,6 +5,7 @@ import { systemCaller } from "fleetwright";
 import type { Orchestrator } from "fleetwright";
 import { createTestOrchestrator } from "fleetwright/testing";
 import { startAgent, startApprovedAgent } from "../support/fleet.ts";
+import { servicesOf } from "../../lib/orchestrator.ts";
 
 const web = `
 name: web
@@ -132,7 +133,7 @@ describe("an agent's machine", () => {
     const queued = await operations.apply(systemCaller, { node_id, when_offline: "queue", wait_seconds: 0 });
     expect(queued.status).toBe("queued");
     await using again = await startAgent(test, { root, stateDir });
-    const ended = await operations.wait(queued.operation_id, 60);
+    const ended = await servicesOf(test.orchestrator).operations.wait(queued.operation_id, 60);
     expect(ended.status).toBe("succeeded");
     expect(again.nodeId).toBe(node_id);
   });
@@ -168,8 +169,12 @@ describe("an agent's machine", () => {
     const second = await operations.apply(systemCaller, { node_id, wait_seconds: 0 });
     expect(second.status).toBe("queued");
     writeFileSync(gate, "");
-    expect((await operations.wait(first.operation_id, 60)).counts).toMatchObject({ changed: 1 });
-    expect((await operations.wait(second.operation_id, 60)).counts).toMatchObject({ unchanged: 1 });
+    expect(
+      (await servicesOf(test.orchestrator).operations.wait(first.operation_id, 60)).counts,
+    ).toMatchObject({ changed: 1 });
+    expect(
+      (await servicesOf(test.orchestrator).operations.wait(second.operation_id, 60)).counts,
+    ).toMatchObject({ unchanged: 1 });
     rmSync(gate);
   });
 });

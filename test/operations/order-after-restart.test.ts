@@ -5,6 +5,7 @@
 import { systemCaller } from "fleetwright";
 import { expect, it } from "vitest";
 import { createClockScene, year, type ClockScene } from "../support/clock-scene.ts";
+import { servicesOf } from "../../lib/orchestrator.ts";
 
 async function queue(scene: ClockScene): Promise<string> {
   const input = { node_id: scene.nodeId, modules: ["motd"], wait_seconds: 0, when_offline: "queue" as const };
@@ -24,7 +25,7 @@ it("what waits begins in the order in which it was asked for, also over restarts
   await scene.stopServer();
   await scene.startServer();
   const begun: string[] = [];
-  scene.server.orchestrator.operations.store.watch((after, before) => {
+  servicesOf(scene.server.orchestrator).operations.store.watch((after, before) => {
     if (after.status === "running" && before?.status === "queued") begun.push(after.operation_id);
   });
   await scene.startAgent();

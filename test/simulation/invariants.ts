@@ -5,6 +5,7 @@ import type { OperationDetail } from "../../lib/operations/schemas.ts";
 import type { Orchestrator } from "../../lib/orchestrator.ts";
 import type { SimulatedAgent } from "./simulated-agent.ts";
 import type { Simulation } from "./simulation.ts";
+import { servicesOf } from "../../lib/orchestrator.ts";
 
 /** An operation as the orchestrator tells of it, and which work it was to do. */
 interface Told {
@@ -21,7 +22,7 @@ export async function findFaults(simulation: Simulation): Promise<string[]> {
   const orchestrator = simulation.orchestrator.current!;
   const operations = await readAll(simulation, orchestrator);
   const faults = operations.flatMap((told) => faultsOf(told).map((fault) => `${nameOf(told)} ${fault}`));
-  for await (const { kind, operation_id, status } of orchestrator.operations.store.open())
+  for await (const { kind, operation_id, status } of servicesOf(orchestrator).operations.store.open())
     if (kind !== "check") faults.push(`${kind} ${operation_id} is ${status} at the end`);
   for (const [operationId, number] of simulation.answered) {
     const told = operations.find(({ operation }) => operation.operation_id === operationId);
@@ -47,7 +48,7 @@ async function readAll(simulation: Simulation, orchestrator: Orchestrator): Prom
     for (const { operation_id } of page.items) {
       const operation = await orchestrator.operations.get(systemCaller, { operation_id });
       const agent = simulation.agents.find(({ nodeId }) => nodeId === operation.node_id)!;
-      const document = (await orchestrator.operations.store.find(operation_id))!;
+      const document = (await servicesOf(orchestrator).operations.store.find(operation_id))!;
       all.push({ operation, number: await numberOf(orchestrator, document), agent });
     }
     cursor = page.next_cursor;
@@ -60,7 +61,7 @@ async function numberOf(
   orchestrator: Orchestrator,
   { snapshot }: Readonly<OperationDocument>,
 ): Promise<number> {
-  const resources = await orchestrator.operations.snapshot(snapshot);
+  const resources = await servicesOf(orchestrator).operations.snapshot(snapshot);
   const mark = resources.find((resource) => resource.resource_id === "mark");
   return Number(mark?.spec["content"]);
 }

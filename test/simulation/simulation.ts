@@ -7,6 +7,7 @@ import { systemCaller } from "../../lib/access/caller.ts";
 import { SimulatedAgent } from "./simulated-agent.ts";
 import { SimulatedOrchestrator } from "./simulated-orchestrator.ts";
 import { World } from "./world.ts";
+import { servicesOf } from "../../lib/orchestrator.ts";
 
 const agentCount = 2;
 
@@ -47,7 +48,11 @@ export class Simulation {
       await agent.start();
       await this.world.clock.advance(3000);
       // With a bad network it may take more than one try to be known.
-      for (let tries = 0; tries < 60 && !(await current!.agents.isKnown(agent.nodeId)); tries += 1)
+      for (
+        let tries = 0;
+        tries < 60 && !(await servicesOf(current!).agents.isKnown(agent.nodeId));
+        tries += 1
+      )
         await this.world.clock.advance(1000);
       const approved = current!.agents.setStatus(systemCaller, { node_id: agent.nodeId, status: "approved" });
       await this.world.drive("an approval", approved);
@@ -79,7 +84,7 @@ export class Simulation {
     if (!current) return;
     this.#call("cancel", async () => {
       const open = [];
-      for await (const { operation_id, kind } of current.operations.store.open())
+      for await (const { operation_id, kind } of servicesOf(current).operations.store.open())
         if (kind !== "check") open.push(operation_id);
       const operation_id = this.world.pick(open);
       if (operation_id === undefined) return;
@@ -122,7 +127,7 @@ export class Simulation {
     }
     world.network.heal();
     await world.clock.advance(15 * 60_000);
-    for await (const { kind, operation_id } of orchestrator.current!.operations.store.unknown())
+    for await (const { kind, operation_id } of servicesOf(orchestrator.current!).operations.store.unknown())
       world.faults.push(`${kind} ${operation_id} is unknown although its agent is back`);
     for (const agent of this.agents) this.request(agent, ["apply"], { when_offline: "queue" });
     await world.clock.advance(5 * 60_000);

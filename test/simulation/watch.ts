@@ -2,6 +2,7 @@ import { fleetTimeStepMs } from "../../lib/fleet-time.ts";
 import type { Orchestrator } from "../../lib/orchestrator.ts";
 import { longestQueueSeconds } from "./actions.ts";
 import type { Simulation } from "./simulation.ts";
+import { servicesOf } from "../../lib/orchestrator.ts";
 
 /** How late an end may come, milliseconds: a slow disk, and a minute at most until what failed is tried again. */
 const latenessMs = 120_000;
@@ -51,7 +52,7 @@ export class Watch {
     if (!current) return [];
     const faults: string[] = [];
     const busy = new Set<string>();
-    for await (const operation of current.operations.store.open()) {
+    for await (const operation of servicesOf(current).operations.store.open()) {
       const { operation_id, kind, status, node_id, queue_until } = operation;
       const name = `${kind} ${operation_id}`;
       if (status === "running" && busy.has(node_id)) faults.push(`${name} runs beside another`);

@@ -38,7 +38,7 @@ it("the status is degraded while lines of the log are lost", async () => {
     detail: "Lines of the log are lost: its disk is full (ENOSPC).",
   });
   expect(await status.get({ kind: "anonymous" })).toMatchObject({ status: "degraded" });
-  await status.checkReady();
+  await test.orchestrator.checkReady();
   fault = null;
   expect(await status.get(systemCaller)).toMatchObject({ status: "ok" });
 });
@@ -59,7 +59,7 @@ it.each([
     expect(await clockCheck()).toEqual(ok);
     clock.jump(jumpMs);
     expect(await clockCheck()).toMatchObject({ status: "failed", detail: expect.stringContaining(how) });
-    await orchestrator.status.checkReady();
+    await orchestrator.checkReady();
     clock.jump(-jumpMs);
     expect(await clockCheck()).toEqual(ok);
 

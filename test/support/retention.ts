@@ -1,7 +1,4 @@
-import { Streams } from "../../lib/access/streams.ts";
-import { Agents } from "../../lib/agents/agents.ts";
 import { agentCollections } from "../../lib/agents/documents.ts";
-import { Assignments } from "../../lib/assignments/assignments.ts";
 import { auditCollections, auditLogs } from "../../lib/audit/documents.ts";
 import { Context } from "../../lib/context.ts";
 import { toUtf8 } from "../../lib/crypto/encoding.ts";
@@ -11,7 +8,6 @@ import { contentCollections } from "../../lib/contents.ts";
 import { toJsonObject, type JsonObject } from "../../lib/internal/json.ts";
 import { retentionClockCollections } from "../../lib/retention-clock.ts";
 import { moduleCollections } from "../../lib/modules/documents.ts";
-import { Modules } from "../../lib/modules/modules.ts";
 import {
   operationCollections,
   operationLogs,
@@ -19,10 +15,10 @@ import {
 } from "../../lib/operations/documents.ts";
 import type { OperationRetention } from "../../lib/operations/operation-retention.ts";
 import { saveReport } from "../../lib/operations/operation-results.ts";
-import { Operations } from "../../lib/operations/operations.ts";
 import { type OrchestratorOptions, resolveOptions } from "../../lib/options.ts";
 import { rolloutCollections } from "../../lib/rollouts/documents.ts";
-import { Rollouts } from "../../lib/rollouts/rollouts.ts";
+import type { RolloutService } from "../../lib/rollouts/rollout-service.ts";
+import { createServices } from "../../lib/services.ts";
 import { countOutcomes } from "../../lib/state/result.ts";
 import type { Storage } from "../../lib/storage/storage.ts";
 import { FakeClock } from "../../lib/testing/fake-clock.ts";
@@ -49,23 +45,15 @@ export class OldOperations {
   readonly clock: FakeClock;
   readonly drift: Drift;
   readonly retention: OperationRetention;
-  readonly rollouts: Rollouts;
+  readonly rollouts: RolloutService;
 
   private constructor(context: Context, clock: FakeClock) {
     this.context = context;
     this.clock = clock;
-    const agents = new Agents(context);
-    const modules = new Modules(context);
-    const features = {
-      agents,
-      modules,
-      assignments: new Assignments(context, agents, modules),
-      streams: new Streams(context),
-    };
-    const operations = new Operations(context, features);
-    this.drift = new Drift(context, { ...features, operations });
-    this.retention = operations.retention;
-    this.rollouts = new Rollouts(context, { ...features, operations });
+    const services = createServices(context);
+    this.drift = new Drift(context, services.drift, services);
+    this.retention = services.operations.retention;
+    this.rollouts = services.rollouts;
   }
 
   static async open(

@@ -2,9 +2,9 @@ import { resolve } from "node:path";
 import { systemClock, type Clock } from "../../clock.ts";
 import { silentLogger, type Logger } from "../../logger.ts";
 import { nodeDisk, type Disk } from "./disk.ts";
+import { dayMs } from "../../internal/durations.ts";
 
 const mebibyte = 1_024 * 1_024;
-const dayMs = 86_400_000;
 
 /** What a `FileStorage` is made of. */
 export interface FileStorageOptions {

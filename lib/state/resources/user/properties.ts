@@ -3,6 +3,7 @@ import { z } from "zod";
 import { accountIdSchema, accountNameSchema, membershipSchema } from "../shared/accounts.ts";
 import { groupRowsSchema, membershipPlaceSchema } from "../shared/group-rows.ts";
 import { accountSchema, ensureSchema, pathSchema } from "../shared/properties.ts";
+import { dayMs } from "../../../internal/durations.ts";
 
 /** What a field of an account file may hold: a colon or a line break would be another field or account. */
 const fieldSchema = z
@@ -79,8 +80,6 @@ export type UserSpec = z.infer<typeof userPriorSchema>;
 export function createsHome({ create_home, system }: UserSpec): boolean {
   return create_home ?? !system;
 }
-
-const dayMs = 86_400_000;
 
 /** The property `expires` as account files write it: days since 1970, "" for never. */
 export function toExpiresDay(expires: string): string {

@@ -9,10 +9,10 @@ import type { Chunk, ChunkFiles } from "./chunk-files.ts";
 import { toCoarse } from "./coarse.ts";
 import type { OwnerSeries, Tier } from "./owner-series.ts";
 import { joinTables, rowsFrom, type SampleTable } from "./table.ts";
+import { hourMs } from "../../../internal/durations.ts";
 
 /** Chunks of ten minutes that make one of two hours. */
 const merged = 12;
-const hourMs = 3_600_000;
 
 /** What is thinned at once, so that an owner has few chunks of points. */
 const thinnedMs = 12 * hourMs;

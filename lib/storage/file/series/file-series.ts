@@ -23,9 +23,9 @@ import { PointCollector } from "./points.ts";
 import { readSeries, type SeriesContent } from "./series-folder.ts";
 import { SeriesWriter } from "./series-writer.ts";
 import { tableOf, type SampleTable } from "./table.ts";
+import { hourMs } from "../../../internal/durations.ts";
 
 const upkeepMs = 1_000;
-const hourMs = 3_600_000;
 
 /** How long each tier fills one file. */
 const fileMs: Record<Tier, number> = { recent: hourMs / 2, raw: 2 * hourMs, coarse: 24 * hourMs };

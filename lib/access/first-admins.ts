@@ -1,0 +1,28 @@
+/** How the first Admin comes to be. */
+import type { Context } from "../context.ts";
+import { parsePublicKey } from "../crypto/parse-public-key.ts";
+import { personNameSchema } from "../internal/common-schemas.ts";
+import { systemCaller } from "./caller.ts";
+import type { OperatorRegistry } from "./operator-registry.ts";
+import type { Operators } from "./operators.ts";
+
+/** Makes the keys of the option `adminPublicKeys` Admin where they are not known yet. */
+export async function ensureAdmins(
+  context: Context,
+  { registry, operators }: { registry: OperatorRegistry; operators: Operators },
+): Promise<void> {
+  for (const given of context.options.adminPublicKeys) {
+    const admin = typeof given === "string" ? { public_key: given } : given;
+    const key = parsePublicKey(admin.public_key, context.crypto);
+    if (await registry.find(key.id)) continue;
+    const username = (await freeName(context, admin.username)) ?? `admin-${key.id.slice(0, 8)}`;
+    await operators.add(systemCaller, { username, public_key: key.hex, role: "Admin" });
+  }
+}
+
+/** A wanted name, where it can be had: for want of a name nobody is kept out of a server that is his. */
+async function freeName({ storage }: Context, wanted: string | undefined): Promise<string | null> {
+  const { success, data } = personNameSchema.safeParse(wanted);
+  if (!success) return null;
+  return (await storage.get("operator_names", data.toLowerCase())) ? null : data;
+}

@@ -1,0 +1,136 @@
+import type { Context } from "../context.ts";
+import { OrchestratorError } from "../errors.ts";
+import type { Selector, SelectorTarget } from "../selectors/selector.ts";
+import type { StoredDocument, Write } from "../storage/storage.ts";
+import type { Admission } from "../transport/transport.ts";
+import { AgentViews } from "./agent-views.ts";
+import { Approvals } from "./approvals.ts";
+import type { AgentDocument } from "./documents.ts";
+import { Enrolment } from "./enrolment.ts";
+import { PendingPlaces, type TakenPlaces } from "./pending-places.ts";
+import { PendingRetention } from "./pending-retention.ts";
+import { AgentRegistry, toTarget } from "./registry.ts";
+
+/** Hears of agents that may be given work, or no longer, or are forgotten. */
+export interface AgentWatcher {
+  /** An approved agent has a connection. */
+  available(nodeId: string): void;
+  /** An agent was rejected or removed: what it was to do is over. */
+  dismissed(nodeId: string): void;
+  /** What else to delete in the step that forgets an agent. */
+  forget(nodeId: string): Write[];
+}
+
+/** What other features are to agents, and agents to them: who they are, whom selectors match, who comes and goes. */
+export class AgentService {
+  /** Agents that come and go; the orchestrator hands it what the transport hears. */
+  readonly enrolment: Enrolment;
+  readonly registry: AgentRegistry;
+  readonly views: AgentViews;
+  readonly approvals: Approvals;
+  readonly #context: Context;
+  readonly #places: PendingPlaces;
+  readonly #watchers: AgentWatcher[] = [];
+
+  constructor(context: Context) {
+    this.#context = context;
+    this.registry = new AgentRegistry(context);
+    this.views = new AgentViews((nodeId) => context.transport.isConnected(nodeId));
+    this.approvals = new Approvals(context, this.registry, {
+      views: this.views,
+      available: (nodeId) => this.#announce(nodeId),
+      dismissed: (nodeId) => this.#watchers.forEach((watcher) => watcher.dismissed(nodeId)),
+    });
+    this.#places = new PendingPlaces(context, this.registry, (nodeId) => this.forgotten(nodeId));
+    this.enrolment = new Enrolment(context, this.registry, this.#places);
+  }
+
+  /** Forgets, from now on, agents that were never approved and do not come any more. The function returned ends it. */
+  keepPending(): () => Promise<void> {
+    return new PendingRetention(this.#context, this.registry).keep((nodeId) => this.forgotten(nodeId));
+  }
+
+  /** The places of agents that wait to be approved, where all are taken; else null. */
+  get crowded(): TakenPlaces | null {
+    return this.#places.crowded;
+  }
+
+  /** Reads what is needed to answer selectors. */
+  load(): Promise<void> {
+    return this.registry.load();
+  }
+
+  /** An admitted agent has a connection. */
+  async connected(nodeId: string, admission: Admission): Promise<void> {
+    const { value: agent } = await this.registry.read(nodeId);
+    this.enrolment.connected(agent);
+    if (admission.status === "approved") this.#announce(nodeId);
+    // Approved while it was being admitted, when it had no connection yet to hear of it.
+    else if (agent.status === "approved") await this.approvals.enforce(agent);
+  }
+
+  /** Has a watcher told about agents that may be given work. */
+  watch(watcher: AgentWatcher): void {
+    this.#watchers.push(watcher);
+  }
+
+  /** What else to delete in the step that forgets an agent. */
+  forgotten(nodeId: string): Write[] {
+    return this.#watchers.flatMap((watcher) => watcher.forget(nodeId));
+  }
+
+  #announce(nodeId: string): void {
+    for (const watcher of this.#watchers) watcher.available(nodeId);
+  }
+
+  /**
+   * Reads an agent that may be given work.
+   *
+   * @throws {OrchestratorError} `NOT_FOUND`; `AGENT_NOT_APPROVED`.
+   */
+  async requireApproved(nodeId: string): Promise<Readonly<AgentDocument>> {
+    const agent: StoredDocument<AgentDocument> = await this.registry.read(nodeId);
+    if (agent.value.status !== "approved") throw new OrchestratorError("AGENT_NOT_APPROVED");
+    return agent.value;
+  }
+
+  /** The approved agents that a selector matches now, by node_id. */
+  matching(selector: Selector | string): string[] {
+    const parsed = typeof selector === "string" ? this.registry.selectors.parse(selector) : selector;
+    return this.registry.matching(parsed);
+  }
+
+  /** Whether a selector matches an approved agent now: found at the first. */
+  hasMatch(selector: Selector): boolean {
+    return this.registry.hasMatch(selector);
+  }
+
+  /** The agent as selectors see it. */
+  async target(nodeId: string): Promise<SelectorTarget> {
+    const agent = await this.registry.read(nodeId);
+    return toTarget(agent.value, (await this.registry.attributes(nodeId))?.attributes ?? {});
+  }
+
+  /** Whether there is such an agent, whatever its status. */
+  async isKnown(nodeId: string): Promise<boolean> {
+    return (await this.registry.find(nodeId)) !== null;
+  }
+
+  /** What people call agents, and their tags; those that are gone are left out. */
+  async describe(
+    nodeIds: readonly string[],
+  ): Promise<(Pick<AgentDocument, "node_id" | "tags"> & { name: string })[]> {
+    const found = await this.registry.findAll(nodeIds);
+    return found.map(({ value: { node_id, name, hostname, tags } }) => ({
+      node_id,
+      name: name ?? hostname,
+      tags,
+    }));
+  }
+
+  /** What people call an agent; its node_id where it is gone. */
+  async nameOf(nodeId: string): Promise<string> {
+    const agent = await this.registry.find(nodeId);
+    return agent?.value.name ?? agent?.value.hostname ?? nodeId;
+  }
+}

@@ -1,0 +1,124 @@
+import { systemCaller, type Caller } from "../access/caller.ts";
+import type { AgentService } from "../agents/agent-service.ts";
+import type { AssignmentService } from "../assignments/assignment-service.ts";
+import { BackgroundWork } from "../background-work.ts";
+import type { Context, EventInput } from "../context.ts";
+import { OrchestratorError } from "../errors.ts";
+import type { OperationDocument } from "../operations/documents.ts";
+import type { OperationService } from "../operations/operation-service.ts";
+import { countOutcomes } from "../state/result.ts";
+import { concludeCheck, toRecordPut } from "./conclusion.ts";
+import type { DriftDocument } from "./documents.ts";
+import { DriftEnforcement } from "./enforcement.ts";
+import { ScheduledChecks } from "./scheduled-checks.ts";
+
+/** Has machines checked, by hand and regularly, and what was found put right where that is wanted. Whoever asks has authorized. */
+export class DriftService {
+  readonly #context: Context;
+  readonly #agents: AgentService;
+  readonly #operations: OperationService;
+  readonly #enforcement: DriftEnforcement;
+  readonly #work: BackgroundWork;
+  readonly #scheduled: ScheduledChecks;
+
+  constructor(
+    context: Context,
+    features: { agents: AgentService; assignments: AssignmentService; operations: OperationService },
+  ) {
+    this.#context = context;
+    this.#agents = features.agents;
+    this.#operations = features.operations;
+    this.#enforcement = new DriftEnforcement(context, features);
+    this.#work = new BackgroundWork(context);
+    this.#scheduled = new ScheduledChecks(context, {
+      operations: features.operations,
+      work: this.#work,
+      begin: (nodeId) => this.begin(systemCaller, nodeId, "scheduled"),
+    });
+    features.operations.onEnd("check", async ({ operation, isCorrection }) => {
+      const { node_id, operation_id } = operation;
+      const known = await features.operations.stateOf(node_id);
+      const isOld = isCorrection && (await this.newestOf(node_id)) !== operation_id;
+      return concludeCheck(context, operation, { known, isOld });
+    });
+    features.operations.store.watch((operation) => this.#note(operation));
+    features.operations.retention.onExpiry("check", {
+      isNeeded: (operation) => this.#isNewest(operation),
+      writes: ({ operation_id }) => [{ kind: "delete", collection: "drift_records", key: operation_id }],
+    });
+    features.agents.watch({
+      available: (nodeId) => this.#scheduled.add(nodeId),
+      dismissed: (nodeId) => this.#scheduled.remove(nodeId),
+      forget: (nodeId) => [{ kind: "delete", collection: "drift_states", key: nodeId }],
+    });
+  }
+
+  /** The newest check of an agent that has ended. */
+  async newestOf(nodeId: string): Promise<string | null> {
+    const page = await this.#context.storage.list<DriftDocument>("drift_records", {
+      index: "by_node",
+      equals: [nodeId],
+      order: "desc",
+      limit: 20,
+    });
+    return page.items.find((item) => item.value.status !== "running")?.key ?? null;
+  }
+
+  /** The newest check of an agent stays, however old it is. */
+  async #isNewest({ operation_id, node_id }: Readonly<OperationDocument>): Promise<boolean> {
+    return (await this.#agents.isKnown(node_id)) && (await this.newestOf(node_id)) === operation_id;
+  }
+
+  /** Lets no check begin any more, and waits for what is being written. */
+  stop(): Promise<void> {
+    return this.#work.stop();
+  }
+
+  /** Makes a check and puts it in line for its agent. Resolves with its id. */
+  async begin(caller: Caller, nodeId: string, trigger: DriftDocument["trigger"]): Promise<string> {
+    const agent = await this.#agents.requireApproved(nodeId);
+    const baseline = (await this.#operations.stateOf(nodeId))?.baseline;
+    if (!baseline) throw new OrchestratorError("NO_BASELINE");
+    if (!this.#context.transport.isConnected(nodeId)) throw new OrchestratorError("AGENT_OFFLINE");
+    const name = agent.name ?? agent.hostname;
+    const record = { node_id: nodeId, baseline_operation_id: baseline.operation_id };
+    const requestedEvent = (id: string): EventInput => ({
+      type: "drift.checkRequested",
+      target: { type: "drift", id, name },
+      summary: `A drift check of ${name} was requested`,
+      metadata: record,
+    });
+    const { operation_id } = await this.#operations.request(caller, {
+      kind: "check",
+      nodeId,
+      agentName: name,
+      desired: { modules: [], resources: await this.#operations.snapshot(baseline.snapshot) },
+      change: ([driftId = ""]) => ({
+        writes: [toRecordPut({ ...record, ...this.#newRecord(driftId, trigger) }, 0)],
+        // Nobody asked for a scheduled one; what it finds is told where it is news.
+        events: trigger === "manual" ? [requestedEvent(driftId)] : [],
+      }),
+    });
+    return operation_id;
+  }
+
+  #note(operation: Readonly<OperationDocument>): void {
+    if (operation.kind !== "check" || operation.status === "queued" || operation.status === "running") return;
+    this.#scheduled.ended(operation);
+    this.#work.do(() => this.#enforcement.consider(operation));
+  }
+
+  #newRecord(
+    driftId: string,
+    trigger: DriftDocument["trigger"],
+  ): Omit<DriftDocument, "node_id" | "baseline_operation_id"> {
+    return {
+      drift_id: driftId,
+      status: "running",
+      trigger,
+      checked_at: this.#context.timestamp(),
+      duration_ms: 0,
+      counts: countOutcomes([]),
+    };
+  }
+}

@@ -1,0 +1,271 @@
+/**
+ * Calls that may be sent again without being made again.
+ *
+ *   (nothing) --the call commits, and the claim with it--> succeeded, where the answer is known by then | begun
+ *       \                                                                                                   |
+ *        \--it ends without a commit--> succeeded | refused | (nothing)      the call ends --> succeeded | refused | unknown
+ *
+ * The effect and the claim are one commit: a process that is killed before has done nothing, and the call is made by the
+ * repetition; one that is killed after it answers as the call did where the effect is that one commit. `begun` is what is left of
+ * calls that go on after it, such as those that reach a machine: their effect is there, and how they ended is not known here.
+ */
+import type { Caller, OperatorCaller } from "../access/caller.ts";
+import type { Context } from "../context.ts";
+import { toHex, toUtf8 } from "../crypto/encoding.ts";
+import { isOrchestratorError, OrchestratorError } from "../errors.ts";
+import type { ErrorCode } from "../errors.ts";
+import { canonicalJson } from "../internal/canonical-json.ts";
+import { eachDocument } from "../internal/each-document.ts";
+import type { Json } from "../internal/json.ts";
+import { keepRounds } from "../rounds.ts";
+import type { StoredDocument, Write } from "../storage/storage.ts";
+import { Claim, unknownAnswer } from "./claim.ts";
+import type { CallDocument } from "./documents.ts";
+import type { KeyedCall } from "./keyed-call.ts";
+import { shortenTooLong } from "./shorten-too-long.ts";
+
+const keptMs = 24 * 3_600_000;
+const forgetEveryMs = 600_000;
+/** How many calls are forgotten with one commit. */
+const forgetAtOnce = 100;
+/** How many calls of one operator are kept at a time. */
+const mostCalls = 10_000;
+/** The longest answer that is kept, in bytes of JSON. */
+const longestAnswer = 65_536;
+/** How many bytes of answers of one operator are kept at a time; of what goes beyond, only that the call was made. */
+const mostBytes = 8 * 1024 * 1024;
+/** Between two commits that forget. */
+const pauseMs = 100;
+const nothingKept = { calls: 0, bytes: 0 };
+
+const collection = "idempotent_calls";
+
+/** After these nothing has happened, and the same or a mended call may follow with the same key. */
+const forgotten: ReadonlySet<ErrorCode> = new Set([
+  "VALIDATION_FAILED",
+  "UNAUTHENTICATED",
+  "FORBIDDEN",
+  "PRECONDITION_FAILED",
+]);
+
+interface Running {
+  fingerprint: string;
+  outcome: Promise<unknown>;
+}
+
+/** Makes a call once, however often it is sent with the same key within 24 hours. */
+export class IdempotencyService {
+  readonly #context: Context;
+  readonly #running = new Map<string, Running>();
+  /** How many calls of each operator are kept, and the bytes of their answers. */
+  readonly #kept = new Map<string, { calls: number; bytes: number }>();
+  #secret: Uint8Array | null = null;
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  /** Makes ready, and forgets from now on what has expired. `secret` is the orchestrator's own. The function returned ends it. */
+  async start(secret: Uint8Array): Promise<() => Promise<void>> {
+    const { crypto, storage, clock, logger } = this.#context;
+    this.#secret = crypto.deriveKey(secret, new Uint8Array(0), "fleetwright/1 idempotency", 32);
+    for await (const { value } of eachDocument<CallDocument>(storage, collection)) this.#count(value, 1);
+    return keepRounds({
+      clock,
+      everyMs: forgetEveryMs,
+      pauseMs,
+      round: () => this.#forgetExpired(),
+      failed: (error) => logger.warn("Old idempotency keys were not removed.", { error }),
+    });
+  }
+
+  /** As {@link Idempotency.once}. */
+  async once<Output>(
+    caller: Caller,
+    call: KeyedCall,
+    run: (caller: Caller) => Promise<Output>,
+  ): Promise<Output> {
+    if (!/^[\x21-\x7e]{1,255}$/.test(call.key)) {
+      throw new OrchestratorError("VALIDATION_FAILED", {
+        message: "An idempotency key must be 1 to 255 visible ASCII characters.",
+      });
+    }
+    if (caller.kind !== "operator") return run(caller);
+    await this.#context.authorize(caller, call.permission);
+    const { crypto } = this.#context;
+    const id = toHex(crypto.sha256(toUtf8(`${caller.operator_id}\n${call.permission}\n${call.key}`)));
+    const fingerprint = this.#fingerprint(call);
+    const running = this.#running.get(id);
+    if (running !== undefined) {
+      requireSame(running.fingerprint, fingerprint);
+      return running.outcome as Promise<Output>;
+    }
+    const outcome = this.#run(caller, { id, fingerprint }, run);
+    this.#running.set(id, { fingerprint, outcome });
+    try {
+      return await outcome;
+    } finally {
+      this.#running.delete(id);
+    }
+  }
+
+  async #run<Output>(
+    caller: OperatorCaller,
+    { id, fingerprint }: { id: string; fingerprint: string },
+    run: (caller: Caller) => Promise<Output>,
+  ): Promise<Output> {
+    const before = await this.#context.storage.get<CallDocument>(collection, id);
+    if (before !== null && before.value.expires_at > (await this.#context.retentionClock.now())) {
+      requireSame(before.value.fingerprint, fingerprint);
+      return replay(before.value) as Output;
+    }
+    const claim = await this.#claim(caller, { id, fingerprint, before });
+    // Counted for as long as it may be written: of many at once none may take the place of another.
+    this.#count(claim.call, 1);
+    const counted = claim.call;
+    try {
+      const output = await run({ ...caller, claim });
+      if (!claim.isAnsweredWith(output))
+        await this.#settle(claim, () => this.#keep(claim, "succeeded", output));
+      return output;
+    } catch (error) {
+      await this.#settle(claim, () => this.#keepFailure(claim, error));
+      throw error;
+    } finally {
+      this.#count(counted, -1);
+      if (claim.isLanded) this.#count(claim.call, 1);
+      if (claim.isLanded && before !== null) this.#count(before.value, -1);
+    }
+  }
+
+  async #claim(
+    { operator_id }: OperatorCaller,
+    {
+      id,
+      fingerprint,
+      before,
+    }: { id: string; fingerprint: string; before: StoredDocument<CallDocument> | null },
+  ): Promise<Claim> {
+    const now = await this.#context.retentionClock.now();
+    const kept = this.#kept.get(operator_id) ?? nothingKept;
+    if (before === null && kept.calls >= mostCalls) throw await this.#tooMany(operator_id, now);
+    const call: CallDocument = { operator_id, fingerprint, expires_at: now + keptMs, status: "begun" };
+    const longest = Math.max(0, Math.min(longestAnswer, mostBytes - kept.bytes));
+    return new Claim(id, { call, revision: before?.revision ?? 0, longestAnswer: longest });
+  }
+
+  /** The call has had its effect: that it could not be noted must not make a failure of it. The claim stays, as of a crash. */
+  async #settle({ id }: Claim, note: () => Promise<void>): Promise<void> {
+    try {
+      await note();
+    } catch (error) {
+      this.#context.logger.warn("The answer to a call with an idempotency key was not kept.", { id, error });
+    }
+  }
+
+  async #keepFailure(claim: Claim, error: unknown): Promise<void> {
+    if (!isOrchestratorError(error) || error.code === "INTERNAL")
+      return this.#keep(claim, "unknown", undefined);
+    if (error.retryable || forgotten.has(error.code)) {
+      // What has changed something can't be made again with this key; what has not is free.
+      if (claim.isLanded) await this.#keep(claim, "unknown", undefined);
+      return;
+    }
+    const { code, message, details, issues } = error;
+    await this.#keep(claim, "refused", { code, message, details, issues });
+  }
+
+  async #keep(claim: Claim, status: CallDocument["status"], answer: unknown): Promise<void> {
+    const text = JSON.stringify(answer) as string | undefined;
+    const size = text === undefined ? 0 : toUtf8(text).length;
+    const { answer: _, ...call } = claim.call;
+    const left = mostBytes - (this.#kept.get(call.operator_id)?.bytes ?? 0);
+    const isTooLong = size > Math.min(longestAnswer, left);
+    const ended: CallDocument = {
+      ...call,
+      status: isTooLong ? "unknown" : status,
+      ...(text !== undefined && !isTooLong && { answer: text }),
+    };
+    // Counted before it is written: of many at once none may take what another was given.
+    this.#count(ended, 1);
+    try {
+      const write = {
+        kind: "put",
+        collection,
+        key: claim.id,
+        value: { ...ended },
+        expected: claim.revision,
+      } as const;
+      const { revisions } = await this.#context.storage.commit([write]);
+      claim.ended(ended, revisions[0] ?? 0);
+    } finally {
+      this.#count(ended, -1);
+    }
+  }
+
+  /** Tells when the oldest key of an operator will be forgotten. */
+  async #tooMany(operatorId: string, now: number): Promise<OrchestratorError> {
+    const query = { index: "by_operator", equals: [operatorId], limit: 1 };
+    const { items } = await this.#context.storage.list<CallDocument>(collection, query);
+    const waitMs = Math.max(0, (items[0]?.value.expires_at ?? now) - now) + forgetEveryMs;
+    return new OrchestratorError("RATE_LIMITED", {
+      message: `No more than ${mostCalls} idempotency keys may be used in 24 hours.`,
+      details: { retry_after_seconds: Math.ceil(waitMs / 1000) },
+    });
+  }
+
+  #fingerprint({ input, ifMatch }: KeyedCall): string {
+    if (this.#secret === null) throw new OrchestratorError("UNAVAILABLE");
+    // JSON has no line end of its own.
+    const text = toCanonical(input) + (typeof ifMatch === "string" ? `\n${ifMatch}` : "");
+    return toHex(this.#context.crypto.hmac(this.#secret, toUtf8(text)));
+  }
+
+  #count({ operator_id, answer = "" }: Readonly<CallDocument>, change: 1 | -1): void {
+    const { calls, bytes } = this.#kept.get(operator_id) ?? nothingKept;
+    const after = { calls: calls + change, bytes: bytes + change * toUtf8(answer).length };
+    if (after.calls > 0) this.#kept.set(operator_id, after);
+    else this.#kept.delete(operator_id);
+  }
+
+  /** In small commits, so that nobody waits long behind one. */
+  async *#forgetExpired(): AsyncGenerator<void> {
+    const { storage, retentionClock } = this.#context;
+    yield* shortenTooLong(this.#context, keptMs);
+    for (;;) {
+      const query = { index: "by_expiry", to: await retentionClock.now(), limit: forgetAtOnce };
+      const { items } = await storage.list<CallDocument>(collection, query);
+      if (items.length === 0) return;
+      await storage.commit(
+        items.map(({ key, revision }): Write => ({ kind: "delete", collection, key, expected: revision })),
+        { reserve: true },
+      );
+      for (const { value } of items) this.#count(value, -1);
+      yield;
+    }
+  }
+}
+
+function requireSame(fingerprint: string, given: string): void {
+  if (fingerprint !== given) throw new OrchestratorError("IDEMPOTENCY_KEY_REUSED");
+}
+
+function replay({ status, answer }: Readonly<CallDocument>): unknown {
+  if (status === "begun")
+    throw unknownAnswer("it took effect, at least in part, and the process ended before its answer was kept");
+  if (status === "unknown")
+    throw unknownAnswer("it failed unexpectedly, or its answer was too large to keep");
+  const value: unknown = answer === undefined ? undefined : JSON.parse(answer);
+  if (status === "succeeded") return value;
+  const { code, ...refusal } = value as { code: ErrorCode; message: string };
+  throw new OrchestratorError(code, refusal);
+}
+
+/** The one text of an input, whatever the order of its fields; what has no canonical form is refused later, as any input. */
+function toCanonical(input: unknown): string {
+  try {
+    return canonicalJson((input ?? null) as Json);
+  } catch {
+    return JSON.stringify(input);
+  }
+}

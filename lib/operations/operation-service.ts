@@ -1,0 +1,137 @@
+import type { Caller } from "../access/caller.ts";
+import type { Streams } from "../access/streams.ts";
+import type { AgentService } from "../agents/agent-service.ts";
+import type { AssignmentService } from "../assignments/assignment-service.ts";
+import type { Context } from "../context.ts";
+import type { ModuleService } from "../modules/module-service.ts";
+import type { ResolvedResource } from "../state/resource.ts";
+import { DesiredStates, type DesiredReader } from "./desired-state.ts";
+import { Dispatcher } from "./dispatcher.ts";
+import type { AgentStateDocument, OperationDocument } from "./documents.ts";
+import { Lanes } from "./lanes.ts";
+import type { OperationParts } from "./operation-parts.ts";
+import { requestedEvent, toDocument, type OperationRequest } from "./operation-request.ts";
+import { loadReport } from "./operation-results.ts";
+import { OperationRetention } from "./operation-retention.ts";
+import { OperationStore } from "./operation-store.ts";
+import { toOperation } from "./operation-view.ts";
+import { OutcomeRecorder, type Completion } from "./outcomes.ts";
+import { ProgressFeeds } from "./progress-feeds.ts";
+import { findRepeatable } from "./repeated-baseline.ts";
+import type { Operation } from "./schemas.ts";
+import { Snapshots } from "./snapshots.ts";
+
+const defaultWaitSeconds = 30;
+
+/** Operations for other features: makes them, has agents carry them out, and tells how they ended. Whoever asks has authorized. */
+export class OperationService {
+  /** What agents say about operations; the orchestrator hands it what the transport hears. */
+  readonly dispatcher: Dispatcher;
+  /** What agents are doing, and which of them refuse whatever they are sent. */
+  readonly lanes = new Lanes();
+  /** Removes old ones; features say what of theirs is needed. */
+  readonly retention: OperationRetention;
+  /** Operations as they are kept, for features that follow those they made. */
+  readonly store: OperationStore;
+  readonly desired: DesiredStates;
+  readonly outcomes: OutcomeRecorder;
+  readonly parts: OperationParts;
+  readonly #context: Context;
+  readonly #snapshots: Snapshots;
+
+  constructor(
+    context: Context,
+    features: {
+      agents: AgentService;
+      assignments: AssignmentService;
+      modules: ModuleService;
+      streams: Streams;
+    },
+  ) {
+    this.#context = context;
+    this.desired = new DesiredStates({ ...features, work: context.work });
+    this.store = new OperationStore(context);
+    this.#snapshots = new Snapshots(context);
+    const feeds = new ProgressFeeds();
+    this.outcomes = new OutcomeRecorder(context, { store: this.store, feeds });
+    const { store, outcomes } = this;
+    const snapshots = this.#snapshots;
+    this.parts = { context, store, snapshots, outcomes, feeds, streams: features.streams };
+    this.dispatcher = new Dispatcher(context, { ...this.parts, lanes: this.lanes });
+    this.retention = new OperationRetention(context, features.agents);
+    features.agents.watch({
+      available: (nodeId) => this.dispatcher.available(nodeId),
+      dismissed: (nodeId) => this.dispatcher.dismissed(nodeId),
+      forget: (nodeId) => [{ kind: "delete", collection: "agent_states", key: nodeId }],
+    });
+  }
+
+  /** Makes an operation and puts it in line for its agent. */
+  async request(caller: Caller, request: OperationRequest): Promise<Readonly<OperationDocument>> {
+    const [operation] = await this.requestAll(caller, [request], request.change);
+    return operation!;
+  }
+
+  /** Makes operations in one step, together with what `change` adds, and puts each in line for its agent. */
+  async requestAll(
+    caller: Caller,
+    requests: readonly OperationRequest[],
+    change?: OperationRequest["change"],
+  ): Promise<Readonly<OperationDocument>[]> {
+    const operations: OperationDocument[] = [];
+    for (const request of requests) operations.push(await toDocument(this.parts, caller, request));
+    const added = change?.(operations.map(({ operation_id }) => operation_id)) ?? {};
+    await this.store.create(caller, operations, {
+      ...added,
+      events: [...operations.flatMap(requestedEvent), ...(added.events ?? [])],
+    });
+    for (const operation of operations) this.dispatcher.enqueue(operation);
+    return operations;
+  }
+
+  /** Works out what machines are to be; see `DesiredReader`. */
+  desiredReader(revisions: ReadonlyMap<string, number> = new Map()): DesiredReader {
+    return this.desired.reader(revisions);
+  }
+
+  /** Waits until an operation has ended, or for a time, and returns it as it is then. */
+  async wait(operationId: string, waitSeconds: number = defaultWaitSeconds): Promise<Operation> {
+    return toOperation(await this.outcomes.wait(operationId, waitSeconds * 1000));
+  }
+
+  /** What is known of a machine since its newest applies; null where there was none. */
+  async stateOf(nodeId: string): Promise<Readonly<AgentStateDocument> | null> {
+    return (await this.#context.storage.get<AgentStateDocument>("agent_states", nodeId))?.value ?? null;
+  }
+
+  /** What is known of a machine where the baseline of an apply may be put back now; see `findRepeatable`. */
+  repeatable(nodeId: string, operationId: string): ReturnType<typeof findRepeatable> {
+    return findRepeatable(this.#context.storage, { nodeId, operationId });
+  }
+
+  /** The resources that a snapshot holds. */
+  snapshot(hash: string): Promise<readonly ResolvedResource[]> {
+    return this.#snapshots.load(hash);
+  }
+
+  /** The results of an operation, also of a drift check. */
+  async resultsOf(operationId: string): ReturnType<typeof loadReport> {
+    return loadReport(this.#context, await this.store.read(operationId));
+  }
+
+  /** Has a feature add to the end of the operations of its kind. */
+  onEnd(kind: OperationDocument["kind"], completion: Completion): void {
+    this.outcomes.onEnd(kind, completion);
+  }
+
+  /** Takes up what was open when the process ended; `expectsMore` says whether rollouts go on, too. */
+  start(expectsMore: boolean): Promise<void> {
+    return this.dispatcher.recover(expectsMore);
+  }
+
+  /** Lets those go who wait, and ends sending; what is open is taken up at the next start. */
+  async stop(): Promise<void> {
+    this.outcomes.release();
+    await this.dispatcher.stop();
+  }
+}

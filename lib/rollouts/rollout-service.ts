@@ -1,0 +1,151 @@
+import { systemCaller, type Caller } from "../access/caller.ts";
+import type { AgentService } from "../agents/agent-service.ts";
+import type { AssignmentService } from "../assignments/assignment-service.ts";
+import type { AssignmentDocument } from "../assignments/documents.ts";
+import { BackgroundWork } from "../background-work.ts";
+import type { Context } from "../context.ts";
+import { retryOnConflict } from "../internal/retry-on-conflict.ts";
+import type { OperationDocument } from "../operations/documents.ts";
+import type { OperationService } from "../operations/operation-service.ts";
+import type { RolloutDocument } from "./documents.ts";
+import { RolloutBeginnings, type Beginning, type Begun } from "./rollout-beginnings.ts";
+import { RolloutRetention } from "./rollout-retention.ts";
+import { RolloutRun } from "./rollout-run.ts";
+import { RolloutStore } from "./rollout-store.ts";
+import { ScheduledRollouts, type MissedRun } from "./scheduled-rollouts.ts";
+import { loadTargets, targetsKind, type Targets } from "./targets.ts";
+import { correcting } from "./transitions.ts";
+
+/** Carries rollouts out, from their beginning or from where the process before left them, to their end. Whoever asks has authorized. */
+export class RolloutService {
+  /** Removes rollouts that ended long ago. */
+  readonly retention: RolloutRetention;
+  readonly store: RolloutStore;
+  readonly #context: Context;
+  readonly #agents: AgentService;
+  readonly #assignments: AssignmentService;
+  readonly #operations: OperationService;
+  readonly #beginnings: RolloutBeginnings;
+  readonly #work: BackgroundWork;
+  readonly #scheduled: ScheduledRollouts;
+  readonly #runs = new Map<string, RolloutRun>();
+
+  constructor(
+    context: Context,
+    features: { agents: AgentService; assignments: AssignmentService; operations: OperationService },
+  ) {
+    this.#context = context;
+    this.#agents = features.agents;
+    this.#assignments = features.assignments;
+    this.#operations = features.operations;
+    this.store = new RolloutStore(context);
+    this.#beginnings = new RolloutBeginnings(context, { ...features, store: this.store });
+    this.retention = new RolloutRetention(context);
+    this.#work = new BackgroundWork(context);
+    this.#scheduled = new ScheduledRollouts(context, {
+      assignments: features.assignments,
+      work: this.#work,
+      begin: async (assignment, write) => {
+        const how = { assignment, kind: "apply", trigger: "scheduled", writes: [write] } as const;
+        return this.#go(await this.#beginnings.store(systemCaller, how));
+      },
+      isRunning: (name) =>
+        [...this.#runs.values()].some(({ assignment, kind }) => assignment === name && kind === "apply"),
+    });
+    context.contents.onReference(targetsKind, (hash) => this.store.isReferred(hash));
+    features.operations.retention.onRollout((rolloutId) => this.store.isOpen(rolloutId));
+    context.references.register("module", (names) => this.store.usersOf(new Set(names)));
+    features.operations.store.watch((after, before) => this.#note(after, before));
+    context.epochs.onResume(() => {
+      for (const run of this.#runs.values()) run.go();
+      this.#scheduled.look();
+    });
+    context.leaving.signal.addEventListener("abort", () => {
+      for (const run of this.#runs.values()) run.letGo();
+    });
+  }
+
+  /** One that has not ended; undefined where there is none of this id. */
+  running(rolloutId: string): RolloutRun | undefined {
+    return this.#runs.get(rolloutId);
+  }
+
+  /**
+   * Reads what was open when the process ended, and counts how far each is. Called before any operation moves.
+   *
+   * @returns How many were open.
+   */
+  async load(): Promise<number> {
+    for await (const rollout of this.store.open()) {
+      await this.#run(rollout, await loadTargets(this.#context, rollout.targets)).recall();
+    }
+    return this.#runs.size;
+  }
+
+  /** Goes on with what was read, and begins to keep the schedules. */
+  async start(): Promise<void> {
+    for (const run of this.#runs.values()) run.go();
+    await this.#scheduled.start();
+  }
+
+  /** Tells of schedules that were due while the server was away or paused, and has none of them carried out late. */
+  skipMissed(reason: string): Promise<MissedRun[]> {
+    return this.#scheduled.skipMissed(reason);
+  }
+
+  /** Those that have not ended, oldest first. */
+  get open(): RolloutStore["open"] {
+    return () => this.store.open();
+  }
+
+  /** Begins nothing any more, and waits for what is being written. What is open goes on at the next start. */
+  async stop(): Promise<void> {
+    for (const run of this.#runs.values()) run.release();
+    await this.#work.stop();
+  }
+
+  /** Stores a rollout of what an assignment is then, again where one of its modules changed in that moment. */
+  async begin(
+    caller: Caller,
+    name: string,
+    how: (assignment: Readonly<AssignmentDocument>) => Beginning,
+  ): Promise<RolloutRun> {
+    const begun = await retryOnConflict(async () => {
+      const { value: assignment } = await this.#assignments.read(name);
+      return this.#beginnings.store(caller, how(assignment));
+    });
+    return this.#go(begun);
+  }
+
+  async #go({ rollout, targets }: Begun): Promise<RolloutRun> {
+    const run = this.#run(rollout, targets);
+    await run.goNow();
+    return run;
+  }
+
+  #run(rollout: Readonly<RolloutDocument>, targets: Targets): RolloutRun {
+    const parts = {
+      context: this.#context,
+      agents: this.#agents,
+      operations: this.#operations,
+      store: this.store,
+      work: this.#work,
+    };
+    const onEnd = (): void => void this.#runs.delete(rollout.rollout_id);
+    const run = new RolloutRun(parts, rollout, { targets, onEnd });
+    this.#runs.set(rollout.rollout_id, run);
+    return run;
+  }
+
+  #note(after: Readonly<OperationDocument>, before: Readonly<OperationDocument> | null): void {
+    if (after.rollout_id === undefined) return;
+    const run = this.#runs.get(after.rollout_id);
+    if (run) run.note(after, before);
+    // An agent of which nothing was heard has turned up after the rollout had ended.
+    else if (before?.status === "unknown") this.#work.do(() => this.#correct(after));
+  }
+
+  async #correct({ rollout_id, status }: Readonly<OperationDocument>): Promise<void> {
+    await this.store.update(systemCaller, rollout_id!, correcting(status));
+  }
+}

@@ -1,0 +1,41 @@
+/** The inside of the features: what they are to each other. None of it is reached from an `Orchestrator`, nor authorizes. */
+import { AccessService } from "./access/access-service.ts";
+import { Streams } from "./access/streams.ts";
+import { AgentService } from "./agents/agent-service.ts";
+import { AssignmentService } from "./assignments/assignment-service.ts";
+import { AuditService } from "./audit/audit-service.ts";
+import type { Context } from "./context.ts";
+import { DriftService } from "./drift/drift-service.ts";
+import { IdempotencyService } from "./idempotency/idempotency-service.ts";
+import { ModuleService } from "./modules/module-service.ts";
+import { OperationService } from "./operations/operation-service.ts";
+import { RolloutService } from "./rollouts/rollout-service.ts";
+
+/** The services of one orchestrator. */
+export interface Services {
+  access: AccessService;
+  agents: AgentService;
+  assignments: AssignmentService;
+  audit: AuditService;
+  drift: DriftService;
+  idempotency: IdempotencyService;
+  modules: ModuleService;
+  operations: OperationService;
+  rollouts: RolloutService;
+  streams: Streams;
+}
+
+/** Makes them, each of those before it. */
+export function createServices(context: Context): Services {
+  const access = new AccessService(context);
+  const streams = new Streams(context);
+  const agents = new AgentService(context);
+  const modules = new ModuleService(context);
+  const assignments = new AssignmentService(context, { agents, modules });
+  const operations = new OperationService(context, { agents, assignments, modules, streams });
+  const rollouts = new RolloutService(context, { agents, assignments, operations });
+  const drift = new DriftService(context, { agents, assignments, operations });
+  const audit = new AuditService(context);
+  const idempotency = new IdempotencyService(context);
+  return { access, agents, assignments, audit, drift, idempotency, modules, operations, rollouts, streams };
+}

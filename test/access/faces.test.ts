@@ -1,0 +1,122 @@
+/** What an orchestrator shows of itself: verbs, each of which asks who calls. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { systemCaller, type Orchestrator } from "fleetwright";
+import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
+import { servicesOf } from "../../lib/orchestrator.ts";
+
+const anonymous = { kind: "anonymous" } as const;
+/** A feature has no more verbs than somebody remembers. */
+const mostVerbs = 15;
+
+/** Verbs that nobody has signed in for, with why. */
+const open: Readonly<Record<string, string>> = {
+  "access.challenge": "begins a sign-in",
+  "access.verify": "ends a sign-in",
+  "access.authenticate": "tells who a token is of",
+  "status.get": "tells a caller who did not sign in no more than whether it works",
+  "idempotency.once": "makes the call that it is given, which asks",
+};
+
+const life = ["start", "stop", "letGo", "listen", "checkReady", "publicKey"];
+
+let test: TestOrchestrator;
+beforeAll(async () => (test = await createTestOrchestrator()));
+afterAll(() => test[Symbol.asyncDispose]());
+
+type Verb = (...input: unknown[]) => unknown;
+
+/** Every feature that is reached from an orchestrator, those in features included. */
+function featuresOf(owner: object, path = ""): [path: string, feature: object][] {
+  return Object.entries(owner).flatMap(([name, feature]) => {
+    expect(feature, `${path}${name} is no feature`).toBeTypeOf("object");
+    const own: [string, object] = [`${path}${name}`, feature as object];
+    return [own, ...featuresOf(feature as object, `${path}${name}.`)];
+  });
+}
+
+function verbsOf(feature: object): string[] {
+  const prototype = Object.getPrototypeOf(feature) as object;
+  const members = Object.entries(Object.getOwnPropertyDescriptors(prototype));
+  for (const [name, { get }] of members) expect(get, `${name} is a getter`).toBeUndefined();
+  return members.map(([name]) => name).filter((name) => name !== "constructor");
+}
+
+const features = (orchestrator: Orchestrator): [string, object][] => featuresOf(orchestrator);
+
+describe("an orchestrator", () => {
+  it("has features, and beside them only what starts and ends it", () => {
+    const { orchestrator } = test;
+    expect(features(orchestrator).map(([name]) => name)).toEqual([
+      "access",
+      "operators",
+      "agents",
+      "agents.tags",
+      "modules",
+      "assignments",
+      "events",
+      "operations",
+      "rollouts",
+      "drift",
+      "audit",
+      "backups",
+      "restores",
+      "idempotency",
+      "status",
+    ]);
+    const own = Object.getOwnPropertyNames(Object.getPrototypeOf(orchestrator) as object);
+    expect(own.filter((name) => name !== "constructor").toSorted()).toEqual(life.toSorted());
+  });
+
+  it("lets nobody reach the inside of a feature", () => {
+    const inside = new Set<unknown>(Object.values(servicesOf(test.orchestrator)));
+    const seen = features(test.orchestrator).map(([, feature]) => feature);
+    expect(seen.filter((feature) => inside.has(feature))).toEqual([]);
+  });
+
+  it("has at most 15 verbs in each feature", () => {
+    const many = features(test.orchestrator).filter(([, feature]) => verbsOf(feature).length > mostVerbs);
+    expect(many.map(([name]) => name)).toEqual([]);
+  });
+
+  it("refuses whoever has not signed in, for every verb and before anything else", async () => {
+    const before = test.events.length;
+    const asked: string[] = [];
+    for (const [path, feature] of features(test.orchestrator)) {
+      for (const verb of verbsOf(feature)) {
+        const name = `${path}.${verb}`;
+        if (name in open) continue;
+        const code = await refusalOf(feature, verb);
+        expect(`${name}: ${code}`).toBe(`${name}: UNAUTHENTICATED`);
+        asked.push(name);
+      }
+    }
+    expect(asked.length).toBeGreaterThan(50);
+    expect(test.events.length).toBe(before);
+    console.info(`${asked.length} verbs refuse an anonymous caller; ${Object.keys(open).length} are open.`);
+  });
+
+  it("names no verb as open that there is not", () => {
+    const all = features(test.orchestrator).flatMap(([path, feature]) =>
+      verbsOf(feature).map((verb) => `${path}.${verb}`),
+    );
+    expect(Object.keys(open).filter((name) => !all.includes(name))).toEqual([]);
+    // And the process itself may: the features are alive.
+    return expect(test.orchestrator.status.get(systemCaller)).resolves.toMatchObject({ status: "ok" });
+  });
+});
+
+/** The code that a verb refuses an anonymous caller with, whose input is wrong as well; undefined where it does not. */
+async function refusalOf(feature: object, verb: string): Promise<string | undefined> {
+  try {
+    const answer = (feature as Record<string, Verb>)[verb]!(
+      anonymous,
+      verb === "authorize" ? "agents.list" : { nonsense: true },
+    );
+    if (answer !== null && typeof answer === "object" && Symbol.asyncIterator in answer)
+      await (answer as AsyncGenerator).next();
+    else await answer;
+    return undefined;
+  } catch (error) {
+    return (error as { code?: string }).code;
+  }
+}
