@@ -1,5 +1,5 @@
 /** What the calls take, read off the schemas that the server checks them with. Types alone: no schema is loaded. */
-import type { schemas } from "fleetwright";
+import type { EventPattern, schemas } from "fleetwright";
 import type { z } from "zod";
 
 type Schemas = typeof schemas;
@@ -35,4 +35,10 @@ export type NewAssignment = Input<"createAssignmentInput">;
 /** A change of an assignment: what is absent stays as it is, and null takes away. */
 export type AssignmentChange = Input<"updateAssignmentInput", "name">;
 /** Which events of a stream. */
-export type EventFilter = Input<"eventStreamInput", "lastEventId">;
+export type EventFilter<Pattern extends EventPattern = EventPattern> = Input<
+  "eventStreamInput",
+  "lastEventId" | "types"
+> & {
+  /** Types, or all of a kind as in `agent.*`. Default all. */
+  readonly types?: readonly Pattern[] | undefined;
+};

@@ -10,7 +10,9 @@ import type {
   BelievedState,
   DriftDetail,
   DriftRecord,
+  EventPattern,
   EventStreamItem,
+  MatchedType,
   Module,
   ModuleDetail,
   Operation,
@@ -182,10 +184,12 @@ export function createVerbs(call: Call, watch: Watch) {
     events: {
       /**
        * Events as they happen. The first item is a `position`: what is read after it misses no change; the same goes for a
-       * `reset`, before which something was missed.
+       * `reset`, before which something was missed. `filter.types` narrows the events for the compiler, too.
        */
-      stream: (filter: EventFilter = {}, signal?: AbortSignal) =>
-        watch<EventStreamItem>("/events", { ...filter }, signal),
+      stream: <const Pattern extends EventPattern = EventPattern>(
+        filter: EventFilter<Pattern> = {},
+        signal?: AbortSignal,
+      ) => watch<EventStreamItem<MatchedType<Pattern>>>("/events", { ...filter }, signal),
     },
     backups: {
       /** The bytes of a backup, as they come; a connection that breaks off is an error while reading. */
