@@ -7,10 +7,12 @@ type Schemas = typeof schemas;
 /** Names of the schemas of inputs. */
 type InputName = Extract<keyof Schemas, `${string}Input`>;
 
-/** A value that is only read: its lists may be read-only ones. */
-type Unchanged<Value> = Value extends object
-  ? { readonly [Key in keyof Value]: Unchanged<Value[Key]> }
-  : Value;
+/** A value that is only read: its lists may be read-only ones. Any JSON stays as it is; it contains itself. */
+type Unchanged<Value> = [z.infer<z.ZodJSONSchema>] extends [Value]
+  ? Value
+  : Value extends object
+    ? { readonly [Key in keyof Value]: Unchanged<Value[Key]> }
+    : Value;
 
 type Whole<Name extends InputName> = Unchanged<z.input<Schemas[Name]>>;
 

@@ -55,6 +55,9 @@ describe("the inputs of the client", () => {
       agents.apply("n", { node_id: "n" }),
       // @ts-expect-error The server wants a number.
       agents.apply("n", { timeout_seconds: "60" }),
+      agents.apply("n", { params: { port: 80, hosts: ["a", { b: null }] } }),
+      // @ts-expect-error A function is no JSON.
+      agents.apply("n", { params: { port: () => 80 } }),
       // @ts-expect-error An assignment keeps its name.
       assignments.update("web", { name: "mail" }),
       // @ts-expect-error There is no such kind.
