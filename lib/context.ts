@@ -10,10 +10,11 @@ import {
   type EventType,
   type OrchestratorEvent,
 } from "./events.ts";
+import type { EventMetadata, NoMetadata } from "./event-metadata.ts";
 import { Epochs } from "./epochs.ts";
 import { createIds, type Ids } from "./ids.ts";
 import { Contents } from "./contents.ts";
-import { toJsonObject, type JsonObject } from "./internal/json.ts";
+import { toJsonObject } from "./internal/json.ts";
 import { SlicedWork } from "./internal/work.ts";
 import { FleetTime } from "./fleet-time.ts";
 import { RetentionClock } from "./retention-clock.ts";
@@ -27,13 +28,16 @@ import type { Transport } from "./transport/transport.ts";
 /** The log that audited events are appended to. */
 export const auditLog = "audit";
 
-/** What a feature says of something that happened; the rest of the event is filled in. */
-export interface EventInput {
-  type: EventType;
+/** What a feature says of something that happened, with the facts that its type has; the rest of the event is filled in. */
+export type EventInput<Type extends EventType = EventType> = { [Each in Type]: InputOf<Each> }[Type];
+
+type InputOf<Type extends EventType> = {
+  type: Type;
   summary: string;
   target?: EventSubject;
-  metadata?: JsonObject;
-}
+} & (EventMetadata[Type] extends NoMetadata
+  ? { metadata?: EventMetadata[Type] }
+  : { metadata: EventMetadata[Type] });
 
 interface AuditedCommit {
   caller: Caller;
@@ -168,6 +172,7 @@ export class Context {
   }
 
   #toEvent(caller: Caller, input: EventInput): OrchestratorEvent {
+    // Type and facts belong together in what was given; the compiler does not follow that through a union.
     return {
       id: this.ids.next(),
       timestamp: this.timestamp(),
@@ -178,7 +183,7 @@ export class Context {
       summary: input.summary,
       metadata: input.metadata ?? {},
       ...caller.origin,
-    };
+    } as OrchestratorEvent;
   }
 
   #toEntry(event: OrchestratorEvent): Write {

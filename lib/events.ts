@@ -1,4 +1,4 @@
-import type { JsonObject } from "./internal/json.ts";
+import type { EventMetadata } from "./event-metadata.ts";
 
 /** How much an event deserves attention. */
 export type Severity = "info" | "warning" | "critical";
@@ -88,23 +88,31 @@ export interface EventSubject {
   name: string;
 }
 
-/** Something that happened, as it is given to the audit log and to listeners. */
-export interface OrchestratorEvent {
+/** What every event says, and the facts of the one. */
+export interface EventFields<Type extends EventType> {
   /** UUIDv7. */
   id: string;
   /** RFC 3339, UTC. */
   timestamp: string;
-  event_type: EventType;
+  event_type: Type;
   severity: Severity;
   actor: EventSubject;
   target?: EventSubject;
   /** One sentence for people. */
   summary: string;
-  /** Facts for programs; never a secret. */
-  metadata: JsonObject;
+  /** Facts for programs, as {@link EventMetadata} has them for the type; never a secret. */
+  metadata: EventMetadata[Type];
   request_id?: string;
   source_address?: string;
 }
 
+/**
+ * Something that happened, as it is given to the audit log and to listeners: one type for each `event_type`, so that a `switch` over
+ * that knows what `metadata` holds. With a type or several, events of these alone.
+ */
+export type OrchestratorEvent<Type extends EventType = EventType> = {
+  [Each in Type]: EventFields<Each>;
+}[Type];
+
 /** Hears of events after they are on disk. Must not throw; what it does is its own. */
-export type EventListener = (event: OrchestratorEvent) => void;
+export type EventListener<Type extends EventType = EventType> = (event: OrchestratorEvent<Type>) => void;

@@ -10,12 +10,15 @@ export type { ErrorCode, ErrorOptions, Issue } from "./errors.ts";
 export { eventTable } from "./events.ts";
 export type {
   EventCategory,
+  EventFields,
   EventListener,
   EventSubject,
   EventType,
   OrchestratorEvent,
   Severity,
 } from "./events.ts";
+export type { EventMetadata, NoMetadata, RolloutFacts } from "./event-metadata.ts";
+export type { EventPattern, MatchedType } from "./event-pattern.ts";
 export { versionOf, withVersion } from "./document-version.ts";
 export type { ChangeOptions } from "./document-version.ts";
 export { isLasting, makeLasting } from "./lasting.ts";

@@ -14,6 +14,7 @@ import { Backups } from "./backups/backups.ts";
 import { Context } from "./context.ts";
 import { Drift } from "./drift/drift.ts";
 import { driftCollections } from "./drift/documents.ts";
+import { type EventPattern, type Listening, type MatchedType, toListener } from "./event-pattern.ts";
 import type { EventListener } from "./events.ts";
 import { idempotencyCollections } from "./idempotency/documents.ts";
 import { Idempotency } from "./idempotency/idempotency.ts";
@@ -228,8 +229,19 @@ export class Orchestrator {
   }
 
   /** Hears of every event from now on, each after it is on disk; the function returned ends it. */
-  listen(listener: EventListener): () => void {
-    return this.#context.listen(listener);
+  listen(listener: EventListener): () => void;
+  /**
+   * As above, of some events alone: the listener's event has the facts of these.
+   *
+   * @param types - Types of events, or all of a kind as in `agent.*`.
+   * @throws {OrchestratorError} `VALIDATION_FAILED` for a type that there is not.
+   */
+  listen<const Pattern extends EventPattern>(
+    types: readonly Pattern[],
+    listener: EventListener<MatchedType<Pattern>>,
+  ): () => void;
+  listen(...wanted: Listening): () => void {
+    return this.#context.listen(toListener(...wanted));
   }
 
   /** The orchestrator's Ed25519 public key, 32 bytes: what agents pin. There from `start` on. */

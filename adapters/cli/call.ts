@@ -3,7 +3,6 @@ import { existsSync } from "node:fs";
 import type { Page } from "fleetwright";
 import { createClient } from "../client/client.ts";
 import type { Client } from "../client/client.ts";
-import type { Query } from "../client/http.ts";
 import { readSigner } from "../client/node-signer.ts";
 import type { CommandContext, ExitCode } from "./context.ts";
 import { pinKey } from "./orchestrator-keys.ts";
@@ -46,9 +45,9 @@ export class CommandCall {
   }
 
   /** Shows a list, read page by page up to a limit. */
-  async showList<Item>(
-    list: (query: Query) => Promise<Page<Item>>,
-    query: Query & { limit?: number },
+  async showList<Item, Filter extends PageQuery>(
+    list: (query: Filter & PageQuery) => Promise<Page<Item>>,
+    query: Filter,
     columns: readonly Column<Item>[],
   ): Promise<void> {
     const page = await collect(list, query);
@@ -79,17 +78,23 @@ export class CommandCall {
 
 const largestPage = 500;
 
+/** How much of a list is wanted, beside what it is filtered by. */
+interface PageQuery {
+  limit?: number | undefined;
+  cursor?: string | undefined;
+}
+
 /** Reads a list page by page, up to a limit. */
-export async function collect<Item>(
-  list: (query: Query) => Promise<Page<Item>>,
-  query: Query & { limit?: number },
+export async function collect<Item, Filter extends PageQuery>(
+  list: (query: Filter & PageQuery) => Promise<Page<Item>>,
+  query: Filter,
 ): Promise<Page<Item>> {
-  const { limit = 100, ...filter } = query;
+  const { limit = 100 } = query;
   const items: Item[] = [];
   let cursor: string | null = null;
   do {
     const size = Math.min(largestPage, limit - items.length);
-    const page: Page<Item> = await list({ ...filter, limit: size, ...(cursor !== null && { cursor }) });
+    const page: Page<Item> = await list({ ...query, limit: size, ...(cursor !== null && { cursor }) });
     items.push(...page.items);
     cursor = page.next_cursor;
   } while (cursor !== null && items.length < limit);

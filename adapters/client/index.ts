@@ -9,14 +9,14 @@ export { etagOf } from "./entity-tags.ts";
 export type { RetryOptions } from "./retry.ts";
 export type { Fetch, Query, RequestExtras } from "./http.ts";
 export type {
-  CallOptions,
+  AssignmentChange,
   EventFilter,
+  Input,
   NewAssignment,
   NewOperator,
+  PlanInput,
   RunInput,
-  SessionInfo,
   StatusChange,
-  UploadedModule,
-  Verbs,
   WaitInput,
-} from "./verbs.ts";
+} from "./inputs.ts";
+export type { CallOptions, SessionInfo, UploadedModule, Verbs } from "./verbs.ts";

@@ -6,11 +6,11 @@ export const roles = ["Viewer", "Operator", "Admin"] as const;
 /** What an operator may do; see {@link roles}. */
 export type Role = (typeof roles)[number];
 
-/** Takes a role without regard to case. */
+/** Takes a role without regard to case; for the compiler, in the two ways that people write it. */
 export const roleSchema = z
   .string()
   .transform((text) => roles.find((role) => role.toLowerCase() === text.toLowerCase()) ?? text)
-  .pipe(z.enum(roles));
+  .pipe(z.enum(roles)) as unknown as z.ZodType<Role, Role | Lowercase<Role>>;
 
 /** Whether a role is at least another. */
 export function isAtLeast(role: Role, needed: Role): boolean {

@@ -203,7 +203,10 @@ export class Assignments {
     this.#service.due.changed();
   }
 
-  #event(type: EventType, { name, selector, modules }: Readonly<AssignmentDocument>): EventInput {
+  #event(
+    type: Extract<EventType, `assignment.${string}`>,
+    { name, selector, modules }: Readonly<AssignmentDocument>,
+  ): EventInput {
     return {
       type,
       target: { type: "assignment", id: name, name },

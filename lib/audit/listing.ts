@@ -3,7 +3,7 @@ import type { z } from "zod";
 import { auditLog, type Context } from "../context.ts";
 import { toTimestamp } from "../clock.ts";
 import { OrchestratorError } from "../errors.ts";
-import { eventTable, type OrchestratorEvent } from "../events.ts";
+import { eventTable, type EventType } from "../events.ts";
 import type { Page } from "../internal/common-schemas.ts";
 import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
 import type { JsonObject } from "../internal/json.ts";
@@ -15,6 +15,9 @@ const mostRead = 10_000;
 
 type ListAudit = z.output<typeof listAuditInput>;
 type Filter = Omit<ListAudit, "limit" | "cursor">;
+
+/** An event as the log has it: of whatever version wrote it, so that nothing is promised of its facts. */
+type StoredEvent = Omit<AuditEvent, "sequence" | "recorded_at" | "hash">;
 
 /** A page of the events that pass every filter. */
 export async function listEvents(
@@ -30,7 +33,7 @@ export async function listEvents(
     : upFrom(Math.max(position ?? 0, base.sequence + 1), head.sequence);
   const items: AuditEvent[] = [];
   for (let at: number | null = reverse ? range.newest : range.oldest; at !== null && range.has(at);) {
-    const page: LogPage<OrchestratorEvent> = await storage.readLog(auditLog, {
+    const page: LogPage<StoredEvent> = await storage.readLog(auditLog, {
       reverse,
       limit: 200,
       from: reverse ? range.oldest : at,
@@ -69,9 +72,10 @@ function toRange(oldest: number, newest: number, next: number | null): Range {
   return { oldest, newest, next, has: (sequence) => sequence >= oldest && sequence <= newest };
 }
 
-function passes(event: Readonly<OrchestratorEvent>, filter: Filter): boolean {
+function passes(event: Readonly<StoredEvent>, filter: Filter): boolean {
   const { category, actor, target, from, to, search } = filter;
-  if (category !== undefined && eventTable[event.event_type]?.category !== category) return false;
+  if (category !== undefined && eventTable[event.event_type as EventType]?.category !== category)
+    return false;
   if (actor !== undefined && event.actor.id !== actor && event.actor.name !== actor) return false;
   if (target !== undefined && event.target?.id !== target && event.target?.name !== target) return false;
   const at = Date.parse(event.timestamp);
@@ -85,6 +89,6 @@ function toSequence(position: string | number): number {
   throw new OrchestratorError("CURSOR_INVALID");
 }
 
-function toAuditEvent({ value, sequence, at, hash }: LogEntry<OrchestratorEvent>): AuditEvent {
+function toAuditEvent({ value, sequence, at, hash }: LogEntry<StoredEvent>): AuditEvent {
   return { ...value, sequence, recorded_at: toTimestamp(at), hash: hash! };
 }

@@ -10,8 +10,9 @@
 import { systemCaller } from "../access/caller.ts";
 import type { AgentService } from "../agents/agent-service.ts";
 import type { AssignmentService } from "../assignments/assignment-service.ts";
-import type { Context, EventInput } from "../context.ts";
-import { toJsonObject, type JsonObject } from "../internal/json.ts";
+import type { Context } from "../context.ts";
+import type { EventSubject } from "../events.ts";
+import { toJsonObject } from "../internal/json.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { AgentStateDocument, OperationDocument } from "../operations/documents.ts";
 import type { OperationService } from "../operations/operation-service.ts";
@@ -121,34 +122,29 @@ export class DriftEnforcement {
         // The other write fails where an apply ends meanwhile.
         writes: [counted.write, toSame(known)],
         events: [
-          this.#event("drift.enforced", check, {
+          {
+            type: "drift.enforced",
+            target: agentOf(check),
             summary: `What drifted on ${agent_name} is applied again, for ${assignment}`,
-            metadata: { operation_id: operationId, assignment, times: counted.times },
-          }),
+            metadata: {
+              drift_id: check.operation_id,
+              operation_id: operationId,
+              assignment,
+              times: counted.times,
+            },
+          },
         ],
       }),
     });
   }
 
   async #stop({ check, assignment }: Cause, state: State, next: Enforcement): Promise<void> {
-    const event = this.#event("drift.enforcementStopped", check, {
+    await this.#context.commit(systemCaller, [this.#toPut(check, state, next)], {
+      type: "drift.enforcementStopped",
+      target: agentOf(check),
       summary: `${check.agent_name} drifts again and again; ${assignment} is not enforced until a check finds it in sync`,
-      metadata: { assignment, times: next.times },
+      metadata: { drift_id: check.operation_id, assignment, times: next.times },
     });
-    await this.#context.commit(systemCaller, [this.#toPut(check, state, next)], event);
-  }
-
-  #event(
-    type: "drift.enforced" | "drift.enforcementStopped",
-    { node_id, agent_name, operation_id }: Readonly<OperationDocument>,
-    told: { summary: string; metadata: JsonObject },
-  ): EventInput {
-    return {
-      type,
-      target: { type: "agent", id: node_id, name: agent_name },
-      summary: told.summary,
-      metadata: { drift_id: operation_id, ...told.metadata },
-    };
   }
 
   #toPut({ node_id }: Readonly<OperationDocument>, state: State, enforcement: Enforcement): Write {
@@ -162,6 +158,10 @@ export class DriftEnforcement {
       expected: state?.revision ?? 0,
     };
   }
+}
+
+function agentOf({ node_id, agent_name }: Readonly<OperationDocument>): EventSubject {
+  return { type: "agent", id: node_id, name: agent_name };
 }
 
 function toSame({ key, value, revision }: Known): Write {

@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import type { Caller } from "../access/caller.ts";
 import type { Context } from "../context.ts";
+import { toTypeFilter } from "../event-pattern.ts";
 import type { OrchestratorEvent } from "../events.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import { eventStreamInput, type EventStreamItem } from "./schemas.ts";
@@ -63,10 +64,8 @@ export class EventFeed {
 
 /** Whether an event is about an agent, or about something that is done on it. */
 function concerns({ target, metadata }: OrchestratorEvent, nodeId: string): boolean {
-  return (target?.type === "agent" && target.id === nodeId) || metadata["node_id"] === nodeId;
-}
-
-function toTypeFilter(types: readonly string[]): (type: string) => boolean {
-  const exact = new Set(types);
-  return (type) => exact.has(type) || exact.has(`${type.slice(0, type.indexOf("."))}.*`);
+  return (
+    (target?.type === "agent" && target.id === nodeId) ||
+    ("node_id" in metadata && metadata.node_id === nodeId)
+  );
 }

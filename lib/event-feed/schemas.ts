@@ -1,11 +1,9 @@
 import { z } from "zod";
+import { isEventPattern, mismatch, type EventPattern } from "../event-pattern.ts";
 import { eventTable, type EventType, type OrchestratorEvent } from "../events.ts";
 import { jsonSchema, keyIdSchema } from "../internal/common-schemas.ts";
 
 const eventTypes = Object.keys(eventTable) as [EventType, ...EventType[]];
-const kinds = new Set(eventTypes.map((type) => type.slice(0, type.indexOf("."))));
-const isEventFilter = (text: string): boolean =>
-  Object.hasOwn(eventTable, text) || (text.endsWith(".*") && kinds.has(text.slice(0, -2)));
 const severities = ["info", "warning", "critical"] as const;
 
 /** Where a stream goes on: what tRPC and the SSE header `Last-Event-ID` carry. */
@@ -17,10 +15,16 @@ export const resumeInput = {
     .describe("Id of the last item that was read; what came after it is told. Absent = from now on."),
 };
 
+/** A text to its description; the refinement is what makes it a pattern. */
+const patternSchema = z.string().refine(isEventPattern, mismatch) as unknown as z.ZodType<
+  EventPattern,
+  EventPattern
+>;
+
 /** Input of `events.stream`; every filter must hold. */
 export const eventStreamInput = z.strictObject({
   types: z
-    .array(z.string().refine(isEventFilter, "must be the type of an event, or all of a kind as in `agent.*`"))
+    .array(patternSchema)
     .min(1)
     .max(100)
     .optional()
@@ -57,5 +61,5 @@ export const eventStreamItemSchema = z
   .meta({ id: "EventStreamItem" });
 
 /** One item of `events.stream`: an event, or word about the stream itself. */
-export type EventStreamItem =
-  { type: "event"; event: OrchestratorEvent } | { type: "position" } | { type: "reset" };
+export type EventStreamItem<Type extends EventType = EventType> =
+  { type: "event"; event: OrchestratorEvent<Type> } | { type: "position" } | { type: "reset" };

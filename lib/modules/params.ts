@@ -84,12 +84,12 @@ const maxDepth = 20;
 
 const tooLarge = "must be at most 64 KiB of JSON";
 
-/** Looked at before anything follows it down. */
+/** Looked at before anything follows it down, whatever it is; its type says what is meant. */
 const valueSchema = z
   .unknown()
   .describe("A text, number, boolean, list or map, as the param declares it.")
   .refine((value) => !isDeeper(value, maxDepth), `must not be nested deeper than ${maxDepth}`)
-  .pipe(linearJson());
+  .pipe(linearJson()) as unknown as z.ZodType<Json, Json>;
 
 /** Values for the params of some modules: under `name` for each that declares it, under `module.name` for one. */
 export const paramValuesSchema = boundedFirst(

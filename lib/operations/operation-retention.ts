@@ -11,7 +11,8 @@ import { systemCaller } from "../access/caller.ts";
 import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { isOrchestratorError } from "../errors.ts";
-import { type JsonObject, toJsonObject } from "../internal/json.ts";
+import type { EventMetadata } from "../event-metadata.ts";
+import { toJsonObject } from "../internal/json.ts";
 import { eachPage } from "../internal/each-document.ts";
 import { eachOldPage, keepRetention, retentionNow } from "../retention.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
@@ -46,7 +47,7 @@ interface Limit {
   /** No more than this. Default: all. */
   most?: number;
   summary: string;
-  metadata: JsonObject;
+  metadata: Omit<EventMetadata["operation.pruned"], "removed">;
 }
 
 export class OperationRetention {

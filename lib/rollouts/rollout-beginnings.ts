@@ -4,12 +4,12 @@ import type { AgentService } from "../agents/agent-service.ts";
 import type { AssignmentService } from "../assignments/assignment-service.ts";
 import type { AssignmentDocument } from "../assignments/documents.ts";
 import type { RolloutStrategy } from "../assignments/schemas.ts";
-import type { Context } from "../context.ts";
+import type { Context, EventInput } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { Write } from "../storage/storage.ts";
 import type { RolloutDocument } from "./documents.ts";
 import { noCounts } from "./progress.ts";
-import { rolloutEvent, type RolloutStore } from "./rollout-store.ts";
+import { rolloutFacts, rolloutSubject, type RolloutStore } from "./rollout-store.ts";
 import {
   hashWith,
   planTargets,
@@ -80,10 +80,12 @@ export class RolloutBeginnings {
       ...this.#context.epochs.mark,
       created_at: this.#context.timestamp(),
     };
-    const event = rolloutEvent("rollout.started", rollout, {
+    const event: EventInput = {
+      type: "rollout.started",
+      target: rolloutSubject(rollout),
       summary: `${kind === "apply" ? "Applying" : "Planning"} ${assignment.name} on ${rollout.matched} agents was requested`,
-      metadata: { trigger: rollout.trigger },
-    });
+      metadata: { ...rolloutFacts(rollout), trigger: rollout.trigger },
+    };
     await this.#parts.store.write(caller, null, { rollout, event, writes: [...writes, ...held] });
     return { rollout, targets };
   }

@@ -8,13 +8,13 @@
  */
 import { systemCaller } from "../access/caller.ts";
 import { toTimestamp } from "../clock.ts";
-import type { Context } from "../context.ts";
+import type { Context, EventInput } from "../context.ts";
 import { isOrchestratorError } from "../errors.ts";
 import { eachOldPage, keepRetention, retentionNow } from "../retention.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import type { RolloutDocument } from "./documents.ts";
 import { hasEnded } from "./progress.ts";
-import { rolloutEvent } from "./rollout-store.ts";
+import { rolloutFacts, rolloutSubject } from "./rollout-store.ts";
 import { targetsKind } from "./targets.ts";
 
 /** Refusals of one rollout that are removed in one go. */
@@ -68,10 +68,12 @@ export class RolloutRetention {
 
   async #remove({ key, revision, value }: Stored, before: number): Promise<void> {
     const { contents } = this.#context;
-    const event = rolloutEvent("rollout.pruned", value, {
+    const event: EventInput = {
+      type: "rollout.pruned",
+      target: rolloutSubject(value),
       summary: `The record of a rollout of ${value.assignment} that ended before ${toTimestamp(before)} was removed`,
-      metadata: { status: value.status, before: toTimestamp(before) },
-    });
+      metadata: { ...rolloutFacts(value), status: value.status, before: toTimestamp(before) },
+    };
     try {
       await this.#context.commitWithReserve(
         systemCaller,

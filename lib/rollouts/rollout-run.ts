@@ -15,7 +15,7 @@ import type { Caller } from "../access/caller.ts";
 import type { AgentService } from "../agents/agent-service.ts";
 import type { BackgroundWork } from "../background-work.ts";
 import { toTimestamp, type Timer } from "../clock.ts";
-import type { Context } from "../context.ts";
+import type { Context, EventInput } from "../context.ts";
 import { isOrchestratorError } from "../errors.ts";
 import { toJsonObject } from "../internal/json.ts";
 import { nextTurn } from "../internal/next-turn.ts";
@@ -27,7 +27,7 @@ import type { StoredDocument, Write } from "../storage/storage.ts";
 import { Waiters } from "../waiters.ts";
 import type { RefusalDocument, RolloutDocument } from "./documents.ts";
 import { hasEnded, Progress, resultOf, whyStop } from "./progress.ts";
-import { refusalKey, rolloutEvent, toPut, type RolloutStore } from "./rollout-store.ts";
+import { refusalKey, rolloutFacts, rolloutSubject, toPut, type RolloutStore } from "./rollout-store.ts";
 import type { Target, Targets } from "./targets.ts";
 
 /** AgentService that are begun in one step, so that other calls are answered between two. */
@@ -240,10 +240,12 @@ export class RolloutRun {
   /** Begins nothing any more. */
   async #stop(stored: Stored, reason: string): Promise<boolean> {
     const { value: rollout } = stored;
-    const event = rolloutEvent("rollout.stopped", rollout, {
+    const event: EventInput = {
+      type: "rollout.stopped",
+      target: rolloutSubject(rollout),
       summary: `The rollout of ${rollout.assignment} was stopped: ${reason}`,
-      metadata: { batch: rollout.batch + 1, failures: this.progress.failures },
-    });
+      metadata: { ...rolloutFacts(rollout), batch: rollout.batch + 1, failures: this.progress.failures },
+    };
     await this.#write(stored, { ...rollout, status: "stopping", ending: "failed", reason }, event);
     return true;
   }
@@ -266,17 +268,19 @@ export class RolloutRun {
     const { ending: _, not_before: _2, ...rollout } = stored.value;
     const ended = { ...rollout, status, finished_at: toTimestamp(this.#parts.context.clock.now()) };
     const { succeeded } = this.progress.countsOf(ended);
-    const event = rolloutEvent("rollout.finished", ended, {
+    const event: EventInput = {
+      type: "rollout.finished",
+      target: rolloutSubject(ended),
       summary: `The rollout of ${ended.assignment} ended: ${status}, on ${succeeded} of ${ended.matched} agents as it should`,
-      metadata: { status, counts: this.progress.countsOf(ended) },
-    });
+      metadata: { ...rolloutFacts(ended), status, counts: this.progress.countsOf(ended) },
+    };
     await this.#write(stored, ended, event);
     this.#onEnd();
     this.release();
     return false;
   }
 
-  #write(stored: Stored, rollout: RolloutDocument, event?: ReturnType<typeof rolloutEvent>): Promise<void> {
+  #write(stored: Stored, rollout: RolloutDocument, event?: EventInput): Promise<void> {
     const counted = { ...rollout, counts: this.progress.countsOf(rollout) };
     return this.#parts.store.write(this.#caller, stored, { rollout: counted, event });
   }

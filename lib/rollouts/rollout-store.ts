@@ -2,9 +2,10 @@
 import type { Caller } from "../access/caller.ts";
 import type { Context, EventInput } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
-import type { EventType } from "../events.ts";
+import type { RolloutFacts } from "../event-metadata.ts";
+import type { EventSubject } from "../events.ts";
 import { eachDocument } from "../internal/each-document.ts";
-import { toJsonObject, type JsonObject } from "../internal/json.ts";
+import { toJsonObject } from "../internal/json.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import type { RefusalDocument, RolloutDocument } from "./documents.ts";
@@ -123,16 +124,12 @@ export function toPut(before: StoredDocument<RolloutDocument> | null, rollout: R
   };
 }
 
-/** What tells of a rollout. */
-export function rolloutEvent(
-  type: Extract<EventType, `rollout.${string}`>,
-  { rollout_id, assignment, kind, matched }: Readonly<RolloutDocument>,
-  told: { summary: string; metadata?: JsonObject },
-): EventInput {
-  return {
-    type,
-    target: { type: "rollout", id: rollout_id, name: assignment },
-    summary: told.summary,
-    metadata: { assignment, kind, matched, ...told.metadata },
-  };
+/** The rollout as events name it. */
+export function rolloutSubject({ rollout_id, assignment }: Readonly<RolloutDocument>): EventSubject {
+  return { type: "rollout", id: rollout_id, name: assignment };
+}
+
+/** What every event of the rollout says. */
+export function rolloutFacts({ assignment, kind, matched }: Readonly<RolloutDocument>): RolloutFacts {
+  return { assignment, kind, matched };
 }

@@ -2,7 +2,7 @@
 import type { Permission } from "../access/permissions.ts";
 import type { RolloutDocument } from "./documents.ts";
 import { hasEnded } from "./progress.ts";
-import { rolloutEvent, type RolloutChange } from "./rollout-store.ts";
+import { rolloutFacts, rolloutSubject, type RolloutChange } from "./rollout-store.ts";
 import type { MemberStatus, RolloutStatus } from "./schemas.ts";
 
 export interface Transition {
@@ -16,9 +16,12 @@ export const pausing: Transition = {
   from: ["running"],
   change: (rollout) => ({
     rollout: { ...rollout, status: "paused" },
-    event: rolloutEvent("rollout.paused", rollout, {
+    event: {
+      type: "rollout.paused",
+      target: rolloutSubject(rollout),
       summary: `The rollout of ${rollout.assignment} was paused`,
-    }),
+      metadata: rolloutFacts(rollout),
+    },
   }),
 };
 
@@ -27,9 +30,12 @@ export const resuming: Transition = {
   from: ["paused"],
   change: (rollout) => ({
     rollout: { ...rollout, status: "running" },
-    event: rolloutEvent("rollout.resumed", rollout, {
+    event: {
+      type: "rollout.resumed",
+      target: rolloutSubject(rollout),
       summary: `The rollout of ${rollout.assignment} was resumed`,
-    }),
+      metadata: rolloutFacts(rollout),
+    },
   }),
 };
 
@@ -45,9 +51,12 @@ export function cancelling(who: string): Transition {
         ending: "cancelled",
         reason: `The rollout was cancelled by ${who}.`,
       },
-      event: rolloutEvent("rollout.cancelled", rollout, {
+      event: {
+        type: "rollout.cancelled",
+        target: rolloutSubject(rollout),
         summary: `The rollout of ${rollout.assignment} was cancelled`,
-      }),
+        metadata: rolloutFacts(rollout),
+      },
     }),
   };
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { systemCaller, type Caller, type EventStreamItem, type Tracked } from "fleetwright";
+import { systemCaller } from "fleetwright";
+import type { Caller, EventPattern, EventStreamItem, Tracked } from "fleetwright";
 import { createTestOrchestrator } from "fleetwright/testing";
 import { startAgent } from "../support/fleet.ts";
 
@@ -65,7 +66,7 @@ describe("the stream of events", () => {
     "refuses the type %j",
     async (type) => {
       await using test = await createTestOrchestrator();
-      const stream = test.orchestrator.events.stream(systemCaller, { types: [type] });
+      const stream = test.orchestrator.events.stream(systemCaller, { types: [type as EventPattern] });
       await expect(stream.next()).rejects.toMatchObject({ code: "VALIDATION_FAILED" });
     },
   );

@@ -1,11 +1,15 @@
 import type { Agent } from "fleetwright";
 import type { Command } from "commander";
+import type { Input } from "../../client/inputs.ts";
 import type { CommandCall, Run } from "../call.ts";
 import { UsageError } from "../failure.ts";
 import { findAgent } from "../find-agent.ts";
 import { limitOption } from "../options.ts";
 import { toFacts, toLines, toTable } from "../text.ts";
 import type { Column } from "../text.ts";
+
+/** As they were typed: whether there is such a status is for the server to say. */
+type ListOptions = Pick<Input<"listAgentsInput">, "status" | "selector" | "search" | "limit">;
 
 /** `fleetwright agents ...` */
 export function addAgentsCommands(program: Command, run: Run): void {
@@ -17,11 +21,7 @@ export function addAgentsCommands(program: Command, run: Run): void {
     .option("--selector <selector>", "only those that it matches")
     .option("--search <text>", "only those with this in their name")
     .option(...limitOption)
-    .action(
-      run((call, options: { status?: string; selector?: string; search?: string; limit?: number }) =>
-        call.showList(call.client.agents.list, options, columns),
-      ),
-    );
+    .action(run((call, options: ListOptions) => call.showList(call.client.agents.list, options, columns)));
   agents
     .command("show <agent>")
     .description("show one agent")

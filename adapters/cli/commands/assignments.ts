@@ -1,7 +1,7 @@
 import type { Assignment, OperationDetail, RolloutDetail, RolloutMember } from "fleetwright";
 import type { Client } from "fleetwright/client";
 import type { Command } from "commander";
-import type { NewAssignment } from "../../client/verbs.ts";
+import type { NewAssignment } from "../../client/inputs.ts";
 import { collect, type CommandCall, type Run } from "../call.ts";
 import { exitCode } from "../context.ts";
 import type { ExitCode } from "../context.ts";

@@ -1,17 +1,15 @@
 import type { OperationOutputList } from "fleetwright";
 import type { Command } from "commander";
+import type { Input } from "../../client/inputs.ts";
 import type { Run } from "../call.ts";
 import { findAgent } from "../find-agent.ts";
 import { limitOption } from "../options.ts";
 import { describeOperation, operationColumns } from "../show-results.ts";
 import { toLine, toLines, toSafeText } from "../text.ts";
 
-interface ListOptions {
+/** As they were typed: whether there is such a kind or status is for the server to say. */
+interface ListOptions extends Pick<Input<"listOperationsInput">, "kind" | "status" | "assignment" | "limit"> {
   agent?: string;
-  kind?: string;
-  status?: string;
-  assignment?: string;
-  limit?: number;
 }
 
 /** `fleetwright operations ...` */

@@ -1,16 +1,15 @@
 import type { Rollout, RolloutDetail, RolloutMember } from "fleetwright";
 import type { Command } from "commander";
+import type { Input } from "../../client/inputs.ts";
 import type { Run } from "../call.ts";
 import { limitOption } from "../options.ts";
 import { describeStrategy } from "../rollout-options.ts";
 import { toFacts, toLine, toLines, toTable } from "../text.ts";
 import type { Column } from "../text.ts";
 
-interface ListOptions {
-  assignment?: string;
-  status?: string;
-  limit?: number;
-}
+/** As they were typed: whether there is such a status is for the server to say. */
+type ListOptions = Pick<Input<"listRolloutsInput">, "assignment" | "status" | "limit">;
+type MemberOptions = Pick<Input<"listMembersInput">, "status" | "limit">;
 
 /** `fleetwright rollouts ...` */
 export function addRolloutsCommands(program: Command, run: Run): void {
@@ -39,7 +38,7 @@ export function addRolloutsCommands(program: Command, run: Run): void {
     .option("--status <status>", "only those with this status")
     .option(...limitOption)
     .action(
-      run((call, rolloutId: string, options: Pick<ListOptions, "status" | "limit">) =>
+      run((call, rolloutId: string, options: MemberOptions) =>
         call.showList(
           (query) => call.client.rollouts.agents(rolloutId, query),
           { ...options },

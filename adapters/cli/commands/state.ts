@@ -1,6 +1,6 @@
 import type { Operation } from "fleetwright";
 import type { Command } from "commander";
-import type { RunInput } from "../../client/verbs.ts";
+import type { RunInput } from "../../client/inputs.ts";
 import type { CommandCall, Run } from "../call.ts";
 import { exitCode } from "../context.ts";
 import type { ExitCode } from "../context.ts";

@@ -29,7 +29,7 @@ export async function prune(call: CommandCall, { before, export: file, yes }: Pr
   const path = file === undefined ? null : resolve(file);
   if (path !== null) await makeFile(path, (target) => write(call, oldest, (text) => target.appendFile(text)));
   // As many as were looked at, agreed to and written: whoever else prunes meanwhile has this refused.
-  const { deleted } = await call.client.audit.prune(before, { expected: oldest.events });
+  const { deleted } = await call.client.audit.prune({ before, expected: oldest.events });
   call.show({ deleted, ...(path !== null && { path, head_hash: oldest.through_hash }) }, () =>
     toLines([
       `${countOf(deleted)} removed.`,
@@ -69,7 +69,7 @@ export async function verifyFiles(call: CommandCall, files: readonly string[]): 
 }
 
 async function look(call: CommandCall, before: string): Promise<OldestEvents> {
-  const { would_delete: oldest } = await call.client.audit.prune(before, { dryRun: true });
+  const { would_delete: oldest } = await call.client.audit.prune({ before, dry_run: true });
   // A server that does not know the question refuses it.
   if (!oldest)
     throw new OrchestratorError("PEER_ERROR", { message: "The server did not say what would go." });
@@ -95,8 +95,8 @@ async function write(
   const lines = new AuditExport({ sequence: from_sequence - 1, hash: previous_hash });
   let cursor: string | null = null;
   while (lines.head.sequence < through_sequence) {
-    const query = { order: "asc", limit: 500, ...(cursor !== null && { cursor }) };
-    const page: Page<AuditEvent> = await client.audit.list(query);
+    const after = cursor !== null && { cursor };
+    const page: Page<AuditEvent> = await client.audit.list({ order: "asc", limit: 500, ...after });
     const items = page.items.filter(({ sequence }) => sequence <= through_sequence);
     if (items.length > 0) await put(toLines(items.map((event) => lines.add(event))));
     cursor = page.next_cursor;

@@ -1,0 +1,165 @@
+/** What each event says beside who did what to whom: the one table from the name of an event to its facts. */
+import type { Permission, permissionTable } from "./access/permissions.ts";
+import type { Role } from "./access/roles.ts";
+import type { ErrorCode } from "./errors.ts";
+import type { OperationStatus } from "./operations/schemas.ts";
+import type { MemberStatus, RolloutStatus } from "./rollouts/schemas.ts";
+import type { Counts } from "./state/result.ts";
+
+/** Nothing beside the target and the summary. */
+export type NoMetadata = Record<string, never>;
+
+/** A refusal; very many in a minute are recorded as a number only. */
+interface Refused {
+  /** How many like it were not recorded since the one before; absent where all were. */
+  unrecorded?: number;
+}
+
+/** How an agent is decided about. */
+interface Decision {
+  before: "pending" | "approved" | "rejected";
+  after: "pending" | "approved" | "rejected";
+}
+
+/** An assignment after the change, or as it was removed. */
+interface AssignmentFacts {
+  selector: string;
+  /** Names. */
+  modules: string[];
+}
+
+/** What every event of a rollout says. */
+export interface RolloutFacts {
+  /** Name of what is rolled out. */
+  assignment: string;
+  kind: "apply" | "plan";
+  /** How many agents it is for. */
+  matched: number;
+}
+
+/** How an operation ended. */
+interface OperationFacts {
+  node_id: string;
+  operation_id: string;
+  status: OperationStatus;
+  /** Resources by outcome. */
+  counts: Counts;
+}
+
+/** What a drift check found. */
+interface DriftFacts {
+  drift_id: string;
+  /** Resources by outcome. */
+  counts: Counts;
+}
+
+/** What is done, or no longer done, about drift. */
+interface EnforcementFacts {
+  /** The check that found it. */
+  drift_id: string;
+  /** Name of the assignment that is enforced. */
+  assignment: string;
+  /** Applies since the machine was last in sync, this one included. */
+  times: number;
+}
+
+/** The facts of each event by its name: the type of `metadata`. Instants are RFC 3339, UTC. Never a secret. */
+export interface EventMetadata {
+  "operator.added": { role: Role; /** Hex. */ public_key: string };
+  "operator.removed": NoMetadata;
+  "operator.roleChanged": { before: Role; after: Role };
+  "operator.signedIn": NoMetadata;
+  "operator.signInRefused": Refused & { code: ErrorCode };
+  "operator.signedOut": NoMetadata;
+  "access.denied": Refused & {
+    permission: Permission;
+    /** The least role that has it. */
+    needed: (typeof permissionTable)[Permission];
+  };
+  "agent.enrolled": {
+    public_key: string;
+    /** Whether the record of the same key was removed once. */ removed_before: boolean;
+  };
+  "agent.approved": Decision;
+  "agent.rejected": Decision;
+  "agent.removed": NoMetadata;
+  "agent.forgotten": {
+    public_key: string;
+    first_seen_at: string;
+    last_seen_at: string;
+    remote_address: string | null;
+  };
+  "agent.placesTaken": {
+    /** How many there are. */
+    places: number;
+    /** The network with most of them. */
+    network: string;
+    /** How many that one has. */
+    count: number;
+  };
+  "agent.tagsChanged": { before: Record<string, string>; after: Record<string, string> };
+  "agent.refused": { code: ErrorCode; message: string; remote_address: string | null };
+  "agent.connected": NoMetadata;
+  "agent.disconnected": { /** For people. */ reason: string };
+  "module.uploaded": {
+    revision: number;
+    /** SHA-256 of what Viewers see of it, hex. */ content_hash: string;
+  };
+  "module.removed": NoMetadata;
+  "assignment.created": AssignmentFacts;
+  "assignment.updated": AssignmentFacts;
+  "assignment.removed": AssignmentFacts;
+  "rollout.started": RolloutFacts & { trigger: "manual" | "scheduled" };
+  "rollout.paused": RolloutFacts;
+  "rollout.resumed": RolloutFacts;
+  "rollout.cancelled": RolloutFacts;
+  "rollout.stopped": RolloutFacts & { /** The batch in progress, from 1. */ batch: number; failures: number };
+  "rollout.finished": RolloutFacts & {
+    status: RolloutStatus;
+    /** Agents by status. */
+    counts: Record<MemberStatus, number>;
+  };
+  "rollout.pruned": RolloutFacts & {
+    status: RolloutStatus;
+    /** It ended before this instant. */ before: string;
+  };
+  "schedule.skipped": { due_at: string; /** For people. */ reason: string };
+  "operation.requested": { node_id: string; modules: { name: string; revision: number }[] };
+  "operation.finished": OperationFacts;
+  "operation.failed": OperationFacts;
+  "operation.cancelRequested": NoMetadata;
+  "operation.pruned": {
+    /** How many records. */
+    removed: number;
+    /** They ended before this instant; absent where they were more than are kept. */
+    before?: string;
+    /** How many are kept; absent where they were too old. */
+    keep?: number;
+  };
+  "drift.checkRequested": { node_id: string; baseline_operation_id: string };
+  "drift.detected": DriftFacts;
+  "drift.enforced": EnforcementFacts & { /** The apply. */ operation_id: string };
+  "drift.enforcementStopped": EnforcementFacts;
+  "drift.resolved": DriftFacts;
+  "storage.backedUp": NoMetadata;
+  "storage.restored": { restored_at: string; /** Null where nobody can tell. */ backup_at: string | null };
+  "storage.resumed": { schedules_passed_over: number };
+  "storage.lossAccepted": {
+    /** The first 100. */
+    losses: {
+      file: string;
+      /** The byte from which on it is lost. */ offset: number;
+      /** For people. */ what: string;
+    }[];
+  };
+  "audit.pruned": {
+    from_sequence: number;
+    through_sequence: number;
+    /** Hash of the last event that went, hex. */
+    through_hash: string;
+    /** Of the orchestrator, over sequence and hash of the last event that went; hex. */
+    signature: string;
+    before: string;
+  };
+  "audit.retentionChanged": { /** Days; null = for ever. */ before: number | null; after: number | null };
+}
