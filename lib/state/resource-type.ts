@@ -1,10 +1,4 @@
-/**
- * The contract of a type of resource.
- *
- * A type says how to look (`check`), how to change (`apply`) and what stood before (`capture`). The engine alone decides
- * when: it checks, applies and checks again; a plan is the same check. Taking a resource away has no code of its own: the
- * engine converges what `capture` returned before the first change, with the same `check` and `apply`.
- */
+/** The contract of a type of resource. */
 import type { z } from "zod";
 import type { ForeseenHost } from "./foreseen/foreseen-host.ts";
 import type { Host } from "../host/host.ts";
@@ -20,7 +14,14 @@ export interface Prior {
   spec: JsonObject;
 }
 
-/** One kind of thing that can be declared on a machine. Specs are plain JSON that its schema accepted. */
+/**
+ * One kind of thing that can be declared on a machine. Specs are plain JSON that its schema accepted.
+ *
+ * A type says how to look (`check`), how to change (`apply`) and what stood before (`capture`). The engine alone decides
+ * when: it checks, applies and checks again; a plan is the same check. Taking a resource away has no code of its own: the
+ * engine converges what `capture` returned before the first change, with the same `check` and `apply`. What every type keeps
+ * to is tried by `resourceLaws` of `fleetwright/testing`.
+ */
 export interface ResourceType<Spec = unknown> {
   /** Name in a module, snake_case, e.g. "file". */
   readonly type: string;
