@@ -195,6 +195,7 @@ export interface HostFiles {
   hashFile(path: string, signal?: AbortSignal): FileDigest | Promise<FileDigest>;
   /** What stands at a path, and whether it is a file with exactly this content: one open, and no read where the size tells. */
   compareFile(path: string, content: Uint8Array): FileComparison;
+  /** Where a link points, as it was given. `HOST_ERROR` where no link stands. */
   readLink(path: string): string;
   /** What a file or folder has beside content, mode and owner; null where nothing stands or the system can't tell. */
   extras(path: string): FileExtras | null;
@@ -214,6 +215,7 @@ export interface HostFiles {
    * kept where not given. What can't be renamed over, since it is mounted there, is written in its place.
    */
   writeFile(path: string, content: Uint8Array, options: WriteOptions): void;
+  /** Makes one folder, whose parent must be there; mode 0700 where none is given. `HOST_ERROR` where something stands. */
   makeDirectory(path: string, attributes: FileAttributes): void;
   /** Makes or replaces a link, atomically. It belongs to who is given, else to the agent. */
   makeSymlink(path: string, target: string, owner?: FileOwner): void;
@@ -228,6 +230,7 @@ export interface HostFiles {
    * A promise only where it is large. `HOST_ERROR`, EPERM, where the file has to stay in its place then.
    */
   setAttributes(path: string, attributes: ChangeOptions): void | Promise<void>;
+  /** Removes whatever stands there but a folder; a link itself. */
   removeFile(path: string): void;
   /** Removes an empty folder. */
   removeDirectory(path: string): void;
@@ -235,9 +238,13 @@ export interface HostFiles {
 
 /** Users and groups by name; null where there is none. */
 export interface HostUsers {
+  /** The number of a user. */
   userId(name: string): number | null;
+  /** The number of a group. */
   groupId(name: string): number | null;
+  /** The name of a user. */
   userName(uid: number): string | null;
+  /** The name of a group. */
   groupName(gid: number): string | null;
 }
 

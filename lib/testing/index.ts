@@ -11,5 +11,8 @@ export { transportConformance } from "./transport-conformance.ts";
 export type { CreateTransportUnderTest, TransportUnderTest } from "./transport-scene.ts";
 export { hostConformance } from "./host-conformance.ts";
 export type { HostUnderTest } from "./host-subject.ts";
+export { MemoryHost } from "../host/memory-host.ts";
+export type { MemoryFiles } from "../host/memory-files.ts";
+export type { HostWrite, MemoryDownload, MemoryHostOptions, MemoryProgram } from "../host/memory-host.ts";
 export { lawFolder, resourceLaws } from "./resource-laws.ts";
 export type { LawCase, LawSubject } from "./resource-laws.ts";
