@@ -9,6 +9,7 @@ export { storageConformance } from "./storage-conformance.ts";
 export type { CreateStorage, StorageSubject } from "./storage-conformance.ts";
 export { transportConformance } from "./transport-conformance.ts";
 export type { CreateTransportUnderTest, TransportUnderTest } from "./transport-scene.ts";
+export { createSocketPair } from "../transport/memory-socket.ts";
 export { hostConformance } from "./host-conformance.ts";
 export type { HostUnderTest } from "./host-subject.ts";
 export { MemoryHost } from "../host/memory-host.ts";
