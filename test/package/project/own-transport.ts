@@ -63,7 +63,7 @@ export class OwnTransport implements Transport {
   }
 
   isConnected(nodeId: string): boolean {
-    return this.agents.get(nodeId)?.session != null;
+    return (this.agents.get(nodeId)?.session ?? null) !== null;
   }
 
   async disconnect(nodeId: string, reason: string): Promise<void> {
