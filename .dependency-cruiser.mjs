@@ -233,7 +233,7 @@ export default {
       comment: "What adapters and examples need, every user needs: it is exported, or it is not needed.",
       severity: "error",
       from: { path: "^(adapters|examples)/" },
-      to: { path: "^lib/", pathNot: "^lib/(index|errors|agent/index|testing/index)\\.ts$" },
+      to: { path: "^lib/", pathNot: "^lib/(index|errors|ports|agent/index|testing/index)\\.ts$" },
     },
     {
       name: "adapters-define-no-schema",

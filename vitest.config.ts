@@ -10,6 +10,7 @@ export default defineConfig({
       { find: /^fleetwright$/, replacement: source("lib/index.ts") },
       { find: /^fleetwright\/errors$/, replacement: source("lib/errors.ts") },
       { find: /^fleetwright\/agent$/, replacement: source("lib/agent/index.ts") },
+      { find: /^fleetwright\/ports$/, replacement: source("lib/ports.ts") },
       { find: /^fleetwright\/testing$/, replacement: source("lib/testing/index.ts") },
       { find: /^fleetwright\/trpc$/, replacement: source("adapters/trpc/index.ts") },
       { find: /^fleetwright\/rest$/, replacement: source("adapters/rest/index.ts") },

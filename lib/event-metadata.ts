@@ -10,19 +10,19 @@ import type { Counts } from "./state/result.ts";
 export type NoMetadata = Record<string, never>;
 
 /** A refusal; very many in a minute are recorded as a number only. */
-interface Refused {
+export interface RefusalFacts {
   /** How many like it were not recorded since the one before; absent where all were. */
   unrecorded?: number;
 }
 
 /** How an agent is decided about. */
-interface Decision {
+export interface DecisionFacts {
   before: "pending" | "approved" | "rejected";
   after: "pending" | "approved" | "rejected";
 }
 
 /** An assignment after the change, or as it was removed. */
-interface AssignmentFacts {
+export interface AssignmentFacts {
   selector: string;
   /** Names. */
   modules: string[];
@@ -38,7 +38,7 @@ export interface RolloutFacts {
 }
 
 /** How an operation ended. */
-interface OperationFacts {
+export interface OperationFacts {
   node_id: string;
   operation_id: string;
   status: OperationStatus;
@@ -47,14 +47,14 @@ interface OperationFacts {
 }
 
 /** What a drift check found. */
-interface DriftFacts {
+export interface DriftFacts {
   drift_id: string;
   /** Resources by outcome. */
   counts: Counts;
 }
 
 /** What is done, or no longer done, about drift. */
-interface EnforcementFacts {
+export interface EnforcementFacts {
   /** The check that found it. */
   drift_id: string;
   /** Name of the assignment that is enforced. */
@@ -69,9 +69,9 @@ export interface EventMetadata {
   "operator.removed": NoMetadata;
   "operator.roleChanged": { before: Role; after: Role };
   "operator.signedIn": NoMetadata;
-  "operator.signInRefused": Refused & { code: ErrorCode };
+  "operator.signInRefused": RefusalFacts & { code: ErrorCode };
   "operator.signedOut": NoMetadata;
-  "access.denied": Refused & {
+  "access.denied": RefusalFacts & {
     permission: Permission;
     /** The least role that has it. */
     needed: (typeof permissionTable)[Permission];
@@ -80,8 +80,8 @@ export interface EventMetadata {
     public_key: string;
     /** Whether the record of the same key was removed once. */ removed_before: boolean;
   };
-  "agent.approved": Decision;
-  "agent.rejected": Decision;
+  "agent.approved": DecisionFacts;
+  "agent.rejected": DecisionFacts;
   "agent.removed": NoMetadata;
   "agent.forgotten": {
     public_key: string;

@@ -2,10 +2,11 @@
 import { OrchestratorError } from "./errors.ts";
 import { eventTable, type EventListener, type EventType } from "./events.ts";
 
-type KindOf<Type extends string> = Type extends `${infer Kind}.${string}` ? Kind : never;
+/** The first part of the type of an event, such as `agent` of `agent.approved`. */
+export type EventKind<Type extends string> = Type extends `${infer Kind}.${string}` ? Kind : never;
 
 /** The type of an event, or all of a kind as in `agent.*`. */
-export type EventPattern = EventType | `${KindOf<EventType>}.*`;
+export type EventPattern = EventType | `${EventKind<EventType>}.*`;
 
 /** The types of the events that a pattern lets pass. */
 export type MatchedType<Pattern extends EventPattern> = Pattern extends EventType

@@ -17,8 +17,18 @@ export type {
   OrchestratorEvent,
   Severity,
 } from "./events.ts";
-export type { EventMetadata, NoMetadata, RolloutFacts } from "./event-metadata.ts";
-export type { EventPattern, MatchedType } from "./event-pattern.ts";
+export type {
+  AssignmentFacts,
+  DecisionFacts,
+  DriftFacts,
+  EnforcementFacts,
+  EventMetadata,
+  NoMetadata,
+  OperationFacts,
+  RefusalFacts,
+  RolloutFacts,
+} from "./event-metadata.ts";
+export type { EventKind, EventPattern, MatchedType } from "./event-pattern.ts";
 export { versionOf, withVersion } from "./document-version.ts";
 export type { ChangeOptions } from "./document-version.ts";
 export { isLasting, makeLasting } from "./lasting.ts";
@@ -43,6 +53,7 @@ export { moduleJsonSchema } from "./modules/module-json-schema.ts";
 export type { Access } from "./access/access.ts";
 export type { Operators } from "./access/operators.ts";
 export type { Agents } from "./agents/agents.ts";
+export type { Tags } from "./agents/documents.ts";
 export type { TagVerbs } from "./agents/tag-verbs.ts";
 export type { Assignments } from "./assignments/assignments.ts";
 export type { Audit } from "./audit/audit.ts";
@@ -95,13 +106,16 @@ export type { Change, Counts, ResourceResult } from "./state/result.ts";
 
 // Ports, and the implementations that ship
 export { FileStorage } from "./storage/file-storage.ts";
+export type { FileStorageOptions } from "./storage/file/file-storage-options.ts";
 export { restoreBackup, verifyBackup } from "./storage/file/restore.ts";
 export type { BackupSummary, RestoreOptions } from "./storage/file/restore.ts";
 export type { BackupOrigin } from "./storage/file/archive-signature.ts";
-export { MemoryStorage } from "./storage/memory-storage.ts";
+export { MemoryData, MemoryStorage } from "./storage/memory-storage.ts";
+export type { MemoryStorageOptions } from "./storage/memory-storage.ts";
 export type { Storage, StorageBackup } from "./storage/storage.ts";
 export { MemoryTransport } from "./transport/memory-transport.ts";
 export { SocketTransport } from "./transport/socket-transport.ts";
+export type { SocketTransportOptions } from "./transport/socket-transport.ts";
 export type { Transport } from "./transport/transport.ts";
 export { tlsExporterLabel } from "./transport/socket.ts";
 export type { FrameSocket, SocketHandlers } from "./transport/socket.ts";

@@ -61,7 +61,7 @@ const storageSchema: StorageSchema = {
 
 let readServices: (orchestrator: Orchestrator) => Services;
 
-/** The inside of an orchestrator, for our own tests. The package does not export it. */
+/** The inside of an orchestrator, for our own tests. The package does not export it. @internal */
 export function servicesOf(orchestrator: Orchestrator): Services {
   return readServices(orchestrator);
 }

@@ -17,7 +17,7 @@ export interface OperatorCaller {
   /** SHA-256 of the session token, hex. */
   session_id: string;
   origin?: CallOrigin;
-  /** Of a call with an idempotency key: what its first commit takes along. */
+  /** Of a call with an idempotency key: what its first commit takes along. @internal */
   claim?: CallClaim;
 }
 

@@ -1,4 +1,6 @@
 /** The agent: `fleetwright/agent`. */
 export { Agent, createAgent } from "./agent.ts";
 export type { AgentOptions, Dial } from "./agent-options.ts";
+export type { KeptResultsLimits } from "./kept-results.ts";
+export type { WebSocketDialOptions } from "./websocket-dial.ts";
 export { agentVersion } from "./agent-version.ts";

@@ -1,10 +1,16 @@
+/** PORT: what a resource may do to a machine. Everything that the state engine does goes through here. */
+import type { HostCommand, HostCommandResult, LeftProgram } from "./host-command.ts";
+
+export type { HostCommand, HostCommandResult, LeftProgram } from "./host-command.ts";
+
 /**
- * PORT: what a resource may do to a machine. Everything that the state engine does goes through here.
+ * What a resource may do to a machine. Everything that the state engine does goes through here.
  *
  * File calls are synchronous: on a running agent they cost a tenth of their promise twins, and the engine runs them in
  * short slices. Paths are absolute.
  *
- * Promises, each a part of the conformance suite (`lib/testing/host-conformance.ts`):
+ * What every host promises (each number is the `promise` of cases of the conformance suite in `fleetwright/testing`):
+ *
  * 1. `stat` tells what stands at a path and never follows a link there; nothing there is null, not an error.
  * 2. `writeFile` replaces the whole content at once; mode and owner of a file that stood there stay where not given; a new
  *    file is 0600. A link at the path is replaced, its target never touched.
@@ -39,10 +45,49 @@
  *     him or to root: else `HOST_ERROR`, `ELOOP`. A file in it with several names is neither read nor changed unless it
  *     is his: `HOST_ERROR`, `EMLINK`. It holds for every path of every call, and of what a program `opens` and begins in.
  */
-
-import type { HostCommand, HostCommandResult, LeftProgram } from "./host-command.ts";
-
-export type { HostCommand, HostCommandResult, LeftProgram } from "./host-command.ts";
+export interface Host {
+  /** As Node names it: "linux", "darwin", ... */
+  readonly platform: string;
+  /**
+   * Whether a root folder stands for `/`. It confines files alone: a program that acts on the machine itself, such as
+   * useradd(8), would act outside of it.
+   */
+  readonly isConfined: boolean;
+  /**
+   * Stands in the name of what is written beside a file before it takes its place: 16 hex digits, others for each life of the
+   * host. What a kill leaves is known by it.
+   */
+  readonly mark: string;
+  readonly files: HostFiles;
+  readonly users: HostUsers;
+  readonly backups: HostBackups;
+  /** SHA-256 of bytes, hex. */
+  sha256(content: Uint8Array): string;
+  /**
+   * Runs a program to its end; aborting the signal ends it and everything it started. Rejects only where it could not be
+   * started (`HOST_ERROR`).
+   */
+  run(command: HostCommand, signal: AbortSignal): Promise<HostCommandResult>;
+  /**
+   * Names a folder where only the host can put anything, for work that a program does by names. Nothing stands there; who
+   * makes it takes it away again. Absent where files have no such folder.
+   */
+  workFolder?(): string;
+  /**
+   * Ends what an earlier life of this host was running when it was killed, and tells what that was. Called before anything
+   * is run, and only where no other life can be using the machine. Absent where no program outlives the host.
+   */
+  endLeftPrograms?(): Promise<LeftProgram[]>;
+  /**
+   * Fetches a file; aborting the signal ends it. At most five redirects are followed.
+   *
+   * @throws {OrchestratorError} `DOWNLOAD_FAILED` where the file can't be had or is not the one that was asked for;
+   *   `HOST_ERROR` where the machine refuses to keep it.
+   */
+  download(request: HostDownload, signal: AbortSignal): Promise<FileDigest>;
+  /** Resolves when every change made so far survives a power loss: one barrier for a whole run. */
+  barrier(): Promise<void>;
+}
 
 /** What stands at a path; links are not followed. */
 export interface FileStat {
@@ -150,6 +195,7 @@ export interface HostFiles {
   hashFile(path: string, signal?: AbortSignal): FileDigest | Promise<FileDigest>;
   /** What stands at a path, and whether it is a file with exactly this content: one open, and no read where the size tells. */
   compareFile(path: string, content: Uint8Array): FileComparison;
+  /** Where a link points, as it was given. `HOST_ERROR` where no link stands. */
   readLink(path: string): string;
   /** What a file or folder has beside content, mode and owner; null where nothing stands or the system can't tell. */
   extras(path: string): FileExtras | null;
@@ -169,6 +215,7 @@ export interface HostFiles {
    * kept where not given. What can't be renamed over, since it is mounted there, is written in its place.
    */
   writeFile(path: string, content: Uint8Array, options: WriteOptions): void;
+  /** Makes one folder, whose parent must be there; mode 0700 where none is given. `HOST_ERROR` where something stands. */
   makeDirectory(path: string, attributes: FileAttributes): void;
   /** Makes or replaces a link, atomically. It belongs to who is given, else to the agent. */
   makeSymlink(path: string, target: string, owner?: FileOwner): void;
@@ -183,6 +230,7 @@ export interface HostFiles {
    * A promise only where it is large. `HOST_ERROR`, EPERM, where the file has to stay in its place then.
    */
   setAttributes(path: string, attributes: ChangeOptions): void | Promise<void>;
+  /** Removes whatever stands there but a folder; a link itself. */
   removeFile(path: string): void;
   /** Removes an empty folder. */
   removeDirectory(path: string): void;
@@ -190,9 +238,13 @@ export interface HostFiles {
 
 /** Users and groups by name; null where there is none. */
 export interface HostUsers {
+  /** The number of a user. */
   userId(name: string): number | null;
+  /** The number of a group. */
   groupId(name: string): number | null;
+  /** The name of a user. */
   userName(uid: number): string | null;
+  /** The name of a group. */
   groupName(gid: number): string | null;
 }
 
@@ -224,49 +276,4 @@ export interface HostBackups {
   restore(sha256: string, path: string, options: RestoreOptions): void | Promise<void>;
   /** Forgets every copy but these. */
   prune(keep: ReadonlySet<string>): void;
-}
-
-/** What a resource may do to a machine. */
-export interface Host {
-  /** As Node names it: "linux", "darwin", ... */
-  readonly platform: string;
-  /**
-   * Whether a root folder stands for `/`. It confines files alone: a program that acts on the machine itself, such as
-   * useradd(8), would act outside of it.
-   */
-  readonly isConfined: boolean;
-  /**
-   * Stands in the name of what is written beside a file before it takes its place: 16 hex digits, others for each life of the
-   * host. What a kill leaves is known by it.
-   */
-  readonly mark: string;
-  readonly files: HostFiles;
-  readonly users: HostUsers;
-  readonly backups: HostBackups;
-  /** SHA-256 of bytes, hex. */
-  sha256(content: Uint8Array): string;
-  /**
-   * Runs a program to its end; aborting the signal ends it and everything it started. Rejects only where it could not be
-   * started (`HOST_ERROR`).
-   */
-  run(command: HostCommand, signal: AbortSignal): Promise<HostCommandResult>;
-  /**
-   * Names a folder where only the host can put anything, for work that a program does by names. Nothing stands there; who
-   * makes it takes it away again. Absent where files have no such folder.
-   */
-  workFolder?(): string;
-  /**
-   * Ends what an earlier life of this host was running when it was killed, and tells what that was. Called before anything
-   * is run, and only where no other life can be using the machine. Absent where no program outlives the host.
-   */
-  endLeftPrograms?(): Promise<LeftProgram[]>;
-  /**
-   * Fetches a file; aborting the signal ends it. At most five redirects are followed.
-   *
-   * @throws {OrchestratorError} `DOWNLOAD_FAILED` where the file can't be had or is not the one that was asked for;
-   *   `HOST_ERROR` where the machine refuses to keep it.
-   */
-  download(request: HostDownload, signal: AbortSignal): Promise<FileDigest>;
-  /** Resolves when every change made so far survives a power loss: one barrier for a whole run. */
-  barrier(): Promise<void>;
 }

@@ -1,4 +1,6 @@
 import { isOrchestratorError, type Issue } from "../errors.ts";
+import type { ResourceTypes } from "../state/resource-type.ts";
+import { resourceTypes } from "../state/resources/index.ts";
 import { parseModule } from "./module-document.ts";
 
 /** What a look at the text of a module found. */
@@ -11,10 +13,14 @@ export interface ModuleCheck {
   faults: Issue[];
 }
 
-/** Checks the text of a module as an upload does, without an orchestrator. Never throws for what is in it. */
-export function checkModule(text: string): ModuleCheck {
+/**
+ * Checks the text of a module as an upload does, without an orchestrator. Never throws for what is in it.
+ *
+ * @param types - Types of resources to know. Default: all that ship with the package.
+ */
+export function checkModule(text: string, types: ResourceTypes = resourceTypes): ModuleCheck {
   try {
-    const { name, resources } = parseModule(text);
+    const { name, resources } = parseModule(text, types);
     return { name, resources: resources.length, faults: [] };
   } catch (error) {
     if (!isOrchestratorError(error, "MODULE_INVALID")) throw error;

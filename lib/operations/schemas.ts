@@ -192,5 +192,9 @@ export type OperationOutputList = z.infer<typeof outputListSchema>;
 export type OperationWatchItem = z.infer<typeof operationWatchItemSchema>;
 /** What is believed of a machine. */
 export type BelievedState = z.infer<typeof believedStateSchema>;
-/** A resource as the believed state names it. */
+/**
+ * A resource as the believed state names it.
+ *
+ * @useDeclaredType
+ */
 export type BelievedResource = z.infer<typeof believedResourceSchema>;

@@ -1,23 +1,13 @@
+/** PORT: when something that is scheduled is due. */
+
 /**
- * PORT: when something that is scheduled is due.
- *
- * What every implementation promises:
+ * Works out when schedules are due. What every implementation promises:
  *
  *  1. `next` depends on what it is given alone: it reads no clock and sets no timer.
  *  2. A time that the change to summer time leaves out is due when the gap ends; one that comes twice is due once, the
  *     first time, unless the schedule names every hour or every so many minutes.
  *  3. What can't be read, and a time zone that is not known, is refused with the place of the fault.
  */
-
-/** When something is to happen, again and again. */
-export interface Schedule {
-  /** Five fields: minute, hour, day of month, month, day of week; or a nickname such as `@daily`. */
-  cron: string;
-  /** IANA name of the time zone in which the fields are meant. */
-  time_zone: string;
-}
-
-/** Works out when schedules are due. The promises are at the head of this file. */
 export interface Cron {
   /**
    * The first due time after an instant, both in milliseconds since 1970; null where there is none.
@@ -25,4 +15,12 @@ export interface Cron {
    * @throws {OrchestratorError} `VALIDATION_FAILED` naming `cron` or `time_zone`.
    */
   next(schedule: Schedule, afterMs: number): number | null;
+}
+
+/** When something is to happen, again and again. */
+export interface Schedule {
+  /** Five fields: minute, hour, day of month, month, day of week; or a nickname such as `@daily`. */
+  cron: string;
+  /** IANA name of the time zone in which the fields are meant. */
+  time_zone: string;
 }

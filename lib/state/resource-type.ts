@@ -1,13 +1,6 @@
-/**
- * The contract of a type of resource.
- *
- * A type says how to look (`check`), how to change (`apply`) and what stood before (`capture`). The engine alone decides
- * when: it checks, applies and checks again; a plan is the same check. Taking a resource away has no code of its own: the
- * engine converges what `capture` returned before the first change, with the same `check` and `apply`.
- */
+/** The contract of a type of resource. */
 import type { z } from "zod";
-import type { ForeseenHost } from "./foreseen/foreseen-host.ts";
-import type { Host } from "../host/host.ts";
+import type { Host, HostFiles, WriteOptions } from "../host/host.ts";
 import type { JsonObject } from "../internal/json.ts";
 import type { Action, Change } from "./result.ts";
 import type { Trigger } from "./triggers.ts";
@@ -20,7 +13,14 @@ export interface Prior {
   spec: JsonObject;
 }
 
-/** One kind of thing that can be declared on a machine. Specs are plain JSON that its schema accepted. */
+/**
+ * One kind of thing that can be declared on a machine. Specs are plain JSON that its schema accepted.
+ *
+ * A type says how to look (`check`), how to change (`apply`) and what stood before (`capture`). The engine alone decides
+ * when: it checks, applies and checks again; a plan is the same check. Taking a resource away has no code of its own: the
+ * engine converges what `capture` returned before the first change, with the same `check` and `apply`. What every type keeps
+ * to is tried by `resourceLaws` of `fleetwright/testing`.
+ */
 export interface ResourceType<Spec = unknown> {
   /** Name in a module, snake_case, e.g. "file". */
   readonly type: string;
@@ -77,7 +77,7 @@ export interface ResourceType<Spec = unknown> {
   foresee?(
     spec: Spec,
     changes: readonly Change[],
-    host: ForeseenHost,
+    host: ForeseenMachine,
     signal: AbortSignal,
   ): void | Promise<void>;
   /**
@@ -114,6 +114,24 @@ export interface ResourceType<Spec = unknown> {
   describe(change: Change): string;
   /** What applying these changes is called. Default: by the property `ensure`, else "update". */
   action?(changes: readonly Change[]): Action;
+}
+
+/** Files of a {@link ForeseenMachine}. */
+export interface ForeseenFolders extends HostFiles {
+  /** Foresees that nothing is in a folder any more. */
+  clear(path: string): void;
+  /** Foresees that nothing stands at a path, whatever stood there. */
+  removeAll(path: string): void;
+  /** Foresees a copy of a file at another path, also of one whose content nobody can know yet. */
+  copyFile(from: string, to: string, options: WriteOptions): void;
+}
+
+/**
+ * The machine of a plan, as it will be: what is written there is read back from there, and changes nothing real. Programs do
+ * nothing and succeed, but those that are asked something.
+ */
+export interface ForeseenMachine extends Host {
+  readonly files: ForeseenFolders;
 }
 
 /** What fires, and what was found before. */

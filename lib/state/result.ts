@@ -49,12 +49,29 @@ export const countsSchema = z.strictObject({
   skipped: z.number().int().min(0),
 });
 
-/** One property that differs. */
+/**
+ * One property that differs.
+ *
+ * @useDeclaredType
+ */
 export type Change = z.infer<typeof changeSchema>;
+/**
+ * What is done to a resource; "none" where nothing is.
+ *
+ * @useDeclaredType
+ */
 export type Action = z.infer<typeof actionSchema>;
-/** What happened, or would happen, to one resource. */
+/**
+ * What happened, or would happen, to one resource.
+ *
+ * @useDeclaredType
+ */
 export type ResourceResult = z.infer<typeof resourceResultSchema>;
-/** How many resources ended how. */
+/**
+ * How many resources ended how.
+ *
+ * @useDeclaredType
+ */
 export type Counts = z.infer<typeof countsSchema>;
 
 /** Counts the outcomes of a run. */

@@ -3,7 +3,11 @@
 /** How a resource may be made to act, the mildest first; where several would fire, the last of them does. */
 export const triggers = ["run", "reload", "restart"] as const;
 
-/** A way in which a resource acts because something that it watches changed. */
+/**
+ * A way in which a resource acts because something that it watches changed.
+ *
+ * @useDeclaredType
+ */
 export type Trigger = (typeof triggers)[number];
 
 /** The property of a resource that lists what fires a trigger. */

@@ -16,10 +16,12 @@ export class TypeEdge {
     this.rank = rank;
   }
 
+  /** Before every value of the type of this one. */
   static before(value: Json): TypeEdge {
     return new TypeEdge(rankOf(value) - 0.5);
   }
 
+  /** After every value of the type of this one. */
   static after(value: Json): TypeEdge {
     return new TypeEdge(rankOf(value) + 0.5);
   }

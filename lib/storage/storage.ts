@@ -1,7 +1,16 @@
+/** PORT: where the orchestrator keeps what must outlive the process. */
+import type { Signer } from "../crypto/crypto.ts";
+import type { Json, JsonObject } from "../internal/json.ts";
+import type { Restored } from "./restored.ts";
+import type { SeriesStorage } from "./series.ts";
+
+export type { Restored, RestoreNote } from "./restored.ts";
+export type { SamplePoint, SampleQuery, SampleRow, SeriesStorage } from "./series.ts";
+
 /**
- * PORT: where the orchestrator keeps what must outlive the process.
+ * Where the orchestrator keeps what must outlive the process.
  *
- * What every storage promises (each number is a case name of the conformance suite in `fleetwright/testing`):
+ * What every storage promises (each number is the `promise` of cases of the conformance suite in `fleetwright/testing`):
  *
  *  1. A resolved `commit` survives kill -9 and power loss; it is all there or not at all, documents and log entries together.
  *  2. A rejected `commit` changes nothing, in memory or on disk.
@@ -12,8 +21,8 @@
  *  7. Entries of a chained log carry `SHA-256(previous hash || canonical JSON of { sequence, at, value })`; see {@link LogEntry.hash}.
  *  8. `trimLog` removes a prefix only, and the rest still verifies.
  *  9. A blob is read back as it was appended, in order; a resolved `appendBlob` is durable. Damage inside a blob need not be
- *     noticed here: every blob of the orchestrator is named `<kind>-<SHA-256 of its content>` and checked when it is read
- *     (`lib/internal/content-blob.ts`), and a backup checks every blob whose id ends so.
+ *     noticed here: every blob of the orchestrator is named `<kind>-<SHA-256 of its content>` and checked when it is read,
+ *     and a backup checks every blob whose id ends so.
  * 10. At most one holder has a lease at any moment of the given clock; an expired lease can be taken by another.
  * 11. After `close` every call is refused with `STORAGE_CLOSED`; `close` may be called twice.
  * 12. Values come back as the JSON that was given, and a caller that changes its own object afterwards changes nothing here.
@@ -21,13 +30,69 @@
  * 14. Out of space gives `STORAGE_FULL`, reads go on, and writing works again when there is space. Commits with `reserve`
  *     go on for a while longer.
  */
-import type { Signer } from "../crypto/crypto.ts";
-import type { Json, JsonObject } from "../internal/json.ts";
-import type { Restored } from "./restored.ts";
-import type { SeriesStorage } from "./series.ts";
+export interface Storage {
+  readonly capabilities: StorageCapabilities;
+  /** Time series, where this storage keeps them; else null. */
+  readonly series: SeriesStorage | null;
+  /** Copies of everything while it is in use, where this storage makes them; else null. */
+  readonly backup: StorageBackup | null;
+  /** What it goes on without, where its owner can say so; absent where it always refuses. There from `open` on. */
+  readonly losses?: AcceptedLosses;
+  /** Whether the data was restored from a backup; absent where this storage can't tell. There from `open` on. */
+  readonly restored?: Restored;
 
-export type { Restored, RestoreNote } from "./restored.ts";
-export type { SamplePoint, SampleQuery, SampleRow, SeriesStorage } from "./series.ts";
+  /**
+   * Makes the storage ready. Called once, before anything else.
+   *
+   * @throws {OrchestratorError} `STORAGE_LOCKED`, `STORAGE_CORRUPT` (with file and offset), `STORAGE_VERSION_UNSUPPORTED`.
+   */
+  open(schema: StorageSchema): Promise<void>;
+  /** Waits for writes under way, then lets go of everything. */
+  close(): Promise<void>;
+  /**
+   * Resolves when a commit can be written, as far as is known without one.
+   *
+   * @throws {OrchestratorError} `STORAGE_FULL` while there is no space; `STORAGE_FAILED` when nothing is written any more.
+   */
+  check(): Promise<void>;
+
+  /** Reads one document; null when there is none. */
+  get<T = JsonObject>(collection: string, key: string): Promise<StoredDocument<T> | null>;
+  /** Reads several documents at one moment, each in the place of its key; null where there is none. */
+  getMany<T = JsonObject>(collection: string, keys: readonly string[]): Promise<(StoredDocument<T> | null)[]>;
+  /** How many documents a collection has. Costs the same however many these are. */
+  count(collection: string): Promise<number>;
+  /** Reads a page of a collection. */
+  list<T = JsonObject>(collection: string, query?: ListQuery): Promise<DocumentPage<T>>;
+  /**
+   * Writes documents and log entries as one atomic, durable step. A commit of nothing tells whether writing works: it is
+   * refused where the last write failed and one now would fail too.
+   *
+   * @throws {OrchestratorError} `REVISION_CONFLICT` with `details { collection, key, expected, actual }`; `STORAGE_FULL`; `STORAGE_FAILED`;
+   *   `VALIDATION_FAILED` for a collection or log that was not declared or a value that is not JSON.
+   */
+  commit(writes: readonly Write[], options?: CommitOptions): Promise<CommitResult>;
+
+  /** Reads a stretch of a log. */
+  readLog<T = JsonObject>(log: string, query?: LogQuery): Promise<LogPage<T>>;
+  /** Removes every entry before a sequence. Resolves with how many were removed. */
+  trimLog(log: string, beforeSequence: number): Promise<number>;
+
+  /**
+   * Adds bytes to the end of a blob, making it if it is new. `expectedSize`, where given, is the size it must have now
+   * (`REVISION_CONFLICT` otherwise). Resolves with the new size in bytes.
+   */
+  appendBlob(id: string, bytes: Uint8Array, expectedSize?: number): Promise<number>;
+  /** Reads a range (`from` inclusive, `to` exclusive, in bytes) of a blob; null when there is none. */
+  readBlob(id: string, range?: { from?: number; to?: number }): Promise<Uint8Array | null>;
+  /** Removes a blob; nothing happens when there is none. */
+  deleteBlob(id: string): Promise<void>;
+
+  /** Takes a lease for `ttlMs` (1-3,600,000 ms) if nobody holds it; null otherwise. */
+  lease(name: string, ttlMs: number): Promise<Lease | null>;
+  /** Tells of changes that other processes made; never of our own. Ends when the signal aborts. */
+  watch(signal: AbortSignal): AsyncIterable<ForeignChange>;
+}
 
 /** What is kept in one collection of documents, declared once at `open`. */
 export interface CollectionDefinition {
@@ -227,69 +292,4 @@ export interface StorageCapabilities {
   durable: boolean;
   /** Whether several processes may open the same data at once. */
   shared: boolean;
-}
-
-/** Where the orchestrator keeps what must outlive the process. The promises are at the head of this file. */
-export interface Storage {
-  readonly capabilities: StorageCapabilities;
-  /** Time series, where this storage keeps them; else null. */
-  readonly series: SeriesStorage | null;
-  /** Copies of everything while it is in use, where this storage makes them; else null. */
-  readonly backup: StorageBackup | null;
-  /** What it goes on without, where its owner can say so; absent where it always refuses. There from `open` on. */
-  readonly losses?: AcceptedLosses;
-  /** Whether the data was restored from a backup; absent where this storage can't tell. There from `open` on. */
-  readonly restored?: Restored;
-
-  /**
-   * Makes the storage ready. Called once, before anything else.
-   *
-   * @throws {OrchestratorError} `STORAGE_LOCKED`, `STORAGE_CORRUPT` (with file and offset), `STORAGE_VERSION_UNSUPPORTED`.
-   */
-  open(schema: StorageSchema): Promise<void>;
-  /** Waits for writes under way, then lets go of everything. */
-  close(): Promise<void>;
-  /**
-   * Resolves when a commit can be written, as far as is known without one.
-   *
-   * @throws {OrchestratorError} `STORAGE_FULL` while there is no space; `STORAGE_FAILED` when nothing is written any more.
-   */
-  check(): Promise<void>;
-
-  /** Reads one document; null when there is none. */
-  get<T = JsonObject>(collection: string, key: string): Promise<StoredDocument<T> | null>;
-  /** Reads several documents at one moment, each in the place of its key; null where there is none. */
-  getMany<T = JsonObject>(collection: string, keys: readonly string[]): Promise<(StoredDocument<T> | null)[]>;
-  /** How many documents a collection has. Costs the same however many these are. */
-  count(collection: string): Promise<number>;
-  /** Reads a page of a collection. */
-  list<T = JsonObject>(collection: string, query?: ListQuery): Promise<DocumentPage<T>>;
-  /**
-   * Writes documents and log entries as one atomic, durable step. A commit of nothing tells whether writing works: it is
-   * refused where the last write failed and one now would fail too.
-   *
-   * @throws {OrchestratorError} `REVISION_CONFLICT` with `details { collection, key, expected, actual }`; `STORAGE_FULL`; `STORAGE_FAILED`;
-   *   `VALIDATION_FAILED` for a collection or log that was not declared or a value that is not JSON.
-   */
-  commit(writes: readonly Write[], options?: CommitOptions): Promise<CommitResult>;
-
-  /** Reads a stretch of a log. */
-  readLog<T = JsonObject>(log: string, query?: LogQuery): Promise<LogPage<T>>;
-  /** Removes every entry before a sequence. Resolves with how many were removed. */
-  trimLog(log: string, beforeSequence: number): Promise<number>;
-
-  /**
-   * Adds bytes to the end of a blob, making it if it is new. `expectedSize`, where given, is the size it must have now
-   * (`REVISION_CONFLICT` otherwise). Resolves with the new size in bytes.
-   */
-  appendBlob(id: string, bytes: Uint8Array, expectedSize?: number): Promise<number>;
-  /** Reads a range (`from` inclusive, `to` exclusive, in bytes) of a blob; null when there is none. */
-  readBlob(id: string, range?: { from?: number; to?: number }): Promise<Uint8Array | null>;
-  /** Removes a blob; nothing happens when there is none. */
-  deleteBlob(id: string): Promise<void>;
-
-  /** Takes a lease for `ttlMs` (1-3,600,000 ms) if nobody holds it; null otherwise. */
-  lease(name: string, ttlMs: number): Promise<Lease | null>;
-  /** Tells of changes that other processes made; never of our own. Ends when the signal aborts. */
-  watch(signal: AbortSignal): AsyncIterable<ForeignChange>;
 }

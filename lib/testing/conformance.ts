@@ -9,7 +9,7 @@
 export interface ConformanceCase {
   /** A sentence about behaviour, unique in its suite. */
   name: string;
-  /** The numbered promise of the port (at the head of its file) that the case checks. */
+  /** The numbered promise of the port, as its interface tells them, that the case checks. */
   promise: number;
   /** The capability without which the case has no meaning; a runner skips it and says why. Absent = every implementation. */
   needs?: string;

@@ -1,4 +1,4 @@
-import type { Host } from "../host/host.ts";
+import type { Host, HostCommand } from "../host/host.ts";
 
 /** A host to try, with a folder that is empty and its own. */
 export interface HostUnderTest {
@@ -8,7 +8,7 @@ export interface HostUnderTest {
   /**
    * Programs: one that prints its standard input and ends well, one that exits with 3, one that waits for minutes.
    */
-  programs: { echo: Argv; fail: Argv; wait: Argv };
+  programs: { echo: HostCommand["argv"]; fail: HostCommand["argv"]; wait: HostCommand["argv"] };
   /**
    * Addresses: one that gives the text "hello" after a redirect, one where nothing is, one whose answer never ends, however
    * long one waits.
@@ -21,8 +21,6 @@ export interface HostUnderTest {
   /** With the capability "held": says whether a file or folder may be changed. */
   setImmutable?: (path: string, isImmutable: boolean) => void;
 }
-
-type Argv = readonly [string, ...string[]];
 
 /** One promise of the port, tried once. */
 export interface HostCase {

@@ -5,18 +5,21 @@ import type { Host } from "../host/host.ts";
 import type { Json, JsonObject } from "../internal/json.ts";
 import { resolveResource } from "../state/definition.ts";
 import { runState, type StateRunResult } from "../state/engine.ts";
-import type { ResourceType } from "../state/resource-type.ts";
+import type { ResourceType, ResourceTypes } from "../state/resource-type.ts";
 import type { ResolvedResource } from "../state/resource.ts";
 import { resourceTypes } from "../state/resources/index.ts";
 import type { AppliedResource } from "../state/state-item.ts";
 import type { RunMode } from "../state/state-run.ts";
 import { assertEqual, assertThat } from "./expect.ts";
 import { recordCalls, type RecordedCall } from "./recording-host.ts";
+import { snapshot } from "./snapshot.ts";
 
 /** A resource to try the laws on. */
 export interface LawSubject {
   /** A definition as a module writes it, about something below `folder`. */
   definition: JsonObject & { type: string };
+  /** Types of resources to know. Default: all that ship with the package. */
+  types?: ResourceTypes;
   /** Puts the machine into a state that differs from the definition. Default: an empty folder. */
   prepare?(host: Host): void | Promise<void>;
   /** Changes from outside what the resource made. */
@@ -62,14 +65,21 @@ class Trial {
     this.host = recordCalls(host, (call) => this.calls.push(call));
   }
 
+  get types(): ResourceTypes {
+    return this.subject.types ?? resourceTypes;
+  }
+
   get type(): ResourceType {
-    const type = resourceTypes.get(this.subject.definition.type);
+    const type = this.types.get(this.subject.definition.type);
     assertThat(type !== undefined, "the type is registered");
     return type;
   }
 
   resource(common: JsonObject = {}): ResolvedResource {
-    const resolution = resolveResource({ ...this.subject.definition, ...common }, { module: "laws" });
+    const resolution = resolveResource(
+      { ...this.subject.definition, ...common },
+      { module: "laws", types: this.types },
+    );
     assertThat(resolution.ok, "the definition is valid");
     return resolution.resource;
   }
@@ -85,6 +95,7 @@ class Trial {
   ): Promise<StateRunResult> {
     return runState({
       mode,
+      types: this.types,
       desired,
       applied,
       host,
@@ -267,22 +278,6 @@ const laws: { name: string; keep(trial: Trial): Promise<void> }[] = [
     },
   },
 ];
-
-/** What stands below a folder, file by file. */
-function snapshot(host: Host, folder: string): JsonObject {
-  const found: JsonObject = {};
-  for (const name of host.files.list(folder)) {
-    const path = `${folder}/${name}`;
-    const stat = host.files.stat(path);
-    if (!stat) continue;
-    const { kind, mode, uid, gid } = stat;
-    const content = kind === "file" ? new TextDecoder().decode(host.files.readFile(path)) : null;
-    const target = kind === "symlink" ? host.files.readLink(path) : null;
-    found[path] = { kind, mode, uid, gid, content, target, extras: host.files.extras(path) as Json };
-    if (kind === "directory") Object.assign(found, snapshot(host, path));
-  }
-  return found;
-}
 
 function refusing(host: Host, message: string): Host {
   return recordCalls(host, ({ call, path }) => {

@@ -12,7 +12,7 @@ import { valueCases } from "./storage/value-cases.ts";
 export type { CreateStorage, StorageSubject } from "./storage/subject.ts";
 
 /**
- * The cases that every storage passes: at least one for each numbered promise at the head of the `Storage` port.
+ * The cases that every storage passes: at least one for each numbered promise of the `Storage` port.
  *
  * Each case makes a storage of its own and closes it. `needs` names what a storage may lack: "series" (it keeps time
  * series), "fill" (the test can make it run out of space), "crash" (the test can show what kill -9 would leave) or "shared"

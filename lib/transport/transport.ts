@@ -1,8 +1,20 @@
+/** PORT: how the orchestrator talks to agents. */
+import type { Clock } from "../clock.ts";
+import type { Crypto, Signer } from "../crypto/crypto.ts";
+import type { ErrorCode } from "../errors.ts";
+import type { Logger } from "../logger.ts";
+import type { Epoch } from "../wire/epoch.ts";
+import type { AgentStatus } from "../wire/handshake-messages.ts";
+import type { AgentMessage, OrchestratorMessage } from "../wire/messages.ts";
+import type { MessageHead } from "../wire/scan-text.ts";
+import type { ProvedAgent } from "../wire/orchestrator-handshake.ts";
+
 /**
- * PORT: how the orchestrator talks to agents.
+ * How the orchestrator talks to agents.
  *
- * A transport accepts connections, proves both sides (`lib/wire` has the handshake) and from then on carries messages
- * addressed by `node_id`. What every transport promises (each number is a case name of the conformance suite):
+ * A transport accepts connections, proves both sides (`createOrchestratorHandshake` of `fleetwright/ports`) and from then on
+ * carries messages addressed by `node_id`. What every transport promises (each number is the `promise` of cases of the
+ * conformance suite in `fleetwright/testing`):
  *
  *  1. `connected` is called only after the handshake, with the identity that the agent proved.
  *  2. Messages of one agent arrive in the order they were sent, none before `connected` returned, none after `disconnected`.
@@ -15,15 +27,34 @@
  *  9. A rejecting handler ends that one connection, nothing else.
  * 10. An agent that is silent longer than the protocol allows is disconnected.
  */
-import type { Clock } from "../clock.ts";
-import type { Crypto, Signer } from "../crypto/crypto.ts";
-import type { ErrorCode } from "../errors.ts";
-import type { Logger } from "../logger.ts";
-import type { Epoch } from "../wire/epoch.ts";
-import type { AgentStatus } from "../wire/handshake-messages.ts";
-import type { AgentMessage, OrchestratorMessage } from "../wire/messages.ts";
-import type { MessageHead } from "../wire/scan-text.ts";
-import type { ProvedAgent } from "../wire/orchestrator-handshake.ts";
+export interface Transport {
+  /** Begins to accept agents. */
+  start(context: TransportContext, handlers: TransportHandlers): Promise<void>;
+  /** Ends every connection and accepts none any more; resolves when no handler runs any more, so no handler may wait for it. */
+  stop(): Promise<void>;
+  /**
+   * Hands a message over for an agent. Resolved means sent, not received.
+   *
+   * A `status` message also changes what the transport lets through: a pending agent that is told `approved` may speak
+   * from then on, on the same connection; one that is told anything else than what it was loses the connection.
+   *
+   * @throws {OrchestratorError} `AGENT_OFFLINE` when no connection is there.
+   * @throws {OrchestratorError} `AGENT_NOT_APPROVED` for anything but a `status` while the agent is pending.
+   * @throws {OrchestratorError} `PAYLOAD_TOO_LARGE` when the message is larger than the protocol carries (16 MiB of text).
+   */
+  send(nodeId: string, message: OrchestratorMessage): Promise<void>;
+  /**
+   * Hands a piece of a stream over for an agent, in one order with the messages; errors as for `send`.
+   *
+   * @param streamId - A UUID, e.g. of the terminal session.
+   * @param data - At most 1 MiB less 33 bytes.
+   */
+  sendStream(nodeId: string, streamId: string, data: Uint8Array): Promise<void>;
+  /** Whether the agent has a connection now. */
+  isConnected(nodeId: string): boolean;
+  /** Ends the agent's connection, if there is one. Does not wait for a handler in progress, so a handler may call it. */
+  disconnect(nodeId: string, reason: string): Promise<void>;
+}
 
 /** What an agent has proved and said of itself during the handshake. */
 export interface AgentIntroduction extends ProvedAgent {
@@ -76,34 +107,4 @@ export interface TransportContext {
   orchestratorTime: () => string;
   /** Which life of its data the orchestrator leads, for agents to follow the newest. Absent or null: they are told none. */
   epoch?: () => Epoch | null;
-}
-
-/** How the orchestrator talks to agents. The promises are at the head of this file. */
-export interface Transport {
-  /** Begins to accept agents. */
-  start(context: TransportContext, handlers: TransportHandlers): Promise<void>;
-  /** Ends every connection and accepts none any more; resolves when no handler runs any more, so no handler may wait for it. */
-  stop(): Promise<void>;
-  /**
-   * Hands a message over for an agent. Resolved means sent, not received.
-   *
-   * A `status` message also changes what the transport lets through: a pending agent that is told `approved` may speak
-   * from then on, on the same connection; one that is told anything else than what it was loses the connection.
-   *
-   * @throws {OrchestratorError} `AGENT_OFFLINE` when no connection is there.
-   * @throws {OrchestratorError} `AGENT_NOT_APPROVED` for anything but a `status` while the agent is pending.
-   * @throws {OrchestratorError} `PAYLOAD_TOO_LARGE` when the message is larger than the protocol carries (16 MiB of text).
-   */
-  send(nodeId: string, message: OrchestratorMessage): Promise<void>;
-  /**
-   * Hands a piece of a stream over for an agent, in one order with the messages; errors as for `send`.
-   *
-   * @param streamId - A UUID, e.g. of the terminal session.
-   * @param data - At most 1 MiB less 33 bytes.
-   */
-  sendStream(nodeId: string, streamId: string, data: Uint8Array): Promise<void>;
-  /** Whether the agent has a connection now. */
-  isConnected(nodeId: string): boolean;
-  /** Ends the agent's connection, if there is one. Does not wait for a handler in progress, so a handler may call it. */
-  disconnect(nodeId: string, reason: string): Promise<void>;
 }

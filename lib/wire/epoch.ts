@@ -12,7 +12,11 @@ export const epochSchema = z.strictObject({
   id: z.uuid(),
 });
 
-/** Which life of its data an orchestrator leads: the number rises with each restore, the id tells two of one number apart. */
+/**
+ * Which life of its data an orchestrator leads: the number rises with each restore, the id tells two of one number apart.
+ *
+ * @useDeclaredType
+ */
 export type Epoch = z.infer<typeof epochSchema>;
 
 /** Above 0 where `a` is the newer one, 0 where they are one. Every agent orders two epochs in the same way. */

@@ -62,6 +62,11 @@ export const refusedSchema = z.strictObject({
 export const welcomeOrRefusedSchema = z.discriminatedUnion("type", [welcomeSchema, refusedSchema]);
 export const acceptedOrRefusedSchema = z.discriminatedUnion("type", [acceptedSchema, refusedSchema]);
 
+/**
+ * What an orchestrator thinks of an agent that has proved its key.
+ *
+ * @useDeclaredType
+ */
 export type AgentStatus = z.infer<typeof agentStatusSchema>;
 export type Hello = z.infer<typeof helloSchema>;
 export type Welcome = z.infer<typeof welcomeSchema>;

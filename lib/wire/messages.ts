@@ -140,10 +140,35 @@ export const agentMessageSchema = z.discriminatedUnion("type", [
   }),
 ]);
 
+/**
+ * What the orchestrator says to an approved agent; `status` also to one that waits. A session signs each.
+ *
+ * @useDeclaredType
+ */
 export type OrchestratorMessage = z.infer<typeof orchestratorMessageSchema>;
+/**
+ * What an approved agent says: valid in form, and not to be trusted.
+ *
+ * @useDeclaredType
+ */
 export type AgentMessage = z.infer<typeof agentMessageSchema>;
+/**
+ * An error as it travels: a code that the receiver may not know, and a sentence for people.
+ *
+ * @useDeclaredType
+ */
 export type PeerError = z.infer<typeof peerErrorSchema>;
+/**
+ * Captured output of one stream of one resource.
+ *
+ * @useDeclaredType
+ */
 export type OperationOutput = z.infer<typeof outputSchema>;
+/**
+ * What an agent says of its machine: dotted name to value.
+ *
+ * @useDeclaredType
+ */
 export type Attributes = z.infer<typeof attributesSchema>;
 /** The part of a message of one type. */
 export type MessageOf<Message, Type> = Extract<Message, { type: Type }>;

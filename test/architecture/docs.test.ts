@@ -135,7 +135,7 @@ describe("the documentation agrees with the code", () => {
   });
 });
 
-const entries = ["lib/index.ts", "lib/agent/index.ts", "lib/testing/index.ts"];
+const entries = ["lib/index.ts", "lib/ports.ts", "lib/agent/index.ts", "lib/testing/index.ts"];
 
 describe("the public names", () => {
   const names = entries.flatMap((entry) => exportedNames(entry).map((name) => `${entry} ${name}`));

@@ -196,6 +196,11 @@ export class ForeseenFiles implements HostFiles {
     this.removeDirectory(path);
   }
 
+  /** Foresees a copy of a file, also of one whose content is known by its hash alone. */
+  copyFile(from: string, to: string, options: WriteOptions): void {
+    this.putFile(to, this.contentAt(from), options);
+  }
+
   /** As {@link writeFile}, also for a content that is known by its hash alone. */
   putFile(path: string, content: ForeseenContent, options: WriteOptions): void {
     const place = this.#find(path);

@@ -14,13 +14,14 @@ import type {
   HostUsers,
 } from "../../host/host.ts";
 import { hostError, requireSame } from "../../host/host-error.ts";
+import type { ForeseenMachine } from "../resource-type.ts";
 
 /**
  * A host over another one that is never changed: what is written here is kept in memory and read back from there. Programs
  * that would change something do nothing and succeed. Those that are asked something are run on the machine below, once
  * each, and know nothing of what is foreseen.
  */
-export class ForeseenHost implements Host {
+export class ForeseenHost implements ForeseenMachine {
   readonly platform: string;
   readonly isConfined: boolean;
   readonly mark: string;

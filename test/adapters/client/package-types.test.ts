@@ -1,11 +1,10 @@
 /** The types of the package as it is published, for a project that is as strict as we are and checks declarations, too. */
-import { execFileSync } from "node:child_process";
-import { mkdirSync, readdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import ts from "typescript";
 import { expect, it } from "vitest";
 import { repository } from "../../architecture/source-tree.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { packedProject } from "../../support/packed-project.ts";
 
 const program = `import { createTRPCClient, httpBatchLink, type TRPCClient } from "@trpc/client";
 import { MemoryStorage, Orchestrator, SocketTransport } from "fleetwright";
@@ -39,17 +38,7 @@ export async function run() {
 `;
 
 it("type-checks in a project of its own, declarations included", () => {
-  const folder = temporaryFolder();
-  const modules = join(folder, "node_modules");
-  mkdirSync(modules);
-  for (const name of readdirSync(join(repository, "node_modules"))) {
-    if (!name.startsWith(".")) symlinkSync(join(repository, "node_modules", name), join(modules, name));
-  }
-  const pack = ["pack", "--ignore-scripts", "--offline", "--silent", "--pack-destination", folder];
-  const file = execFileSync("npm", pack, { cwd: repository, encoding: "utf8" }).trim();
-  execFileSync("tar", ["-xzf", join(folder, file), "-C", folder]);
-  renameSync(join(folder, "package"), join(modules, "fleetwright"));
-  writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
+  const folder = packedProject();
   writeFileSync(join(folder, "program.ts"), program);
   expect(typeErrors(join(folder, "program.ts"))).toEqual([]);
 }, 120_000);

@@ -1,5 +1,5 @@
 /** Users and groups in the account files of a foreseen machine, as the programs of shadow-utils would write them. */
-import type { ForeseenHost } from "../../foreseen/foreseen-host.ts";
+import type { ForeseenMachine } from "../../resource-type.ts";
 import type { Change } from "../../result.ts";
 import {
   editTable,
@@ -19,7 +19,7 @@ const [passwdPath, groupPath, skeleton] = ["/etc/passwd", "/etc/group", "/etc/sk
 export function foreseeUser(
   spec: UserSpec,
   { changes, home }: { changes: readonly Change[]; home: string },
-  host: ForeseenHost,
+  host: ForeseenMachine,
 ): void {
   const { name } = spec;
   if (spec.ensure === "absent") return forgetUser(spec, host);
@@ -38,7 +38,7 @@ export function foreseeUser(
 export function foreseeGroup(
   name: string,
   wanted: { gid?: number | undefined; members?: readonly string[] | undefined; system: boolean } | null,
-  host: ForeseenHost,
+  host: ForeseenMachine,
 ): void {
   if (wanted === null) return editTable(host, groupPath, (rows) => rows.filter((row) => row[0] !== name));
   const { gid, members, system } = wanted;
@@ -54,7 +54,7 @@ export function foreseeGroup(
   );
 }
 
-function addUser(spec: UserSpec, home: string, host: ForeseenHost): void {
+function addUser(spec: UserSpec, home: string, host: ForeseenMachine): void {
   const { name, group, system, group_gid } = spec;
   if (group !== undefined && group_gid !== undefined && gidOf(group, host) === undefined)
     foreseeGroup(group, { gid: group_gid, system }, host);
@@ -69,7 +69,7 @@ function addUser(spec: UserSpec, home: string, host: ForeseenHost): void {
 }
 
 /** As the settings of useradd(8) say. */
-function homeMode(host: ForeseenHost): number {
+function homeMode(host: ForeseenMachine): number {
   const settings = readText("/etc/login.defs", host) ?? "";
   const valueOf = (name: string): number | null => {
     const [, digits] = new RegExp(`^[ \\t]*${name}[ \\t]+([0-7]{1,4})\\b`, "m").exec(settings) ?? [];
@@ -82,13 +82,13 @@ function homeMode(host: ForeseenHost): number {
 function fillHome(
   from: string,
   home: string,
-  { host, uid, gid }: { host: ForeseenHost; uid: number; gid: number },
+  { host, uid, gid }: { host: ForeseenMachine; uid: number; gid: number },
 ): void {
   const { files } = host;
   for (const name of files.list(from)) {
     const [source, path] = [`${from}/${name}`, `${home}/${name}`];
     const { kind, mode } = files.stat(source) ?? { kind: "other", mode: 0 };
-    if (kind === "file") files.putFile(path, files.contentAt(source), { mode, uid, gid });
+    if (kind === "file") files.copyFile(source, path, { mode, uid, gid });
     if (kind === "symlink") files.makeSymlink(path, files.readLink(source));
     if (kind !== "directory") continue;
     files.makeDirectory(path, { mode, uid, gid });
@@ -97,7 +97,7 @@ function fillHome(
 }
 
 /** The group with the user's name goes too, unless others are in it. */
-function forgetUser({ name, keep_group, remove_home }: UserSpec, host: ForeseenHost): void {
+function forgetUser({ name, keep_group, remove_home }: UserSpec, host: ForeseenMachine): void {
   const user = findUser(host, name);
   editTable(host, passwdPath, (rows) => rows.filter((row) => row[0] !== name));
   setGroups(name, new Set(), host);
@@ -107,7 +107,7 @@ function forgetUser({ name, keep_group, remove_home }: UserSpec, host: ForeseenH
   if (remove_home && user) host.files.removeAll(user.home);
 }
 
-function setGroups(user: string, groups: ReadonlySet<string>, host: ForeseenHost): void {
+function setGroups(user: string, groups: ReadonlySet<string>, host: ForeseenMachine): void {
   editTable(host, groupPath, (rows) =>
     rows.map(([name = "", password = "", gid = "", list = ""]) => {
       const members = list.split(",").filter((member) => member !== "");
@@ -118,12 +118,12 @@ function setGroups(user: string, groups: ReadonlySet<string>, host: ForeseenHost
   );
 }
 
-function gidOf(group: string, host: ForeseenHost): number | undefined {
+function gidOf(group: string, host: ForeseenMachine): number | undefined {
   return /^\d+$/.test(group) ? Number(group) : findGroup(host, group)?.gid;
 }
 
 /** A number that nobody has: which one the machine takes is its affair. */
-function freeId(host: ForeseenHost, path: string, system: boolean): number {
+function freeId(host: ForeseenMachine, path: string, system: boolean): number {
   const taken = new Set(readTable(host, path).map((row: Row) => Number(row[2])));
   let id = system ? 100 : 1000;
   while (taken.has(id)) id += 1;

@@ -1,0 +1,58 @@
+/** A type of resource of one's own: a note, which is a file that says one thing. */
+import {
+  defineResourceType,
+  describeChange,
+  resourceTypes,
+  type Change,
+  type ForeseenMachine,
+  type Host,
+  type Prior,
+  type ResourceType,
+  type ResourceTypes,
+} from "fleetwright/ports";
+import { z } from "zod";
+
+export const noteSchema = z.strictObject({
+  path: z.string().startsWith("/"),
+  text: z.string().max(1000).nullable(),
+});
+
+export type NoteSpec = z.infer<typeof noteSchema>;
+
+export const noteType: ResourceType<NoteSpec> = defineResourceType<NoteSpec>({
+  type: "note",
+  summary: "A file that says one thing.",
+  schema: noteSchema,
+  namespace: "path",
+  identity: ({ path }) => path,
+  identityBeginsWithPath: true,
+  check({ path, text }, host): Change[] {
+    const before = textAt(path, host);
+    return before === text ? [] : [{ property: "text", before, after: text }];
+  },
+  apply,
+  foresee: (spec: NoteSpec, changes: readonly Change[], machine: ForeseenMachine, signal: AbortSignal) =>
+    apply(spec, changes, machine, signal),
+  capture: ({ path }, host): Prior => ({ type: "note", spec: { path, text: textAt(path, host) } }),
+  describe: describeChange,
+  action: ([change]) => (change?.before === null ? "create" : change?.after === null ? "remove" : "update"),
+});
+
+/** All types that ship with the package, and this one. */
+export const types: ResourceTypes = new Map([...resourceTypes, [noteType.type, noteType as ResourceType]]);
+
+function apply(
+  { path, text }: NoteSpec,
+  changes: readonly Change[],
+  { files }: Host,
+  signal: AbortSignal,
+): void {
+  if (changes.length === 0) return;
+  signal.throwIfAborted();
+  if (text === null) files.removeFile(path);
+  else files.writeFile(path, new TextEncoder().encode(text), { mode: 0o644 });
+}
+
+function textAt(path: string, { files }: Host): string | null {
+  return files.stat(path) ? new TextDecoder().decode(files.readFile(path)) : null;
+}
