@@ -121,6 +121,18 @@ function watchStalls(): { stop(): Promise<number> } {
   };
 }
 
+/** What the runtime's own parser takes for a text, in milliseconds of the processor. */
+function parsingMs(text: string): number {
+  const before = process.cpuUsage();
+  try {
+    JSON.parse(text);
+  } catch {
+    // Some of them are no JSON.
+  }
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1_000;
+}
+
 const rows = Object.entries(hostileMessages);
 
 describe("an agent that is not approved", () => {
@@ -147,7 +159,8 @@ describe("an approved agent", () => {
     // The machine may have been busy with something else: then a second time tells.
     const again = large.stallMs < longestStallMs / 2 ? large : await attack({ status: "approved", text });
     const stallMs = Math.min(large.stallMs, again.stallMs);
-    expect(stallMs).toBeLessThan(longestStallMs);
+    // On a slow machine the runtime's own parser takes longer, too.
+    expect(stallMs).toBeLessThan(Math.max(longestStallMs, 2.5 * parsingMs(text)));
     // Sixteen times the bytes, and what a machine under load adds.
     expect(stallMs).toBeLessThan(Math.max(small.stallMs, 10) * 16 * 2);
   });
