@@ -123,6 +123,7 @@ describe("the documentation agrees with the code", () => {
       ...listFiles("docs").filter((path) => path.endsWith(".md") && !path.startsWith("docs/api/")),
       "README.md",
       "CONTRIBUTING.md",
+      "SECURITY.md",
     ];
     const broken = guides.flatMap((guide) =>
       [...(readText(guide) ?? "").matchAll(/\]\((?!https?:|#)([^)#]+)(#[^)]*)?\)/g)]

@@ -8,6 +8,7 @@ import { WebSocket } from "ws";
 import { createApp, type AppOptions } from "../../../adapters/h3/app.ts";
 import { listenApp, type ListenAppOptions } from "../../../adapters/h3/serve.ts";
 import type { RequestContext } from "../../../adapters/trpc/context.ts";
+import { deferred } from "../../support/deferred.ts";
 import { sendRaw } from "../../support/raw-http.ts";
 import { Toy, toyContexts, toyRouter } from "../toy.ts";
 import { createCertificate } from "./certificate.ts";
@@ -26,6 +27,18 @@ async function listenToy(
   });
   const server = await listenApp(app, { port: 0, ...listen });
   return { toy, server, port: server.port, [Symbol.asyncDispose]: () => server.close() };
+}
+
+/** Has whoever calls from now on wait until `finish` is called; `begun` resolves when the first one does. */
+function holdCalls(toy: Toy, onCall = (): void => {}): { begun: Promise<void>; finish: () => void } {
+  const [first, gate] = [deferred(), deferred()];
+  toy.access.authenticate = async () => {
+    onCall();
+    first.resolve();
+    await gate.promise;
+    return { name: "ada" };
+  };
+  return { begun: first.promise, finish: gate.resolve };
 }
 
 const head = (line: string, ...headers: string[]): string =>
@@ -58,19 +71,13 @@ describe("a request that asks for another protocol", () => {
     ["a WebSocket at a path that has none", handshake],
   ])("is not carried out behind an answer that is not out: %s", async (_what, asking) => {
     await using listening = await listenToy();
-    let finish = (): void => {};
-    const gate = new Promise<void>((resolve) => (finish = resolve));
     let calls = 0;
-    listening.toy.access.authenticate = async () => {
-      calls += 1;
-      await gate;
-      return { name: "ada" };
-    };
+    const { begun, finish } = holdCalls(listening.toy, () => void (calls += 1));
     const raw = await sendRaw(
       listening.port,
       head("GET /api/v1/me", "Host: a") + head("GET /api/v1/me/none", "Host: a", ...asking),
     );
-    while (calls === 0) await pause(5);
+    await begun;
     await pause(50);
     // Its refusal came in the place of the answer to the first, or it was carried out and never answered.
     expect(raw.text()).toBe("");
@@ -150,15 +157,7 @@ describe("requests that are sent ahead of the answers", () => {
 
   test("are answered to the last when the server is told to stop, and later ones are not", async () => {
     const { server, port, toy } = await listenToy({ graceMs: 60_000 });
-    let finish = (): void => {};
-    const gate = new Promise<void>((resolve) => (finish = resolve));
-    const begun = new Promise<void>((resolve) => {
-      toy.access.authenticate = async () => {
-        resolve();
-        await gate;
-        return { name: "ada" };
-      };
-    });
+    const { begun, finish } = holdCalls(toy);
     const raw = await sendRaw(port, head("GET /api/v1/me", "Host: a").repeat(20));
     await begun;
     const closing = server.close();
@@ -274,15 +273,7 @@ describe("closing", () => {
 
   test("lets an answer in progress come to its end", async () => {
     const { server, port, toy } = await listenToy({ graceMs: 60_000 });
-    let finish = (): void => {};
-    const gate = new Promise<void>((resolve) => (finish = resolve));
-    const begun = new Promise<void>((resolve) => {
-      toy.access.authenticate = async () => {
-        resolve();
-        await gate;
-        return { name: "ada" };
-      };
-    });
+    const { begun, finish } = holdCalls(toy);
     const raw = await sendRaw(port, head("GET /api/v1/me", "Host: a"));
     await begun;
     const closing = server.close();
@@ -341,12 +332,7 @@ describe("a client that does not read", () => {
   test("is told from one whose answer is still being made", async () => {
     const listening = await listenToy({ stallMs: 100 });
     await using _ = listening;
-    let finish = (): void => {};
-    const gate = new Promise<void>((resolve) => (finish = resolve));
-    listening.toy.access.authenticate = async () => {
-      await gate;
-      return { name: "ada" };
-    };
+    const { finish } = holdCalls(listening.toy);
     const answer = get(`${listening.server.url}/api/v1/me`, { headers: { authorization: "Bearer fw_good" } });
     setTimeout(finish, 400);
     const [response] = (await once(answer, "response")) as [{ statusCode: number; resume(): void }];
