@@ -29,7 +29,7 @@ export const features = {
   notifications: ["agents", "maintenance"],
 };
 
-/** Parts of a feature that others may use beside its class: pure functions over its documents. */
+/** Parts of a feature that others may use beside its service: pure functions over its documents. */
 const openParts = { modules: ["module-resources", "params"] };
 
 /** Packages without I/O, a clock or chance in them, and the one place in lib that may use each. */
@@ -76,21 +76,30 @@ function featureRules() {
   });
 }
 
-function classOnlyRules() {
+function serviceOnlyRules() {
   const closed = names.filter((name) => name !== "access");
   return closed.map((name) => ({
-    name: `${name}-is-used-through-its-class`,
+    name: `${name}-is-used-through-its-service`,
     comment:
-      "A feature's parts can change freely as long as no other feature runs one. Schemas are what features share; types cost nothing.",
+      "A feature's parts can change freely as long as no other feature makes one. Schemas are what features share; types cost nothing.",
     severity: "error",
     from: { path: `^lib/(${names.filter((other) => other !== name).join("|")})/` },
     to: {
       path: `^lib/${name}/`,
-      pathNot: `^lib/${name}/(${[name, "schemas", ...(openParts[name] ?? [])].join("|")})\\.ts$`,
+      pathNot: `^lib/${name}/(${["[a-z]+-service", "schemas", ...(openParts[name] ?? [])].join("|")})\\.ts$`,
       dependencyTypesNot: ["type-only"],
     },
   }));
 }
+
+/** The face of a feature asks who calls; whoever has asked already goes to the service. */
+const faceRule = {
+  name: "faces-are-for-callers",
+  comment: "What features need of each other stands in their services (docs/decisions/0018).",
+  severity: "error",
+  from: { path: `^lib/(${names.join("|")})/` },
+  to: { path: `^lib/(${names.join("|")})/\\1\\.ts$`, pathNot: "^lib/access/" },
+};
 
 const vendorRules = pureVendors
   .filter((vendor) => vendor.where !== "")
@@ -227,7 +236,8 @@ export default {
       to: { path: "^lib/(agent|host)/" },
     },
     ...featureRules(),
-    ...classOnlyRules(),
+    ...serviceOnlyRules(),
+    faceRule,
     {
       name: "outside-uses-public-entries",
       comment: "What adapters and examples need, every user needs: it is exported, or it is not needed.",

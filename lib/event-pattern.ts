@@ -18,7 +18,8 @@ export type MatchedType<Pattern extends EventPattern> = Pattern extends EventTyp
 const kinds = new Set(Object.keys(eventTable).map(kindOf));
 
 /** Whether events of this type, or of this kind, exist. */
-export function isEventPattern(text: string): text is EventPattern {
+export function isEventPattern(text: unknown): text is EventPattern {
+  if (typeof text !== "string") return false;
   return Object.hasOwn(eventTable, text) || (text.endsWith(".*") && kinds.has(text.slice(0, -2)));
 }
 
@@ -35,13 +36,15 @@ export type Listening =
 /**
  * Makes a listener of everything that hands on what is wanted.
  *
- * @throws {OrchestratorError} `VALIDATION_FAILED` for a pattern that no event has.
+ * @throws {OrchestratorError} `VALIDATION_FAILED` for a pattern that no event has, for none at all, and without a listener.
  */
 export function toListener(...[first, narrow]: Listening): EventListener {
   if (typeof first === "function") return first;
   const unknown = first.flatMap((pattern, at) =>
     isEventPattern(pattern) ? [] : [{ path: [at], message: mismatch }],
   );
+  if (first.length === 0) unknown.push({ path: [], message: "must name at least one event" });
+  if (typeof narrow !== "function") unknown.push({ path: [], message: "must come with a listener" });
   if (unknown.length > 0) throw new OrchestratorError("VALIDATION_FAILED", { issues: unknown });
   const wanted = toTypeFilter(first);
   // The filter is what makes the event one that the listener takes.

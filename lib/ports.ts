@@ -82,13 +82,13 @@ export type {
   ProvedAgent,
 } from "./wire/orchestrator-handshake.ts";
 export type { MessageHead } from "./wire/scan-text.ts";
-export type { Incoming, Opened, OrchestratorSession, Session } from "./wire/session.ts";
+export type { Incoming, Opened, OrchestratorSession, Session as WireSession } from "./wire/session.ts";
 export type { UnreadMessage } from "./wire/unread-message.ts";
 
 // Host
 export type {
   BackupOptions,
-  ChangeOptions,
+  ChangeOptions as FileChangeOptions,
   FileAttributes,
   FileChange,
   FileComparison,
@@ -104,7 +104,7 @@ export type {
   HostFiles,
   HostUsers,
   LeftProgram,
-  RestoreOptions,
+  RestoreOptions as CopyRestoreOptions,
   WriteOptions,
 } from "./host/host.ts";
 export { hostError } from "./host/host-error.ts";

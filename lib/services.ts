@@ -1,4 +1,4 @@
-/** The inside of the features: what they are to each other. None of it is reached from an `Orchestrator`, nor authorizes. */
+/** The inside of the features: what they are to each other. None of it is reached from an `Orchestrator`; whoever calls it has authorized. */
 import { AccessService } from "./access/access-service.ts";
 import { Streams } from "./access/streams.ts";
 import { AgentService } from "./agents/agent-service.ts";

@@ -22,15 +22,18 @@ export type Input<Name extends InputName, InPath extends keyof Whole<Name> = nev
   InPath
 >;
 
-/** Somebody who may sign in from now on. */
+/** Somebody who may sign in from now on; without a role an Operator. */
 export type NewOperator = Input<"addOperatorInput">;
 /** Approval or rejection of an agent. */
 export type StatusChange = Input<"setStatusInput", "node_id">;
-/** For how long a call waits for the end. */
+/** For how long a call waits for the end: `wait_seconds`, 0-300, default 30. */
 export type WaitInput = Input<"checkDriftInput", "node_id">;
 /** What a plan of one agent may be told. */
 export type PlanInput = Input<"planInput", "node_id">;
-/** What an apply of one agent may be told. */
+/**
+ * What an apply of one agent may be told. `wait_seconds` is 0-300, default 30; only with `allow_empty` may everything that was applied be
+ * removed; `plan_id` has exactly that plan carried out, or nothing.
+ */
 export type RunInput = Input<"applyInput", "node_id">;
 /** An assignment to be created. */
 export type NewAssignment = Input<"createAssignmentInput">;

@@ -204,6 +204,10 @@ export function createVerbs(call: Call, watch: Watch) {
       list: (query?: Input<"listAuditInput">, options?: CallOptions) =>
         get<Page<AuditEvent>>("/audit", options, query),
       verify: (options?: CallOptions) => get<AuditVerification>("/audit/verify", options),
+      /**
+       * Removes the events before an instant for ever. With `expected` nothing goes where another number would; `dry_run` tells how many
+       * would go and removes nothing.
+       */
       prune: (query: Input<"pruneAuditInput">, options?: CallOptions) =>
         call<PruneResult>("DELETE", "/audit", { ...options, query }),
       getRetention: (options?: CallOptions) => get<AuditRetention>("/audit/retention", options),

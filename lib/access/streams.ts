@@ -1,5 +1,4 @@
 import type { Caller } from "./caller.ts";
-import type { Permission } from "./permissions.ts";
 import type { Timer } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
@@ -31,13 +30,12 @@ export class Streams {
   }
 
   /**
-   * Allows a stream.
+   * Allows a stream of a caller who has been authorized.
    *
-   * @throws {OrchestratorError} `UNAUTHENTICATED`; `FORBIDDEN`; `RATE_LIMITED` where the session holds too many open;
+   * @throws {OrchestratorError} `RATE_LIMITED` where the session holds too many open;
    * `UNAVAILABLE` while the process is about to end.
    */
-  async open(caller: Caller, permission: Permission, signal?: AbortSignal): Promise<OpenStream> {
-    await this.#context.authorize(caller, permission);
+  open(caller: Caller, signal?: AbortSignal): OpenStream {
     if (this.#context.leaving.signal.aborted)
       throw new OrchestratorError("UNAVAILABLE", { message: "The server is stopping." });
     const session = caller.kind === "operator" ? caller.session_id : null;

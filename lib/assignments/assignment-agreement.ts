@@ -1,7 +1,7 @@
 /**
  * Refuses assignments and modules that contradict each other on an agent of now. Whatever decides about that goes one after
  * another: in this process by waiting, and against others that have the same storage by a document that each of these
- * changes writes. AgentService are no part of it: two assignments that come to share an agent later are told of at its next plan
+ * changes writes. Agents are no part of it: two assignments that come to share an agent later are told of at its next plan
  * or apply.
  */
 import type { AgentService } from "../agents/agent-service.ts";

@@ -89,7 +89,7 @@ export const machineErrors = {
     cause:
       "A version before signatures made it, or somebody made it up or took the signature away: nothing in it says who.",
     advice:
-      "If you know where it comes from and that nobody could change it, give `--unsigned` (`unsigned: true`). Take a new backup of the restored server.",
+      "If you know where it comes from and that nobody could change it, give `--unsigned` (`unsigned: true`) and no key or server. Take a new backup of the restored server.",
   },
   ADDRESS_IN_USE: {
     meaning: "The address is in use.",

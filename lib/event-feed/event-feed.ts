@@ -43,7 +43,7 @@ export class EventFeed {
     const wanted = types && toTypeFilter(types);
     const accepts = (event: OrchestratorEvent): boolean =>
       (!wanted || wanted(event.event_type)) && (node_id === undefined || concerns(event, node_id));
-    const stream = await this.#streams.open(caller, "events.stream", signal);
+    const stream = this.#streams.open(caller, signal);
     try {
       const { signal: ended } = stream;
       for await (const step of this.#window.read({

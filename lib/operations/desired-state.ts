@@ -27,7 +27,7 @@ export interface DesiredState {
 
 /** What a call adds to what assignments bring. */
 export interface DesiredExtras {
-  /** ModuleService beside those of assignments. */
+  /** Modules beside those of assignments. */
   modules?: readonly string[] | undefined;
   /** Values of params that come before those of assignments. */
   params?: { readonly [key: string]: Json } | undefined;

@@ -26,7 +26,7 @@ export async function* watchOperation(
   request: { caller: Caller; operationId: string },
   signal?: AbortSignal,
 ): AsyncGenerator<Tracked<OperationWatchItem>, void> {
-  const stream = await parts.streams.open(request.caller, "operations.watch", signal);
+  const stream = parts.streams.open(request.caller, signal);
   try {
     yield* follow(parts, request, stream.signal);
   } finally {

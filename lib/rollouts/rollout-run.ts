@@ -6,7 +6,7 @@
  *     │  └──too many failures, or cancelled──▶ stopping ──nothing runs any more──▶ failed | cancelled
  *     └─every agent has ended─▶ succeeded | partial | failed
  *
- * AgentService are begun in the order of the stored list. How many were begun is part of the rollout's document, which is written
+ * Agents are begun in the order of the stored list. How many were begun is part of the rollout's document, which is written
  * in the same step as their operations: whatever ends the process, an agent has its operation or it has none, and after a
  * restart the run goes on with the first that has none. Each step reads the document anew, so that a pause or a cancel that
  * came meanwhile counts. One of a backup begins nobody before an operator has the server go on. How the operations fare is counted as they change and never looked up.
@@ -30,7 +30,7 @@ import { hasEnded, Progress, resultOf, whyStop } from "./progress.ts";
 import { refusalKey, rolloutFacts, rolloutSubject, toPut, type RolloutStore } from "./rollout-store.ts";
 import type { Target, Targets } from "./targets.ts";
 
-/** AgentService that are begun in one step, so that other calls are answered between two. */
+/** Agents that are begun in one step, so that other calls are answered between two. */
 const begunAtOnce = 25;
 
 const defaultQueueSeconds = 3600;

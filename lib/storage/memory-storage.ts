@@ -41,7 +41,7 @@ export class MemoryData {
   restored: RestoreNote | null = null;
   /** @internal */
   copies = 0;
-  /** @internal */
+  /** The version of what was written into it; 0 where nothing was. The storage's to set. */
   schemaVersion = 0;
   /** @internal */
   inUse = false;

@@ -2,9 +2,10 @@
 import ts from "typescript";
 import { sourceFiles } from "./source-tree.ts";
 
-/** A line for each member of the classes of these names, with its whole signature. */
-export function publicMembers(names: ReadonlySet<string>): string[] {
-  return sourceFiles("lib").flatMap(({ syntax }) =>
+/** A line for each member of the classes that an entry exports by these names, with its whole signature. */
+export function publicMembers(names: ReadonlySet<string>, from: ReadonlySet<string>): string[] {
+  const files = sourceFiles("lib").filter(({ path }) => from.has(path));
+  return files.flatMap(({ syntax }) =>
     syntax.statements.filter(ts.isClassDeclaration).flatMap((declaration) => {
       const { name, members, modifiers } = declaration;
       const isExported = modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword);
@@ -19,7 +20,8 @@ function signatureOf(member: ts.ClassElement, source: ts.SourceFile): string[] {
   if (member.name !== undefined && ts.isPrivateIdentifier(member.name)) return [];
   if (ts.canHaveModifiers(member) && ts.getModifiers(member)?.some(isHidden) === true) return [];
   const end = "body" in member && member.body ? (member.body as ts.Block).getStart(source) : member.end;
-  const text = source.text.slice(member.getStart(source), end);
+  const from = ts.isPropertyDeclaration(member) ? member.initializer : undefined;
+  const text = source.text.slice(member.getStart(source), from ? from.getFullStart() - 2 : end);
   return [
     text
       .replace(/\s+/g, " ")

@@ -144,4 +144,12 @@ describe("listen", () => {
     );
     expect(Object.keys(eventTable)).not.toContain(type);
   });
+
+  it("refuses what would never hear anything, or fail when it does", async () => {
+    await using test = await createTestOrchestrator();
+    const { orchestrator } = test;
+    const listen = orchestrator.listen.bind(orchestrator) as (...input: unknown[]) => unknown;
+    for (const wrong of [[[], () => {}], [["agent.*"]], [[1], () => {}]])
+      expect(() => listen(...wrong)).toThrow(expect.objectContaining({ code: "VALIDATION_FAILED" }));
+  });
 });

@@ -3,7 +3,7 @@ import { OrchestratorError, systemCaller } from "fleetwright";
 import type { Rollout } from "fleetwright";
 import { createTestOrchestrator, FakeClock, type TestOrchestrator } from "fleetwright/testing";
 import { MemoryStorage } from "../../lib/storage/memory-storage.ts";
-import { settle } from "../support/deferred.ts";
+import { settle, settleAll } from "../support/deferred.ts";
 import { createScene, type Scene } from "../support/rollout-scene.ts";
 
 const hourMs = 3_600_000;
@@ -146,7 +146,10 @@ async function restartAfter(scene: Scene, ms: number): Promise<TestOrchestrator>
   await scene.clock.advance(ms);
   const second = await restart(scene);
   // The first round after the start either begins what is due or passes over it.
-  await vi.waitFor(async () => expect([...(await rolloutsOf(second)), ...skips(second)]).not.toEqual([]));
+  await vi.waitFor(async () => expect([...(await rolloutsOf(second)), ...skips(second)]).not.toEqual([]), {
+    timeout: 20_000,
+  });
+  await settleAll();
   return second;
 }
 

@@ -1,7 +1,7 @@
 /** Who can write where backups lie, and has never read one, makes none that is taken for the orchestrator's. */
 import { hash } from "node:crypto";
-import { readdirSync, rmSync } from "node:fs";
-import { basename, join } from "node:path";
+import { readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { toHex } from "../../lib/crypto/encoding.ts";
 import type { Signer } from "../../lib/crypto/crypto.ts";
@@ -212,19 +212,32 @@ test("a backup of a version without signatures is restored by whoever says so", 
 
 test("a restore whose last step fails leaves an empty folder, marked until it is", async () => {
   const archive = await backUp();
-  const folder = join(temporaryFolder(), "restored");
-  const marked: boolean[] = [];
-  const removal = vi.spyOn(nodeDisk, "remove").mockImplementationOnce(async (path) => {
-    rmSync(path);
-    vi.spyOn(nodeDisk, "syncFolder").mockRejectedValueOnce(new Error("EIO"));
-    removal.mockImplementationOnce(async (last) => {
-      marked.push(readdirSync(folder).includes(basename(last)));
-      rmSync(last);
+  for (const isLasting of [false, true]) {
+    const folder = join(temporaryFolder(), "restored");
+    const marked: string[][] = [];
+    const sync = vi.spyOn(nodeDisk, "syncFolder");
+    const mark = vi.spyOn(nodeDisk, "createExclusive");
+    vi.spyOn(nodeDisk, "remove").mockImplementationOnce(async (path) => {
+      rmSync(path);
+      const failing = async (): Promise<never> => {
+        throw new Error("EIO");
+      };
+      if (isLasting) sync.mockImplementation(failing);
+      else sync.mockImplementationOnce(failing);
+      mark.mockImplementationOnce(async (made, text) => {
+        marked.push(readdirSync(folder));
+        writeFileSync(made, text);
+        return true;
+      });
     });
-  });
-  onTestFinished(() => void vi.restoreAllMocks());
-  await expect(restoreBackup(of(archive), folder, { orchestratorKey: key })).rejects.toThrow();
-  expect([marked, readdirSync(folder)]).toEqual([[true], []]);
+    onTestFinished(() => void vi.restoreAllMocks());
+    const restored = restoreBackup(of(archive), folder, { orchestratorKey: key });
+    await expect(restored).rejects.toMatchObject({ code: "STORAGE_FAILED" });
+    // It was marked again before anything was removed.
+    expect(marked).toEqual([expect.arrayContaining(["restored.json"])]);
+    expect(readdirSync(folder)).toEqual([]);
+    vi.restoreAllMocks();
+  }
 });
 
 test("a backup is signed by what was read of it, however it comes in pieces, and a cut one is damaged", async () => {

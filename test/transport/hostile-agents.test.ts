@@ -159,8 +159,9 @@ describe("an approved agent", () => {
     // The machine may have been busy with something else: then a second time tells.
     const again = large.stallMs < longestStallMs / 2 ? large : await attack({ status: "approved", text });
     const stallMs = Math.min(large.stallMs, again.stallMs);
-    // On a slow machine the runtime's own parser takes longer, too.
-    expect(stallMs).toBeLessThan(Math.max(longestStallMs, 2.5 * parsingMs(text)));
+    // What is parsed because it is lawful takes as long as the runtime's own parser does on this machine.
+    const parsed = large.end === "handled" ? 2.5 * parsingMs(text) : 0;
+    expect(stallMs).toBeLessThan(Math.min(Math.max(longestStallMs, parsed), 4 * longestStallMs));
     // Sixteen times the bytes, and what a machine under load adds.
     expect(stallMs).toBeLessThan(Math.max(small.stallMs, 10) * 16 * 2);
   });

@@ -18,7 +18,12 @@ export interface OriginOptions {
  * at says nothing about a file.
  */
 export function originOf(call: CommandCall, options: OriginOptions): BackupOrigin | null {
-  if (options.unsigned === true) return { unsigned: true };
+  if (options.unsigned === true) {
+    if (call.options.url === undefined || originOfServer(call) === null) return { unsigned: true };
+    throw new UsageError(
+      "The orchestrator key of that server is pinned, and a backup without a signature is nobody's: give --unsigned without --url.",
+    );
+  }
   const key = readKey(options.orchestratorKey);
   if (key === undefined) return call.options.url === undefined ? null : originOfServer(call);
   return { orchestratorKey: key };

@@ -86,7 +86,8 @@ async function write(
     await files.finish(note);
     return summary;
   } catch (error) {
-    await files.abandon();
+    // What could not be removed either is left marked; why it failed is what counts.
+    await files.abandon().catch(() => {});
     throw error;
   }
 }
@@ -154,7 +155,7 @@ class RestoredFiles {
     await this.#file?.close();
     const all = await this.#disk.list(this.#folder);
     // Where only the last step failed, the mark is gone; a process that dies now must not leave half a folder that looks whole.
-    if (!all.includes(restoreMark)) await this.begin();
+    if (!all.includes(restoreMark)) await this.begin().catch(() => {});
     const names = all.filter((name) => name !== restoreMark && name !== "lock");
     for (const name of names) await rm(join(this.#folder, name), { recursive: true, force: true });
     await this.#disk.remove(join(this.#folder, restoreMark));

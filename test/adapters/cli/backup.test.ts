@@ -173,6 +173,12 @@ describe("whose a backup is", () => {
     expect(await run(...command, "--unsigned", "--orchestrator-key", "0".repeat(64))).toMatchObject({
       code: 2,
     });
+    // Whose it should be is known: --unsigned does not take that back.
+    expect(await run(...command, ...known, "--unsigned")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("without --url"),
+    });
+    expect(readdirSync(dataDir)).toEqual([]);
     expect(await run(...command, "--unsigned")).toMatchObject({ code: 0 });
   });
 });

@@ -2,7 +2,7 @@
 import {
   hostError,
   type BackupOptions,
-  type ChangeOptions,
+  type FileChangeOptions,
   type FileAttributes,
   type FileChange,
   type FileComparison,
@@ -18,7 +18,7 @@ import {
   type HostFiles,
   type HostUsers,
   type LeftProgram,
-  type RestoreOptions,
+  type CopyRestoreOptions,
   type WriteOptions,
 } from "fleetwright/ports";
 
@@ -126,7 +126,7 @@ class OwnFiles implements HostFiles {
     this.#tally.calls += 1;
     return this.#files.move(from, to);
   }
-  setAttributes(path: string, attributes: ChangeOptions): void | Promise<void> {
+  setAttributes(path: string, attributes: FileChangeOptions): void | Promise<void> {
     this.#tally.calls += 1;
     return this.#files.setAttributes(path, attributes);
   }
@@ -161,7 +161,7 @@ class OwnBackups implements HostBackups {
   read(sha256: string): Uint8Array {
     return this.#backups.read(sha256);
   }
-  restore(sha256: string, path: string, options: RestoreOptions): void | Promise<void> {
+  restore(sha256: string, path: string, options: CopyRestoreOptions): void | Promise<void> {
     this.#tally.calls += 1;
     return this.#backups.restore(sha256, path, options);
   }
