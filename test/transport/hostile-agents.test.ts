@@ -121,18 +121,6 @@ function watchStalls(): { stop(): Promise<number> } {
   };
 }
 
-/** What the runtime's own parser takes for a text, in milliseconds of the processor. */
-function parsingMs(text: string): number {
-  const before = process.cpuUsage();
-  try {
-    JSON.parse(text);
-  } catch {
-    // Some of them are no JSON.
-  }
-  const { user, system } = process.cpuUsage(before);
-  return (user + system) / 1_000;
-}
-
 const rows = Object.entries(hostileMessages);
 
 describe("an agent that is not approved", () => {
@@ -156,12 +144,11 @@ describe("an approved agent", () => {
     const text = make(15.9 * mib).slice(0, 16 * mib);
     const large = await attack({ status: "approved", text });
     for (const { end } of [small, large]) expect(["PROTOCOL_ERROR", "handled"]).toContain(end);
-    // The machine may have been busy with something else: then a second time tells.
-    const again = large.stallMs < longestStallMs / 2 ? large : await attack({ status: "approved", text });
-    const stallMs = Math.min(large.stallMs, again.stallMs);
-    // What is parsed because it is lawful takes as long as the runtime's own parser does on this machine.
-    const parsed = large.end === "handled" ? 2.5 * parsingMs(text) : 0;
-    expect(stallMs).toBeLessThan(Math.min(Math.max(longestStallMs, parsed), 4 * longestStallMs));
+    // The machine may have been busy with something else: then another time tells.
+    let { stallMs } = large;
+    for (let more = 0; more < 4 && stallMs > longestStallMs / 2; more += 1)
+      stallMs = Math.min(stallMs, (await attack({ status: "approved", text })).stallMs);
+    expect(stallMs).toBeLessThan(longestStallMs);
     // Sixteen times the bytes, and what a machine under load adds.
     expect(stallMs).toBeLessThan(Math.max(small.stallMs, 10) * 16 * 2);
   });
