@@ -22,23 +22,24 @@ export const features = {
   terminals: ["agents"],
   discovery: ["agents"],
   assignments: ["modules", "agents"],
-  operations: ["assignments", "modules", "secrets", "agents", "maintenance"],
+  "desired-state": ["assignments", "modules", "agents"],
+  operations: ["desired-state", "assignments", "modules", "secrets", "agents", "maintenance"],
   drift: ["operations", "assignments", "agents"],
-  rollouts: ["operations", "assignments", "agents"],
+  rollouts: ["operations", "desired-state", "assignments", "agents"],
   restores: ["rollouts", "operations", "assignments"],
   notifications: ["agents", "maintenance"],
 };
 
 /** Parts of a feature that others may use beside its service: pure functions over its documents. */
-const openParts = { modules: ["module-resources", "params"] };
+const openParts = { "desired-state": ["desired-states"] };
 
 /** Packages without I/O, a clock or chance in them, and the one place in lib that may use each. */
 const pureVendors = [
   { name: "zod", where: "", comment: "Schemas are declared beside what they describe." },
-  { name: "yaml", where: "modules/", comment: "A module is a YAML text; nothing else is." },
+  { name: "yaml", where: "module-format/", comment: "A module is a YAML text; nothing else is." },
   {
     name: "liquidjs",
-    where: "modules/liquid/",
+    where: "module-format/liquid/",
     comment: "Templates are read behind the interface of template.ts, and shut in by that one folder.",
   },
   {
@@ -58,8 +59,12 @@ const pureVendors = [
   },
 ];
 
-/** Where lib may touch the process, the network and the disk: beside the ports, whose own files have a rule of theirs. */
-const implementations = "^lib/((storage|host|native|transport|agent|testing)/|crypto/node-)";
+/**
+ * Where lib may touch the process, the network and the disk: beside the ports, whose own files have a rule of theirs. One file beside them
+ * loads packages when they are needed (docs/decisions/0021).
+ */
+const implementations =
+  "^lib/((storage|host|native|transport|agent|testing)/|crypto/node-|module-format/packages\\.ts$)";
 
 const names = Object.keys(features);
 
@@ -110,6 +115,28 @@ const vendorRules = pureVendors
     from: { path: "^lib/", pathNot: [`^lib/${where}`, implementations] },
     to: { path: `(^|/)node_modules/${name}/` },
   }));
+
+/** Adapter -> the adapters below it that it may use. Downwards only. */
+const adapters = {
+  http: [],
+  trpc: ["http"],
+  rest: ["trpc", "http"],
+  h3: ["rest", "trpc", "http"],
+  client: [],
+  cli: ["client", "h3"],
+};
+
+const adapterRules = Object.entries(adapters).map(([name, known]) => ({
+  name: `adapter-${name}-knows-only-what-is-below`,
+  comment: "What two surfaces share stands in adapters/http, so that neither has to know the other's inside.",
+  severity: "error",
+  from: { path: `^adapters/${name}/` },
+  to: {
+    path: "^adapters/",
+    pathNot: `^adapters/(${[name, ...known].join("|")})/`,
+    dependencyTypesNot: ["type-only"],
+  },
+}));
 
 /** @type {import("dependency-cruiser").IConfiguration} */
 export default {
@@ -165,7 +192,7 @@ export default {
       from: { path: "^lib/wire/" },
       to: {
         pathNot:
-          "^lib/(wire/|internal/|errors\\.ts$|state/(result|resource)\\.ts$|crypto/(crypto|encoding)\\.ts$)|(^|/)node_modules/zod/",
+          "^lib/(wire/|internal/|(errors|json)\\.ts$|state/(result|resource)\\.ts$|crypto/(crypto|encoding)\\.ts$)|(^|/)node_modules/zod/",
       },
     },
     {
@@ -175,7 +202,7 @@ export default {
       from: { path: "^lib/state/" },
       to: {
         pathNot:
-          "^lib/(state/|internal/|(errors|clock|logger)\\.ts$|host/(host|host-error|files-below|trail|posix-acl|hands)\\.ts$|crypto/crypto\\.ts$)|(^|/)node_modules/(zod|diff)/",
+          "^lib/(state/|internal/|(errors|json|clock|logger)\\.ts$|host/(host|host-error|files-below|trail|posix-acl|hands)\\.ts$|crypto/crypto\\.ts$)|(^|/)node_modules/(zod|diff)/",
       },
     },
     {
@@ -184,7 +211,7 @@ export default {
         "The grammar is used by assignments, windows, secrets and filters alike, so it can know none of them.",
       severity: "error",
       from: { path: "^lib/selectors/" },
-      to: { pathNot: "^lib/(selectors/|internal/|errors\\.ts$)|(^|/)node_modules/zod/" },
+      to: { pathNot: "^lib/(selectors/|internal/|(errors|json)\\.ts$)|(^|/)node_modules/zod/" },
     },
     {
       name: "ports-are-promises",
@@ -193,16 +220,37 @@ export default {
       from: {
         path: "^lib/(storage/storage|transport/transport|host/host|crypto/crypto|schedules/cron)\\.ts$",
       },
-      to: { pathNot: "^lib/errors\\.ts$", dependencyTypesNot: ["type-only"] },
+      to: { pathNot: "^lib/(errors|json)\\.ts$", dependencyTypesNot: ["type-only"] },
     },
     {
       name: "internal-is-below-everything",
-      comment: "Small helpers know the ports at most, or they are not small.",
+      comment: "Small helpers know errors, JSON, time and encodings, or they are not small.",
       severity: "error",
       from: { path: "^lib/internal/" },
+      to: { path: "^lib/", pathNot: "^lib/(internal/|(errors|json|clock)\\.ts$|crypto/encoding\\.ts$)" },
+    },
+    {
+      name: "tables-are-below-everything",
+      comment: "Codes and JSON are what every other file speaks in.",
+      severity: "error",
+      from: { path: "^lib/(errors|json)\\.ts$" },
+      to: { path: "^lib/", pathNot: "^lib/json\\.ts$" },
+    },
+    {
+      name: "context-knows-no-feature",
+      comment: "What every feature is given can know none of them.",
+      severity: "error",
+      from: { path: "^lib/(context\\.ts|callers/|contents/|upkeep/)" },
+      to: { path: `^lib/(${names.join("|")})/` },
+    },
+    {
+      name: "module-format-is-pure",
+      comment: "From a text to resources: nothing of who uploaded it, where it is kept and who may see it.",
+      severity: "error",
+      from: { path: "^lib/module-format/" },
       to: {
         path: "^lib/",
-        pathNot: "^lib/(internal/|errors\\.ts$|crypto/(crypto|encoding)\\.ts$|storage/storage\\.ts$)",
+        pathNot: "^lib/(module-format/|state/|selectors/|internal/|(errors|json)\\.ts$)",
       },
     },
     {
@@ -225,14 +273,18 @@ export default {
       comment: "The agent runs on every machine of the fleet and must not carry the orchestrator with it.",
       severity: "error",
       from: { path: "^lib/agent/" },
-      to: { path: `^lib/(orchestrator\\.ts|options\\.ts|context\\.ts|storage/|(${names.join("|")})/)` },
+      to: {
+        path: `^lib/(orchestrator\\.ts|options\\.ts|option-table\\.ts|context\\.ts|storage/|(${names.join("|")})/)`,
+      },
     },
     {
       name: "orchestrator-touches-no-machine",
       comment:
         "Machines are reached by message only; a feature that has a host would act on the orchestrator's own.",
       severity: "error",
-      from: { path: `^lib/(orchestrator\\.ts|options\\.ts|context\\.ts|(${names.join("|")})/)` },
+      from: {
+        path: `^lib/(orchestrator\\.ts|options\\.ts|option-table\\.ts|context\\.ts|(${names.join("|")})/)`,
+      },
       to: { path: "^lib/(agent|host)/" },
     },
     ...featureRules(),
@@ -243,8 +295,12 @@ export default {
       comment: "What adapters and examples need, every user needs: it is exported, or it is not needed.",
       severity: "error",
       from: { path: "^(adapters|examples)/" },
-      to: { path: "^lib/", pathNot: "^lib/(index|errors|ports|agent/index|testing/index)\\.ts$" },
+      to: {
+        path: "^lib/",
+        pathNot: "^lib/(index|errors|option-table|ports|agent/index|testing/index)\\.ts$",
+      },
     },
+    ...adapterRules,
     {
       name: "adapters-define-no-schema",
       comment: "One schema an input, in the feature, or lib, tRPC and REST drift apart.",

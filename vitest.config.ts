@@ -9,6 +9,7 @@ export default defineConfig({
     alias: [
       { find: /^fleetwright$/, replacement: source("lib/index.ts") },
       { find: /^fleetwright\/errors$/, replacement: source("lib/errors.ts") },
+      { find: /^fleetwright\/options$/, replacement: source("lib/option-table.ts") },
       { find: /^fleetwright\/agent$/, replacement: source("lib/agent/index.ts") },
       { find: /^fleetwright\/ports$/, replacement: source("lib/ports.ts") },
       { find: /^fleetwright\/testing$/, replacement: source("lib/testing/index.ts") },

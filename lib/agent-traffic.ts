@@ -1,16 +1,16 @@
 /** What the transport hears, brought to the feature that it concerns. */
-import { systemCaller } from "./access/caller.ts";
-import { RateLimiter } from "./access/rate-limiter.ts";
+import { systemCaller } from "./callers/caller.ts";
+import { RateLimiter } from "./internal/rate-limiter.ts";
 import { AgentReports } from "./agents/agent-reports.ts";
 import type { AgentService } from "./agents/agent-service.ts";
 import type { Context } from "./context.ts";
 import { OrchestratorError } from "./errors.ts";
-import { placeOfAddress } from "./internal/network.ts";
+import { sourceOfAddress } from "./internal/network.ts";
 import type { Dispatcher } from "./operations/dispatcher.ts";
 import type { OperationService } from "./operations/operation-service.ts";
 import type { Admission, AgentIntroduction, TransportHandlers } from "./transport/transport.ts";
 import type { AgentMessage } from "./wire/messages.ts";
-import type { MessageHead } from "./wire/scan-text.ts";
+import type { MessageHead } from "./wire/message-head.ts";
 
 /** Refusals of one address a minute that are audited; the rest is only logged, so that a flood does not fill the disk. */
 const auditedRefusalsPerMinute = 10;
@@ -75,7 +75,7 @@ export function createAgentTraffic(
     refused(refusal) {
       const { node_id, remote_address, code, message } = refusal;
       context.logger.warn("An agent was refused.", { ...refusal });
-      if (!refusals.tryTake(placeOfAddress(remote_address ?? "")) || !allRefusals.tryTake("")) return;
+      if (!refusals.tryTake(sourceOfAddress(remote_address ?? "")) || !allRefusals.tryTake("")) return;
       const written = context.commit(systemCaller, [], {
         type: "agent.refused",
         ...(node_id !== null && { target: { type: "agent", id: node_id, name: node_id } }),

@@ -1,5 +1,6 @@
-import { toSubject, type Caller } from "./access/caller.ts";
-import type { Permission } from "./access/permissions.ts";
+import { toSubject, type Caller } from "./callers/caller.ts";
+import { permissionTable, type Permission } from "./callers/permissions.ts";
+import { Authorizer, type Denial } from "./callers/authorizer.ts";
 import type { Clock } from "./clock.ts";
 import { toTimestamp } from "./clock.ts";
 import type { Crypto, Signer } from "./crypto/crypto.ts";
@@ -13,15 +14,17 @@ import {
 import type { EventMetadata, NoMetadata } from "./event-metadata.ts";
 import { Epochs } from "./epochs.ts";
 import { createIds, type Ids } from "./ids.ts";
-import { Contents } from "./contents.ts";
-import { toJsonObject } from "./internal/json.ts";
+import { Contents } from "./contents/contents.ts";
+import { toJsonObject } from "./json.ts";
 import { SlicedWork } from "./internal/work.ts";
 import { FleetTime } from "./fleet-time.ts";
-import { RetentionClock } from "./retention-clock.ts";
+import { RetentionClock } from "./upkeep/retention-clock.ts";
 import type { Logger } from "./logger.ts";
 import type { ResolvedOptions } from "./options.ts";
 import { References } from "./references.ts";
 import type { Cron } from "./schedules/cron.ts";
+import { resourceTypesWith } from "./state/own-types.ts";
+import type { ResourceTypes } from "./state/resource-type.ts";
 import type { CommitResult, Storage, Write } from "./storage/storage.ts";
 import type { Transport } from "./transport/transport.ts";
 
@@ -56,6 +59,8 @@ export class Context {
   readonly cron: Cron;
   readonly logger: Logger;
   readonly options: ResolvedOptions;
+  /** Types of resources that modules may use. */
+  readonly types: ResourceTypes;
   readonly references = new References();
   /** What documents refer to by its hash. */
   readonly contents: Contents;
@@ -67,18 +72,9 @@ export class Context {
   readonly fleetTime: FleetTime;
   /** Which life of its data the orchestrator leads, and what waits after a restore. */
   readonly epochs: Epochs;
-  /** Refuses a caller who lacks a permission; set by the access feature. */
-  authorize: (caller: Caller, permission: Permission) => Promise<void> = () => {
-    throw new Error("The access feature must be built first.");
-  };
-  /** Whether a window keeps an agent from being changed by itself now; set by the feature that knows windows. */
-  isFrozen: (nodeId: string) => Promise<boolean> = () => Promise.resolve(false);
-  /** Whether the session of a caller still lives; set by the access feature. */
-  isSignedIn: (caller: Caller) => Promise<boolean> = () => {
-    throw new Error("The access feature must be built first.");
-  };
   /** Aborted when the process is about to end: from then on nobody waits for anything. */
   readonly leaving = new AbortController();
+  readonly #authorizer: Authorizer;
   readonly #listeners = new Set<EventListener>();
   #identity: Signer | null = null;
 
@@ -91,10 +87,12 @@ export class Context {
     this.cron = options.cron;
     this.logger = options.logger;
     this.options = options;
+    this.types = resourceTypesWith(options.ownTypes);
     this.contents = new Contents(options);
     this.retentionClock = new RetentionClock(options);
     this.fleetTime = new FleetTime(options);
     this.epochs = new Epochs({ ...options, ids: this.ids });
+    this.#authorizer = new Authorizer(options.clock, (denial) => this.#recordDenial(denial));
   }
 
   /** The orchestrator's own key; there from `start` on. */
@@ -105,6 +103,15 @@ export class Context {
 
   set identity(signer: Signer) {
     this.#identity = signer;
+  }
+
+  /**
+   * Refuses a caller who lacks a permission, and records the refusal.
+   *
+   * @throws {OrchestratorError} `UNAUTHENTICATED`; `FORBIDDEN`.
+   */
+  authorize(caller: Caller, permission: Permission): Promise<void> {
+    return this.#authorizer.authorize(caller, permission);
   }
 
   /** The present instant, as every boundary writes it. */
@@ -159,6 +166,18 @@ export class Context {
     } catch (error) {
       throw claim.missed(error);
     }
+  }
+
+  #recordDenial({ caller, permission, unrecorded }: Denial): Promise<unknown> {
+    return this.commit(caller, [], {
+      type: "access.denied",
+      summary: `${caller.username} (${caller.role}) may not use ${permission}`,
+      metadata: {
+        permission,
+        needed: permissionTable[permission],
+        ...(unrecorded > 0 && { unrecorded }),
+      },
+    });
   }
 
   #publish(event: OrchestratorEvent): void {

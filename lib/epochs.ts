@@ -12,7 +12,7 @@
 import { toTimestamp, type Clock } from "./clock.ts";
 import { isOrchestratorError, OrchestratorError } from "./errors.ts";
 import type { Ids } from "./ids.ts";
-import { toJsonObject } from "./internal/json.ts";
+import { toJsonObject } from "./json.ts";
 import type { Logger } from "./logger.ts";
 import type { CollectionDefinition, Storage, StoredDocument, Write } from "./storage/storage.ts";
 import { compareEpochs, nextNumber, type Epoch } from "./wire/epoch.ts";

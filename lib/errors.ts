@@ -1,4 +1,4 @@
-import type { JsonObject } from "./internal/json.ts";
+import type { JsonObject } from "./json.ts";
 
 /** One line of the table of error codes. */
 interface ErrorDefinition {
@@ -86,7 +86,7 @@ export const errorTable = {
   ARCHIVE_TOO_LARGE: { message: "The archive holds more than may be extracted.", retryable: false },
   COMMAND_FAILED: { message: "The command ended with an error.", retryable: false },
   RESOURCE_TIMEOUT: { message: "The resource took longer than it may.", retryable: false },
-  UNKNOWN_RESOURCE_TYPE: { message: "The agent does not know this type of resource.", retryable: false },
+  UNKNOWN_RESOURCE_TYPE: { message: "A type of resource is not known.", retryable: false },
   CANCELLED: { message: "It was cancelled.", retryable: false },
   // Storage
   STORAGE_FULL: { message: "There is no space to write.", retryable: true },
@@ -105,6 +105,7 @@ export const errorTable = {
   // The process
   ADDRESS_IN_USE: { message: "The address is in use.", retryable: false },
   CONFIGURATION_INVALID: { message: "The configuration is not valid.", retryable: false },
+  OPTIONS_INVALID: { message: "The options are not valid.", retryable: false },
   UNAVAILABLE: { message: "The service is stopping.", retryable: true },
   INTERNAL: { message: "Something went wrong inside.", retryable: false },
 } as const satisfies Record<string, ErrorDefinition>;

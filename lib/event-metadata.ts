@@ -1,6 +1,6 @@
 /** What each event says beside who did what to whom: the one table from the name of an event to its facts. */
-import type { Permission, permissionTable } from "./access/permissions.ts";
-import type { Role } from "./access/roles.ts";
+import type { Permission, permissionTable } from "./callers/permissions.ts";
+import type { Role } from "./callers/roles.ts";
 import type { ErrorCode } from "./errors.ts";
 import type { OperationStatus } from "./operations/schemas.ts";
 import type { MemberStatus, RolloutStatus } from "./rollouts/schemas.ts";
@@ -89,9 +89,9 @@ export interface EventMetadata {
     last_seen_at: string;
     remote_address: string | null;
   };
-  "agent.placesTaken": {
+  "agent.slotsTaken": {
     /** How many there are. */
-    places: number;
+    slots: number;
     /** The network with most of them. */
     network: string;
     /** How many that one has. */

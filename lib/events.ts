@@ -31,7 +31,7 @@ export const eventTable = {
   "agent.rejected": { category: "agent", severity: "warning", audited: true },
   "agent.removed": { category: "agent", severity: "warning", audited: true },
   "agent.forgotten": { category: "agent", severity: "info", audited: true },
-  "agent.placesTaken": { category: "agent", severity: "warning", audited: true },
+  "agent.slotsTaken": { category: "agent", severity: "warning", audited: true },
   "agent.tagsChanged": { category: "agent", severity: "info", audited: true },
   "agent.refused": { category: "agent", severity: "warning", audited: true },
   "agent.connected": { category: "agent", severity: "info", audited: false },

@@ -1,6 +1,7 @@
 /** Fleetwright: an embeddable orchestrator for fleets of machines. */
 export { Orchestrator } from "./orchestrator.ts";
-export type { AdminKey, OrchestratorOptions } from "./options.ts";
+export { orchestratorOptions } from "./options.ts";
+export type { AdminKey, OrchestratorOptions, ResolvedOptions } from "./options.ts";
 export { systemClock, toTimestamp } from "./clock.ts";
 export type { Clock, Timer } from "./clock.ts";
 export { errorGuide } from "./error-guide/error-guide.ts";
@@ -29,7 +30,6 @@ export type {
   RolloutFacts,
 } from "./event-metadata.ts";
 export type { EventKind, EventPattern, MatchedType } from "./event-pattern.ts";
-export { versionOf, withVersion } from "./document-version.ts";
 export type { ChangeOptions } from "./document-version.ts";
 export { isLasting, makeLasting } from "./lasting.ts";
 export { silentLogger } from "./logger.ts";
@@ -37,17 +37,17 @@ export type { LogFields, Logger } from "./logger.ts";
 export { version } from "./version.ts";
 
 // Callers and permissions
-export { systemCaller } from "./access/caller.ts";
-export type { AnonymousCaller, Caller, CallOrigin, OperatorCaller, SystemCaller } from "./access/caller.ts";
-export { permissionTable } from "./access/permissions.ts";
-export type { Permission } from "./access/permissions.ts";
-export { roles } from "./access/roles.ts";
-export type { Role } from "./access/roles.ts";
+export { systemCaller } from "./callers/caller.ts";
+export type { AnonymousCaller, Caller, CallOrigin, OperatorCaller, SystemCaller } from "./callers/caller.ts";
+export { permissionTable } from "./callers/permissions.ts";
+export type { Permission } from "./callers/permissions.ts";
+export { roles } from "./callers/roles.ts";
+export type { Role } from "./callers/roles.ts";
 
 // The format of modules, without an orchestrator
-export { checkModule } from "./modules/check-module.ts";
-export type { ModuleCheck } from "./modules/check-module.ts";
-export { moduleJsonSchema } from "./modules/module-json-schema.ts";
+export { checkModule } from "./module-format/check-module.ts";
+export type { ModuleCheck } from "./module-format/check-module.ts";
+export { moduleJsonSchema } from "./module-format/module-json-schema.ts";
 
 // Features, each a property of the orchestrator
 export type { Access } from "./access/access.ts";
@@ -76,6 +76,7 @@ export type { Challenge, Operator, Session } from "./access/schemas.ts";
 export type {
   Agent,
   AgentAttributes,
+  AgentTags,
   RejectedAgents,
   RejectPendingInput,
   TagList,

@@ -1,9 +1,15 @@
 import { systemClock, type Clock } from "./clock.ts";
 import type { Crypto } from "./crypto/crypto.ts";
 import { nodeCrypto } from "./crypto/node-crypto.ts";
+import { checkOptions, type OptionTable, withDefaults } from "./internal/check-options.ts";
+import { clockRule, cryptoRule, loggerRule } from "./part-rules.ts";
+import { partWith } from "./internal/option-rules.ts";
 import { silentLogger, type Logger } from "./logger.ts";
+import { faultsTogether, orchestratorOptionTable } from "./option-table.ts";
 import type { Cron } from "./schedules/cron.ts";
 import { cronerCron } from "./schedules/croner-cron.ts";
+import { ownTypesRule } from "./state/own-types.ts";
+import type { ResourceType } from "./state/resource-type.ts";
 import type { Storage } from "./storage/storage.ts";
 import type { Transport } from "./transport/transport.ts";
 
@@ -15,55 +21,66 @@ export interface AdminKey {
   username?: string;
 }
 
-/** What an {@link Orchestrator} is made of, and how it behaves. */
+/**
+ * What an {@link Orchestrator} is made of, and how it behaves. Values out of range, unknown options and parts without the methods of
+ * their port are refused when it is made, all at once: `OPTIONS_INVALID`. An option that is undefined has its default.
+ */
 export interface OrchestratorOptions {
   /** Where everything is kept: `FileStorage` for one process, `MemoryStorage` for trials and tests. */
   storage: Storage;
   /** How agents are reached. */
   transport: Transport;
-  /** Name that operators see in the text they sign, one line of 1-200 characters. Default "fleetwright". */
+  /** Name of the service in the text that operators sign, one line of 1 to 200 characters. Default "fleetwright". */
   serviceName?: string;
-  /** Ed25519 public keys (hex or base64) that are made Admin at every start if they are not known. Default none. */
+  /** Ed25519 public keys, hex or base64, to be made Admin at every start where they are not known. Default none. */
   adminPublicKeys?: readonly (string | AdminKey)[];
-  /** Seconds without a call after which a session ends, 60-86,400. Default 3,600. */
+  /** Seconds without a call after which a session ends, 60 to 86,400. Not more than `sessionMaxSeconds`. Default 3,600. */
   sessionIdleSeconds?: number;
-  /** Seconds after which a session ends in any case, 60-604,800. Default 43,200. */
+  /** Seconds after which a session ends in any case, 60 to 604,800. Default 43,200. */
   sessionMaxSeconds?: number;
-  /** Seconds in which a sign-in challenge must be answered, 5-600. Default 60. */
+  /** Seconds in which a sign-in challenge must be answered, 5 to 600. Default 60. */
   challengeSeconds?: number;
   /**
-   * Calls a minute to sign in, from one address (of IPv6: one /64), before `RATE_LIMITED`: so many for each key of an operator, and so
-   * many for all other keys together. A sign-in takes two. Default 30.
+   * Calls a minute to sign in from one address (of IPv6: one /64) before `RATE_LIMITED`, 1 to 100,000. So many for each key of an
+   * operator, and so many for all other keys together. A sign-in takes two. Default 30.
    */
   signInsPerMinute?: number;
-  /** Calls a minute of one session before `RATE_LIMITED`; a burst of as many is let through. Null, the default: no limit. */
+  /**
+   * Calls a minute of one session before `RATE_LIMITED`, 1 to 1,000,000; null: no limit. A burst of as many is let through.
+   * Default no limit.
+   */
   callsPerMinute?: number | null;
-  /** Agents that may wait to be approved; past it one gives way to a newcomer, or that is refused (`RATE_LIMITED`). 1-100,000. Default 1,000. */
+  /**
+   * Agents that may wait to be approved, 1 to 100,000. Past it one gives way to a newcomer, or that is refused (`RATE_LIMITED`).
+   * Default 1,000.
+   */
   pendingAgents?: number;
-  /** Days after which an agent that waits to be approved and was not connected is forgotten, at least 1. Default 7. */
+  /** Days after which an agent that waits to be approved and was not connected is forgotten, 1 to 99,999. Default 7. */
   pendingAgentRetentionDays?: number;
-  /** Seconds an operation may run where the caller names none, 1-86,400. Default 300. */
+  /** Seconds an operation may run where the caller names none, 1 to 86,400. Default 300. */
   operationTimeoutSeconds?: number;
-  /** Seconds past an operation's time in which its result is still awaited before it is `unknown`. Default 30. */
+  /** Seconds past an operation's time in which its result is still awaited before it is `unknown`, 0 to 86,400. Default 30. */
   operationGraceSeconds?: number;
-  /** Days for which operations, their results and drift records are kept after they ended, at least 1. Default 90. */
+  /** Days for which operations, their results and drift records are kept after they ended, 1 to 99,999. Default 90. */
   operationRetentionDays?: number;
   /**
-   * Operations that are kept, at least 1,000; of more, the oldest that ended go, whatever their age. Each takes 3 KiB of memory.
+   * Operations that are kept, 1,000 to 10,000,000. Of more, the oldest that ended go, whatever their age. Each takes 3 KiB of memory.
    * Default 100,000.
    */
   operationRetentionCount?: number;
   /**
-   * Days for which audit events are kept whoever prunes them, 0-3,650: a prune of younger ones and a retention of less are refused.
-   * Default 0.
+   * Days for which audit events are kept whoever prunes them, 0 to 3,650. A prune of younger ones and a retention of less are refused,
+   * from an Admin, too. Default 0.
    */
   auditMinimumAgeDays?: number;
-  /** Operations of one rollout that are open at once, 1-10,000. Default 500. */
+  /** Operations of one rollout that are open at once, 1 to 10,000. Default 500. */
   rolloutConcurrency?: number;
-  /** Seconds from one drift check of an agent to the next, 300-2,592,000; 0 = none by itself. Default 3,600. */
+  /** Seconds from one drift check of an agent to the next, 300 to 2,592,000; 0: none by itself. Default 3,600. */
   driftIntervalSeconds?: number;
-  /** Drift checks that go on at once, 1-1,000, of those that are made by themselves. Default 8. */
+  /** Drift checks that go on at once, of those that are made by themselves, 1 to 1,000. Default 8. */
   driftConcurrency?: number;
+  /** Types of resources of your own that modules may use beside those that ship; agents need them, too (`types`). Default none. */
+  ownTypes?: readonly ResourceType[];
   /** Time, injected by tests. Default the process's clock. */
   clock?: Clock;
   /** Cryptography. Default Node's. */
@@ -77,31 +94,55 @@ export interface OrchestratorOptions {
 /** Options with every default applied. */
 export type ResolvedOptions = Required<OrchestratorOptions>;
 
-/** Applies the defaults: the only place that does. */
+const table: OptionTable<ResolvedOptions> = {
+  ...orchestratorOptionTable,
+  storage: {
+    rule: partWith<Storage>({
+      open: true,
+      close: true,
+      check: true,
+      get: true,
+      getMany: true,
+      count: true,
+      list: true,
+      commit: true,
+      readLog: true,
+      trimLog: true,
+      appendBlob: true,
+      readBlob: true,
+      deleteBlob: true,
+      lease: true,
+      watch: true,
+    }),
+    isRequired: true,
+  },
+  transport: {
+    rule: partWith<Transport>({
+      start: true,
+      stop: true,
+      send: true,
+      sendStream: true,
+      isConnected: true,
+      disconnect: true,
+    }),
+    isRequired: true,
+  },
+  ownTypes: { rule: ownTypesRule, default: [], defaultText: "none" },
+  clock: { rule: clockRule, default: systemClock, defaultText: "the process's clock" },
+  crypto: { rule: cryptoRule, default: nodeCrypto, defaultText: "Node's" },
+  cron: { rule: partWith<Cron>({ next: true }), default: cronerCron, defaultText: "croner" },
+  logger: { rule: loggerRule, default: silentLogger, defaultText: "nowhere" },
+};
+
+/**
+ * Applies the defaults: the only place that does.
+ *
+ * @throws {OrchestratorError} `OPTIONS_INVALID` with every fault of the options.
+ */
 export function resolveOptions(options: OrchestratorOptions): ResolvedOptions {
-  return {
-    storage: options.storage,
-    transport: options.transport,
-    serviceName: options.serviceName ?? "fleetwright",
-    adminPublicKeys: options.adminPublicKeys ?? [],
-    sessionIdleSeconds: options.sessionIdleSeconds ?? 3_600,
-    sessionMaxSeconds: options.sessionMaxSeconds ?? 43_200,
-    challengeSeconds: options.challengeSeconds ?? 60,
-    signInsPerMinute: options.signInsPerMinute ?? 30,
-    callsPerMinute: options.callsPerMinute ?? null,
-    pendingAgents: options.pendingAgents ?? 1_000,
-    pendingAgentRetentionDays: options.pendingAgentRetentionDays ?? 7,
-    operationTimeoutSeconds: options.operationTimeoutSeconds ?? 300,
-    operationGraceSeconds: options.operationGraceSeconds ?? 30,
-    operationRetentionDays: options.operationRetentionDays ?? 90,
-    operationRetentionCount: options.operationRetentionCount ?? 100_000,
-    auditMinimumAgeDays: options.auditMinimumAgeDays ?? 0,
-    rolloutConcurrency: options.rolloutConcurrency ?? 500,
-    driftIntervalSeconds: options.driftIntervalSeconds ?? 3_600,
-    driftConcurrency: options.driftConcurrency ?? 8,
-    clock: options.clock ?? systemClock,
-    crypto: options.crypto ?? nodeCrypto,
-    cron: options.cron ?? cronerCron,
-    logger: options.logger ?? silentLogger,
-  };
+  checkOptions<Partial<ResolvedOptions>>(options, table, { of: "Orchestrator", together: faultsTogether });
+  return withDefaults(options, table);
 }
+
+/** Every option of an orchestrator, for who takes them among others. */
+export const orchestratorOptions: OptionTable<ResolvedOptions> = table;

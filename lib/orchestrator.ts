@@ -1,5 +1,5 @@
 import { Access } from "./access/access.ts";
-import { systemCaller } from "./access/caller.ts";
+import { systemCaller } from "./callers/caller.ts";
 import { accessCollections } from "./access/documents.ts";
 import { ensureAdmins } from "./access/first-admins.ts";
 import { Operators } from "./access/operators.ts";
@@ -19,9 +19,9 @@ import type { EventListener } from "./events.ts";
 import { idempotencyCollections } from "./idempotency/documents.ts";
 import { Idempotency } from "./idempotency/idempotency.ts";
 import { loadIdentity } from "./identity.ts";
-import { contentCollections } from "./contents.ts";
+import { contentCollections } from "./contents/contents.ts";
 import { epochCollections } from "./epochs.ts";
-import { retentionClockCollections } from "./retention-clock.ts";
+import { retentionClockCollections } from "./upkeep/retention-clock.ts";
 import { fleetTimeCollections } from "./fleet-time.ts";
 import { EventFeed } from "./event-feed/event-feed.ts";
 import { moduleCollections } from "./modules/documents.ts";
@@ -36,6 +36,7 @@ import { createServices, type Services } from "./services.ts";
 import { Rollouts } from "./rollouts/rollouts.ts";
 import { StatusReport } from "./status/status.ts";
 import { isOrchestratorError } from "./errors.ts";
+import type { ResourceTypes } from "./state/resource-type.ts";
 import type { StorageSchema } from "./storage/storage.ts";
 import type { Epoch } from "./wire/epoch.ts";
 
@@ -120,6 +121,7 @@ export class Orchestrator {
     readServices = (orchestrator: Orchestrator): Services => orchestrator.#services;
   }
 
+  /** @throws {OrchestratorError} `OPTIONS_INVALID` with every fault of the options. */
   constructor(options: OrchestratorOptions) {
     const context = new Context(resolveOptions(options));
     this.#context = context;
@@ -141,15 +143,14 @@ export class Orchestrator {
     this.idempotency = new Idempotency(services.idempotency);
     this.status = new StatusReport(context, {
       refusingAgents: () => services.operations.lanes.refusing(),
-      takenPlaces: () => services.agents.crowded,
+      takenSlots: () => services.agents.crowded,
     });
   }
 
   /**
    * Opens the storage, takes up what was open when the process ended, and begins to accept agents. Called once.
    *
-   * @throws {OrchestratorError} What {@link Storage.open} throws; `KEY_REFUSED` for an unusable key in `adminPublicKeys`;
-   * `CONFIGURATION_INVALID` for a service name that is no line of text.
+   * @throws {OrchestratorError} What {@link Storage.open} throws; `KEY_REFUSED` for an unusable key in `adminPublicKeys`.
    */
   start(): Promise<void> {
     this.#starting ??= this.#start();
@@ -247,6 +248,11 @@ export class Orchestrator {
   /** The orchestrator's Ed25519 public key, 32 bytes: what agents pin. There from `start` on. */
   get publicKey(): Uint8Array {
     return this.#context.identity.publicKey;
+  }
+
+  /** The types of resources that modules may use, by name: those that ship with the package, and those of `ownTypes`. */
+  get resourceTypes(): ResourceTypes {
+    return this.#context.types;
   }
 
   async #stop(): Promise<void> {

@@ -7,7 +7,7 @@
 export type { Clock, Timer } from "./clock.ts";
 export type { Crypto, KeyPair, Signer } from "./crypto/crypto.ts";
 export type { ErrorCode, Issue } from "./errors.ts";
-export type { Json, JsonObject } from "./internal/json.ts";
+export type { Json, JsonObject } from "./json.ts";
 export { canonicalJson } from "./internal/canonical-json.ts";
 export type { LogFields, Logger } from "./logger.ts";
 
@@ -81,7 +81,7 @@ export type {
   OrchestratorHandshakeStep,
   ProvedAgent,
 } from "./wire/orchestrator-handshake.ts";
-export type { MessageHead } from "./wire/scan-text.ts";
+export type { MessageHead } from "./wire/message-head.ts";
 export type { Incoming, Opened, OrchestratorSession, Session as WireSession } from "./wire/session.ts";
 export type { UnreadMessage } from "./wire/unread-message.ts";
 
@@ -116,9 +116,13 @@ export type {
   ForeseenFolders,
   ForeseenMachine,
   Prior,
+  ResourcePlanning,
+  ResourceRemoving,
+  ResourceTriggering,
   ResourceType,
   ResourceTypes,
 } from "./state/resource-type.ts";
+export { resourceTypesWith } from "./state/own-types.ts";
 export { resourceTypes } from "./state/resources/index.ts";
 export { describeChange } from "./state/resources/shared/describe.ts";
 export type { Action, Change } from "./state/result.ts";

@@ -28,7 +28,7 @@ export interface Services {
 /** Makes them, each of those before it. */
 export function createServices(context: Context): Services {
   const access = new AccessService(context);
-  const streams = new Streams(context);
+  const streams = new Streams(context, access);
   const agents = new AgentService(context);
   const modules = new ModuleService(context);
   const assignments = new AssignmentService(context, { agents, modules });

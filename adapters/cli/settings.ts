@@ -1,175 +1,155 @@
 /** Settings of the server: flag over environment over file over default. */
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import type { OrchestratorOptions } from "fleetwright";
 import { OrchestratorError } from "fleetwright/errors";
+import { didYouMean, faultsTogether } from "fleetwright/options";
+import type { orchestratorOptionTable, SettingRow } from "fleetwright/options";
 import type { CommandContext } from "./context.ts";
-import { logLevels } from "./log-level.ts";
 import type { LogLevel } from "./log-level.ts";
+import { aboutSettings, placesOf, settings } from "./setting-table.ts";
+import type { FlagName, SettingName } from "./setting-table.ts";
 
-/** Everything that the server can be told, with every default applied. */
+/** Everything that the server can be told. */
 export interface ServerSettings {
   host: string;
   port: number;
   /** Absolute. */
   dataDir: string;
-  adminPublicKeys: string[];
   /** Certificate and key, PEM; null for plain HTTP. */
   tls: { cert: string; key: string } | null;
+  allowInsecure: boolean;
   trustedProxies: string[];
-  operationRetentionDays: number;
-  operationRetentionCount: number;
-  /** 0 = none. */
-  auditMinimumAgeDays: number;
-  pendingAgents: number;
-  pendingAgentRetentionDays: number;
   /** Null: any. */
   allowedHosts: string[] | null;
   logLevel: LogLevel;
-  allowInsecure: boolean;
-  /** Seconds between two drift checks of an agent; 0 = none by itself. */
-  driftIntervalSeconds: number;
-  driftConcurrency: number;
-  rolloutConcurrency: number;
-  signInsPerMinute: number;
-  /** Null: no limit. */
-  callsPerMinute: number | null;
+  /** Those that were given; what is not has the default of the orchestrator. */
+  orchestrator: Pick<OrchestratorOptions, keyof typeof orchestratorOptionTable>;
 }
 
 /** Flags as given; what is absent comes from elsewhere. */
-export interface ServerFlags {
-  host?: string;
-  port?: string;
-  dataDir?: string;
-  adminPublicKeys?: string;
-  tlsCertFile?: string;
-  tlsKeyFile?: string;
-  trustedProxies?: string;
-  operationRetentionDays?: string;
-  operationRetentionCount?: string;
-  auditMinimumAgeDays?: string;
-  pendingAgents?: string;
-  pendingAgentRetentionDays?: string;
-  allowedHosts?: string;
-  logLevel?: string;
+export type ServerFlags = { [Name in Exclude<FlagName, "allowInsecure">]?: string } & {
   allowInsecure?: boolean;
   /** A flag alone: nobody should leave it in an environment. */
   acceptLoss?: boolean;
+};
+
+/** A text that was given, and what the message about it begins with. */
+interface GivenText {
+  text: string;
+  place: string;
 }
 
 /**
  * Reads the settings. `FLEETWRIGHT_X` is the value, `FLEETWRIGHT_X_FILE` a file that holds it.
  *
- * @throws {OrchestratorError} `CONFIGURATION_INVALID` for one that can't be read or makes no sense, by name.
+ * @throws {OrchestratorError} `CONFIGURATION_INVALID` for those that can't be read or make no sense, all of them, each by the name of its flag
+ * or variable.
  */
-export function readSettings({ environment }: CommandContext, flags: ServerFlags): ServerSettings {
-  const read = (name: string, flag?: string): string | undefined =>
-    flag ?? environment[`FLEETWRIGHT_${name}`] ?? readIfNamed(environment[`FLEETWRIGHT_${name}_FILE`], name);
-  const number = (name: string, flag: string | undefined, range: NumberRange): number =>
-    toNumber(name, read(name, flag) ?? String(range.default), range);
-  const cert = read("TLS_CERT", readIfNamed(flags.tlsCertFile, "TLS_CERT"));
-  const key = read("TLS_KEY", readIfNamed(flags.tlsKeyFile, "TLS_KEY"));
+export function readSettings(context: CommandContext, flags: ServerFlags): ServerSettings {
+  const faults: string[] = [];
+  const given: Partial<Record<SettingName, unknown>> = {};
+  const places = new Map<string, string>();
+  for (const [name, { rule }] of settings()) {
+    const found = findText(name, { context, flags, faults });
+    if (found === null) continue;
+    const value = rule.fromText(found.text);
+    // What a program calls null is 0 in a text.
+    const wrong = rule.faultsOf(value).map(({ message }) => message.replace("null or", "0 or"));
+    faults.push(...wrong.map((message) => `${found.place}: it ${message}`));
+    if (wrong.length === 0) given[name] = value;
+    places.set(name, found.place);
+  }
+  for (const { path, message } of faultsTogether(given))
+    faults.push(`${places.get(String(path[0]))}: it ${aboutSettings(message)}`);
+  faults.push(...tlsFaults(places));
+  if (faults.length > 0)
+    throw new OrchestratorError("CONFIGURATION_INVALID", { message: `${faults.join("; ")}.` });
+  return toServerSettings(given);
+}
+
+/**
+ * Variables that look like a setting and are none, each with a guess at what was meant.
+ *
+ * @param context - Whose environment is looked at.
+ */
+export function unknownVariables({ environment }: CommandContext): { variable: string; hint: string }[] {
+  const known = settings().flatMap(([name]) => {
+    const { variable } = placesOf(name);
+    return [variable, `${variable}_FILE`];
+  });
+  const all = new Set([...known, ...ofClients]);
+  return Object.keys(environment)
+    .filter((variable) => variable.startsWith("FLEETWRIGHT_") && !all.has(variable))
+    .map((variable) => ({ variable, hint: `It is no setting${didYouMean(variable, all)}` }));
+}
+
+/** Variables of the other commands. */
+const ofClients = ["FLEETWRIGHT_HOME", "FLEETWRIGHT_URL"];
+
+function findText(
+  name: SettingName,
+  { context, flags, faults }: { context: CommandContext; flags: ServerFlags; faults: string[] },
+): GivenText | null {
+  const { environment } = context;
+  const { variable, flag, flagName, isInFile } = placesOf(name);
+  const inFile = (path: string, place: string): GivenText | null => {
+    try {
+      return { text: readFileSync(path, "utf8").trim(), place };
+    } catch (cause) {
+      const { code = "unknown" } = cause as NodeJS.ErrnoException;
+      faults.push(`${place}: its file ${path} can't be read (${code})`);
+      return null;
+    }
+  };
+  const ofFlag = flags[flagName];
+  if (ofFlag !== undefined)
+    return isInFile ? inFile(String(ofFlag), flag) : { text: String(ofFlag), place: flag };
+  const text = environment[variable];
+  if (text !== undefined) return { text, place: variable };
+  const path = environment[`${variable}_FILE`];
+  return path === undefined ? null : inFile(path, `${variable}_FILE`);
+}
+
+/** A certificate and its key are given together. */
+function tlsFaults(places: ReadonlyMap<string, string>): string[] {
+  const names = ["tlsCert", "tlsKey"] as const;
+  const missing = names.filter((name) => !places.has(name));
+  if (missing.length !== 1) return [];
+  const there = names.find((name) => places.has(name))!;
+  return [`${placesOf(missing[0]!).variable}: it is needed beside ${places.get(there)}`];
+}
+
+function toServerSettings(given: Partial<Record<SettingName, unknown>>): ServerSettings {
+  const withDefaults = Object.fromEntries(
+    settings().map(([name, row]: [SettingName, SettingRow]) => [name, given[name] ?? row.default]),
+  );
+  const { host, port, dataDir, tlsCert, tlsKey, allowInsecure, trustedProxies, allowedHosts, logLevel } =
+    withDefaults as Record<SettingName, never>;
+  const own = new Set<string>(ofServer);
+  const hosts: string[] = allowedHosts ?? [];
   return {
-    host: read("HOST", flags.host) ?? "127.0.0.1",
-    port: toPort(read("PORT", flags.port) ?? "4748"),
-    dataDir: resolve(read("DATA_DIR", flags.dataDir) ?? ".fleetwright"),
-    adminPublicKeys: toList(read("ADMIN_PUBLIC_KEYS", flags.adminPublicKeys)),
-    tls: toTls(cert, key),
-    trustedProxies: toList(read("TRUSTED_PROXIES", flags.trustedProxies)),
-    operationRetentionDays: number("OPERATION_RETENTION_DAYS", flags.operationRetentionDays, days(90)),
-    operationRetentionCount: number("OPERATION_RETENTION_COUNT", flags.operationRetentionCount, {
-      from: 1_000,
-      to: 10_000_000,
-      default: 100_000,
-    }),
-    auditMinimumAgeDays: number("AUDIT_MINIMUM_AGE_DAYS", flags.auditMinimumAgeDays, {
-      from: 0,
-      to: 3_650,
-      default: 0,
-    }),
-    pendingAgents: number("PENDING_AGENTS", flags.pendingAgents, { from: 1, to: 100_000, default: 1_000 }),
-    pendingAgentRetentionDays: number(
-      "PENDING_AGENT_RETENTION_DAYS",
-      flags.pendingAgentRetentionDays,
-      days(7),
-    ),
-    signInsPerMinute: number("SIGN_INS_PER_MINUTE", undefined, { from: 1, to: 100_000, default: 30 }),
-    callsPerMinute: number("CALLS_PER_MINUTE", undefined, { from: 0, to: 1_000_000, default: 0 }) || null,
-    allowedHosts: toHosts(read("ALLOWED_HOSTS", flags.allowedHosts)),
-    logLevel: toLogLevel(read("LOG_LEVEL", flags.logLevel) ?? "info"),
-    allowInsecure: flags.allowInsecure ?? toBoolean(read("ALLOW_INSECURE") ?? "false"),
-    driftIntervalSeconds: toDriftInterval(read("DRIFT_INTERVAL_SECONDS") ?? "3600"),
-    driftConcurrency: number("DRIFT_CONCURRENCY", undefined, { from: 1, to: 1_000, default: 8 }),
-    rolloutConcurrency: number("ROLLOUT_CONCURRENCY", undefined, { from: 1, to: 10_000, default: 500 }),
+    host,
+    port,
+    dataDir: resolve(dataDir),
+    tls: tlsCert === undefined ? null : { cert: tlsCert, key: tlsKey },
+    allowInsecure,
+    trustedProxies: trustedProxies ?? [],
+    allowedHosts: hosts.length === 0 ? null : hosts,
+    logLevel,
+    orchestrator: Object.fromEntries(Object.entries(given).filter(([name]) => !own.has(name))),
   };
 }
 
-function readIfNamed(path: string | undefined, name: string): string | undefined {
-  if (path === undefined) return undefined;
-  try {
-    return readFileSync(path, "utf8").trim();
-  } catch (cause) {
-    const { code = "unknown" } = cause as NodeJS.ErrnoException;
-    throw refused(name, `its file ${path} can't be read (${code})`);
-  }
-}
-
-function toPort(text: string): number {
-  return toNumber("PORT", text, { from: 0, to: 65_535 });
-}
-
-/** 0 switches checks off; an interval so short that checks would do little else is a mistake. */
-function toDriftInterval(text: string): number {
-  return text === "0" ? 0 : toNumber("DRIFT_INTERVAL_SECONDS", text, { from: 300, to: 2_592_000 });
-}
-
-/** What a number may be. */
-interface NumberRange {
-  from: number;
-  to: number;
-  default: number;
-}
-
-function days(standard: number): NumberRange {
-  return { from: 1, to: 99_999, default: standard };
-}
-
-function toNumber(name: string, text: string, { from, to }: Omit<NumberRange, "default">): number {
-  const number = Number(text);
-  if (!/^\d+$/.test(text) || number < from || number > to)
-    throw refused(name, `it must be a whole number from ${from} to ${to}`);
-  return number;
-}
-
-function toList(text: string | undefined): string[] {
-  return (text ?? "").split(/[\s,]+/).filter((part) => part !== "");
-}
-
-function toHosts(text: string | undefined): string[] | null {
-  const hosts = toList(text);
-  const wrong = hosts.find((host) => !/^[A-Za-z0-9._-]+$/.test(host));
-  if (wrong !== undefined)
-    throw refused("ALLOWED_HOSTS", `${JSON.stringify(wrong)} is no host name without a port`);
-  return hosts.length === 0 ? null : hosts;
-}
-
-function toTls(cert: string | undefined, key: string | undefined): ServerSettings["tls"] {
-  if (cert === undefined && key === undefined) return null;
-  if (cert === undefined) throw refused("TLS_CERT", "it is needed beside FLEETWRIGHT_TLS_KEY");
-  if (key === undefined) throw refused("TLS_KEY", "it is needed beside FLEETWRIGHT_TLS_CERT");
-  return { cert, key };
-}
-
-function toLogLevel(text: string): LogLevel {
-  const level = logLevels.find((known) => known === text);
-  if (!level) throw refused("LOG_LEVEL", `it must be one of ${logLevels.join(", ")}`);
-  return level;
-}
-
-function toBoolean(text: string): boolean {
-  if (text !== "true" && text !== "false") throw refused("ALLOW_INSECURE", "it must be true or false");
-  return text === "true";
-}
-
-function refused(name: string, reason: string): OrchestratorError {
-  return new OrchestratorError("CONFIGURATION_INVALID", { message: `FLEETWRIGHT_${name}: ${reason}.` });
-}
+/** What is not for the orchestrator. */
+const ofServer = [
+  "host",
+  "port",
+  "dataDir",
+  "tlsCert",
+  "tlsKey",
+  "allowInsecure",
+  "trustedProxies",
+  "allowedHosts",
+  "logLevel",
+] as const satisfies SettingName[];

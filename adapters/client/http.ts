@@ -1,6 +1,5 @@
 /** One JSON request and its answer. */
 import { toApiError, unreachable } from "./api-error.ts";
-import { rememberTag } from "./entity-tags.ts";
 
 /** What `createClient` needs of `fetch`. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
@@ -18,8 +17,11 @@ export interface RequestExtras {
   /** Headers beside those that every request has. */
   headers?: Readonly<Record<string, string>>;
   signal?: AbortSignal | undefined;
-  /** The `ETag` of what is to be changed, from {@link etagOf}: refused with `PRECONDITION_FAILED` where it was changed since. */
-  ifMatch?: string | undefined;
+  /**
+   * The version of what is to be changed, as it was read: refused with `PRECONDITION_FAILED` where somebody changed it since. It is
+   * the `version` of an agent, an operator, an assignment and the retention of the audit log, and the `revision` of a module.
+   */
+  ifVersion?: number | undefined;
   /** Under which a change is carried out once, however often it is sent. Default: a new one for each call. */
   idempotencyKey?: string | undefined;
 }
@@ -53,31 +55,23 @@ export function createSend(url: string, fetch: Fetch): Send {
       ...(signal && { signal }),
     };
     const target = `${root}${path}${toSearch(query)}`;
-    const {
-      status,
-      ok,
-      text,
-      stream,
-      headers: answered,
-    } = await exchange(fetch, { target, init, asStream }).catch((error: unknown) => {
+    const answer = await exchange(fetch, { target, init, asStream }).catch((error: unknown) => {
       if (signal?.aborted) throw error;
       throw unreachable(url, error);
     });
-    if (!ok) throw toApiError(status, text, answered.get("retry-after"));
-    if (stream !== null) return stream;
-    const value = parseBody(status, text);
-    rememberTag(value, answered.get("etag"));
-    return value;
+    const { status, ok, text, stream } = answer;
+    if (!ok) throw toApiError(status, text, answer.headers.get("retry-after"));
+    return stream ?? parseBody(status, text);
   };
 }
 
-function headersOf({ headers, token, body, ifMatch, idempotencyKey }: HttpRequest): Record<string, string> {
+function headersOf({ headers, token, body, ifVersion, idempotencyKey }: HttpRequest): Record<string, string> {
   return {
     accept: "application/json",
     ...headers,
     ...(token !== null && { authorization: `Bearer ${token}` }),
     ...(body !== undefined && { "content-type": "application/json" }),
-    ...(ifMatch !== undefined && { "if-match": ifMatch }),
+    ...(ifVersion !== undefined && { "if-match": `"${ifVersion}"` }),
     ...(idempotencyKey !== undefined && { "idempotency-key": idempotencyKey }),
   };
 }

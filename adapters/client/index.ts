@@ -5,7 +5,6 @@ export type { OperatorSigner } from "./signer.ts";
 export type { SignedText } from "./verify.ts";
 export { ApiError } from "./api-error.ts";
 export type { ApiProblem, ProblemFault } from "./api-error.ts";
-export { etagOf } from "./entity-tags.ts";
 export type { RetryOptions } from "./retry.ts";
 export type { Fetch, Query, RequestExtras } from "./http.ts";
 export type {

@@ -2,6 +2,7 @@
 import type {
   Agent,
   AgentAttributes,
+  AgentTags,
   Assignment,
   AssignmentDetail,
   AuditEvent,
@@ -47,12 +48,7 @@ import type {
 export type Call = <Result>(method: string, path: string, extras?: RequestExtras) => Promise<Result>;
 
 /** What every call may be told beside its input. */
-export type CallOptions = Pick<RequestExtras, "signal" | "ifMatch" | "idempotencyKey">;
-
-/** All tags of an agent. */
-interface AgentTags {
-  tags: Record<string, string>;
-}
+export type CallOptions = Pick<RequestExtras, "signal" | "ifVersion" | "idempotencyKey">;
 
 /** Who is signed in, and until when. */
 export interface SessionInfo {

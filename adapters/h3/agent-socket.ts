@@ -1,10 +1,10 @@
 /** Agents over WebSocket: hands each connection of crossws to a transport as a socket of whole frames. */
 import { TLSSocket } from "node:tls";
-import type { Hooks, Message, Peer } from "crossws";
+import type { Message, Peer } from "crossws";
 import { defineWebSocketHandler, type EventHandler } from "h3";
 import { maxFrameBytes, tlsExporterLabel } from "fleetwright";
 import type { FrameSocket, SocketHandlers, SocketTransport } from "fleetwright";
-import { markSelfKeeping } from "./sockets.ts";
+import type { SocketHooks } from "./sockets.ts";
 import { createSourceAddress, type SourceAddress } from "./source-address.ts";
 
 /** `maxPayload` for the crossws of an app that mounts {@link agentSocketHandler}: the largest frame of the agent protocol. */
@@ -29,9 +29,10 @@ export function agentSocketHandler(transport: Pick<SocketTransport, "accept">): 
 export function createAgentSocket(
   transport: Pick<SocketTransport, "accept">,
   sourceAddress: SourceAddress = createSourceAddress(),
-): Partial<Hooks> {
+): SocketHooks {
   const sockets = new WeakMap<Peer, PeerSocket>();
-  return markSelfKeeping({
+  return {
+    findsSilentPeers: true,
     open(peer) {
       const forwardedFor = peer.request?.headers.get("x-forwarded-for") ?? undefined;
       const socket = new PeerSocket(peer, sourceAddress(peer.remoteAddress ?? null, forwardedFor));
@@ -42,7 +43,7 @@ export function createAgentSocket(
     ping: (peer) => sockets.get(peer)?.bear(),
     pong: (peer) => sockets.get(peer)?.bear(),
     close: (peer, { code = 1005, reason = "" }) => sockets.get(peer)?.end(code, reason),
-  });
+  };
 }
 
 /**

@@ -5,21 +5,25 @@ import { TLSSocket } from "node:tls";
 import type { AnyRouter } from "@trpc/server";
 import { OrchestratorError, silentLogger } from "fleetwright";
 import type { ErrorCode, Logger } from "fleetwright";
+import { checkOptions } from "fleetwright/options";
+import type { ResourceTypes } from "fleetwright/ports";
 import { H3 } from "h3";
 import { toNodeHandler } from "h3/node";
-import { defaultBodyLimitBytes } from "../rest/body-limit.ts";
+import { defaultBodyLimitBytes } from "../http/body-limit.ts";
 import { createRestFetch, toResponse } from "../rest/fetch.ts";
 import { createRestHandler, defaultBasePath } from "../rest/handler.ts";
 import { createPartialListener, createRestListener, sendReply } from "../rest/node.ts";
 import { createOpenApiDocument } from "../rest/openapi.ts";
+import type { OpenApiDocument } from "../rest/openapi/document.ts";
 import type { OpenApiOptions } from "../rest/openapi.ts";
 import { prepareReads } from "../rest/reads.ts";
 import { createReplies } from "../rest/replies.ts";
-import { acceptedRequestId, createRequestIds } from "../rest/request-id.ts";
+import { acceptedRequestId, createRequestIds } from "../http/request-id.ts";
 import type { ContextFactory, RequestContext } from "../trpc/context.ts";
 import { addSecurityHeaders, createErrorAnswer } from "./errors.ts";
 import { mountHealth, mountProblemPages, mountReference, mountSchemas, mountSocketHint } from "./pages.ts";
 import type { AppReadiness } from "./pages.ts";
+import { appOptions } from "./option-table.ts";
 import { createHostCheck } from "./hosts.ts";
 import type { HostCheck, HostHeaders } from "./hosts.ts";
 import { endRefused } from "./raw-refusal.ts";
@@ -31,32 +35,36 @@ import { createTrpcReads } from "./trpc-reads.ts";
 import { mountTrpc } from "./trpc.ts";
 import { dropUnreadBody } from "./unread-body.ts";
 
-/** What the app is made of. */
+/** What the app is made of. What is not of this form is refused when it is made, all at once: `OPTIONS_INVALID`. */
 export interface AppOptions<Context extends RequestContext> extends SocketLimits {
+  /** Procedures with their paths: `appRouter`, or one with verbs of your own. */
   router: AnyRouter;
+  /** Finds out who calls. */
   createContext: ContextFactory<Context>;
   /** Whether requests can be served now: what `/readyz` answers. */
   isReady: AppReadiness;
   /** WebSocket endpoints by path, e.g. `/agent/v1`. */
   sockets?: SocketRoutes;
-  /** Default: nothing is logged. */
+  /** Told of failures. Default nothing is logged. */
   logger?: Logger;
-  /** What every path begins with, where the app is part of another, e.g. `/fleet`; without a slash at the end. Default: nothing. */
+  /** What every path begins with, where the app is part of another, e.g. `/fleet`: begins with a slash and ends without one. Default nothing. */
   mountPath?: string;
-  /** Where REST begins, with the mount path; default `/api/v1` below the mount path. */
+  /** Where REST begins, with the mount path: begins with a slash and ends without one. Default `/api/v1` below the mount path. */
   basePath?: string;
-  /** Size limit of a request body in bytes; default 1 MiB. */
+  /** Size limit of a request body in bytes, 1 to 1,073,741,824. Default 1 MiB. */
   bodyLimitBytes?: number;
-  /** Proxies whose `X-Forwarded-For` is believed, as addresses or networks; default none. */
+  /** Addresses or networks of proxies whose `X-Forwarded-For` is believed. Default none. */
   trustedProxies?: readonly string[];
   /**
    * Host names that the service has, without a port: requests for any other are refused, but for IP addresses and `localhost`.
-   * Protects browsers on the inside against DNS rebinding. Default: any.
+   * Protects browsers on the inside against DNS rebinding. Default any.
    */
   allowedHosts?: readonly string[];
+  /** Types of resources that `/schemas/module.json` tells editors of. Default all that ship with the package. */
+  resourceTypes?: ResourceTypes;
   /** What the OpenAPI description says beside the procedures. */
   openapi?: OpenApiOptions;
-  /** Makes the id of a request that brings none; default: a random start and a count. */
+  /** Makes the id of a request that brings none; a text of its own each time. Default a random start and a count. */
   createRequestId?: () => string;
 }
 
@@ -91,20 +99,26 @@ function isOverTls({ socket, headers }: IncomingMessage): boolean {
 /** What is so wrong that Node itself would not take it ends its connection, as there. */
 const tooLarge: ReadonlySet<ErrorCode | undefined> = new Set(["URL_TOO_LONG", "HEADERS_TOO_LARGE"]);
 
-/** Mounts the surface. Throws where the router contradicts itself. */
+/**
+ * Mounts the surface. Throws where the router contradicts itself.
+ *
+ * @throws {OrchestratorError} `OPTIONS_INVALID` with every fault of the options.
+ */
 export function createApp<Context extends RequestContext>(options: AppOptions<Context>): App {
+  checkOptions<AppOptions<never>>(options as AppOptions<never>, appOptions, { of: "createApp" });
   const { router, createContext, logger = silentLogger, mountPath = "" } = options;
   const { basePath = mountPath + defaultBasePath } = options;
   const { createRequestId = createRequestIds(), bodyLimitBytes = defaultBodyLimitBytes } = options;
   const sourceAddress = createSourceAddress(options.trustedProxies);
   const shared = { router, createContext, createRequestId, logger, bodyLimitBytes };
-  const description = createOpenApiDocument(router, { ...options.openapi, basePath });
+  const describe = (): Promise<OpenApiDocument> =>
+    createOpenApiDocument(router, { ...options.openapi, basePath });
   const reads = prepareReads(router);
   const rest = createRestHandler({
     ...shared,
     reads,
     basePath,
-    documents: new Map([["/openapi.json", JSON.stringify(description)]]),
+    documents: new Map([["/openapi.json", async () => JSON.stringify(await describe())]]),
     sourceAddress: (request) => sourceAddress(request.remoteAddress, request.header("x-forwarded-for")),
   });
 
@@ -116,9 +130,9 @@ export function createApp<Context extends RequestContext>(options: AppOptions<Co
   mountTrpc(h3, trpc);
   const mount = { h3, mountPath, createRequestId };
   mountHealth(mount, options.isReady);
-  mountReference(mount, description);
+  mountReference(mount, describe);
   mountProblemPages(mount);
-  mountSchemas(mount);
+  mountSchemas(mount, options.resourceTypes);
   const sockets = options.sockets ?? new Map();
   for (const path of sockets.keys()) mountSocketHint(mount, path);
 

@@ -3,7 +3,7 @@ import { OrchestratorError } from "fleetwright";
 import type { ErrorCode, Logger } from "fleetwright";
 import type { H3Event, HTTPError } from "h3";
 import { createReplies } from "../rest/replies.ts";
-import { acceptedRequestId } from "../rest/request-id.ts";
+import { acceptedRequestId } from "../http/request-id.ts";
 import { toOrchestratorError } from "../trpc/error-map.ts";
 
 /** What h3 itself refuses, by status. */

@@ -9,4 +9,4 @@ export { listenApp } from "./serve.ts";
 export type { ListenAppOptions, ListeningApp } from "./serve.ts";
 export { startServer } from "./server.ts";
 export type { RunningServer, ServerOptions } from "./server.ts";
-export type { SocketLimits, SocketRoutes, Sockets } from "./sockets.ts";
+export type { SocketHooks, SocketLimits, SocketRoutes, Sockets } from "./sockets.ts";

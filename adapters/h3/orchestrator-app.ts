@@ -1,19 +1,21 @@
 /** The surface of an orchestrator that runs in somebody else's program: everything that its server must hand over, in two functions. */
 import type { Orchestrator, SocketTransport } from "fleetwright";
+import { checkOptions } from "fleetwright/options";
 import { createContextFactory } from "../trpc/context.ts";
 import { appRouter } from "../trpc/router.ts";
 import { createAgentSocket } from "./agent-socket.ts";
 import { createApp } from "./app.ts";
 import type { App, AppOptions } from "./app.ts";
+import { orchestratorAppOptions } from "./option-table.ts";
 import { createSourceAddress } from "./source-address.ts";
 
-/** What the surface is made of. */
+/** What the surface is made of. What is not of this form is refused when it is made, all at once: `OPTIONS_INVALID`. */
 export interface OrchestratorAppOptions extends Partial<
-  Omit<AppOptions<never>, "router" | "createContext" | "basePath">
+  Omit<AppOptions<never>, "router" | "createContext" | "basePath" | "resourceTypes">
 > {
   /** Started and stopped by the program. */
   orchestrator: Orchestrator;
-  /** The orchestrator's transport: agents connect at `<mountPath>/agent/v1`. Default: no agent connects here. */
+  /** The orchestrator's transport: agents connect at `<mountPath>/agent/v1`. Default no agent connects here. */
   transport?: SocketTransport;
 }
 
@@ -25,8 +27,11 @@ export const agentPath = "/agent/v1";
  *
  * Hand every request below the mount path to `listener` (a `node:http` handler: Express, Fastify, plain Node) or to `fetch` (`Request` to
  * `Response`: Hono, h3), with its path and body untouched, and every upgrade of the server to `sockets.upgrade`.
+ *
+ * @throws {OrchestratorError} `OPTIONS_INVALID` with every fault of the options.
  */
 export function createOrchestratorApp(options: OrchestratorAppOptions): App {
+  checkOptions<OrchestratorAppOptions>(options, orchestratorAppOptions, { of: "createOrchestratorApp" });
   const { orchestrator, transport, mountPath = "", sockets = new Map(), ...rest } = options;
   const ready = async (): Promise<boolean> => {
     await orchestrator.checkReady();
@@ -37,10 +42,11 @@ export function createOrchestratorApp(options: OrchestratorAppOptions): App {
     ? [[mountPath + agentPath, createAgentSocket(transport, sourceAddress)] as const]
     : [];
   return createApp({
-    isReady: ready,
     ...rest,
+    isReady: rest.isReady ?? ready,
     mountPath,
     router: appRouter,
+    resourceTypes: orchestrator.resourceTypes,
     createContext: createContextFactory(orchestrator, rest.allowedHosts),
     sockets: new Map([...sockets, ...agents]),
   });

@@ -1,5 +1,6 @@
 /** Health, the API reference, the format of modules, and the pages about problems. */
 import { moduleJsonSchema, OrchestratorError } from "fleetwright";
+import type { ResourceTypes } from "fleetwright/ports";
 import type { EventHandler, H3, H3Event } from "h3";
 import type { OpenApiDocument } from "../rest/openapi/document.ts";
 import { renderHome } from "../rest/pages/home.ts";
@@ -15,7 +16,7 @@ import {
 } from "../rest/problem-pages.ts";
 import { PublicText } from "../rest/public-text.ts";
 import { createReplies } from "../rest/replies.ts";
-import { acceptedRequestId } from "../rest/request-id.ts";
+import { acceptedRequestId } from "../http/request-id.ts";
 
 /** Whether requests can be served. May throw the `OrchestratorError` that says why they can't; its code decides the status. */
 export type AppReadiness = () => boolean | Promise<boolean>;
@@ -55,9 +56,9 @@ export function mountHome(mount: PageMount): void {
   mountRead(mount, "/", (event) => toPage(event, home));
 }
 
-/** Serves the API reference at `/docs`, written here, once. */
-export function mountReference(mount: PageMount, description: OpenApiDocument): void {
-  const reference = new PublicText(renderReference(description, mount.mountPath));
+/** Serves the API reference at `/docs`, written here, once, when it is first asked for. */
+export function mountReference(mount: PageMount, describe: () => Promise<OpenApiDocument>): void {
+  const reference = new PublicText(async () => renderReference(await describe(), mount.mountPath));
   const style = new PublicText(styleSheet);
   mountRead(mount, "/docs", (event) => toPage(event, reference));
   mountRead(mount, styleSheetPath, (event) => toAnswer(event, style, "text/css; charset=utf-8"));
@@ -95,8 +96,8 @@ export function mountProblemPages(mount: PageMount): void {
 }
 
 /** Serves `/schemas/module.json`, the format of modules as JSON Schema, to every editor that asks. */
-export function mountSchemas(mount: PageMount): void {
-  const schema = new PublicText(JSON.stringify(moduleJsonSchema()));
+export function mountSchemas(mount: PageMount, types?: ResourceTypes): void {
+  const schema = new PublicText(JSON.stringify(moduleJsonSchema(types)));
   mountRead(mount, "/schemas/module.json", (event) => {
     event.res.headers.set("access-control-allow-origin", "*");
     event.res.headers.set("cache-control", "public, max-age=3600");

@@ -4,35 +4,38 @@ import type { RequestListener, Server } from "node:http";
 import { createServer } from "node:net";
 import { createSecureContext } from "node:tls";
 import { OrchestratorError } from "fleetwright";
-import { listen } from "listhen";
+import { checkOptions, withDefaults } from "fleetwright/options";
 import type { Listener } from "listhen";
 import type { App } from "./app.ts";
 import { createConnections, leaveConnectionsAlone, limitReading } from "./connections.ts";
+import { listenAppOptions } from "./option-table.ts";
 import { cutSlowReaders } from "./slow-readers.ts";
 import { answerUnreadable } from "./unreadable.ts";
 
-/** Where and how to listen. */
+/** Where and how to listen. What is not of this form is refused, all at once: `OPTIONS_INVALID`. */
 export interface ListenAppOptions {
-  /** Port; 0 takes a free one. A busy one is an error, never another port. */
+  /** Port, 0 to 65,535; 0 takes a free one. A busy one is an error, never another port. */
   port: number;
-  /** Address or name to listen at; default `127.0.0.1`. Any but a loopback one needs `tls`. */
+  /** Address or name to listen at. Any but a loopback one needs `tls`. Default `127.0.0.1`. */
   host?: string;
   /** Certificate and private key, as PEM text. */
   tls?: { cert: string; key: string };
   /** Listens without TLS where others can listen, too: for use behind a proxy that ends TLS. Default false. */
   allowInsecure?: boolean;
-  /** Milliseconds that requests in progress get when it closes; default 10_000. What is left then is cut. */
+  /** Milliseconds that requests in progress get when it closes, 0 to 3,600,000; what is left then is cut. Default 10,000. */
   graceMs?: number;
-  /** Milliseconds in which the headers of a request must be whole, before it is cut with 408; default 20_000. */
+  /** Milliseconds in which the headers of a request must be whole, before it is cut with 408, 10 to 3,600,000. Default 20,000. */
   headersMs?: number;
-  /** Milliseconds in which a request must be whole, its body included, before it is cut with 408; default 60_000. */
+  /** Milliseconds in which a request must be whole, its body included, before it is cut with 408, 10 to 86,400,000. Default 60,000. */
   requestMs?: number;
   /**
-   * Milliseconds for which a client may take nothing of an answer that is ready, before it is cut; default 60_000. Each 8 KiB that
-   * it took give it a second more, up to five times as long in all: who reads at least so fast is never cut.
+   * Milliseconds for which a client may take nothing of an answer that is ready, before it is cut, 10 to 3,600,000. Default 60,000. Each
+   * 8 KiB that it took give it a second more, up to five times as long in all: who reads at least so fast is never cut.
    */
   stallMs?: number;
 }
+
+type ResolvedListenOptions = Required<Omit<ListenAppOptions, "tls">> & Pick<ListenAppOptions, "tls">;
 
 /** An app that listens. */
 export interface ListeningApp extends AsyncDisposable {
@@ -49,21 +52,15 @@ export interface ListeningApp extends AsyncDisposable {
 /**
  * Listens.
  *
+ * @throws {OrchestratorError} `OPTIONS_INVALID` with every fault of the options.
  * @throws {OrchestratorError} `ADDRESS_IN_USE` when the port is taken or may not be used.
  * @throws {OrchestratorError} `CONFIGURATION_INVALID` for a host that is not loopback, without `tls` and `allowInsecure`;
  * for a host that is not this machine; for a certificate and a key that can't be read or don't belong together.
  */
 export async function listenApp(app: App, options: ListenAppOptions): Promise<ListeningApp> {
-  const {
-    port,
-    host = "127.0.0.1",
-    tls,
-    allowInsecure = false,
-    graceMs = 10_000,
-    headersMs = 20_000,
-    requestMs = 60_000,
-    stallMs = 60_000,
-  } = options;
+  checkOptions<ListenAppOptions>(options, listenAppOptions, { of: "listenApp" });
+  const { port, host, tls, allowInsecure, graceMs, headersMs, requestMs, stallMs } =
+    withDefaults<ResolvedListenOptions>(options, listenAppOptions);
   const isLoopback = isLoopbackHost(host);
   if (!isLoopback && tls === undefined && !allowInsecure) {
     throw new OrchestratorError("CONFIGURATION_INVALID", {
@@ -127,6 +124,8 @@ async function start(
 ): Promise<Listener> {
   const inUse = (cause?: unknown): OrchestratorError =>
     new OrchestratorError("ADDRESS_IN_USE", { message: `Can't listen at ${host}:${port}.`, cause });
+  // It brings a maker of certificates along, which an app that is part of another server must not load.
+  const { listen } = await import("listhen");
   let started: Listener;
   try {
     started = await listen(listener, {

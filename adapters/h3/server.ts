@@ -1,7 +1,10 @@
 /** An orchestrator with its whole surface on one listener: what `fleetwright serve` runs, and what a program can run inside itself. */
-import { Orchestrator, SocketTransport } from "fleetwright";
+import { Orchestrator, orchestratorOptions, SocketTransport } from "fleetwright";
 import type { OrchestratorOptions } from "fleetwright";
-import { createRequestIds } from "../rest/request-id.ts";
+import { checkOptions, faultsTogether, optionsOf } from "fleetwright/options";
+import type { OptionTable } from "fleetwright/options";
+import { createRequestIds } from "../http/request-id.ts";
+import { listenAppOptions, reachOptions } from "./option-table.ts";
 import { agentPath, createOrchestratorApp } from "./orchestrator-app.ts";
 import { mountHome } from "./pages.ts";
 import { listenApp } from "./serve.ts";
@@ -9,12 +12,22 @@ import type { ListenAppOptions } from "./serve.ts";
 
 /** What a server is made of: the options of the orchestrator, and where to listen. Agents are reached over its sockets. */
 export interface ServerOptions extends Omit<OrchestratorOptions, "transport"> {
+  /** Where and how to listen. */
   listen: ListenAppOptions;
-  /** Proxies whose `X-Forwarded-For` is believed, as addresses or networks. Default none. */
+  /** Addresses or networks of proxies whose `X-Forwarded-For` is believed. Default none. */
   trustedProxies?: readonly string[];
-  /** Host names that the service has; see {@link createApp}. Default: any. */
+  /** Host names that the service has, without a port; see {@link createApp}. Default any. */
   allowedHosts?: readonly string[];
 }
+
+const { transport: _, ...orchestratorRows } = orchestratorOptions;
+
+/** What the options of a server may be. */
+export const serverOptions: OptionTable<ServerOptions> = {
+  ...orchestratorRows,
+  ...reachOptions,
+  listen: { rule: optionsOf<ListenAppOptions>(listenAppOptions), isRequired: true },
+};
 
 /** A server that runs. */
 export interface RunningServer extends AsyncDisposable {
@@ -33,12 +46,14 @@ export interface RunningServer extends AsyncDisposable {
 /**
  * Starts an orchestrator and listens.
  *
+ * @throws {OrchestratorError} `OPTIONS_INVALID` with every fault of the options, those of the listener among them.
  * @throws {OrchestratorError} What {@link Orchestrator.start} and {@link listenApp} throw; nothing is left open then.
  */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  const { listen, trustedProxies, allowedHosts, ...orchestratorOptions } = options;
+  checkOptions(options, serverOptions, { of: "startServer", together: faultsTogether });
+  const { listen, trustedProxies, allowedHosts, ...own } = options;
   const transport = new SocketTransport();
-  const orchestrator = new Orchestrator({ ...orchestratorOptions, transport });
+  const orchestrator = new Orchestrator({ ...own, transport });
   let isReady = true;
   const app = createOrchestratorApp({
     orchestrator,

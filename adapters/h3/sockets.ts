@@ -4,22 +4,31 @@ import type { Duplex } from "node:stream";
 import type { Hooks } from "crossws";
 import { OrchestratorError } from "fleetwright";
 import crossws from "crossws/adapters/node";
-import { acceptedRequestId } from "../rest/request-id.ts";
+import { acceptedRequestId } from "../http/request-id.ts";
 import { serveWithoutUpgrade } from "./connections.ts";
 import type { HostCheck } from "./hosts.ts";
 import { endRefused } from "./raw-refusal.ts";
 import { checkForm } from "./request-form.ts";
 
-/** What answers the WebSockets at each path. A hook that throws or rejects ends its own connection only if it sees to that itself. */
-export type SocketRoutes = ReadonlyMap<string, Partial<Hooks>>;
+/** What answers the WebSockets at each path. */
+export type SocketRoutes = ReadonlyMap<string, SocketHooks>;
+
+/** What answers the WebSockets of one path. A hook that throws or rejects ends its own connection only if it sees to that itself. */
+export interface SocketHooks extends Partial<Hooks> {
+  /**
+   * Whether its protocol finds silent peers by itself. To ping them too would be twice the work, and all of it in one moment: of
+   * 10,000 agents it held the server for a third of a second. Default: no, and silent peers are pinged.
+   */
+  findsSilentPeers?: boolean;
+}
 
 /** Limits of every WebSocket. */
 export interface SocketLimits {
-  /** Largest message in bytes; default 1 MiB. A larger one closes the connection with 1009. */
+  /** Largest message in bytes, 1 to 1,073,741,824; a larger one closes the connection with 1009. Default 1 MiB. */
   maxMessageBytes?: number;
   /**
-   * Seconds of silence after which a peer is pinged, and dropped when it stays silent; default 30. Agents are left alone: their
-   * protocol has a heartbeat of its own.
+   * Seconds of silence after which a peer is pinged, and dropped when it stays silent, 0.01 to 86,400; 0: silent peers are not
+   * looked for. Default 30. Agents are left alone: their protocol has a heartbeat of its own.
    */
   idleTimeoutSeconds?: number;
 }
@@ -46,27 +55,21 @@ export interface SocketsOptions extends SocketLimits {
  */
 const againstFloods = { perMessageDeflate: false, maxFragments: 256, closeTimeout: 5_000 };
 
-const selfKeeping = new WeakSet<object>();
-
-/**
- * Says that the protocol of these sockets finds silent peers by itself. To ping them too would be twice the work, and all of it in
- * one moment: of 10,000 agents it held the server for a third of a second.
- */
-export function markSelfKeeping(hooks: Partial<Hooks>): Partial<Hooks> {
-  selfKeeping.add(hooks);
-  return hooks;
-}
-
 /** Prepares the sockets. A path that has none is refused with 404, a foreign web page (`Origin`) with 403. */
 export function createSockets(routes: SocketRoutes, options: SocketsOptions): Sockets {
+  // Made with the first connection: it refuses to be made on Bun and Deno, where `fetch` alone is served.
+  const adapters = new Map<number, ReturnType<typeof crossws>>();
+  const adapterOf = (idleTimeout: number): ReturnType<typeof crossws> => {
+    const adapter = adapters.get(idleTimeout) ?? createAdapter(idleTimeout);
+    adapters.set(idleTimeout, adapter);
+    return adapter;
+  };
   const createAdapter = (idleTimeout: number): ReturnType<typeof crossws> =>
     crossws({
       idleTimeout,
       serverOptions: { maxPayload: options.maxMessageBytes ?? 1 << 20, ...againstFloods },
       resolve: (request) => routes.get(new URL(request.url).pathname) ?? {},
     });
-  const pinging = createAdapter(options.idleTimeoutSeconds ?? 30);
-  const quiet = createAdapter(0);
   // As it was sent: a path that is the same only when dot segments are taken out is another.
   const find = ({ url = "" }: IncomingMessage) => routes.get(url.split("?", 1)[0] ?? "");
   const refusalOf = (request: IncomingMessage) => {
@@ -89,11 +92,13 @@ export function createSockets(routes: SocketRoutes, options: SocketsOptions): So
         const requestId = acceptedRequestId(typeof given === "string" ? given : undefined);
         return endRefused(socket, refusal, requestId ?? options.createRequestId());
       }
-      const adapter = selfKeeping.has(find(request) ?? {}) ? quiet : pinging;
-      adapter.handleUpgrade(request, socket, head).catch(() => socket.destroy());
+      const isPinged = find(request)?.findsSilentPeers !== true;
+      adapterOf(isPinged ? (options.idleTimeoutSeconds ?? 30) : 0)
+        .handleUpgrade(request, socket, head)
+        .catch(() => socket.destroy());
     },
     closeAll() {
-      for (const adapter of [quiet, pinging]) adapter.closeAll(1001, "going away");
+      for (const adapter of adapters.values()) adapter.closeAll(1001, "going away");
     },
   };
 }

@@ -1,6 +1,5 @@
 /** Finds the address that a request really came from when proxies stand in between. */
 import { BlockList, isIP } from "node:net";
-import { OrchestratorError } from "fleetwright";
 
 /** Tells the client's address from the other end of the connection and the `X-Forwarded-For` header. */
 export type SourceAddress = (remoteAddress: string | null, forwardedFor: string | undefined) => string | null;
@@ -9,8 +8,7 @@ export type SourceAddress = (remoteAddress: string | null, forwardedFor: string 
  * Believes `X-Forwarded-For` as far as trusted proxies wrote it: from the right, up to the first address that is not one of
  * theirs. Anyone can send that header, so without a trusted proxy it is ignored.
  *
- * @param trustedProxies - Addresses and networks (`10.0.0.0/8`, `::1`).
- * @throws {OrchestratorError} `CONFIGURATION_INVALID` where one of them can't be read.
+ * @param trustedProxies - Addresses and networks (`10.0.0.0/8`, `::1`), each {@link isNetwork}.
  */
 export function createSourceAddress(trustedProxies: readonly string[] = []): SourceAddress {
   if (trustedProxies.length === 0) return (remoteAddress) => plainAddress(remoteAddress);
@@ -28,16 +26,22 @@ export function createSourceAddress(trustedProxies: readonly string[] = []): Sou
   };
 }
 
+/** Whether a text is an address or a network. */
+export function isNetwork(entry: unknown): boolean {
+  if (typeof entry !== "string") return false;
+  const [address = "", bits, ...more] = entry.split("/");
+  if (isIP(address) === 0 || more.length > 0) return false;
+  // A length that is left out by mistake would be 0, and everybody a proxy.
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= longestOf(address));
+}
+
 function addNetwork(trusted: BlockList, proxy: string): void {
-  const [address = "", bits] = proxy.split("/");
-  const longest = isIP(address) === 6 ? 128 : 32;
-  const length = bits === undefined ? longest : Number(bits);
-  if (isIP(address) === 0 || !Number.isInteger(length) || length < 0 || length > longest) {
-    throw new OrchestratorError("CONFIGURATION_INVALID", {
-      message: `The trusted proxy ${JSON.stringify(proxy)} is neither an address nor a network.`,
-    });
-  }
-  trusted.addSubnet(address, length, familyOf(address));
+  const [address = "", bits = longestOf(address)] = proxy.split("/");
+  trusted.addSubnet(address, Number(bits), familyOf(address));
+}
+
+function longestOf(address: string): number {
+  return isIP(address) === 6 ? 128 : 32;
 }
 
 function familyOf(address: string): "ipv4" | "ipv6" {

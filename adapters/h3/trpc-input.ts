@@ -1,6 +1,6 @@
 /** Has tRPC read its inputs as strictly as REST does. */
 import { OrchestratorError } from "fleetwright";
-import { checkMediaType, parseStrictJson, toText } from "../rest/json-body.ts";
+import { checkMediaType, parseStrictJson, toText } from "../http/json-body.ts";
 import { toOrchestratorError } from "../trpc/error-map.ts";
 
 /** Has the body of a request checked when tRPC reads it, which is when it knows that the caller may call. */

@@ -5,16 +5,16 @@ import { OrchestratorError } from "fleetwright";
 import type { Logger } from "fleetwright";
 import { bodyLimit } from "h3";
 import type { H3, H3Event } from "h3";
-import { strangerBodyLimitBytes } from "../rest/body-limit.ts";
+import { strangerBodyLimitBytes } from "../http/body-limit.ts";
 import { toResponse } from "../rest/fetch.ts";
-import { problemHeaders } from "../rest/problem.ts";
+import { problemHeaders } from "../http/problem.ts";
 import { createReplies } from "../rest/replies.ts";
-import { acceptedRequestId } from "../rest/request-id.ts";
+import { acceptedRequestId } from "../http/request-id.ts";
 import { restProcedures } from "../rest/routes.ts";
-import type { LocalEnd } from "../trpc/audience.ts";
+import type { LocalEnd } from "../http/audience.ts";
 import type { ContextFactory, RequestContext } from "../trpc/context.ts";
 import { toOrchestratorError } from "../trpc/error-map.ts";
-import { isProtected, rememberRequest } from "../trpc/trpc.ts";
+import { isProtected, nameRequest } from "../trpc/trpc.ts";
 import type { ProcedureMeta } from "../trpc/trpc.ts";
 import type { SourceAddress } from "./source-address.ts";
 import { faultOfQuery, readStrictly } from "./trpc-input.ts";
@@ -71,7 +71,7 @@ export function mountTrpc<Context extends RequestContext>(h3: H3, options: TrpcO
       },
       responseMeta: ({ info, errors }) => ({ headers: toHeaders({ requestId, info, errors }) }),
       onError({ error, path }) {
-        rememberRequest(error, requestId);
+        nameRequest(error, requestId);
         const { code, cause } = toOrchestratorError(error);
         if (code !== "INTERNAL") return;
         logger.error("A call failed unexpectedly", { request_id: requestId, path, error: cause });

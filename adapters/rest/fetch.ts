@@ -1,6 +1,6 @@
 /** Carries REST over the Fetch API, for servers other than Node's and for calls within the process. */
-import { OrchestratorError } from "fleetwright";
-import { readLimited, refusesAtOnce, tooLarge } from "./body-limit.ts";
+import { isOrchestratorError, OrchestratorError } from "fleetwright";
+import { readLimited, refusesAtOnce, tooLarge } from "../http/body-limit.ts";
 import type { RestHandler, RestReply, RestRequest } from "./message.ts";
 
 /** Serves a REST surface as a function from `Request` to `Response`. */
@@ -59,7 +59,7 @@ class FetchRestRequest implements RestRequest {
     try {
       return await readLimited(body as AsyncIterable<Uint8Array>, limitBytes);
     } catch (error) {
-      if (error instanceof OrchestratorError) throw error;
+      if (isOrchestratorError(error)) throw error;
       throw new OrchestratorError("VALIDATION_FAILED", { message: "The body broke off.", cause: error });
     }
   }

@@ -1,11 +1,11 @@
 /** The REST surface: every procedure of a router that has a route, by its own method and path, as JSON. */
 import type { AnyRouter } from "@trpc/server";
-import { OrchestratorError, versionOf } from "fleetwright";
+import { OrchestratorError } from "fleetwright";
 import type { Logger } from "fleetwright";
 import type { ContextFactory, RequestContext } from "../trpc/context.ts";
 import { toOrchestratorError } from "../trpc/error-map.ts";
 import { requirePermission } from "../trpc/trpc.ts";
-import { defaultBodyLimitBytes, strangerBodyLimitBytes } from "./body-limit.ts";
+import { defaultBodyLimitBytes, strangerBodyLimitBytes } from "../http/body-limit.ts";
 import { toEventStream } from "./event-stream.ts";
 import { readJsonBody, toInput } from "./input.ts";
 import type { RestHandler, RestReply, RestRequest } from "./message.ts";
@@ -13,7 +13,7 @@ import { PublicText } from "./public-text.ts";
 import { readPreferences } from "./preferences.ts";
 import { createReplies } from "./replies.ts";
 import type { Replies } from "./replies.ts";
-import { acceptedRequestId } from "./request-id.ts";
+import { acceptedRequestId } from "../http/request-id.ts";
 import type { Reads } from "./reads.ts";
 import type { RestRoute } from "./routes.ts";
 import { createRouteTable, resumeField } from "./routes.ts";
@@ -30,8 +30,11 @@ export interface RestOptions<Context extends RequestContext> {
   logger: Logger;
   /** What every path begins with, without a slash at the end; default `/api/v1`. */
   basePath?: string;
-  /** JSON texts that are served as they are, compressed where that is taken, by path below the base path. Open to everyone. */
-  documents?: ReadonlyMap<string, string>;
+  /**
+   * JSON texts that are served as they are, compressed where that is taken, by path below the base path; a function makes its text when it
+   * is first asked for. Open to everyone.
+   */
+  documents?: ReadonlyMap<string, string | (() => string | Promise<string>)>;
   /** Size limit of a request body in bytes; default 1 MiB. */
   bodyLimitBytes?: number;
   /** Finds the client's address; default: the other end of the connection. */
@@ -126,14 +129,14 @@ function createRun<Context extends RequestContext>(options: RestOptions<Context>
       const output = await (route.isStream
         ? stream(route, context, resume(input, request))
         : context.once({ name: route.name, input }, () => callOrFail(route, context, input)));
-      return replies.success({ route, output, version: null, applied, requestId });
+      return replies.success({ route, output, applied, requestId });
     }
     const answer = await route.call.run(context, input);
     const ifNoneMatch = request.header("if-none-match");
     const rendering = route.render(answer);
     if (rendering !== null) return replies.rendered(rendering, { requestId, ifNoneMatch });
     const output = await route.call.toOutput(answer);
-    return replies.success({ route, output, version: versionOf(answer), applied, requestId, ifNoneMatch });
+    return replies.success({ route, output, applied, requestId, ifNoneMatch });
   };
 }
 

@@ -6,4 +6,4 @@ export { createRestFetch } from "./fetch.ts";
 export { createRestListener } from "./node.ts";
 export { createOpenApiDocument } from "./openapi.ts";
 export type { OpenApiOptions } from "./openapi.ts";
-export type { Problem, ProblemFault } from "./problem.ts";
+export type { Problem, ProblemFault } from "../http/problem.ts";

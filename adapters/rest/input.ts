@@ -1,6 +1,6 @@
 /** Puts the input of a procedure together from path, query and body. */
 import { OrchestratorError } from "fleetwright";
-import { checkMediaType, parseJsonBody } from "./json-body.ts";
+import { checkMediaType, parseJsonBody } from "../http/json-body.ts";
 import type { RestRequest } from "./message.ts";
 import { invalid, parsePathParameter, parseQuery } from "./parameters.ts";
 import type { RestRoute } from "./routes.ts";

@@ -2,10 +2,10 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { OrchestratorError } from "fleetwright";
+import { isOrchestratorError, OrchestratorError } from "fleetwright";
 import type { Logger } from "fleetwright";
-import type { LocalEnd } from "../trpc/audience.ts";
-import { readLimited, refusesAtOnce, tooLarge } from "./body-limit.ts";
+import type { LocalEnd } from "../http/audience.ts";
+import { readLimited, refusesAtOnce, tooLarge } from "../http/body-limit.ts";
 import type { RestHandler, RestReply, RestRequest } from "./message.ts";
 
 /** Serves a REST surface as a listener of a `node:http` server. */
@@ -107,7 +107,7 @@ class NodeRestRequest implements RestRequest {
       );
     } catch (error) {
       this.isCutOff = !request.complete;
-      if (error instanceof OrchestratorError) throw error;
+      if (isOrchestratorError(error)) throw error;
       throw new OrchestratorError("VALIDATION_FAILED", { message: "The body broke off.", cause: error });
     }
   }

@@ -1,6 +1,5 @@
 /** The OpenAPI 3.1 description of a router. */
 import type { AnyProcedure, AnyRouter } from "@trpc/server";
-import { generateOpenApiDocument } from "trpc-to-openapi";
 import type { OpenApiDocument } from "./openapi/document.ts";
 import type { ProcedureMeta, SuccessStatus } from "../trpc/trpc.ts";
 import { eventStreamMediaType } from "./event-stream.ts";
@@ -12,10 +11,9 @@ import { codesOf, describeRefusals, otherRefusal, problemSchema } from "./openap
 import { tidySchemas } from "./openapi/schemas.ts";
 import { inputFields, inputSchema } from "./parameters.ts";
 import { operationExamples } from "./reference/examples.ts";
-import { operationReference, tagReference } from "./reference/operations.ts";
-import type { OperationReference } from "./reference/operations.ts";
+import { tagReference } from "./reference/tags.ts";
 import { parameterReference } from "./reference/schemas.ts";
-import { restProcedures, resumeField } from "./routes.ts";
+import { checkStatuses, restProcedures, resumeField } from "./routes.ts";
 
 /** What a description says beside the procedures. */
 export interface OpenApiOptions {
@@ -58,8 +56,13 @@ function asQuery(procedure: AnyProcedure): AnyProcedure {
   return { _def: described } as unknown as AnyProcedure;
 }
 
-/** Describes every procedure that has a REST route. Takes some milliseconds: make it once, at start. */
-export function createOpenApiDocument(router: AnyRouter, options: OpenApiOptions = {}): OpenApiDocument {
+/** Describes every procedure that has a REST route. Takes some milliseconds, the first time more: make it once. */
+export async function createOpenApiDocument(
+  router: AnyRouter,
+  options: OpenApiOptions = {},
+): Promise<OpenApiDocument> {
+  // With what it brings along it is a fifth of what a server would load, and many are never asked for their description.
+  const { generateOpenApiDocument } = await import("trpc-to-openapi");
   const document = generateOpenApiDocument(withoutSubscriptions(router), {
     title: options.title ?? "Fleetwright management API",
     version: options.version ?? "0.0.9",
@@ -98,8 +101,6 @@ interface Described {
 
 function describeOperation(operation: Operation, { name, procedure, refusals }: Described): void {
   const { openapi } = procedure._def.meta as Required<Pick<ProcedureMeta, "openapi">>;
-  const reference = (operationReference as Record<string, OperationReference>)[name];
-  if (reference !== undefined) operation.description = reference.description;
   // Said outright: without it, a description can't be told from one where security was forgotten.
   if (openapi.protect === false) operation.security = [];
   describeParameters(operation, procedure);
@@ -138,7 +139,7 @@ function describeSuccesses(operation: Operation, procedure: AnyProcedure): Recor
     const body = status === 204 || media === undefined ? {} : { content: media };
     responses[status] = { ...bare, description: statusNames[status], headers, ...body };
   }
-  if (rest.versioned === true)
+  if (rest.version !== undefined && procedure._def.type === "query")
     responses["304"] = { description: "It is the version that `If-None-Match` names.", ...notModified };
   return responses;
 }
@@ -163,8 +164,7 @@ function successStatuses(
 ): readonly SuccessStatus[] {
   if (rest.statuses !== undefined) return rest.statuses;
   if (typeof rest.status === "number") return [rest.status];
-  if (rest.status !== undefined)
-    throw new Error("A status that depends on the output needs `statuses`, too.");
+  checkStatuses(rest);
   return [isEmpty ? 204 : 200];
 }
 

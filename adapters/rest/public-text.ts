@@ -22,22 +22,37 @@ export interface EncodedText {
   encoding: Encoding | null;
 }
 
+/** A text, or what makes it when it is first asked for. */
+export type TextSource = string | (() => string | Promise<string>);
+
 /** A text that everybody gets alike. Each of its forms is made once, when it is first asked for. */
 export class PublicText {
-  readonly #text: string;
+  readonly #source: TextSource;
+  #text: Promise<string> | undefined;
   readonly #forms = new Map<Encoding, Promise<Uint8Array>>();
 
-  constructor(text: string) {
-    this.#text = text;
+  constructor(source: TextSource) {
+    this.#source = source;
   }
 
   /** @param accepted - The request's `Accept-Encoding`. */
   async for(accepted: string | null | undefined): Promise<EncodedText> {
     const encoding = preferredOf(accepted ?? "");
-    if (encoding === null) return { body: this.#text, encoding };
-    const form = this.#forms.get(encoding) ?? compress[encoding](this.#text);
+    const text = await (this.#text ??= this.#make());
+    if (encoding === null) return { body: text, encoding };
+    const form = this.#forms.get(encoding) ?? compress[encoding](text);
     this.#forms.set(encoding, form);
     return { body: await form, encoding };
+  }
+
+  async #make(): Promise<string> {
+    try {
+      return typeof this.#source === "string" ? this.#source : await this.#source();
+    } catch (error) {
+      // Whoever asks next has it tried again.
+      this.#text = undefined;
+      throw error;
+    }
   }
 }
 

@@ -4,7 +4,7 @@ import { prepareCall } from "../trpc/direct-call.ts";
 import type { PreparedCall } from "../trpc/direct-call.ts";
 import { isProtected, type ProcedureMeta } from "../trpc/trpc.ts";
 import { createRender } from "./rendering.ts";
-import type { Render } from "./rendering.ts";
+import type { OutputVersion, Render } from "./rendering.ts";
 
 /** One query. */
 export interface Read {
@@ -34,7 +34,7 @@ export function prepareReads(router: AnyRouter): Reads {
           call,
           isProtected: isProtected(meta),
           permission: meta?.permission ?? null,
-          render: createRender(call),
+          render: createRender(call, (meta?.rest?.version ?? null) as OutputVersion | null),
         },
       ];
     }),

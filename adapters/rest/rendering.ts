@@ -6,8 +6,8 @@
  * Nothing can leak by it: a text is only ever made of what the output schema let through, and it belongs to one frozen object
  * and one procedure. All else goes the long way: schema, then text, with each request.
  */
-import { isLasting, versionOf } from "fleetwright";
-import { toEntityTag } from "../trpc/entity-tags.ts";
+import { isLasting } from "fleetwright";
+import { toEntityTag } from "../http/entity-tags.ts";
 import type { PreparedCall } from "../trpc/direct-call.ts";
 
 /** An answer as text. */
@@ -20,8 +20,15 @@ export interface Rendering {
 /** Writes an answer of one procedure; null where it must go the long way. */
 export type Render = (answer: unknown) => Rendering | null;
 
-/** Prepares the fast path for what a procedure returns. */
-export function createRender({ toOutput, schema }: PreparedCall): Render {
+/** Tells the version of what a procedure returned. */
+export type OutputVersion = (output: unknown) => number;
+
+/**
+ * Prepares the fast path for what a procedure returns.
+ *
+ * @param version - Null where what it returns has none.
+ */
+export function createRender({ toOutput, schema }: PreparedCall, version: OutputVersion | null): Render {
   const renderings = new WeakMap<object, Rendering>();
   const writeItem = createItemWriter(schema);
   const renderPage = writeItem === null ? null : createPageRender(writeItem);
@@ -32,8 +39,7 @@ export function createRender({ toOutput, schema }: PreparedCall): Render {
     const output = toOutput(answer);
     if (output instanceof Promise) return null;
     const body = JSON.stringify(output);
-    const version = versionOf(answer);
-    const rendering = { body, etag: version === null ? null : toEntityTag(version, body) };
+    const rendering = { body, etag: version === null ? null : toEntityTag(version(output), body) };
     renderings.set(answer, rendering);
     return rendering;
   };

@@ -1,9 +1,9 @@
 /** Writes answers. Everything that does not differ between two answers is built once. */
 import { OrchestratorError } from "fleetwright";
-import { httpStatusOf } from "../trpc/error-map.ts";
-import { namesEntityTag, toEntityTag, toVersionTag } from "../trpc/entity-tags.ts";
+import { httpStatusOf } from "../http/status.ts";
+import { namesEntityTag, toEntityTag, toVersionTag } from "../http/entity-tags.ts";
 import type { RestReply } from "./message.ts";
-import { problemHeaders, problemMediaType, toProblem } from "./problem.ts";
+import { problemHeaders, problemMediaType, toProblem } from "../http/problem.ts";
 import type { EncodedText } from "./public-text.ts";
 import type { Rendering } from "./rendering.ts";
 import type { RestRoute } from "./routes.ts";
@@ -20,8 +20,6 @@ export interface Success extends Asked {
   route: RestRoute;
   /** What the output schema let through. */
   output: unknown;
-  /** Version of what was read or changed; null where it has none. */
-  version: number | null;
   /** The value of `Preference-Applied`; null where no preference was. */
   applied: string | null;
 }
@@ -59,12 +57,13 @@ function rendered({ body, etag }: Rendering, { requestId, ifNoneMatch }: Asked):
 
 /** Prepares the answers of the surface below a path. */
 export function createReplies(basePath: string): Replies {
-  function success({ route, output, version, applied, ...asked }: Success): RestReply | Response {
+  function success({ route, output, applied, ...asked }: Success): RestReply | Response {
     const { requestId } = asked;
     if (output instanceof Response) return withCommonHeaders(output, requestId);
     const status = successStatus(route, output);
     if (status === 204) return { status, headers: [...common, "x-request-id", requestId], body: null };
     const body = JSON.stringify(output);
+    const version = versionOf(route, output);
     if (route.method === "GET" && version !== null)
       return rendered({ body, etag: toEntityTag(version, body) }, asked);
     const headers = [...json, "x-request-id", requestId];
@@ -103,6 +102,12 @@ export function createReplies(basePath: string): Replies {
       body,
     }),
   };
+}
+
+/** Null also for an answer that an earlier version kept for a call that is repeated: it has none. */
+function versionOf(route: RestRoute, output: unknown): number | null {
+  const version: unknown = route.version === null ? null : route.version(output);
+  return typeof version === "number" ? version : null;
 }
 
 function successStatus(route: RestRoute, output: unknown): number {

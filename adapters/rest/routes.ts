@@ -8,7 +8,7 @@ import { inputFields, inputSchema, planParameter } from "./parameters.ts";
 import type { InputPlan, ParameterPlan } from "./parameters.ts";
 import { prepareReads } from "./reads.ts";
 import type { Reads } from "./reads.ts";
-import type { Render } from "./rendering.ts";
+import type { OutputVersion, Render } from "./rendering.ts";
 import { RouteTable } from "./route-table.ts";
 
 /** One procedure as REST shows it. */
@@ -32,6 +32,8 @@ export interface RestRoute {
   /** Whether the procedure has no input schema at all. */
   isWithoutInput: boolean;
   isConditional: boolean;
+  /** The version of its output; null where that has none. */
+  version: OutputVersion | null;
   /** Whether the caller may say how long the answer is held back. */
   canWait: boolean;
   /** Whether it answers with server-sent events: a subscription. */
@@ -68,6 +70,12 @@ export function restProcedures(router: AnyRouter): [name: string, procedure: Any
   });
 }
 
+/** What an answer's status is must be known without the answer, for the description. */
+export function checkStatuses({ status, statuses }: NonNullable<ProcedureMeta["rest"]>): void {
+  if (typeof status === "function" && statuses === undefined)
+    throw new Error("A status that depends on the output needs `statuses`, too.");
+}
+
 /** The field of a subscription's input that the header `Last-Event-ID` carries. */
 export const resumeField = "lastEventId";
 
@@ -82,6 +90,7 @@ function toRoute(
     permission = null,
     rest = {},
   } = procedure._def.meta as ProcedureMeta & Required<Pick<ProcedureMeta, "openapi">>;
+  checkStatuses(rest);
   const takesBody = bodyMethods.has(openapi.method);
   const fields = inputFields(procedure);
   const names = [...openapi.path.matchAll(/\{([^}]+)\}/g)].map((match) => match[1] ?? "");
@@ -106,6 +115,7 @@ function toRoute(
     query: new Map(query.map(([field, type]) => [field, planParameter(type)])),
     isWithoutInput: inputSchema(procedure) === undefined,
     isConditional: rest.conditional === true,
+    version: (rest.version ?? null) as RestRoute["version"],
     canWait: takesBody && fields.has("wait_seconds"),
     isStream: procedure._def.type === "subscription",
     produces: procedure._def.type === "subscription" ? "text/event-stream" : (rest.produces ?? null),

@@ -1,9 +1,9 @@
 /** What a procedure is given with each call, however the call came in. */
 import { OrchestratorError } from "fleetwright";
 import type { CallOrigin, ChangeOptions } from "fleetwright";
-import { createAudienceCheck } from "./audience.ts";
-import type { AudienceCheck, LocalEnd } from "./audience.ts";
-import { toChangeOptions } from "./entity-tags.ts";
+import { createAudienceCheck } from "../http/audience.ts";
+import type { AudienceCheck, LocalEnd } from "../http/audience.ts";
+import { toChangeOptions } from "../http/entity-tags.ts";
 
 /** Where a call came from. */
 export interface RequestInfo {

@@ -38,11 +38,11 @@ interface ProcedureInternals {
   resolver?: (options: object) => unknown;
 }
 
-const transparentLinks = new WeakSet<object>();
+const transparent = Symbol("transparent");
 
-/** Says that a middleware adds nothing where errors are read with `toOrchestratorError`, so that a direct call may leave it out. */
-export function markTransparent(middleware: object): void {
-  transparentLinks.add(middleware);
+/** The same middleware, which adds nothing where errors are read with `toOrchestratorError`, so that a direct call may leave it out. */
+export function asTransparent<Link extends object>(middleware: Link): Link {
+  return Object.assign(middleware, { [transparent]: true });
 }
 
 /** Prepares calls of the procedure at this path (`agents.list`) of a router. */
@@ -83,7 +83,7 @@ function directCall(
   // The last link is tRPC's own around the resolver.
   const plain = middlewares
     .slice(0, -1)
-    .every((link) => link._type === "input" || link._type === "output" || transparentLinks.has(link));
+    .every((link) => link._type === "input" || link._type === "output" || transparent in link);
   if (!plain || inputs.length > 1) return null;
   const [schema] = inputs;
   if ((schema !== undefined && !isStandard(schema)) || (output !== undefined && !isStandard(output)))

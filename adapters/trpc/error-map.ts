@@ -1,84 +1,9 @@
-/** What each error code is over HTTP and over tRPC. A code that is added to the package does not compile until it is here. */
+/** What each error is over tRPC. */
 import { TRPCError } from "@trpc/server";
 import type { TRPC_ERROR_CODE_KEY } from "@trpc/server/rpc";
 import { isOrchestratorError, OrchestratorError } from "fleetwright";
 import type { ErrorCode, Issue } from "fleetwright";
-
-/** The HTTP status of each error code. An agent that fails us is an upstream: 502 and 504. */
-export const httpStatusOf = {
-  VALIDATION_FAILED: 400,
-  MODULE_INVALID: 400,
-  SELECTOR_INVALID: 400,
-  CURSOR_INVALID: 400,
-  KEY_REFUSED: 400,
-  PAYLOAD_TOO_LARGE: 413,
-  UNSUPPORTED_MEDIA_TYPE: 415,
-  URL_TOO_LONG: 414,
-  HEADERS_TOO_LARGE: 431,
-  REQUEST_TIMEOUT: 408,
-  METHOD_NOT_ALLOWED: 405,
-  UPGRADE_REQUIRED: 426,
-  MISDIRECTED: 421,
-  UNAUTHENTICATED: 401,
-  CHALLENGE_INVALID: 401,
-  SIGNATURE_INVALID: 401,
-  FORBIDDEN: 403,
-  ORIGIN_REFUSED: 403,
-  RATE_LIMITED: 429,
-  NOT_FOUND: 404,
-  ALREADY_EXISTS: 409,
-  REVISION_CONFLICT: 409,
-  PRECONDITION_FAILED: 412,
-  IDEMPOTENCY_KEY_REUSED: 422,
-  IDEMPOTENCY_ANSWER_UNKNOWN: 409,
-  COUNT_DIFFERS: 409,
-  IN_USE: 409,
-  LAST_ADMIN: 409,
-  INVALID_TRANSITION: 409,
-  NO_MATCH: 409,
-  NO_BASELINE: 409,
-  RESOURCE_CONFLICT: 409,
-  PARAMS_INVALID: 409,
-  TEMPLATE_FAILED: 409,
-  EMPTY_DESIRED_STATE: 409,
-  PLAN_STALE: 409,
-  AGENT_NOT_APPROVED: 409,
-  AGENT_UNSUPPORTED: 409,
-  AGENT_OFFLINE: 409,
-  AGENT_TIMEOUT: 504,
-  AGENT_ALREADY_CONNECTED: 409,
-  PROTOCOL_ERROR: 502,
-  VERSION_UNSUPPORTED: 502,
-  ORCHESTRATOR_KEY_CHANGED: 502,
-  ORCHESTRATOR_SUPERSEDED: 502,
-  COMMAND_UNSUPPORTED: 409,
-  COMMAND_EXPIRED: 409,
-  RESULT_GONE: 409,
-  PEER_ERROR: 502,
-  NOT_CONVERGED: 502,
-  HOST_ERROR: 502,
-  PATH_OUTSIDE_ROOT: 502,
-  DOWNLOAD_FAILED: 502,
-  ARCHIVE_TOO_LARGE: 502,
-  COMMAND_FAILED: 502,
-  RESOURCE_TIMEOUT: 504,
-  UNKNOWN_RESOURCE_TYPE: 409,
-  CANCELLED: 409,
-  STORAGE_FULL: 503,
-  STORAGE_FAILED: 503,
-  STORAGE_CLOSED: 503,
-  STORAGE_LOCKED: 503,
-  STORAGE_CORRUPT: 500,
-  STORAGE_VERSION_UNSUPPORTED: 500,
-  BACKUP_UNSIGNED: 409,
-  ADDRESS_IN_USE: 500,
-  CONFIGURATION_INVALID: 500,
-  UNAVAILABLE: 503,
-  INTERNAL: 500,
-} as const satisfies Record<ErrorCode, number>;
-
-/** An HTTP status that an error may have. */
-export type ErrorStatus = (typeof httpStatusOf)[ErrorCode];
+import { httpStatusOf, type ErrorStatus } from "../http/status.ts";
 
 const trpcCodeOfStatus = {
   400: "BAD_REQUEST",

@@ -15,7 +15,15 @@ import { driftProcedures, operationProcedures, stateProcedures } from "./procedu
 export const appRouter = t.router({
   status: t.router({
     get: procedure
-      .meta(route("status.get", "GET /status", { tag: "Status", summary: "Get protocol version and health" }))
+      .meta(
+        route("status.get", "GET /status", {
+          tag: "Status",
+          summary: "Get protocol version and health",
+          description:
+            "Whether the service works and which versions of the agent protocol it speaks. Needs no session; who is signed in also sees each check.",
+          problems: ["UNAUTHENTICATED", "STORAGE_CLOSED"],
+        }),
+      )
       .output(schemas.statusSchema)
       .query(async ({ ctx }) => ctx.orchestrator.status.get(await ctx.caller())),
   }),

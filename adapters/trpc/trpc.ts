@@ -2,11 +2,12 @@
 import type { TRPCError, TRPCDefaultErrorShape as DefaultErrorShape } from "@trpc/server";
 import { TRPC_ERROR_CODES_BY_KEY } from "@trpc/server/rpc";
 import { OrchestratorError } from "fleetwright";
-import { toProblem } from "../rest/problem.ts";
-import type { Problem } from "../rest/problem.ts";
+import type { ErrorCode } from "fleetwright";
+import { toProblem } from "../http/problem.ts";
+import type { Problem } from "../http/problem.ts";
 import type { RequestContext } from "./context.ts";
 import { toOrchestratorError, toTrpcError, trpcCodeOf } from "./error-map.ts";
-import { markTransparent } from "./direct-call.ts";
+import { asTransparent } from "./direct-call.ts";
 
 /**
  * How a procedure answers over REST beside its output. The functions get the procedure's output: write its type at the
@@ -19,8 +20,10 @@ export interface RestMeta {
   statuses?: readonly SuccessStatus[];
   /** Path of what was made or started, below the base path, e.g. `/operators/1f0c`. Only for 201 and 202. */
   location?: (output: never) => string;
-  /** Whether what is read has a version and so an `ETag`, for the OpenAPI description. */
-  versioned?: boolean;
+  /** Codes that it may be refused with, beside those that follow from its method, path, input and permission. */
+  problems?: readonly ErrorCode[];
+  /** The version of what was read or changed, from which its `ETag` is made. Absent: it has none. */
+  version?: (output: never) => number;
   /** What each item of a subscription says, for the OpenAPI description; over REST a subscription is server-sent events. */
   streams?: object;
   /** Media type of what the procedure answers as a `Response` of its own, for the OpenAPI description. */
@@ -65,24 +68,24 @@ export const trpcOptions = {
   sse: { ping: { enabled: true, intervalMs: 15_000 }, client: { reconnectAfterInactivityMs: 45_000 } },
   errorFormatter({ shape, error, ctx }: FormatterInput) {
     const known = toOrchestratorError(error);
-    const problem: Problem = toProblem(known, ctx?.request.request_id ?? requestIds.get(error) ?? "");
+    const problem: Problem = toProblem(known, ctx?.request.request_id ?? error[requestOf] ?? "");
     const data = { ...shape.data, code: trpcCodeOf(known.code), httpStatus: problem.status, problem };
     return { ...shape, code: TRPC_ERROR_CODES_BY_KEY[data.code], message: problem.detail, data };
   },
 };
 
-/** Ids of the requests that were refused before they had a context. */
-const requestIds = new WeakMap<TRPCError, string>();
+/** On an error: the id of a request that was refused before it had a context. */
+const requestOf = Symbol("request");
 
 /** Has a problem name the request that an error ended: to be called by the surface when it hears of the error. */
-export function rememberRequest(error: TRPCError, requestId: string): void {
-  requestIds.set(error, requestId);
+export function nameRequest(error: TRPCError, requestId: string): void {
+  Object.assign(error, { [requestOf]: requestId });
 }
 
 /** What the formatter is given. */
 export interface FormatterInput {
   shape: DefaultErrorShape;
-  error: TRPCError;
+  error: TRPCError & { [requestOf]?: string };
   ctx: RequestContext | undefined;
 }
 
@@ -99,7 +102,7 @@ export async function errorLink<Result extends { ok: boolean }>({
   if (!result.ok && "error" in result) throw toTrpcError(result.error);
   return result;
 }
-markTransparent(errorLink);
+asTransparent(errorLink);
 
 /**
  * The second link: whoever may not use a procedure is told so before their input is looked at, and has it in the audit log whatever
@@ -112,7 +115,7 @@ export async function permissionLink<Result>(options: PermissionLinkOptions<Resu
   if (fault !== null) throw fault;
   return next();
 }
-markTransparent(permissionLink);
+asTransparent(permissionLink);
 
 /** Whether a procedure is for those alone who are signed in. */
 export function isProtected(meta: ProcedureMeta | undefined): boolean {
@@ -163,7 +166,7 @@ export async function onceLink<Result extends { ok: boolean }>({
   // What tRPC's own links return; its type has a mark that only they can make.
   return { ok: true, data: output } as unknown as Result;
 }
-markTransparent(onceLink);
+asTransparent(onceLink);
 
 interface LinkOptions<Result> {
   ctx: RequestContext;

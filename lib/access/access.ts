@@ -7,11 +7,13 @@ import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { AccessService } from "./access-service.ts";
-import { answering } from "./caller.ts";
-import type { AnonymousCaller, Caller, CallOrigin, OperatorCaller } from "./caller.ts";
-import { Denials } from "./denials.ts";
-import type { Permission } from "./permissions.ts";
-import { RateLimiter } from "./rate-limiter.ts";
+import type { OperatorDocument } from "./documents.ts";
+import { toOperator } from "./operator-registry.ts";
+import { answering } from "../callers/caller.ts";
+import type { AnonymousCaller, Caller, CallOrigin, OperatorCaller } from "../callers/caller.ts";
+import { Denials } from "../callers/denials.ts";
+import type { Permission } from "../callers/permissions.ts";
+import { RateLimiter } from "../internal/rate-limiter.ts";
 import { challengeInput, verifyInput, type Challenge, type Operator, type Session } from "./schemas.ts";
 import { invalidToken } from "./sessions.ts";
 import { SignInLimits } from "./sign-in-limits.ts";
@@ -34,7 +36,7 @@ export class Access {
     const { clock, options } = context;
     this.#signIns = new SignInLimits(clock, options.signInsPerMinute, async (key) => {
       const operator = await service.operators.find(nodeIdOf(key, context.crypto));
-      return operator?.operator_id ?? null;
+      return operator?.key ?? null;
     });
     this.#calls = options.callsPerMinute === null ? null : new RateLimiter(clock, options.callsPerMinute);
     this.#refusals = new Denials(clock, refusedPerMinute);
@@ -65,8 +67,8 @@ export class Access {
     const { challenge_id, signature } = parseInput(verifyInput, input);
     await this.#signIns.take(caller, this.#service.challenges.keyOf(challenge_id));
     try {
-      const find = (key: string): Promise<Operator | null> =>
-        this.#service.operators.find(nodeIdOf(fromHex(key)!, this.#context.crypto));
+      const find = async (key: string): Promise<Readonly<OperatorDocument> | null> =>
+        (await this.#service.operators.find(nodeIdOf(fromHex(key)!, this.#context.crypto)))?.value ?? null;
       const operator = await this.#service.challenges.redeem(challenge_id, decodeBytes(signature, 64), find);
       if (!operator) throw new OrchestratorError("SIGNATURE_INVALID");
       return await this.#startSession(caller, operator);
@@ -78,17 +80,17 @@ export class Access {
 
   /** Tells who the caller is and when the session ends. */
   async session(caller: Caller): Promise<{ expires_at: string; operator: Operator }> {
-    await this.#service.authorize(caller, "auth.session");
+    await this.#context.authorize(caller, "auth.session");
     const signedIn = requireOperator(caller);
     const session = await this.#context.storage.get<{ expires_at: number }>("sessions", signedIn.session_id);
     const operator = await this.#service.operators.find(signedIn.operator_id);
     if (!session || !operator) throw new OrchestratorError("UNAUTHENTICATED");
-    return { expires_at: toTimestamp(session.value.expires_at), operator };
+    return { expires_at: toTimestamp(session.value.expires_at), operator: toOperator(operator) };
   }
 
   /** Ends the caller's session. */
   async signOut(caller: Caller): Promise<void> {
-    await this.#service.authorize(caller, "auth.signOut");
+    await this.#context.authorize(caller, "auth.signOut");
     const signedIn = requireOperator(caller);
     await this.#context.commitWithReserve(
       answering(caller),
@@ -112,7 +114,7 @@ export class Access {
     this.#calls?.take(session.key);
     const operator = await this.#service.operators.find(session.value.operator_id);
     if (!operator) throw invalidToken();
-    const { operator_id, username, role } = operator;
+    const { operator_id, username, role } = operator.value;
     return { kind: "operator", operator_id, username, role, session_id: session.key, ...from };
   }
 
@@ -123,12 +125,12 @@ export class Access {
    * @throws {OrchestratorError} `UNAUTHENTICATED`; `FORBIDDEN`.
    */
   authorize(caller: Caller, permission: Permission): Promise<void> {
-    return this.#service.authorize(caller, permission);
+    return this.#context.authorize(caller, permission);
   }
 
-  async #startSession(caller: Caller, operator: Operator): Promise<Session> {
-    const { token, expiresAtMs, writes } = await this.#service.sessions.create(operator.operator_id);
-    const { operator_id, username, role } = operator;
+  async #startSession(caller: Caller, signingIn: Readonly<OperatorDocument>): Promise<Session> {
+    const { operator_id, username, role } = signingIn;
+    const { token, expiresAtMs, writes } = await this.#service.sessions.create(operator_id);
     const signedIn: Caller = {
       kind: "operator",
       operator_id,
@@ -137,12 +139,13 @@ export class Access {
       session_id: this.#service.sessions.idOf(token),
     };
     const from = { ...signedIn, ...(caller.origin && { origin: caller.origin }) };
-    await retryOnConflict(async () => {
+    const operator = await retryOnConflict(async () => {
       const seen = await this.#service.operators.touch(operator_id);
-      await this.#context.commitWithReserve(from, [...writes, seen], {
+      await this.#context.commitWithReserve(from, [...writes, seen.write], {
         type: "operator.signedIn",
         summary: `Operator ${username} signed in`,
       });
+      return seen.operator;
     });
     return { token, expires_at: toTimestamp(expiresAtMs), operator };
   }

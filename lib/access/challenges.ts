@@ -44,23 +44,12 @@ const keepUsedMs = 600_000;
 /** Before a text that the orchestrator signs: such a signature means nothing to agents and in the audit log. */
 const proofLabel = "fleetwright/1 sign-in challenge\0";
 
-/** What can stand in a line of its own, as the text has it. */
-const serviceNamePattern = /^[^\p{C}\p{Zl}\p{Zp}]{1,200}$/u;
-
 export class Challenges {
   readonly #context: Context;
   readonly #key: Uint8Array;
 
-  /**
-   * @param key - Secret, 32 bytes, the same in every process of one orchestrator.
-   * @throws {OrchestratorError} `CONFIGURATION_INVALID` for a service name that is no line of text.
-   */
+  /** @param key - Secret, 32 bytes, the same in every process of one orchestrator. */
   constructor(context: Context, key: Uint8Array) {
-    if (!serviceNamePattern.test(context.options.serviceName)) {
-      throw new OrchestratorError("CONFIGURATION_INVALID", {
-        message: "The service name must be one line of 1-200 characters.",
-      });
-    }
     this.#context = context;
     this.#key = key;
   }

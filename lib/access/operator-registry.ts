@@ -13,26 +13,32 @@ export class OperatorRegistry {
   }
 
   /** Finds an operator by id; null where there is none. */
-  async find(operatorId: string): Promise<Operator | null> {
-    return (await this.#context.storage.get<OperatorDocument>("operators", operatorId))?.value ?? null;
+  find(operatorId: string): Promise<StoredDocument<OperatorDocument> | null> {
+    return this.#context.storage.get<OperatorDocument>("operators", operatorId);
   }
 
-  /** The write that says an operator was here just now. */
-  async touch(operatorId: string): Promise<Write> {
+  /** The write that says an operator was here just now, and the operator as it is then. */
+  async touch(operatorId: string): Promise<{ operator: Operator; write: Write }> {
     const { value, revision } = await this.read(operatorId);
+    const seen = { ...value, last_seen_at: this.#context.timestamp() };
     return {
-      kind: "put",
-      collection: "operators",
-      key: operatorId,
-      value: { ...value, last_seen_at: this.#context.timestamp() },
-      expected: revision,
+      operator: toOperator({ value: seen, revision: revision + 1 }),
+      write: { kind: "put", collection: "operators", key: operatorId, value: seen, expected: revision },
     };
   }
 
   /** Reads an operator; `NOT_FOUND` where there is none. */
   async read(operatorId: string): Promise<StoredDocument<OperatorDocument>> {
-    const stored = await this.#context.storage.get<OperatorDocument>("operators", operatorId);
+    const stored = await this.find(operatorId);
     if (!stored) throw new OrchestratorError("NOT_FOUND", { message: `There is no operator ${operatorId}.` });
     return stored;
   }
+}
+
+/** An operator as everyone sees it. */
+export function toOperator({
+  value,
+  revision,
+}: Pick<StoredDocument<OperatorDocument>, "value" | "revision">): Operator {
+  return { ...value, version: revision };
 }

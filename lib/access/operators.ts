@@ -2,17 +2,17 @@ import type { z } from "zod";
 import type { Context, EventInput } from "../context.ts";
 import type { EventSubject } from "../events.ts";
 import { parsePublicKey } from "../crypto/parse-public-key.ts";
-import { requireVersion, withVersion, type ChangeOptions } from "../document-version.ts";
+import { requireVersion, type ChangeOptions } from "../document-version.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import type { Page } from "../internal/common-schemas.ts";
 import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
-import { answering, toSubject, type Caller } from "./caller.ts";
+import { answering, toSubject, type Caller } from "../callers/caller.ts";
 import type { AdminsDocument, OperatorDocument } from "./documents.ts";
-import type { OperatorRegistry } from "./operator-registry.ts";
-import type { Role } from "./roles.ts";
+import { toOperator, type OperatorRegistry } from "./operator-registry.ts";
+import type { Role } from "../callers/roles.ts";
 import {
   addOperatorInput,
   listOperatorsInput,
@@ -44,7 +44,7 @@ export class Operators {
       ...(cursor !== undefined && { after: String(decodeCursor("operators", {}, cursor)) }),
     });
     return {
-      items: page.items.map((item) => item.value),
+      items: page.items.map(toOperator),
       next_cursor: page.next === null ? null : encodeCursor("operators", {}, page.next),
     };
   }
@@ -56,8 +56,7 @@ export class Operators {
    */
   async get(caller: Caller, input: z.input<typeof operatorIdInput>): Promise<Operator> {
     await this.#context.authorize(caller, "operators.get");
-    const { value, revision } = await this.#registry.read(parseInput(operatorIdInput, input).operator_id);
-    return withVersion({ ...value }, revision);
+    return toOperator(await this.#registry.read(parseInput(operatorIdInput, input).operator_id));
   }
 
   /**
@@ -87,6 +86,7 @@ export class Operators {
         expected: 0,
       },
     ];
+    const added = toOperator({ value: operator, revision: 1 });
     const event: EventInput = {
       type: "operator.added",
       target: asSubject(operator),
@@ -97,12 +97,12 @@ export class Operators {
     await retryOnConflict(async () => {
       const guard = await this.#changeAdmins(admins);
       await this.#context
-        .commit(answering(caller, operator), [...writes, ...guard], event)
+        .commit(answering(caller, added), [...writes, ...guard], event)
         .catch((error: unknown) => {
           throw asDuplicate(error);
         });
     });
-    return operator;
+    return added;
   }
 
   /**
@@ -120,7 +120,7 @@ export class Operators {
     return retryOnConflict(async () => {
       const stored = await this.#registry.read(operator_id);
       requireVersion(stored, options);
-      if (stored.value.role === role) return withVersion({ ...stored.value }, stored.revision);
+      if (stored.value.role === role) return toOperator(stored);
       return this.#setRole(caller, stored, role);
     });
   }
@@ -142,13 +142,14 @@ export class Operators {
     const guard = await this.#changeAdmins((ids) =>
       role === "Admin" ? [...others(ids), operator_id] : others(ids),
     );
-    await this.#context.commit(answering(caller, operator), [...writes, ...guard], {
+    const changed = toOperator({ value: operator, revision: stored.revision + 1 });
+    await this.#context.commit(answering(caller, changed), [...writes, ...guard], {
       type: "operator.roleChanged",
       target: asSubject(operator),
       summary: `Operator ${operator.username} is now ${role}`,
       metadata: { before: stored.value.role, after: role },
     });
-    return operator;
+    return changed;
   }
 
   /**

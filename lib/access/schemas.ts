@@ -1,6 +1,12 @@
 import { z } from "zod";
-import { keyIdSchema, pageInput, pageOf, personNameSchema } from "../internal/common-schemas.ts";
-import { roles, roleSchema } from "./roles.ts";
+import {
+  keyIdSchema,
+  pageInput,
+  pageOf,
+  personNameSchema,
+  versionSchema,
+} from "../internal/common-schemas.ts";
+import { roles, roleSchema } from "../callers/roles.ts";
 
 const publicKeyInput = z
   .string()
@@ -18,6 +24,7 @@ export const operatorSchema = z
     added_at: z.string(),
     added_by: z.string(),
     last_seen_at: z.string().optional(),
+    version: versionSchema,
   })
   .meta({ id: "Operator" });
 

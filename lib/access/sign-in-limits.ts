@@ -1,15 +1,15 @@
 /**
- * How often somebody may try to sign in. Keys of operators are counted each by itself, and the rest together, for each place:
+ * How often somebody may try to sign in. Keys of operators are counted each by itself, and the rest together, for each source:
  * whoever makes up keys does not shut out the team behind his address, and nobody elsewhere locks an owner out.
  *
- * Past the limit of a place, its answers tell a key of an operator from others. Keys can't be guessed; who suspects one learns that it
+ * Past the limit of a source, its answers tell a key of an operator from others. Keys can't be guessed; who suspects one learns that it
  * may sign in, which is no secret that anything rests on.
  */
 import type { Clock } from "../clock.ts";
 import { decodeBytes } from "../crypto/parse-public-key.ts";
-import type { Caller } from "./caller.ts";
-import { placeOf } from "./place.ts";
-import { RateLimiter } from "./rate-limiter.ts";
+import type { Caller } from "../callers/caller.ts";
+import { sourceOf } from "../callers/caller-source.ts";
+import { RateLimiter } from "../internal/rate-limiter.ts";
 
 /** Counts attempts to sign in. */
 export class SignInLimits {
@@ -28,10 +28,10 @@ export class SignInLimits {
    * @throws {OrchestratorError} `RATE_LIMITED`.
    */
   async take(caller: Caller, publicKey: string | null): Promise<void> {
-    const place = placeOf(caller);
-    if (place === null) return;
+    const source = sourceOf(caller);
+    if (source === null) return;
     const key = publicKey === null ? null : decodeBytes(publicKey, 32);
     const operatorId = key && (await this.#findId(key));
-    this.#attempts.take(operatorId === null ? place : `${place} ${operatorId}`);
+    this.#attempts.take(operatorId === null ? source : `${source} ${operatorId}`);
   }
 }

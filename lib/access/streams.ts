@@ -1,6 +1,7 @@
-import type { Caller } from "./caller.ts";
+import type { Caller } from "../callers/caller.ts";
 import type { Timer } from "../clock.ts";
 import type { Context } from "../context.ts";
+import type { AccessService } from "./access-service.ts";
 import { OrchestratorError } from "../errors.ts";
 import { eventTable } from "../events.ts";
 
@@ -21,11 +22,13 @@ export interface OpenStream {
 /** Open streams of operators: each ends with the session that opened it, with its role, and with the orchestrator. */
 export class Streams {
   readonly #context: Context;
+  readonly #access: AccessService;
   readonly #perSession = new Map<string, number>();
   readonly #open = new Set<() => void>();
 
-  constructor(context: Context) {
+  constructor(context: Context, access: AccessService) {
     this.#context = context;
+    this.#access = access;
     context.leaving.signal.addEventListener("abort", () => this.stop());
   }
 
@@ -64,7 +67,7 @@ export class Streams {
   #watchSession(caller: Caller, end: () => void): () => void {
     const { clock } = this.#context;
     const check = (): void => {
-      this.#context.isSignedIn(caller).then(
+      this.#access.isSignedIn(caller).then(
         (signedIn) => signedIn || end(),
         () => end(),
       );

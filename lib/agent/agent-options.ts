@@ -1,58 +1,96 @@
 import type { Clock } from "../clock.ts";
 import type { Crypto } from "../crypto/crypto.ts";
+import type { Issue } from "../errors.ts";
 import type { Host } from "../host/host.ts";
+import { checkOptions, optionsOf, type OptionTable } from "../internal/check-options.ts";
+import { aMap, aFunction, fault, partWith, plainText, trueOrFalse } from "../internal/option-rules.ts";
 import type { Logger } from "../logger.ts";
+import { clockRule, cryptoRule, loggerRule } from "../part-rules.ts";
 import type { ResourceTypes } from "../state/resource-type.ts";
 import type { FrameSocket } from "../transport/socket.ts";
-import { OrchestratorError } from "../errors.ts";
-import type { KeptResultsLimits } from "./kept-results.ts";
+import { type KeptResultsLimits, keptResultsOptions } from "./kept-results.ts";
 import { type WebSocketDialOptions, dialWebSocket } from "./websocket-dial.ts";
 
 /** Makes a connection to the orchestrator; rejects when the signal aborts. */
 export type Dial = (signal: AbortSignal) => Promise<FrameSocket>;
 
-/** How an agent is set up. One of `url` and `dial` is needed. */
+/**
+ * How an agent is set up. One of `url` and `dial` is needed. What is not of this form, and an option that is not known, is refused when
+ * the agent is made, all at once: `OPTIONS_INVALID`.
+ */
 export interface AgentOptions {
-  /** Where the orchestrator listens, e.g. `wss://orchestrator.example:4100/agent/v1`. */
+  /** Where the orchestrator listens, a ws or wss address, e.g. `wss://orchestrator.example:4100/agent/v1`. */
   url?: string;
   /** How a `wss` URL is dialled. */
   tls?: Pick<WebSocketDialOptions, "ca" | "allowUntrustedCertificate">;
   /** Makes connections in place of `url`; called again after each that ended. */
   dial?: Dial;
-  /** Folder of the agent alone: its keys, its journal, what it applied. Made with mode 0700 where it is not there. */
+  /** Folder of the agent alone: its keys, its journal, what it applied. Made with mode 0700 where it is not there. 1 or more characters. */
   stateDir: string;
-  /** Folder that stands for `/` in everything that resources do to files. Default: the whole machine. */
+  /** Folder that stands for `/` in everything that resources do to files, 1 or more characters. Default the whole machine. */
   root?: string;
-  /** The orchestrator's public key, 64 hex digits. Default: the first one that answers is pinned, for good. */
+  /** The orchestrator's public key, 64 hex digits. Default the first one that answers is pinned, for good. */
   orchestratorKey?: string;
   /**
    * How much is kept of results that the orchestrator has acknowledged, for one that is restored from a backup and asks for them.
-   * Default: 100 results, 16 MiB, 24 hours.
+   * Default 100 results, 16 MiB, 24 hours.
    */
   keptResults?: KeptResultsLimits;
-  /** Default: this machine, confined to `root`. */
+  /** What resources act on. Default this machine, confined to `root`. */
   host?: Host;
-  /** Types of resources to know. Default: all that ship with the package. */
+  /** Types of resources to know; `resourceTypesWith` of `fleetwright/ports` puts your own beside the others. Default all that ship with the package. */
   types?: ResourceTypes;
-  /** Default: the process's clock; the agent then keeps the process alive until it is stopped. */
+  /** Time. Default the process's clock; the agent then keeps the process alive until it is stopped. */
   clock?: Clock;
-  /** Default: `node:crypto`. */
+  /** Cryptography. Default `node:crypto`. */
   crypto?: Crypto;
-  /** Default: nothing is logged. */
+  /** Where the agent reports what goes on inside. Default nowhere. */
   logger?: Logger;
 }
 
-/**
- * What makes the connections of an agent.
- *
- * @throws {OrchestratorError} `CONFIGURATION_INVALID` without exactly one of `url` and `dial`.
- */
-export function dialOf({ url, dial, tls }: AgentOptions): Dial {
-  if (dial && url === undefined) return dial;
-  if (url === undefined || dial) {
-    throw new OrchestratorError("CONFIGURATION_INVALID", {
-      message: "An agent needs a url or a dial, and not both.",
-    });
-  }
-  return (signal) => dialWebSocket(url, { ...tls, signal });
+const folder = plainText({ pattern: /./, range: "1 or more characters" });
+
+/** What each option may be. */
+export const agentOptions: OptionTable<Required<AgentOptions>> = {
+  url: { rule: plainText({ pattern: /^wss?:\/\/[^\s/]/, range: "a ws or wss address" }) },
+  tls: {
+    rule: optionsOf<Required<NonNullable<AgentOptions["tls"]>>>({
+      ca: { rule: plainText() },
+      allowUntrustedCertificate: { rule: trueOrFalse },
+    }),
+  },
+  dial: { rule: aFunction },
+  stateDir: { rule: folder, isRequired: true },
+  root: { rule: folder, defaultText: "the whole machine" },
+  // Whether it is a key says `start`: `KEY_REFUSED`.
+  orchestratorKey: { rule: plainText(), defaultText: "the first one that answers is pinned, for good" },
+  keptResults: { rule: optionsOf(keptResultsOptions), defaultText: "100 results, 16 MiB, 24 hours" },
+  host: {
+    rule: partWith<Host>({ sha256: true, run: true, download: true, barrier: true }),
+    defaultText: "this machine, confined to `root`",
+  },
+  types: {
+    rule: aMap,
+    defaultText: "all that ship with the package",
+  },
+  clock: {
+    rule: clockRule,
+    defaultText: "the process's clock; the agent then keeps the process alive until it is stopped",
+  },
+  crypto: { rule: cryptoRule, defaultText: "`node:crypto`" },
+  logger: { rule: loggerRule, defaultText: "nowhere" },
+};
+
+/** @throws {OrchestratorError} `OPTIONS_INVALID` with every fault. */
+export function checkAgentOptions(options: AgentOptions): void {
+  checkOptions<Partial<Required<AgentOptions>>>(options, agentOptions, {
+    of: "Agent",
+    together: ({ url, dial }): Issue[] =>
+      (url === undefined) === (dial === undefined) ? [fault("or dial is needed, and not both", ["url"])] : [],
+  });
+}
+
+/** What makes the connections of an agent, whose options were checked. */
+export function dialOf({ url = "", dial, tls }: AgentOptions): Dial {
+  return dial ?? ((signal) => dialWebSocket(url, { ...tls, signal }));
 }

@@ -23,7 +23,7 @@ import type { Host, LeftProgram } from "../host/host.ts";
 import { LocalHost } from "../host/local-host.ts";
 import { silentLogger } from "../logger.ts";
 import { resourceTypes } from "../state/resources/index.ts";
-import { type AgentOptions, type Dial, dialOf } from "./agent-options.ts";
+import { type AgentOptions, checkAgentOptions, type Dial, dialOf } from "./agent-options.ts";
 import { agentVersion } from "./agent-version.ts";
 import { type AgentLink, createAgentLink } from "./agent-link.ts";
 import { AppliedSet } from "./applied-set.ts";
@@ -49,7 +49,7 @@ interface RunningAgent {
 }
 
 /** The program on a machine. Its life is at the head of this file. */
-export class Agent {
+export class AgentProgram {
   readonly #options: AgentOptions & { dial: Dial };
   readonly #clock: Clock;
   readonly #logger: Logger;
@@ -66,8 +66,9 @@ export class Agent {
   /** Resolves when the agent has stopped. */
   readonly done: Promise<void> = new Promise((resolve) => (this.#resolveDone = resolve));
 
-  /** @throws {OrchestratorError} `CONFIGURATION_INVALID` without exactly one of `url` and `dial`. */
+  /** @throws {OrchestratorError} `OPTIONS_INVALID` with every fault of the options. */
   constructor(options: AgentOptions) {
+    checkAgentOptions(options);
     this.#options = { ...options, dial: dialOf(options) };
     this.#clock = options.clock ?? createSystemClock({ keepsAlive: true });
     this.#orchestratorStartMs = this.#clock.now() - this.#clock.monotonic();
@@ -263,8 +264,8 @@ export class Agent {
 }
 
 /** Makes an agent that is not started yet. */
-export function createAgent(options: AgentOptions): Agent {
-  return new Agent(options);
+export function createAgent(options: AgentOptions): AgentProgram {
+  return new AgentProgram(options);
 }
 
 function randomOf(crypto: Crypto): number {

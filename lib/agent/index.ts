@@ -1,5 +1,5 @@
 /** The agent: `fleetwright/agent`. */
-export { Agent, createAgent } from "./agent.ts";
+export { AgentProgram, createAgent } from "./agent.ts";
 export type { AgentOptions, Dial } from "./agent-options.ts";
 export type { KeptResultsLimits } from "./kept-results.ts";
 export type { WebSocketDialOptions } from "./websocket-dial.ts";

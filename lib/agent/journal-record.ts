@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { resolvedResourceSchema } from "../state/resource.ts";
 import { resourceResultSchema } from "../state/result.ts";
-import type { AppliedResource } from "../state/state-item.ts";
+import type { AppliedResource } from "../state/run/state-item.ts";
 import { type AgentMessage, type MessageOf, type PeerError, agentMessageSchema } from "../wire/messages.ts";
 import { appliedResourceSchema } from "./applied-set.ts";
 import { seal, unseal } from "./sealed-text.ts";

@@ -10,6 +10,8 @@ import { readdirSync, renameSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "../clock.ts";
 import { isOrchestratorError } from "../errors.ts";
+import { type OptionTable, withDefaults } from "../internal/check-options.ts";
+import { anyNumber, wholeNumber } from "../internal/option-rules.ts";
 import type { Logger } from "../logger.ts";
 import type { AgentMessage, MessageOf } from "../wire/messages.ts";
 import { guarded, makeFolder, readText, removeFile } from "./durable-file.ts";
@@ -17,13 +19,20 @@ import { parseLastRecord } from "./journal-record.ts";
 
 /** How much is kept; what is past one of them goes, oldest first. */
 export interface KeptResultsLimits {
-  /** Most results, from 0. Default 100. */
+  /** Most results, 0 to 1,000,000. Default 100. */
   count?: number;
-  /** Most bytes of all together, from 0. Default 16 MiB. */
+  /** Most bytes of all together, 0 to 1,099,511,627,776. Default 16 MiB. */
   bytes?: number;
-  /** Hours after the acknowledgement, from 0. Default 24. */
+  /** Hours after the acknowledgement, 0 to 876,600. Default 24. */
   hours?: number;
 }
+
+/** What each of them may be. */
+export const keptResultsOptions: OptionTable<Required<KeptResultsLimits>> = {
+  count: { rule: wholeNumber({ from: 0, to: 1_000_000 }), default: 100 },
+  bytes: { rule: wholeNumber({ from: 0, to: 2 ** 40 }), default: 16 * 1024 * 1024, defaultText: "16 MiB" },
+  hours: { rule: anyNumber({ from: 0, to: 876_600 }), default: 24 },
+};
 
 type OperationResult = MessageOf<AgentMessage, "result">;
 
@@ -49,8 +58,9 @@ export class KeptResults {
   /** @throws {OrchestratorError} `STORAGE_FAILED` where the folder can't be used. */
   constructor(
     { stateDir, clock, logger }: { stateDir: string; clock: Clock; logger: Logger },
-    { count = 100, bytes = 16 * 1024 * 1024, hours = 24 }: KeptResultsLimits = {},
+    limits: KeptResultsLimits = {},
   ) {
+    const { count, bytes, hours } = withDefaults(limits, keptResultsOptions);
     this.#folder = join(stateDir, "kept");
     this.#clock = clock;
     this.#logger = logger;

@@ -11,6 +11,8 @@ import type { Clock } from "../clock.ts";
 import type { Crypto, Signer } from "../crypto/crypto.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import { Channel, type Ending } from "../transport/channel.ts";
+import { FrameTurns } from "../transport/frame-turns.ts";
+import { LongReads } from "../transport/long-reads.ts";
 import { closeCode, type FrameSocket } from "../transport/socket.ts";
 import {
   createAgentHandshake,
@@ -107,8 +109,10 @@ export class LinkConnection {
     void this.ended.then(() => deadline.cancel());
     socket.listen({
       frame: (frame) => this.#receive(frame, () => handshake.receive(frame), earlier),
-      closed: (code, reason) =>
-        this.#end({ code: null, message: `closed by the orchestrator (${code}${reason && ` ${reason}`})` }),
+      closed: (code, reason) => {
+        this.#channel?.left();
+        this.#end({ code: null, message: `closed by the orchestrator (${code}${reason && ` ${reason}`})` });
+      },
     });
     socket.send(handshake.hello());
   }
@@ -170,6 +174,8 @@ export class LinkConnection {
       session: accepted.session,
       clock,
       sendLimitBytes,
+      reads: new LongReads(),
+      turns: new FrameTurns(clock),
       handlers: {
         message: (message) => this.#hear(message),
         stream: (streamId, data) => handlers.stream(streamId, data),

@@ -18,7 +18,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { type Clock, toTimestamp } from "../clock.ts";
 import type { Logger } from "../logger.ts";
-import type { BegunChange } from "../state/state-run.ts";
+import type { BegunChange } from "../state/run/state-run.ts";
 import type { ResourceResult } from "../state/result.ts";
 import type { AgentMessage, MessageOf, PeerError } from "../wire/messages.ts";
 import { AcknowledgedOperations } from "./acknowledged-operations.ts";

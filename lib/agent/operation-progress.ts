@@ -1,5 +1,5 @@
 import type { Clock, Timer } from "../clock.ts";
-import type { ResourceOutput } from "../state/state-run.ts";
+import type { ResourceOutput } from "../state/run/state-run.ts";
 import type { ResourceResult } from "../state/result.ts";
 import type { AgentMessage } from "../wire/messages.ts";
 import { OutputCapture } from "./output-capture.ts";

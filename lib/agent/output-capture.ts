@@ -1,5 +1,5 @@
 import { TextDecoder } from "node:util";
-import type { ResourceOutput } from "../state/state-run.ts";
+import type { ResourceOutput } from "../state/run/state-run.ts";
 import type { OperationOutput } from "../wire/messages.ts";
 
 /** Bytes kept of one stream of one resource, and of a whole operation. */

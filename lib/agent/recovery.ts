@@ -11,10 +11,15 @@ import type { Host, LeftProgram } from "../host/host.ts";
 import type { Logger } from "../logger.ts";
 import type { AppliedSet } from "./applied-set.ts";
 import type { OperationJournal } from "./operation-journal.ts";
-import { askPrior, type Looking, standsAsBefore } from "../state/as-before.ts";
+import { askPrior, type Looking, standsAsBefore } from "../state/run/as-before.ts";
 import type { Prior, ResourceTypes } from "../state/resource-type.ts";
 import { backupsOf } from "../state/resources/file/prior.ts";
-import { type AppliedResource, desiredItem, placeAmid, type StateItem } from "../state/state-item.ts";
+import {
+  type AppliedResource,
+  desiredItem,
+  tellDeclaredPaths,
+  type StateItem,
+} from "../state/run/state-item.ts";
 import {
   bootOf,
   type CutChange,
@@ -122,7 +127,7 @@ class Asked {
     );
     this.#moves = new Map(named.map(([identity, { move }]) => [identity, move]));
     const placed = items.map(([, item]) => item);
-    placeAmid(placed, names.identities);
+    tellDeclaredPaths(placed, names.identities);
     this.#items = new Map(items);
   }
 
@@ -135,7 +140,7 @@ class Asked {
       return (await this.#isAsBefore(identity, before?.prior ?? null)) ? null : before;
     }
     const item = this.#items.get(identity);
-    if (item?.target?.type.capturesFrom === "spec") return this.#specOutcome(item, change, before);
+    if (item?.target?.type.removing?.capturesFrom === "spec") return this.#specOutcome(item, change, before);
     const after = captured ? toNoted(captured) : newVersion(before, change);
     if (state === "changed" || isOurs(before)) return after;
     return (await this.#isAsBefore(identity, captured?.prior ?? null)) ? before : after;

@@ -1,6 +1,6 @@
 import type { Host } from "../host/host.ts";
 import { resourceIdentityKey } from "../state/definition.ts";
-import { Identities, movePrior } from "../state/identities.ts";
+import { Identities, movePrior } from "../state/run/identities.ts";
 import type { Prior, ResourceTypes } from "../state/resource-type.ts";
 import type { ResolvedResource } from "../state/resource.ts";
 import type { ResourceResult } from "../state/result.ts";

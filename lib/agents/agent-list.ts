@@ -3,7 +3,7 @@ import type { z } from "zod";
 import type { Context } from "../context.ts";
 import type { Page } from "../internal/common-schemas.ts";
 import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
-import type { JsonObject } from "../internal/json.ts";
+import type { JsonObject } from "../json.ts";
 import type { SelectorPage } from "../selectors/selector-index.ts";
 import type { StoredDocument } from "../storage/storage.ts";
 import type { AgentDocument } from "./documents.ts";
@@ -11,7 +11,7 @@ import type { AgentRegistry } from "./registry.ts";
 import type { listAgentsInput } from "./schemas.ts";
 
 type Query = z.output<typeof listAgentsInput>;
-type Document = Readonly<AgentDocument>;
+type Stored = StoredDocument<AgentDocument>;
 
 /** How many pages are remembered: those that somebody looks at again and again. */
 const mostRemembered = 64;
@@ -20,7 +20,7 @@ const mostRemembered = 64;
 export class AgentList {
   readonly #context: Context;
   readonly #registry: AgentRegistry;
-  readonly #remembered = new Map<string, Page<Document>>();
+  readonly #remembered = new Map<string, Page<Stored>>();
   /** The state of the agents that the remembered pages are of. */
   #edition: number | null = null;
 
@@ -29,7 +29,7 @@ export class AgentList {
     this.#registry = registry;
   }
 
-  async page(query: Query): Promise<Page<Document>> {
+  async page(query: Query): Promise<Page<Stored>> {
     const { edition } = this.#registry;
     // Agents come and go without any change of what is stored of them.
     if (edition === null || query.connected !== undefined)
@@ -42,29 +42,29 @@ export class AgentList {
     return page;
   }
 
-  #remember(name: string, page: Page<Document>, edition: number): void {
+  #remember(name: string, page: Page<Stored>, edition: number): void {
     if (edition !== this.#edition || this.#remembered.size >= mostRemembered) this.#remembered.clear();
     this.#edition = edition;
     this.#remembered.set(name, page);
   }
 }
 
-async function findPage(context: Context, registry: AgentRegistry, query: Query): Promise<Page<Document>> {
+async function findPage(context: Context, registry: AgentRegistry, query: Query): Promise<Page<Stored>> {
   const { limit = 50, cursor, ...filter } = query;
   const position = withoutAbsent(filter);
   const after = cursor === undefined ? "" : String(decodeCursor("agents", position, cursor));
-  const items: Document[] = [];
+  const items: Stored[] = [];
   const passes = createFilter(context, filter);
   const pages =
     filter.selector === undefined
       ? storedPages(context, filter.status, { after, limit })
       : selectedPages(registry, filter.selector, { after, limit });
   for await (const page of pages) {
-    for (const { value: agent } of page) {
-      if (!passes(agent)) continue;
+    for (const stored of page) {
+      if (!passes(stored.value)) continue;
       if (items.length === limit)
-        return { items, next_cursor: encodeCursor("agents", position, items.at(-1)!.node_id) };
-      items.push(agent);
+        return { items, next_cursor: encodeCursor("agents", position, items.at(-1)!.key) };
+      items.push(stored);
     }
   }
   return { items, next_cursor: null };
@@ -88,7 +88,7 @@ function withoutAbsent(filter: Filter): JsonObject {
 }
 
 /** Makes what tells whether an agent passes; the selector is not looked at here. */
-function createFilter({ transport }: Context, filter: Filter): (agent: Document) => boolean {
+function createFilter({ transport }: Context, filter: Filter): (agent: Readonly<AgentDocument>) => boolean {
   const { status, connected } = filter;
   const search = filter.search?.toLowerCase();
   const isNamed = (text: string | undefined, part: string): boolean =>
@@ -105,7 +105,7 @@ async function* storedPages(
   context: Context,
   status: string | undefined,
   { after, limit }: Stretch,
-): AsyncGenerator<readonly StoredDocument<AgentDocument>[]> {
+): AsyncGenerator<readonly Stored[]> {
   // A node_id has one length: this is the first key behind it.
   let from = `${after}\u0000`;
   for (let size = limit + 1; ; size = longestPage) {
@@ -124,7 +124,7 @@ async function* selectedPages(
   registry: AgentRegistry,
   text: string,
   { after, limit }: Stretch,
-): AsyncGenerator<readonly StoredDocument<AgentDocument>[]> {
+): AsyncGenerator<readonly Stored[]> {
   const selector = registry.selectors.parse(text);
   let last: string | null = after;
   for (let size = limit + 1; last !== null; size = longestPage) {

@@ -1,4 +1,4 @@
-import { RateLimiter } from "../access/rate-limiter.ts";
+import { RateLimiter } from "../internal/rate-limiter.ts";
 import type { Context } from "../context.ts";
 import type { AgentMessage, MessageOf } from "../wire/messages.ts";
 

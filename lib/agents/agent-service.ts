@@ -7,7 +7,7 @@ import { AgentViews } from "./agent-views.ts";
 import { Approvals } from "./approvals.ts";
 import type { AgentDocument } from "./documents.ts";
 import { Enrolment } from "./enrolment.ts";
-import { PendingPlaces, type TakenPlaces } from "./pending-places.ts";
+import { PendingSlots, type TakenSlots } from "./pending-slots.ts";
 import { PendingRetention } from "./pending-retention.ts";
 import { AgentRegistry, toTarget } from "./registry.ts";
 
@@ -29,7 +29,7 @@ export class AgentService {
   readonly views: AgentViews;
   readonly approvals: Approvals;
   readonly #context: Context;
-  readonly #places: PendingPlaces;
+  readonly #slots: PendingSlots;
   readonly #watchers: AgentWatcher[] = [];
 
   constructor(context: Context) {
@@ -41,8 +41,8 @@ export class AgentService {
       available: (nodeId) => this.#announce(nodeId),
       dismissed: (nodeId) => this.#watchers.forEach((watcher) => watcher.dismissed(nodeId)),
     });
-    this.#places = new PendingPlaces(context, this.registry, (nodeId) => this.forgotten(nodeId));
-    this.enrolment = new Enrolment(context, this.registry, this.#places);
+    this.#slots = new PendingSlots(context, this.registry, (nodeId) => this.forgotten(nodeId));
+    this.enrolment = new Enrolment(context, this.registry, this.#slots);
   }
 
   /** Forgets, from now on, agents that were never approved and do not come any more. The function returned ends it. */
@@ -50,9 +50,9 @@ export class AgentService {
     return new PendingRetention(this.#context, this.registry).keep((nodeId) => this.forgotten(nodeId));
   }
 
-  /** The places of agents that wait to be approved, where all are taken; else null. */
-  get crowded(): TakenPlaces | null {
-    return this.#places.crowded;
+  /** The slots of agents that wait to be approved, where all are taken; else null. */
+  get crowded(): TakenSlots | null {
+    return this.#slots.crowded;
   }
 
   /** Reads what is needed to answer selectors. */

@@ -1,12 +1,12 @@
 /** Agents as everyone sees them. The same object is given out as long as nothing in it changes. */
 import type { Attributes } from "../wire/messages.ts";
-import { withVersion } from "../document-version.ts";
 import { makeLasting } from "../lasting.ts";
 import type { StoredDocument } from "../storage/storage.ts";
 import type { AgentDocument, AttributesDocument } from "./documents.ts";
 import type { Agent } from "./schemas.ts";
 
 type Document = Readonly<AgentDocument>;
+type Stored = Pick<StoredDocument<AgentDocument>, "value" | "revision">;
 
 interface Detail {
   listed: Agent;
@@ -28,26 +28,26 @@ export class AgentViews {
   }
 
   /** An agent as it stands in a list. */
-  listed(document: Document): Agent {
+  listed({ value: document, revision }: Stored): Agent {
     const connected = this.#isConnected(document.node_id);
     const views = connected ? this.#connected : this.#apart;
     let view = views.get(document);
-    if (view === undefined) views.set(document, (view = makeLasting(toAgent(document, connected))));
+    if (view === undefined) views.set(document, (view = makeLasting(toAgent(document, revision, connected))));
     return view;
   }
 
-  /** An agent as it is read alone, with its version. */
-  detail({ value, revision }: StoredDocument<AgentDocument>, attributes: AttributesDocument | null): Agent {
-    const listed = this.listed(value);
-    const known = this.#details.get(value);
+  /** An agent as it is read alone. */
+  detail(stored: Stored, attributes: AttributesDocument | null): Agent {
+    const listed = this.listed(stored);
+    const known = this.#details.get(stored.value);
     if (known?.listed === listed && known.attributes === attributes) return known.agent;
     const agent = makeLasting({ ...listed, attributes: attributes?.attributes ?? none });
-    this.#details.set(value, { listed, attributes, agent: withVersion(agent, revision) });
+    this.#details.set(stored.value, { listed, attributes, agent });
     return agent;
   }
 }
 
-function toAgent(document: Document, connected: boolean): Agent {
+function toAgent(document: Document, version: number, connected: boolean): Agent {
   const { box_public_key: _, ...shown } = document;
-  return { ...shown, connected };
+  return { ...shown, connected, version };
 }

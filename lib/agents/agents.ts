@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { answering, type Caller } from "../access/caller.ts";
+import { answering, type Caller } from "../callers/caller.ts";
 import type { Context } from "../context.ts";
 import { requireVersion, type ChangeOptions } from "../document-version.ts";
 import { OrchestratorError } from "../errors.ts";

@@ -1,12 +1,12 @@
 /** What operators decide about agents: who is in the fleet, and who is kept out of it. */
-import { answering, repeatable, toSubject, type Caller } from "../access/caller.ts";
+import { answering, repeatable, toSubject, type Caller } from "../callers/caller.ts";
 import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { requireVersion, type ChangeOptions } from "../document-version.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import { isWithin, parseNetwork } from "../internal/network.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
-import type { Write } from "../storage/storage.ts";
+import type { StoredDocument, Write } from "../storage/storage.ts";
 import { asNameTaken, findFreeName, takeName, toAgentName } from "./agent-names.ts";
 import type { AgentViews } from "./agent-views.ts";
 import type { AgentDocument } from "./documents.ts";
@@ -30,6 +30,9 @@ interface Attempt extends Decision {
   retries: number;
 }
 
+/** An agent after a decision. */
+type Decided = Pick<StoredDocument<AgentDocument>, "value" | "revision">;
+
 /** Whom a decision concerns. */
 interface ApprovalParts {
   views: AgentViews;
@@ -52,11 +55,11 @@ export class Approvals {
   }
 
   /** Approves or rejects an agent; resolves when it counts, also for a connection that is there. */
-  async decide(caller: Caller, nodeId: string, decision: Decision): Promise<AgentDocument> {
+  async decide(caller: Caller, nodeId: string, decision: Decision): Promise<Decided> {
     const after = await retryOnConflict((retries) =>
       this.#changeStatus(caller, nodeId, { ...decision, retries }),
     );
-    await this.enforce(after);
+    await this.enforce(after.value);
     return after;
   }
 
@@ -97,7 +100,7 @@ export class Approvals {
     }
   }
 
-  async #changeStatus(caller: Caller, nodeId: string, decision: Attempt): Promise<AgentDocument> {
+  async #changeStatus(caller: Caller, nodeId: string, decision: Attempt): Promise<Decided> {
     const { status, options } = decision;
     const before = await this.#registry.read(nodeId);
     requireVersion(before, options);
@@ -110,12 +113,13 @@ export class Approvals {
       summary: `Agent ${after.name ?? after.hostname} was ${status}`,
       metadata: { before: before.value.status, after: status },
     } as const;
-    const answered = answering(caller, this.#parts.views.listed(after));
+    const decided = { value: after, revision: before.revision + 1 };
+    const answered = answering(caller, this.#parts.views.listed(decided));
     await this.#registry.write(answered, { before, after, writes, event }).catch((error: unknown) => {
       // A name that nobody asked for is made anew.
       throw decision.name === undefined ? error : asNameTaken(error, decision.name);
     });
-    return after;
+    return decided;
   }
 
   async #toDecided(

@@ -5,7 +5,7 @@
  *
  * A connection never changes a status; only an operator does.
  */
-import { systemCaller } from "../access/caller.ts";
+import { systemCaller } from "../callers/caller.ts";
 import type { Context } from "../context.ts";
 import type { Admission, AgentIntroduction } from "../transport/transport.ts";
 import type { AgentMessage, MessageOf } from "../wire/messages.ts";
@@ -13,19 +13,19 @@ import { OrchestratorError } from "../errors.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import { AttributeIntake } from "./attribute-intake.ts";
 import type { AgentDocument } from "./documents.ts";
-import type { PendingPlaces } from "./pending-places.ts";
+import type { PendingSlots } from "./pending-slots.ts";
 import { agentSubject, type AgentRegistry } from "./registry.ts";
 
 export class Enrolment {
   readonly #context: Context;
   readonly #registry: AgentRegistry;
-  readonly #places: PendingPlaces;
+  readonly #slots: PendingSlots;
   readonly #attributes: AttributeIntake;
 
-  constructor(context: Context, registry: AgentRegistry, places: PendingPlaces) {
+  constructor(context: Context, registry: AgentRegistry, slots: PendingSlots) {
     this.#context = context;
     this.#registry = registry;
-    this.#places = places;
+    this.#slots = slots;
     this.#attributes = new AttributeIntake(context, registry);
   }
 
@@ -34,7 +34,7 @@ export class Enrolment {
     const known = await this.#refresh(introduction);
     return known
       ? { status: known.status }
-      : this.#places.within(introduction, () => this.#enrol(introduction));
+      : this.#slots.within(introduction, () => this.#enrol(introduction));
   }
 
   /** An admitted agent has a connection. */

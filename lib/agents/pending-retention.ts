@@ -1,20 +1,20 @@
 /**
  * Forgets agents that nobody approved and that do not come any more: whoever can reach the server can make keys, and each that
- * is kept takes one of the places of `pendingAgents`.
+ * is kept takes one of the slots of `pendingAgents`.
  *
  *   pending ──not connected for `pendingAgentRetentionDays`──▶ forgotten; its key may come back, as a stranger
  *
  * When an agent was here is known from its record, which is written anew while it is connected, so that a crash loses half a day at
  * most. Only the agents that wait are looked at, however large the fleet is.
  */
-import { systemCaller } from "../access/caller.ts";
+import { systemCaller } from "../callers/caller.ts";
 import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { isOrchestratorError } from "../errors.ts";
-import { keepRounds } from "../rounds.ts";
+import { keepRounds } from "../upkeep/rounds.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import type { AgentDocument } from "./documents.ts";
-import { forgottenEvent } from "./pending-places.ts";
+import { forgottenEvent } from "./pending-slots.ts";
 import type { AgentRegistry } from "./registry.ts";
 import { dayMs } from "../internal/durations.ts";
 

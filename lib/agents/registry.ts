@@ -1,26 +1,27 @@
 /** The agents that are known, and the index that answers selectors. The only writer of agent documents. */
-import type { Caller } from "../access/caller.ts";
+import type { Caller } from "../callers/caller.ts";
 import type { Context, EventInput } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { EventSubject } from "../events.ts";
 import type { Selector, SelectorTarget } from "../selectors/selector.ts";
 import { SelectorCache } from "../selectors/selector-cache.ts";
 import { SelectorIndex } from "../selectors/selector-index.ts";
-import { FairPlaces } from "../internal/fair-places.ts";
-import { eachDocument } from "../internal/each-document.ts";
-import { toJsonObject } from "../internal/json.ts";
+import { FairSlots } from "../internal/fair-slots.ts";
+import { eachDocument } from "../storage/each-document.ts";
+import { toJsonObject } from "../json.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import type { Attributes } from "../wire/messages.ts";
 import type { AgentDocument, AttributesDocument } from "./documents.ts";
+import { KeyedQueue } from "../internal/keyed-queue.ts";
 
 export class AgentRegistry {
   readonly index: SelectorIndex = new SelectorIndex();
   readonly selectors: SelectorCache = new SelectorCache();
   /** The agents that wait to be approved. */
-  readonly pending: FairPlaces = new FairPlaces();
+  readonly pending: FairSlots = new FairSlots();
   readonly #context: Context;
   readonly #approved = new Set<string>();
-  readonly #indexing = new Map<string, Promise<void>>();
+  readonly #indexing = new KeyedQueue();
   /** How many changes were begun, and how many of them are under way. */
   #changes = 0;
   #changing = 0;
@@ -136,11 +137,7 @@ export class AgentRegistry {
 
   /** Brings the index up to what is stored, one after another for each agent, so that an older state never follows a newer. */
   #reindex(nodeId: string): Promise<void> {
-    const turn = (this.#indexing.get(nodeId) ?? Promise.resolve()).then(() => this.#indexStored(nodeId));
-    this.#indexing.set(nodeId, turn);
-    return turn.finally(() => {
-      if (this.#indexing.get(nodeId) === turn) this.#indexing.delete(nodeId);
-    });
+    return this.#indexing.do(nodeId, () => this.#indexStored(nodeId));
   }
 
   async #indexStored(nodeId: string): Promise<void> {

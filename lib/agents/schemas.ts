@@ -1,5 +1,11 @@
 import { z } from "zod";
-import { keyIdSchema, pageInput, pageOf, personNameSchema } from "../internal/common-schemas.ts";
+import {
+  keyIdSchema,
+  pageInput,
+  pageOf,
+  personNameSchema,
+  versionSchema,
+} from "../internal/common-schemas.ts";
 import { parseNetwork } from "../internal/network.ts";
 
 /** Whether an agent may do anything. */
@@ -48,6 +54,7 @@ export const agentSchema = z
       .record(z.string(), attributeValueSchema)
       .optional()
       .describe("Only where one agent is read."),
+    version: versionSchema,
   })
   .meta({ id: "Agent" });
 
@@ -104,7 +111,7 @@ export const setTagInput = z.strictObject({ node_id: keyIdSchema, key: tagKeySch
 /** Input of `agents.tags.remove`. */
 export const removeTagInput = z.strictObject({ node_id: keyIdSchema, key: tagKeySchema });
 /** Output of `agents.tags.replace` and `agents.tags.set`: all tags as they are then. */
-export const agentTagsSchema = z.object({ tags: z.record(z.string(), z.string()) });
+export const agentTagsSchema = z.object({ tags: z.record(z.string(), z.string()), version: versionSchema });
 /** Output of `agents.tags.list`. */
 export const tagListSchema = z.object({
   items: z.array(
@@ -114,6 +121,8 @@ export const tagListSchema = z.object({
 
 /** A machine of the fleet, known by its agent. */
 export type Agent = z.infer<typeof agentSchema>;
+/** All tags of one agent after a change of them. */
+export type AgentTags = z.infer<typeof agentTagsSchema>;
 /** Filters of `agents.rejectPending`. */
 export type RejectPendingInput = z.infer<typeof rejectPendingInput>;
 /** What `agents.rejectPending` did. */

@@ -1,25 +1,30 @@
 import type { z } from "zod";
-import { answering, type Caller } from "../access/caller.ts";
+import { answering, type Caller } from "../callers/caller.ts";
 import type { Context } from "../context.ts";
 import { requireVersion, type ChangeOptions } from "../document-version.ts";
 import { OrchestratorError } from "../errors.ts";
-import type { Permission } from "../access/permissions.ts";
+import type { Permission } from "../callers/permissions.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { Tags } from "./documents.ts";
 import { agentSubject, type AgentRegistry } from "./registry.ts";
-import { removeTagInput, replaceTagsInput, setTagInput, tagsSchema, type TagList } from "./schemas.ts";
+import {
+  removeTagInput,
+  replaceTagsInput,
+  setTagInput,
+  tagsSchema,
+  type AgentTags,
+  type TagList,
+} from "./schemas.ts";
 
 /** Whose tags are changed, and by whom. */
 interface TagChange {
   caller: Caller;
   node_id: string;
   options: ChangeOptions | undefined;
-  /** What the call is answered with; absent where it returns nothing. */
-  answer?: (tags: Tags) => { tags: Tags };
+  /** Whether the call is answered with the tags. */
+  answers?: boolean;
 }
-
-const asTags = (tags: Tags): { tags: Tags } => ({ tags });
 
 /** Key/value pairs that operators attach to agents, for selectors to match. Options are those of any change: see {@link ChangeOptions}. */
 export class TagVerbs {
@@ -46,24 +51,20 @@ export class TagVerbs {
     caller: Caller,
     input: z.input<typeof replaceTagsInput>,
     options?: ChangeOptions,
-  ): Promise<{ tags: Tags }> {
+  ): Promise<AgentTags> {
     const { node_id, tags } = await this.#begin(caller, "tags.replace", () =>
       parseInput(replaceTagsInput, input),
     );
-    return { tags: await this.#change({ caller, node_id, options, answer: asTags }, () => tags) };
+    return this.#change({ caller, node_id, options, answers: true }, () => tags);
   }
 
   /** Sets one tag of an agent. */
-  async set(
-    caller: Caller,
-    input: z.input<typeof setTagInput>,
-    options?: ChangeOptions,
-  ): Promise<{ tags: Tags }> {
+  async set(caller: Caller, input: z.input<typeof setTagInput>, options?: ChangeOptions): Promise<AgentTags> {
     const { node_id, key, value } = await this.#begin(caller, "tags.set", () =>
       parseInput(setTagInput, input),
     );
-    const change = { caller, node_id, options, answer: asTags };
-    return { tags: await this.#change(change, (tags) => ({ ...tags, [key]: value })) };
+    const change = { caller, node_id, options, answers: true };
+    return this.#change(change, (tags) => ({ ...tags, [key]: value }));
   }
 
   /**
@@ -93,14 +94,15 @@ export class TagVerbs {
 
   /** Changes the tags, again where somebody else changed the agent at the same time. */
   async #change(
-    { caller, node_id, options, answer }: TagChange,
+    { caller, node_id, options, answers = false }: TagChange,
     change: (tags: Tags) => Tags,
-  ): Promise<Tags> {
+  ): Promise<AgentTags> {
     return retryOnConflict(async () => {
       const before = await this.#registry.read(node_id);
       requireVersion(before, options);
       const tags = parseInput(tagsSchema, change({ ...before.value.tags }));
-      await this.#registry.write(answering(caller, answer?.(tags)), {
+      const changed = { tags, version: before.revision + 1 };
+      await this.#registry.write(answering(caller, answers ? changed : undefined), {
         before,
         after: { ...before.value, tags },
         event: {
@@ -110,7 +112,7 @@ export class TagVerbs {
           metadata: { before: before.value.tags, after: tags },
         },
       });
-      return tags;
+      return changed;
     });
   }
 }

@@ -1,7 +1,7 @@
 import type { AgentService } from "../agents/agent-service.ts";
 import type { Context } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
-import { eachDocument } from "../internal/each-document.ts";
+import { eachDocument } from "../storage/each-document.ts";
 import type { ModuleService } from "../modules/module-service.ts";
 import { matchesSelector } from "../selectors/match.ts";
 import { SelectorCache } from "../selectors/selector-cache.ts";

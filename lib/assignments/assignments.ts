@@ -1,14 +1,14 @@
 import type { z } from "zod";
-import { allows } from "../access/allows.ts";
-import { answering, toSubject, type Caller } from "../access/caller.ts";
+import { allows } from "../callers/allows.ts";
+import { answering, toSubject, type Caller } from "../callers/caller.ts";
 import type { AgentService } from "../agents/agent-service.ts";
 import type { Context, EventInput } from "../context.ts";
-import { requireVersion, withVersion, type ChangeOptions } from "../document-version.ts";
+import { requireVersion, type ChangeOptions } from "../document-version.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import type { EventType } from "../events.ts";
 import type { Page } from "../internal/common-schemas.ts";
 import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
-import { toJsonObject } from "../internal/json.ts";
+import { toJsonObject } from "../json.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import { toTimestamp } from "../clock.ts";
@@ -26,6 +26,8 @@ import {
   type Assignment,
   type AssignmentDetail,
 } from "./schemas.ts";
+
+type Stored = Pick<StoredDocument<AssignmentDocument>, "value" | "revision">;
 
 /** Named bindings of modules to the agents that a selector matches. Applying one is a verb of rollouts. */
 export class Assignments {
@@ -52,9 +54,7 @@ export class Assignments {
       ...(cursor !== undefined && { after: String(decodeCursor("assignments", {}, cursor)) }),
     });
     return {
-      items: await Promise.all(
-        page.items.map(async (item) => this.#hide(await this.#toAssignment(item.value))),
-      ),
+      items: await Promise.all(page.items.map(async (item) => this.#hide(await this.#toAssignment(item)))),
       next_cursor: page.next === null ? null : encodeCursor("assignments", {}, page.next),
     };
   }
@@ -67,14 +67,14 @@ export class Assignments {
    */
   async get(caller: Caller, input: z.input<typeof assignmentNameInput>): Promise<AssignmentDetail> {
     await this.#context.authorize(caller, "assignments.get");
-    const { value, revision } = await this.#service.read(parseInput(assignmentNameInput, input).name);
-    const matched = this.#service.matchedAgents(value);
+    const stored = await this.#service.read(parseInput(assignmentNameInput, input).name);
+    const matched = this.#service.matchedAgents(stored.value);
     const matchedAgents = await Promise.all(
       matched.map(async (nodeId) => ({ node_id: nodeId, name: await this.#features.agents.nameOf(nodeId) })),
     );
-    const assignment = await this.#toAssignment(value);
+    const assignment = await this.#toAssignment(stored);
     const shown = allows(caller, "assignments.update") ? assignment : await this.#hide(assignment);
-    return withVersion({ ...shown, matched_agents: matchedAgents }, revision);
+    return { ...shown, matched_agents: matchedAgents };
   }
 
   /**
@@ -83,7 +83,8 @@ export class Assignments {
    * @throws {OrchestratorError} `SELECTOR_INVALID`; `NOT_FOUND` for an unknown module; `RESOURCE_CONFLICT` where two of
    * its modules contradict each other, or one contradicts that of another assignment on an agent that both match;
    * `VALIDATION_FAILED`, also for a schedule that never comes, and for params that its
-   * modules do not declare or that are missing; `TEMPLATE_FAILED` where they make a resource that is none; `ALREADY_EXISTS`.
+   * modules do not declare or that are missing; `TEMPLATE_FAILED` where they make a resource that is none; `UNKNOWN_RESOURCE_TYPE`
+   * where a module has a type that the orchestrator was not given again; `ALREADY_EXISTS`.
    */
   async create(caller: Caller, input: z.input<typeof createAssignmentInput>): Promise<Assignment> {
     await this.#context.authorize(caller, "assignments.create");
@@ -103,7 +104,7 @@ export class Assignments {
       created_by: toSubject(caller).name,
     };
     await retryOnConflict(() => this.#create(caller, document));
-    return this.#toAssignment(document);
+    return this.#toAssignment({ value: document, revision: 1 });
   }
 
   async #create(caller: Caller, document: AssignmentDocument): Promise<void> {
@@ -149,7 +150,7 @@ export class Assignments {
       if (rollout === null) delete document.rollout;
       if (schedule === null) delete document.schedule;
       await this.#write(caller, stored, document);
-      return withVersion(await this.#toAssignment(document), stored.revision + 1);
+      return this.#toAssignment({ value: document, revision: stored.revision + 1 });
     });
   }
 
@@ -196,7 +197,10 @@ export class Assignments {
       const due = await this.#service.due.change(before?.value ?? null, document);
       const answered = answering(
         caller,
-        this.#view(document, await nextAfter(due, () => this.#service.due.nextOf(document.name))),
+        this.#view(
+          { value: document, revision: (before?.revision ?? 0) + 1 },
+          await nextAfter(due, () => this.#service.due.nextOf(document.name)),
+        ),
       );
       await this.#context.commit(answered, [put, ...due, ...also], event);
     });
@@ -222,11 +226,11 @@ export class Assignments {
       : assignment;
   }
 
-  async #toAssignment(document: Readonly<AssignmentDocument>): Promise<Assignment> {
-    return this.#view(document, await this.#service.due.nextOf(document.name));
+  async #toAssignment(stored: Stored): Promise<Assignment> {
+    return this.#view(stored, await this.#service.due.nextOf(stored.value.name));
   }
 
-  #view(document: Readonly<AssignmentDocument>, next: number | null): Assignment {
+  #view({ value: document, revision }: Stored, next: number | null): Assignment {
     const { created_at, created_by, enforce = false, ...asked } = document;
     return {
       ...asked,
@@ -236,6 +240,7 @@ export class Assignments {
       created_at,
       created_by,
       matches: this.#service.matchedAgents(document).length,
+      version: revision,
     };
   }
 }

@@ -1,4 +1,4 @@
-import type { Json } from "../internal/json.ts";
+import type { Json } from "../json.ts";
 import type { Schedule } from "../schedules/cron.ts";
 import type { CollectionDefinition } from "../storage/storage.ts";
 import type { RolloutStrategy } from "./schemas.ts";

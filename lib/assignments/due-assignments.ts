@@ -3,8 +3,8 @@
  * in the same step, so that no due time counts twice.
  */
 import type { Context } from "../context.ts";
-import { eachDocument } from "../internal/each-document.ts";
-import { toJsonObject } from "../internal/json.ts";
+import { eachDocument } from "../storage/each-document.ts";
+import { toJsonObject } from "../json.ts";
 import { requireNext } from "../schedules/schedule.ts";
 import type { Schedule } from "../schedules/cron.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { tagKeySchema } from "../agents/schemas.ts";
-import { nameSchema, pageInput, pageOf } from "../internal/common-schemas.ts";
+import { nameSchema, pageInput, pageOf, versionSchema } from "../internal/common-schemas.ts";
 import { linearJson } from "../internal/json-value.ts";
 import { paramValuesSchema } from "../modules/schemas.ts";
 import { scheduleSchema } from "../schedules/schedule.ts";
@@ -88,6 +88,7 @@ export const assignmentSchema = z
     created_at: z.string(),
     created_by: z.string(),
     matches: z.number().int().describe("How many approved agents the selector matches now."),
+    version: versionSchema,
   })
   .meta({ id: "Assignment" });
 

@@ -5,7 +5,7 @@
  */
 import { OrchestratorError } from "../errors.ts";
 import { canonicalJson } from "../internal/canonical-json.ts";
-import type { JsonObject } from "../internal/json.ts";
+import type { JsonObject } from "../json.ts";
 import { chainHash } from "../storage/hash-chain.ts";
 import type { AuditEvent } from "./schemas.ts";
 

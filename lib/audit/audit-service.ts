@@ -1,13 +1,15 @@
 import type { Context } from "../context.ts";
 import { dayMs } from "../internal/durations.ts";
-import { keepRounds } from "../rounds.ts";
-import type { StoredDocument } from "../storage/storage.ts";
+import { keepRounds } from "../upkeep/rounds.ts";
 import { LeastAge } from "./least-age.ts";
 import { AuditPruning } from "./pruning.ts";
 import type { AuditRetention } from "./schemas.ts";
 
 const defaultRetentionDays = 90;
 const pruneEveryMs = 3_600_000;
+
+/** The retention as it is kept. */
+type Kept = Omit<AuditRetention, "version">;
 
 /** For how long events are kept, and their removal. */
 export class AuditService {
@@ -34,17 +36,17 @@ export class AuditService {
   }
 
   async *#pruneOld(): AsyncGenerator<void> {
-    const { retention_days: days } = (await this.retention()).value;
+    const { retention_days: days } = await this.retention();
     const now = await this.#context.retentionClock.now();
     // Also where nothing is old: what a call left when the process ended in it.
     yield void (await this.pruning.prune({ beforeMs: days === null ? -Infinity : now - days * dayMs }));
   }
 
   /** Version 0 where nobody has set it yet. What was set before there was a least age counts for no less than that. */
-  async retention(): Promise<Pick<StoredDocument<AuditRetention>, "value" | "revision">> {
-    const stored = await this.#context.storage.get<AuditRetention>("settings", "audit_retention");
+  async retention(): Promise<AuditRetention> {
+    const stored = await this.#context.storage.get<Kept>("settings", "audit_retention");
     const days = stored ? stored.value.retention_days : defaultRetentionDays;
     const retention_days = days === null ? null : Math.max(days, this.age.leastDays);
-    return { value: { retention_days }, revision: stored?.revision ?? 0 };
+    return { retention_days, version: stored?.revision ?? 0 };
   }
 }

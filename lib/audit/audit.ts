@@ -1,14 +1,14 @@
 import type { z } from "zod";
-import { answering, type Caller } from "../access/caller.ts";
+import { answering, type Caller } from "../callers/caller.ts";
 import type { Context } from "../context.ts";
 import { auditLog } from "../context.ts";
 import { toTimestamp } from "../clock.ts";
 import { toHex, toUtf8 } from "../crypto/encoding.ts";
-import { requireVersion, withVersion, type ChangeOptions } from "../document-version.ts";
+import { requireVersion, type ChangeOptions } from "../document-version.ts";
 import { isOrchestratorError } from "../errors.ts";
 import { canonicalJson } from "../internal/canonical-json.ts";
 import type { Page } from "../internal/common-schemas.ts";
-import type { JsonObject } from "../internal/json.ts";
+import type { JsonObject } from "../json.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { LogEntry, LogPage, StoredDocument } from "../storage/storage.ts";
@@ -70,8 +70,7 @@ export class Audit {
   /** Reads for how long events are kept. */
   async getRetention(caller: Caller): Promise<AuditRetention> {
     await this.#context.authorize(caller, "audit.getRetention");
-    const stored = await this.#service.retention();
-    return withVersion({ ...stored.value }, stored.revision);
+    return this.#service.retention();
   }
 
   /**
@@ -88,20 +87,21 @@ export class Audit {
     const { retention_days } = parseInput(setRetentionInput, input);
     this.#service.age.requireRetention(retention_days);
     return retryOnConflict(async () => {
-      const { value, revision } = await this.#service.retention();
-      requireVersion({ revision }, options);
+      const before = await this.#service.retention();
+      requireVersion({ revision: before.version }, options);
+      const changed = { retention_days, version: before.version + 1 };
       const put = { kind: "put", collection: "settings", key: "audit_retention" } as const;
       await this.#context.commit(
-        answering(caller, { retention_days }),
-        [{ ...put, value: { retention_days }, expected: revision }],
+        answering(caller, changed),
+        [{ ...put, value: { retention_days }, expected: before.version }],
         {
           type: "audit.retentionChanged",
           target: { type: "audit", id: "retention", name: "audit retention" },
           summary: `Audit events are now kept for ${retention_days === null ? "ever" : `${retention_days} days`}`,
-          metadata: { before: value.retention_days, after: retention_days },
+          metadata: { before: before.retention_days, after: retention_days },
         },
       );
-      return withVersion({ retention_days }, revision + 1);
+      return changed;
     });
   }
 

@@ -6,7 +6,7 @@ import { OrchestratorError } from "../errors.ts";
 import { eventTable, type EventType } from "../events.ts";
 import type { Page } from "../internal/common-schemas.ts";
 import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
-import type { JsonObject } from "../internal/json.ts";
+import type { JsonObject } from "../json.ts";
 import type { LogEntry, LogPage } from "../storage/storage.ts";
 import type { AuditEvent, listAuditInput } from "./schemas.ts";
 

@@ -6,7 +6,7 @@
  * What ended between the two, is finished by whoever comes next. One at a time in a process; of several processes on one storage, each
  * commits on the anchor that it read, and begins again where another was faster: what each tells of begins where the one before ended.
  */
-import { repeatable, systemCaller, type Caller } from "../access/caller.ts";
+import { repeatable, systemCaller, type Caller } from "../callers/caller.ts";
 import { auditLog, type Context } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";

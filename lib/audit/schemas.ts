@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { jsonSchema, pageInput, pageOf, timestampSchema } from "../internal/common-schemas.ts";
+import { jsonSchema, pageInput, pageOf, timestampSchema, versionSchema } from "../internal/common-schemas.ts";
 
 const subjectSchema = z.object({ type: z.string(), id: z.string(), name: z.string() });
 
@@ -77,12 +77,17 @@ export const pruneResultSchema = z.object({
   would_delete: oldestEventsSchema.optional().describe("Only with `dry_run`."),
 });
 
+const retentionShape = {
+  retention_days: z.number().int().min(1).max(3650).nullable().describe("Null keeps every event."),
+};
+
 /** Output of `audit.getRetention` and `audit.setRetention`. */
 export const retentionSchema = z.object({
-  retention_days: z.number().int().min(1).max(3650).nullable().describe("Null keeps every event."),
+  ...retentionShape,
+  version: versionSchema,
 });
 /** Input of `audit.setRetention`. */
-export const setRetentionInput = z.strictObject(retentionSchema.shape);
+export const setRetentionInput = z.strictObject(retentionShape);
 
 /** Output of `audit.verify`. */
 export const verifyAuditSchema = z.object({

@@ -1,6 +1,6 @@
 /** What a drift check that has ended means: its record, and whether the machine left its baseline or came back to it. */
 import type { Context, EventInput } from "../context.ts";
-import { toJsonObject } from "../internal/json.ts";
+import { toJsonObject } from "../json.ts";
 import type { AgentStateDocument, OperationDocument } from "../operations/documents.ts";
 import type { OperationChange } from "../operations/operation-store.ts";
 import type { Write } from "../storage/storage.ts";

@@ -1,7 +1,7 @@
-import { systemCaller, type Caller } from "../access/caller.ts";
+import { systemCaller, type Caller } from "../callers/caller.ts";
 import type { AgentService } from "../agents/agent-service.ts";
 import type { AssignmentService } from "../assignments/assignment-service.ts";
-import { BackgroundWork } from "../background-work.ts";
+import { BackgroundWork } from "../upkeep/background-work.ts";
 import type { Context, EventInput } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { OperationDocument } from "../operations/documents.ts";

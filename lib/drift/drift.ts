@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { Caller } from "../access/caller.ts";
+import type { Caller } from "../callers/caller.ts";
 import { agentIdInput } from "../agents/schemas.ts";
 import type { Context } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";

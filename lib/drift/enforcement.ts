@@ -7,12 +7,12 @@
  * longer from time to time; after the last, nothing is applied any more and an event says so. The count is on disk in the
  * step that makes the operation.
  */
-import { systemCaller } from "../access/caller.ts";
+import { systemCaller } from "../callers/caller.ts";
 import type { AgentService } from "../agents/agent-service.ts";
 import type { AssignmentService } from "../assignments/assignment-service.ts";
 import type { Context } from "../context.ts";
 import type { EventSubject } from "../events.ts";
-import { toJsonObject } from "../internal/json.ts";
+import { toJsonObject } from "../json.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { AgentStateDocument, OperationDocument } from "../operations/documents.ts";
 import type { OperationService } from "../operations/operation-service.ts";
@@ -61,7 +61,7 @@ export class DriftEnforcement {
     if (this.#context.epochs.isPaused) return;
     const record = await this.#context.storage.get<DriftDocument>("drift_records", operation_id);
     if (record?.value.status !== "drifted") return;
-    if (!this.#context.transport.isConnected(node_id) || (await this.#context.isFrozen(node_id))) return;
+    if (!this.#context.transport.isConnected(node_id)) return;
     const assignment = await this.#enforcing(check);
     if (assignment === null) return;
     const cause = { check, baselineId: record.value.baseline_operation_id, assignment };
@@ -120,7 +120,7 @@ export class DriftEnforcement {
       repeats: baselineId,
       change: ([operationId = ""]) => ({
         // The other write fails where an apply ends meanwhile.
-        writes: [counted.write, toSame(known)],
+        writes: [counted.write, this.#operations.expectState(known)],
         events: [
           {
             type: "drift.enforced",
@@ -162,9 +162,4 @@ export class DriftEnforcement {
 
 function agentOf({ node_id, agent_name }: Readonly<OperationDocument>): EventSubject {
   return { type: "agent", id: node_id, name: agent_name };
-}
-
-function toSame({ key, value, revision }: Known): Write {
-  const same = toJsonObject(value);
-  return { kind: "put", collection: "agent_states", key, value: same, expected: revision };
 }

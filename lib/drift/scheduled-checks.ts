@@ -3,7 +3,7 @@
  * says, so that a fleet is spread evenly over the interval and a restart changes nothing. Only agents that have been
  * connected since the start are in the queue; what is not due costs nothing.
  */
-import type { BackgroundWork } from "../background-work.ts";
+import type { BackgroundWork } from "../upkeep/background-work.ts";
 import type { Timer } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { isOrchestratorError } from "../errors.ts";

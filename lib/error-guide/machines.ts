@@ -44,9 +44,10 @@ export const machineErrors = {
     advice: "Look at the output so far; raise `timeout_seconds` of the resource if the time is needed.",
   },
   UNKNOWN_RESOURCE_TYPE: {
-    meaning: "The agent does not know this type of resource.",
-    cause: "It is older than the orchestrator, or the type is misspelt.",
-    advice: "Update the agent or correct the type.",
+    meaning: "The type of a resource is not known to the agent, or not any more to the orchestrator.",
+    cause:
+      "The agent is older than the orchestrator, or a type of your own was given to one of them alone: `types` of the agent, `ownTypes` of the orchestrator.",
+    advice: "The message says who lacks it. Update the agent, or start it or the orchestrator with the type.",
   },
   CANCELLED: {
     meaning: "It was cancelled.",
@@ -99,8 +100,16 @@ export const machineErrors = {
   },
   CONFIGURATION_INVALID: {
     meaning: "The configuration is not valid.",
-    cause: "An option or an environment variable has a value that can't be used.",
-    advice: "The message names it and says what is expected.",
+    cause:
+      "A setting of the server has a value that can't be used, or the machine has not what it names: a file, a folder, an address to listen at.",
+    advice:
+      "The message names the flag, the variable or the file and says what is expected, of all settings at once.",
+  },
+  OPTIONS_INVALID: {
+    meaning: "The options are not valid.",
+    cause:
+      "A program makes an orchestrator, a server, an agent, a storage or a transport with an option that is out of range, of another type or not known, or without one that is needed.",
+    advice: "`issues` has every fault with its place, and the message names them all: correct them.",
   },
   UNAVAILABLE: {
     meaning: "The service is stopping.",

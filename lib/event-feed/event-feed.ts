@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { Caller } from "../access/caller.ts";
+import type { Caller } from "../callers/caller.ts";
 import type { Context } from "../context.ts";
 import { toTypeFilter } from "../event-pattern.ts";
 import type { OrchestratorEvent } from "../events.ts";

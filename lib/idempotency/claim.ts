@@ -1,4 +1,4 @@
-import type { CallClaim } from "../access/caller.ts";
+import type { CallClaim } from "../callers/caller.ts";
 import { toUtf8 } from "../crypto/encoding.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import type { Write } from "../storage/storage.ts";

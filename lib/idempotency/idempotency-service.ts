@@ -9,15 +9,15 @@
  * repetition; one that is killed after it answers as the call did where the effect is that one commit. `begun` is what is left of
  * calls that go on after it, such as those that reach a machine: their effect is there, and how they ended is not known here.
  */
-import type { Caller, OperatorCaller } from "../access/caller.ts";
+import type { Caller, OperatorCaller } from "../callers/caller.ts";
 import type { Context } from "../context.ts";
 import { toHex, toUtf8 } from "../crypto/encoding.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import type { ErrorCode } from "../errors.ts";
 import { canonicalJson } from "../internal/canonical-json.ts";
-import { eachDocument } from "../internal/each-document.ts";
-import type { Json } from "../internal/json.ts";
-import { keepRounds } from "../rounds.ts";
+import { eachDocument } from "../storage/each-document.ts";
+import type { Json } from "../json.ts";
+import { keepRounds } from "../upkeep/rounds.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import { Claim, unknownAnswer } from "./claim.ts";
 import type { CallDocument } from "./documents.ts";

@@ -1,4 +1,4 @@
-import type { Caller } from "../access/caller.ts";
+import type { Caller } from "../callers/caller.ts";
 import type { IdempotencyService } from "./idempotency-service.ts";
 import type { KeyedCall } from "./keyed-call.ts";
 

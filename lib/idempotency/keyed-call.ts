@@ -1,4 +1,4 @@
-import type { Permission } from "../access/permissions.ts";
+import type { Permission } from "../callers/permissions.ts";
 
 /** A call that carries a key. */
 export interface KeyedCall {

@@ -1,4 +1,4 @@
-import type { Json } from "./json.ts";
+import type { Json } from "../json.ts";
 
 /**
  * Writes JSON in the one canonical form of RFC 8785, so that equal values have equal bytes: for hashes and signatures.

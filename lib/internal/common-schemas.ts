@@ -58,3 +58,10 @@ export interface Page<Item> {
   /** Pass as `cursor` for the next page; null at the end. */
   next_cursor: string | null;
 }
+
+/** How often what is stored of something was changed; {@link ChangeOptions.ifVersion} takes it. */
+export const versionSchema = z
+  .number()
+  .int()
+  .min(0)
+  .describe("Rises with each change of what is stored of it; the number in its `ETag`.");

@@ -1,6 +1,6 @@
 /** Addresses as limits and filters see them: what one party can have of them counts as one. */
 /** The address of an IPv4 machine; of IPv6 its network (/64), since whoever has one address there has all. */
-export function placeOfAddress(given: string): string {
+export function sourceOfAddress(given: string): string {
   const address = plainAddress(given);
   return address.includes(":") ? ipv6Network(address, 4) : address;
 }

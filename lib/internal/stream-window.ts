@@ -1,11 +1,11 @@
 /**
  * The newest of what happens, in order, for readers that come and go.
  *
- *   push ──▶ [ oldest … newest ]      each reader has a place of its own; nothing is kept for a reader
+ *   push ──▶ [ oldest … newest ]      each reader has a position of its own; nothing is kept for a reader
  *                 ▲          ▲
  *           read by A    read by B    a reader that is overtaken is told so: `reset`, never silence
  *
- * Places are named by ids that hold only within one window: an id of another one, from before a restart, is a `reset` too.
+ * Positions are named by ids that hold only within one window: an id of another one, from before a restart, is a `reset` too.
  */
 
 /** One step of a stream. Each id is where to go on after it. */
@@ -103,10 +103,10 @@ export class StreamWindow<T> {
     signal,
     accepts = () => true,
   }: ReadOptions<T>): AsyncGenerator<StreamItem<T>, void> {
-    const place = this.#placeAfter(after);
-    let at = place ?? this.#next;
+    const position = this.#positionAfter(after);
+    let at = position ?? this.#next;
     let passedOver = 0;
-    yield { kind: place === null ? "reset" : "position", id: this.#idOf(at) };
+    yield { kind: position === null ? "reset" : "position", id: this.#idOf(at) };
     while (!signal.aborted) {
       if (at < this.#first) {
         at = this.#next;
@@ -145,19 +145,19 @@ export class StreamWindow<T> {
     this.#dropped = 0;
   }
 
-  #idOf(place: number): string {
-    return `${this.#name}-${place}`;
+  #idOf(position: number): string {
+    return `${this.#name}-${position}`;
   }
 
   /** Null where the id is of another window, or what comes after it is gone. */
-  #placeAfter(id: string | undefined): number | null {
+  #positionAfter(id: string | undefined): number | null {
     if (id === undefined) return this.#next;
     if (id === "start") return this.#first === 0 ? 0 : null;
     const cut = id.lastIndexOf("-");
     const digits = id.slice(cut + 1);
     if (id.slice(0, cut) !== this.#name || !/^\d{1,15}$/.test(digits)) return null;
-    const place = Number(digits);
-    return place >= this.#first && place <= this.#next ? place : null;
+    const position = Number(digits);
+    return position >= this.#first && position <= this.#next ? position : null;
   }
 
   #wake(): void {

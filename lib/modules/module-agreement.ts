@@ -1,35 +1,46 @@
 /** Which modules can stand beside each other on one machine, as far as that is known without an agent. */
 import type { Crypto } from "../crypto/crypto.ts";
 import { toHex, toUtf8 } from "../crypto/encoding.ts";
+import { isOrchestratorError } from "../errors.ts";
 import { canonicalJson } from "../internal/canonical-json.ts";
 import { WorkBudget, type SlicedWork, type Work } from "../internal/work.ts";
 import { SelectorCache } from "../selectors/selector-cache.ts";
 import { resourceIdentityKey } from "../state/definition.ts";
+import type { ResourceTypes } from "../state/resource-type.ts";
 import {
   ModuleComparison,
   resolveUsable,
   unprinted,
   type ModuleThings,
   type Things,
-} from "./module-comparison.ts";
+} from "../module-format/module-comparison.ts";
 import type { ModuleRevisions } from "./module-revisions.ts";
-import { requireUsable, type ModuleUse } from "./module-use.ts";
-import type { ParsedModule } from "./parsed-module.ts";
+import { requireUsable, type ModuleUse } from "../module-format/module-use.ts";
+import type { ParsedModule } from "../module-format/parsed-module.ts";
 
 /** Of how many contents it is remembered what they are about. */
 const keptInMemory = 5_000;
 
+/** What it needs of its surroundings. */
+interface Surroundings {
+  crypto: Crypto;
+  types: ResourceTypes;
+  work: SlicedWork;
+}
+
 export class ModuleAgreement {
   readonly #revisions: ModuleRevisions;
   readonly #crypto: Crypto;
+  readonly #types: ResourceTypes;
   readonly #work: SlicedWork;
   readonly #selectors = new SelectorCache();
   /** By the hash of the content. */
   readonly #things = new Map<string, Things>();
 
-  constructor(revisions: ModuleRevisions, { crypto, work }: { crypto: Crypto; work: SlicedWork }) {
+  constructor(revisions: ModuleRevisions, { crypto, types, work }: Surroundings) {
     this.#revisions = revisions;
     this.#crypto = crypto;
+    this.#types = types;
     this.#work = work;
   }
 
@@ -44,7 +55,7 @@ export class ModuleAgreement {
   async require(use: ModuleUse, uploaded?: ParsedModule): Promise<void> {
     const names = [...new Set(use.modules)];
     const contents = await Promise.all(names.map((name) => this.#content(name, uploaded)));
-    await this.#work.do(requireUsable(contents, use.params ?? {}));
+    await this.#work.do(requireUsable(contents, use.params ?? {}, this.#types));
   }
 
   /**
@@ -55,8 +66,9 @@ export class ModuleAgreement {
    */
   async compare(use: ModuleUse, uploaded?: ParsedModule): Promise<ModuleComparison> {
     const source = {
-      content: (name: string) => this.#content(name, uploaded),
+      content: (name: string) => readable(this.#content(name, uploaded)),
       thingsOf: (name: string) => this.#thingsOf(name, uploaded),
+      types: this.#types,
       work: this.#work,
     };
     const things: ModuleThings[] = [];
@@ -70,15 +82,30 @@ export class ModuleAgreement {
 
   /** Remembered for longer than contents are, which are larger: a comparison asks for those of every module in use. */
   async #thingsOf(name: string, uploaded?: ParsedModule): Promise<Things> {
-    if (uploaded?.name === name) return this.#work.do(thingsOf(uploaded, this.#crypto));
+    if (uploaded?.name === name)
+      return this.#work.do(thingsOf(uploaded, { crypto: this.#crypto, types: this.#types }));
     const { content_hash } = await this.#revisions.read(name);
     const known = this.#things.get(content_hash);
     if (known) return known;
-    const { content } = await this.#revisions.resolve(name);
-    const things = await this.#work.do(thingsOf(content, this.#crypto));
+    const content = await readable(this.#content(name));
+    const things =
+      content === null
+        ? new Map<string, string>()
+        : await this.#work.do(thingsOf(content, { crypto: this.#crypto, types: this.#types }));
     if (this.#things.size >= keptInMemory) this.#things.clear();
     this.#things.set(content_hash, things);
     return things;
+  }
+}
+
+/** Null for a module that can't be used any more: a use of it is refused, and it stands in nobody else's way. */
+async function readable(content: Promise<ParsedModule>): Promise<ParsedModule | null> {
+  try {
+    return await content;
+  } catch (error) {
+    if (isOrchestratorError(error, "MODULE_INVALID") || isOrchestratorError(error, "UNKNOWN_RESOURCE_TYPE"))
+      return null;
+    throw error;
   }
 }
 
@@ -86,17 +113,20 @@ export class ModuleAgreement {
 const printCost = 500;
 
 /** What a module is about where no template decides that. */
-function* thingsOf(content: ParsedModule, crypto: Crypto): Work<Things> {
+function* thingsOf(
+  content: ParsedModule,
+  { crypto, types }: Pick<Surroundings, "crypto" | "types">,
+): Work<Things> {
   const things = new Map<string, string>();
   const templated = new Set(content.templates.map(({ resource }) => resource));
   const budget = new WorkBudget();
-  const plain = yield* resolveUsable(content, { given: {}, budget }, (at) => !templated.has(at));
+  const plain = yield* resolveUsable(content, { given: {}, types, budget }, (at) => !templated.has(at));
   const specs = new Map(plain.map(({ resource }) => [resource.resource_id, resource.spec]));
   for (const { id, type, identity, isLiteral } of content.outline) {
     if (!isLiteral) continue;
     budget.spend(printCost);
     if (budget.isSliceOver()) yield;
-    const key = resourceIdentityKey({ type, identity });
+    const key = resourceIdentityKey({ type, identity }, types);
     const spec = specs.get(id);
     const said = spec && toHex(crypto.sha256(toUtf8(`${type} ${canonicalJson(spec)}`)));
     things.set(key, said === undefined || things.has(key) ? unprinted : said);

@@ -2,8 +2,9 @@
 import type { Context } from "../context.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import { revisionKey, type ModuleDocument } from "./documents.ts";
-import { readModule } from "./module-document.ts";
-import type { ParsedModule } from "./parsed-module.ts";
+import { readModule } from "../module-format/module-document.ts";
+import type { ParsedModule } from "../module-format/parsed-module.ts";
+import { SharedCalls } from "../internal/shared-calls.ts";
 
 /** How many parsed revisions are kept in memory: parsing is slow and a fleet applies the same few. */
 const keptInMemory = 200;
@@ -20,7 +21,7 @@ export class ModuleRevisions {
   readonly #context: Context;
   readonly #parsed = new Map<string, ParsedModule>();
   /** What is being parsed, so that whoever else needs it waits for the same. */
-  readonly #parsing = new Map<string, Promise<ParsedModule>>();
+  readonly #parsing = new SharedCalls<ParsedModule>();
 
   constructor(context: Context) {
     this.#context = context;
@@ -37,10 +38,14 @@ export class ModuleRevisions {
     return stored.value;
   }
 
-  /** The same with its content; `NOT_FOUND` naming it. */
+  /** The same with its content; `NOT_FOUND` naming it, `UNKNOWN_RESOURCE_TYPE` where a type was known when it was taken in. */
   async resolve(name: string, wanted?: number): Promise<ModuleRevision> {
     const { revision, content_hash } = await this.read(name, wanted);
-    return { name, revision, content_hash, content: await this.parsed(content_hash) };
+    try {
+      return { name, revision, content_hash, content: await this.parsed(content_hash) };
+    } catch (error) {
+      throw toUnknownType(name, error);
+    }
   }
 
   /** The text of a content that was taken in once. */
@@ -75,20 +80,29 @@ export class ModuleRevisions {
       this.remember(hash, known);
       return known;
     }
-    const parsing = this.#parsing.get(hash) ?? this.#parse(hash);
-    this.#parsing.set(hash, parsing);
-    try {
-      return await parsing;
-    } finally {
-      this.#parsing.delete(hash);
-    }
+    return this.#parsing.get(hash, () => this.#parse(hash));
   }
 
   async #parse(hash: string): Promise<ParsedModule> {
-    const parsed = await this.#context.work.do(readModule(await this.content(hash)));
+    const parsed = await this.#context.work.do(readModule(await this.content(hash), this.#context.types));
     this.remember(hash, parsed);
     return parsed;
   }
+}
+
+/** Names the types that a stored module has and nobody knows; other errors stay what they are. */
+function toUnknownType(module: string, error: unknown): unknown {
+  if (!isOrchestratorError(error, "MODULE_INVALID")) return error;
+  const issues = error.issues.filter(({ path }) => path.length === 3 && path[2] === "type");
+  const [first] = issues;
+  if (!first) return error;
+  const message = `Module ${module} can't be used: ${first.message}`;
+  return new OrchestratorError("UNKNOWN_RESOURCE_TYPE", {
+    message,
+    details: { module },
+    issues,
+    cause: error,
+  });
 }
 
 export function moduleNotFound(name: string, revision?: number): OrchestratorError {

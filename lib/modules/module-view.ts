@@ -1,11 +1,12 @@
 /** What reads show of a module: worked out once, when it is taken in, so that no read parses it. */
 import { toUtf8 } from "../crypto/encoding.ts";
 import type { Work } from "../internal/work.ts";
-import { hideModule } from "./hidden-module.ts";
-import type { Params } from "./params.ts";
-import type { ParsedModule, ResourceOutline } from "./parsed-module.ts";
+import { hideModule } from "../module-format/hidden-module.ts";
+import type { Params } from "../module-format/params.ts";
+import type { ParsedModule, ResourceOutline } from "../module-format/parsed-module.ts";
+import type { ResourceTypes } from "../state/resource-type.ts";
 import type { ModuleDetail } from "./schemas.ts";
-import { findSecretParts } from "./secret-parts.ts";
+import { findSecretParts } from "../module-format/secret-parts.ts";
 
 /** Goes up with every change of what is hidden or how: what an earlier version stored is made anew. */
 const viewVersion = 1;
@@ -31,8 +32,8 @@ export const noView: ModuleView = {
 };
 
 /** What is shown of a module. */
-export function* makeView(content: string, module: ParsedModule): Work<ModuleView> {
-  const hiding = yield* hideModule(content, module);
+export function* makeView(content: string, module: ParsedModule, types: ResourceTypes): Work<ModuleView> {
+  const hiding = yield* hideModule(content, module, types);
   return {
     ...toShown(module),
     secretParams: [...findSecretParts(module).params],

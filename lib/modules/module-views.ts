@@ -7,6 +7,7 @@ import { nextTurn } from "../internal/next-turn.ts";
 import type { ModuleDocument } from "./documents.ts";
 import type { ModuleRevisions } from "./module-revisions.ts";
 import { decodeView, encodeView, makeView, noView, type ModuleView } from "./module-view.ts";
+import { SharedCalls } from "../internal/shared-calls.ts";
 
 /** Hash and size of a content as it is shown: those of all of it would let one try guesses. */
 export type ShownContent = Pick<ModuleDocument, "content_hash" | "size">;
@@ -29,7 +30,7 @@ export class ModuleViews {
   /** Views that had to be made, by the hash of the content; weighed in bytes as they would be stored. */
   readonly #made = new BoundedCache<ModuleView>({ entries: 500, weight: 16_000_000 });
   /** What is being made, so that whoever else needs it waits for the same. */
-  readonly #making = new Map<string, Promise<ModuleView>>();
+  readonly #making = new SharedCalls<ModuleView>();
   /** The last summary that is asked for: they are read one after the other, as each view may be large. */
   #summarizing: Promise<unknown> = Promise.resolve();
 
@@ -95,13 +96,7 @@ export class ModuleViews {
 
   async #makeOnce(document: Viewed): Promise<ModuleView> {
     const { content_hash: hash } = document;
-    const making = this.#making.get(hash) ?? this.#make(document);
-    this.#making.set(hash, making);
-    try {
-      return await making;
-    } finally {
-      this.#making.delete(hash);
-    }
+    return this.#making.get(hash, () => this.#make(document));
   }
 
   async #make(document: Viewed): Promise<ModuleView> {
@@ -114,8 +109,9 @@ export class ModuleViews {
 
   async #fromContent(hash: string): Promise<ModuleView> {
     try {
+      const { types, work } = this.#context;
       const parsed = await this.#revisions.parsed(hash);
-      return await this.#context.work.do(makeView(await this.#revisions.content(hash), parsed));
+      return await work.do(makeView(await this.#revisions.content(hash), parsed, types));
     } catch (error) {
       if (isOrchestratorError(error, "MODULE_INVALID")) return noView;
       throw error;

@@ -1,22 +1,22 @@
 import type { z } from "zod";
-import { answering, toSubject, type Caller } from "../access/caller.ts";
+import { answering, toSubject, type Caller } from "../callers/caller.ts";
 import type { Context } from "../context.ts";
 import { toHex, toUtf8 } from "../crypto/encoding.ts";
-import { requireVersion, withVersion, type ChangeOptions } from "../document-version.ts";
+import { requireVersion, type ChangeOptions } from "../document-version.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { Page } from "../internal/common-schemas.ts";
 import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
-import { eachDocument } from "../internal/each-document.ts";
-import { toJsonObject } from "../internal/json.ts";
+import { eachDocument } from "../storage/each-document.ts";
+import { toJsonObject } from "../json.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import { revisionKey, type ModuleDocument } from "./documents.ts";
-import { readModule } from "./module-document.ts";
+import { readModule } from "../module-format/module-document.ts";
 import { encodeView, makeView, type ModuleView } from "./module-view.ts";
 import { moduleNotFound } from "./module-revisions.ts";
 import { toModulePut, type ModuleService } from "./module-service.ts";
-import type { ParsedModule } from "./parsed-module.ts";
+import type { ParsedModule } from "../module-format/parsed-module.ts";
 import { ShownModules } from "./shown-modules.ts";
 import {
   getModuleInput,
@@ -66,11 +66,10 @@ export class Modules {
     await this.#context.authorize(caller, "modules.get");
     const { name, revision } = parseInput(getModuleInput, input);
     const document = await this.#service.revisions.read(name, revision);
-    const detail = {
+    return {
       ...(await this.#toModule(await this.#shown.documentFor(caller, document))),
       ...(await this.#shown.detailFor(caller, document)),
     };
-    return withVersion(detail, document.revision);
   }
 
   /**
@@ -83,13 +82,14 @@ export class Modules {
   async upload(caller: Caller, input: z.input<typeof uploadModuleInput>): Promise<UploadedModule> {
     await this.#context.authorize(caller, "modules.upload");
     const { content, name } = parseInput(uploadModuleInput, input);
-    const parsed = await this.#context.work.do(readModule(content));
+    const { types, work } = this.#context;
+    const parsed = await work.do(readModule(content, types));
     if (name !== undefined && name !== parsed.name) {
       throw new OrchestratorError("MODULE_INVALID", {
         issues: [{ path: ["name"], message: `the content is named ${parsed.name}, not ${name}` }],
       });
     }
-    const view = await this.#context.work.do(makeView(content, parsed));
+    const view = await work.do(makeView(content, parsed, types));
     return retryOnConflict(() => this.#take(caller, { parsed, view }, content));
   }
 

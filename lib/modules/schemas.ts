@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { paramValuesSchema } from "./params.ts";
+import { paramValuesSchema } from "../module-format/params.ts";
 import { linearJson } from "../internal/json-value.ts";
 import { nameSchema, pageInput, pageOf } from "../internal/common-schemas.ts";
 

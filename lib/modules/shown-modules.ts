@@ -1,6 +1,6 @@
 /** What is shown of modules to whom: those who may write them read everything, all others what is not secret. */
-import { allows } from "../access/allows.ts";
-import type { Caller } from "../access/caller.ts";
+import { allows } from "../callers/allows.ts";
+import type { Caller } from "../callers/caller.ts";
 import type { ModuleDocument } from "./documents.ts";
 import type { ModuleRevisions } from "./module-revisions.ts";
 import type { ModuleViews } from "./module-views.ts";

@@ -2,7 +2,7 @@
 import type { Context } from "../context.ts";
 import { resourceKey, type ResolvedResource } from "../state/resource.ts";
 import type { ResourceResult } from "../state/result.ts";
-import type { AgentStateDocument } from "./documents.ts";
+import { readAgentState } from "./agent-states.ts";
 import { loadReport } from "./operation-results.ts";
 import type { OperationStore } from "./operation-store.ts";
 import type { BelievedResource, BelievedState } from "./schemas.ts";
@@ -12,7 +12,7 @@ export async function believe(
   nodeId: string,
   desired: readonly ResolvedResource[],
 ): Promise<BelievedState> {
-  const state = await parts.context.storage.get<AgentStateDocument>("agent_states", nodeId);
+  const state = await readAgentState(parts.context.storage, nodeId);
   const lastApply = state?.value.last_apply;
   const operation = lastApply ? await parts.store.find(lastApply.operation_id) : null;
   const results = operation ? (await loadReport(parts.context, operation)).results : [];

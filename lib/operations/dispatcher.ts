@@ -14,8 +14,8 @@
  * cancel is on disk too, and follows the operation whenever it is sent. What can't be written is tried again: an operation
  * never stays open because the storage was full when it should have ended.
  */
-import { systemCaller } from "../access/caller.ts";
-import { BackgroundWork } from "../background-work.ts";
+import { systemCaller } from "../callers/caller.ts";
+import { BackgroundWork } from "../upkeep/background-work.ts";
 import type { Context } from "../context.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import { Turns } from "../internal/turns.ts";

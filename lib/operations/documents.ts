@@ -1,4 +1,4 @@
-import type { Json } from "../internal/json.ts";
+import type { Json } from "../json.ts";
 import type { CollectionDefinition, LogDefinition } from "../storage/storage.ts";
 import type { Counts } from "../state/result.ts";
 import type { OperationKind, OperationStatus } from "./schemas.ts";

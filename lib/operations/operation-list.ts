@@ -4,11 +4,12 @@ import type { Context } from "../context.ts";
 import type { Page } from "../internal/common-schemas.ts";
 import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
 import { leastIdAt } from "../ids.ts";
-import type { JsonObject } from "../internal/json.ts";
+import type { JsonObject } from "../json.ts";
 import type { ListQuery } from "../storage/storage.ts";
 import type { OperationDocument } from "./documents.ts";
 import { toOperation } from "./operation-view.ts";
 import type { listOperationsInput, Operation } from "./schemas.ts";
+import { isListed } from "./operation-kinds.ts";
 
 type Query = z.output<typeof listOperationsInput>;
 type Filter = Omit<Query, "limit" | "cursor">;
@@ -51,7 +52,7 @@ function narrowest(filter: Filter): Pick<ListQuery, "index" | "equals"> {
 }
 
 function passes(operation: Document, filter: Filter): boolean {
-  if (operation.kind === "check") return false;
+  if (!isListed(operation)) return false;
   if (filter.from !== undefined && Date.parse(operation.created_at) < Date.parse(filter.from)) return false;
   if (filter.to !== undefined && Date.parse(operation.created_at) >= Date.parse(filter.to)) return false;
   const equal = ["node_id", "kind", "status", "assignment", "rollout_id"] as const;

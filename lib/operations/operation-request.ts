@@ -1,4 +1,4 @@
-import { toSubject, type Caller } from "../access/caller.ts";
+import { toSubject, type Caller } from "../callers/caller.ts";
 import type { Context, EventInput } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { ResolvedResource } from "../state/resource.ts";
@@ -6,6 +6,7 @@ import { countOutcomes } from "../state/result.ts";
 import type { AgentStateDocument, OperationDocument } from "./documents.ts";
 import { operationSubject, type OperationChange, type OperationStore } from "./operation-store.ts";
 import type { Snapshots } from "./snapshots.ts";
+import { isListed } from "./operation-kinds.ts";
 
 /** What makes an operation. */
 export interface OperationRequest {
@@ -73,7 +74,7 @@ export function requireSomething(
 
 /** What tells of a new operation; of a check, its own feature tells. */
 export function requestedEvent(operation: Readonly<OperationDocument>): EventInput[] {
-  if (operation.kind === "check") return [];
+  if (!isListed(operation)) return [];
   const subject = operationSubject(operation)!;
   return [
     {

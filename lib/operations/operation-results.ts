@@ -1,9 +1,11 @@
 /**
  * Results and output of operations, in a log beside the documents: a thousand agents that finish together cost one
- * durable write. They are written before the document that names them; what a crash leaves without a document is never read.
+ * durable write. They are written before the document that names them; what a crash leaves without a document is never read. A report
+ * of many mebibytes is more than one write, and whoever waits is served in between.
  */
 import type { Context } from "../context.ts";
-import { toJsonObject } from "../internal/json.ts";
+import { nextTurn } from "../internal/next-turn.ts";
+import { toJsonObject } from "../json.ts";
 import type { ResourceResult } from "../state/result.ts";
 import type { LogPage, Write } from "../storage/storage.ts";
 import type { OperationOutput } from "../wire/messages.ts";
@@ -11,9 +13,11 @@ import { resultsLog, type OperationDocument } from "./documents.ts";
 
 /** Largest part of one entry, characters of JSON; well below what a storage keeps whole. */
 const partSize = 256_000;
+/** Parts that are written, or read, at once. */
+const partsAtOnce = 2;
 
-type Part =
-  { operation_id: string; results: ResourceResult[] } | { operation_id: string; output: OperationOutput[] };
+type Content = { results: ResourceResult[] } | { output: OperationOutput[] };
+type Part = { operation_id: string } & Content;
 
 /** What an agent tells of an operation beyond how it ended. */
 export interface OperationReport {
@@ -27,20 +31,23 @@ export async function saveReport(
   operationId: string,
   { results, output }: OperationReport,
 ): Promise<{ from: number; to: number } | undefined> {
-  const parts: Part[] = [
-    ...inParts(results).map((part) => ({ operation_id: operationId, results: part })),
-    ...inParts(output).map((part) => ({ operation_id: operationId, output: part })),
-  ];
-  if (parts.length === 0) return undefined;
   const at = context.clock.now();
-  const writes = parts.map((value): Write => ({
-    kind: "append",
-    log: resultsLog,
-    at,
-    value: toJsonObject(value),
-  }));
-  const { sequences } = await context.storage.commit(writes);
-  return { from: sequences[0]!, to: sequences.at(-1)! };
+  let place: { from: number; to: number } | undefined;
+  let writes: Write[] = [];
+  const write = async (): Promise<void> => {
+    const { sequences } = await context.storage.commit(writes);
+    place = { from: place?.from ?? sequences[0]!, to: sequences.at(-1)! };
+    writes = [];
+  };
+  for (const part of inParts({ results, output })) {
+    // What follows is looked at in another turn than what was written.
+    if (place) await nextTurn();
+    const value = toJsonObject<Part>({ operation_id: operationId, ...part });
+    writes.push({ kind: "append", log: resultsLog, at, value });
+    if (writes.length === partsAtOnce) await write();
+  }
+  if (writes.length > 0) await write();
+  return place;
 }
 
 /** Reads the report of an operation. */
@@ -54,7 +61,7 @@ export async function loadReport(
     const page: LogPage<Part> = await context.storage.readLog<Part>(resultsLog, {
       from,
       to: place.to,
-      limit: 100,
+      limit: partsAtOnce,
     });
     for (const { value } of page.entries) {
       if (value.operation_id !== operation_id) continue;
@@ -66,17 +73,24 @@ export async function loadReport(
   return report;
 }
 
-function inParts<Item>(items: readonly Item[]): Item[][] {
-  const parts: Item[][] = [];
-  let size = partSize;
+/** Divides a report; each part is made when it is asked for. */
+function* inParts({ results, output }: OperationReport): Generator<Content> {
+  for (const part of divided(results)) yield { results: part };
+  for (const part of divided(output)) yield { output: part };
+}
+
+function* divided<Item>(items: readonly Item[]): Generator<Item[]> {
+  let part: Item[] = [];
+  let size = 0;
   for (const item of items) {
     const itemSize = JSON.stringify(item).length;
-    if (size + itemSize > partSize) {
-      parts.push([]);
+    if (part.length > 0 && size + itemSize > partSize) {
+      yield part;
+      part = [];
       size = 0;
     }
-    parts.at(-1)!.push(item);
+    part.push(item);
     size += itemSize;
   }
-  return parts;
+  if (part.length > 0) yield part;
 }

@@ -7,20 +7,21 @@
  * that they hold up nothing.
  */
 import type { AgentService } from "../agents/agent-service.ts";
-import { systemCaller } from "../access/caller.ts";
+import { systemCaller } from "../callers/caller.ts";
 import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { isOrchestratorError } from "../errors.ts";
 import type { EventMetadata } from "../event-metadata.ts";
-import { toJsonObject } from "../internal/json.ts";
-import { eachPage } from "../internal/each-document.ts";
-import { eachOldPage, keepRetention, retentionNow } from "../retention.ts";
+import { toJsonObject } from "../json.ts";
+import { eachPage } from "../storage/each-document.ts";
+import { eachOldPage, keepRetention, retentionNow } from "../upkeep/retention.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
-import { resultsLog, type AgentStateDocument, type OperationDocument } from "./documents.ts";
+import { resultsLog, type OperationDocument } from "./documents.ts";
 import { loadReport, saveReport } from "./operation-results.ts";
 import { isOpen } from "./operation-store.ts";
 import { dayMs } from "../internal/durations.ts";
+import { readAgentState } from "./agent-states.ts";
 
 /** What a feature says of old operations of its kind. */
 export interface Expiry {
@@ -168,7 +169,7 @@ export class OperationRetention {
     if (isOpen(operation) || (await this.#isOfOpenRollout(operation))) return true;
     const { operation_id, node_id, kind } = operation;
     const { storage } = this.#context;
-    const state = (await storage.get<AgentStateDocument>("agent_states", node_id))?.value;
+    const state = (await readAgentState(storage, node_id))?.value;
     if (state?.last_apply.operation_id === operation_id) return true;
     if (state?.baseline?.operation_id === operation_id) return true;
     if (kind === "plan" && (await this.#mayBeApplied(operation))) return true;

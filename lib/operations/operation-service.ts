@@ -1,12 +1,13 @@
-import type { Caller } from "../access/caller.ts";
+import type { Caller } from "../callers/caller.ts";
 import type { Streams } from "../access/streams.ts";
 import type { AgentService } from "../agents/agent-service.ts";
 import type { AssignmentService } from "../assignments/assignment-service.ts";
 import type { Context } from "../context.ts";
 import type { ModuleService } from "../modules/module-service.ts";
 import type { ResolvedResource } from "../state/resource.ts";
-import { DesiredStates, type DesiredReader } from "./desired-state.ts";
+import { DesiredStates, type DesiredReader } from "../desired-state/desired-states.ts";
 import { Dispatcher } from "./dispatcher.ts";
+import { expectAgentState, forgetAgentState, readAgentState } from "./agent-states.ts";
 import type { AgentStateDocument, OperationDocument } from "./documents.ts";
 import { Lanes } from "./lanes.ts";
 import type { OperationParts } from "./operation-parts.ts";
@@ -20,6 +21,7 @@ import { ProgressFeeds } from "./progress-feeds.ts";
 import { findRepeatable } from "./repeated-baseline.ts";
 import type { Operation } from "./schemas.ts";
 import { Snapshots } from "./snapshots.ts";
+import type { StoredDocument, Write } from "../storage/storage.ts";
 
 const defaultWaitSeconds = 30;
 
@@ -49,7 +51,7 @@ export class OperationService {
     },
   ) {
     this.#context = context;
-    this.desired = new DesiredStates({ ...features, work: context.work });
+    this.desired = new DesiredStates({ ...features, types: context.types, work: context.work });
     this.store = new OperationStore(context);
     this.#snapshots = new Snapshots(context);
     const feeds = new ProgressFeeds();
@@ -62,7 +64,7 @@ export class OperationService {
     features.agents.watch({
       available: (nodeId) => this.dispatcher.available(nodeId),
       dismissed: (nodeId) => this.dispatcher.dismissed(nodeId),
-      forget: (nodeId) => [{ kind: "delete", collection: "agent_states", key: nodeId }],
+      forget: (nodeId) => [forgetAgentState(nodeId)],
     });
   }
 
@@ -101,12 +103,17 @@ export class OperationService {
 
   /** What is known of a machine since its newest applies; null where there was none. */
   async stateOf(nodeId: string): Promise<Readonly<AgentStateDocument> | null> {
-    return (await this.#context.storage.get<AgentStateDocument>("agent_states", nodeId))?.value ?? null;
+    return (await readAgentState(this.#context.storage, nodeId))?.value ?? null;
   }
 
   /** What is known of a machine where the baseline of an apply may be put back now; see `findRepeatable`. */
   repeatable(nodeId: string, operationId: string): ReturnType<typeof findRepeatable> {
     return findRepeatable(this.#context.storage, { nodeId, operationId });
+  }
+
+  /** Holds a commit to what is known of a machine: it fails where an apply changed that meanwhile. */
+  expectState(known: StoredDocument<AgentStateDocument>): Write {
+    return expectAgentState(known);
   }
 
   /** The resources that a snapshot holds. */

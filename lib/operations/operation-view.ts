@@ -1,19 +1,28 @@
 import type { OperationDocument } from "./documents.ts";
 import type { Operation } from "./schemas.ts";
+import { shownKind } from "./operation-kinds.ts";
 
-/** The operation as callers see it. */
+/** The operation as callers see it: these fields and no other, whatever else is stored beside them. */
 export function toOperation(operation: Readonly<OperationDocument>): Operation {
-  const { snapshot: _1, resource_count: _2, timeout_seconds: _3, allow_empty: _4, ...rest } = operation;
-  const { queue_until: _5, deadline_at: _6, cancel_requested: _7, results: _8, ...more } = rest;
-  const {
-    epoch: _13,
-    queued_at: _14,
-    begun_at: _12,
-    extras: _9,
-    plan_digest: _10,
-    repeats: _11,
-    kind,
-    ...shown
-  } = more;
-  return { ...shown, kind: kind === "check" ? "plan" : kind, modules: [...operation.modules] };
+  const { operation_id, node_id, agent_name, status, modules, counts, requested_by } = operation;
+  const { rollout_id, assignment, plan_id, created_at, started_at, finished_at, duration_ms, error } =
+    operation;
+  return {
+    operation_id,
+    kind: shownKind(operation),
+    node_id,
+    agent_name,
+    status,
+    ...(rollout_id !== undefined && { rollout_id }),
+    ...(assignment !== undefined && { assignment }),
+    ...(plan_id !== undefined && { plan_id }),
+    modules: [...modules],
+    counts,
+    requested_by,
+    created_at,
+    ...(started_at !== undefined && { started_at }),
+    ...(finished_at !== undefined && { finished_at }),
+    ...(duration_ms !== undefined && { duration_ms }),
+    ...(error !== undefined && { error }),
+  };
 }

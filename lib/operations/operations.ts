@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { Caller } from "../access/caller.ts";
+import type { Caller } from "../callers/caller.ts";
 import type { AgentService } from "../agents/agent-service.ts";
 import { agentIdInput } from "../agents/schemas.ts";
 import type { Context } from "../context.ts";
@@ -9,6 +9,7 @@ import { parseInput } from "../internal/parse-input.ts";
 import type { Tracked } from "../internal/stream-window.ts";
 import { believe } from "./believed-state.ts";
 import type { OperationDocument } from "./documents.ts";
+import { isListed } from "./operation-kinds.ts";
 import { listOperations } from "./operation-list.ts";
 import { loadReport } from "./operation-results.ts";
 import type { OperationService } from "./operation-service.ts";
@@ -167,7 +168,7 @@ export class Operations {
 
   async #readListed(operationId: string): Promise<Readonly<OperationDocument>> {
     const operation = await this.#service.store.read(operationId);
-    if (operation.kind === "check") throw notFound(operationId);
+    if (!isListed(operation)) throw notFound(operationId);
     return operation;
   }
 }

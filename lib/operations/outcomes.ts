@@ -1,12 +1,13 @@
 /** How operations end: written once, with what follows from it, and told to whoever waits. */
-import { systemCaller } from "../access/caller.ts";
+import { systemCaller } from "../callers/caller.ts";
 import { toTimestamp } from "../clock.ts";
 import type { Context, EventInput } from "../context.ts";
-import { toJsonObject } from "../internal/json.ts";
 import { countOutcomes, type ResourceResult } from "../state/result.ts";
 import type { Write } from "../storage/storage.ts";
 import type { OperationOutput, PeerError } from "../wire/messages.ts";
+import { putAgentState, readAgentState } from "./agent-states.ts";
 import type { AgentStateDocument, OperationDocument } from "./documents.ts";
+import { isListed } from "./operation-kinds.ts";
 import { saveReport } from "./operation-results.ts";
 import {
   isOpen,
@@ -84,7 +85,7 @@ export class OutcomeRecorder {
         return {
           operation: ended,
           writes: added.writes ?? [],
-          events: [...(ended.kind === "check" ? [] : [finishedEvent(ended)]), ...(added.events ?? [])],
+          events: [...(isListed(ended) ? [finishedEvent(ended)] : []), ...(added.events ?? [])],
         };
       },
     );
@@ -147,7 +148,7 @@ export class OutcomeRecorder {
       resource_count,
       finished_at: at = operation.created_at,
     } = operation;
-    const before = await this.#context.storage.get<AgentStateDocument>("agent_states", node_id);
+    const before = await readAgentState(this.#context.storage, node_id);
     // What turned up late is no news of the machine where another apply has begun since.
     const since = before?.value.last_apply.begun_at;
     if (isCorrection && since !== undefined && since > (begun_at ?? 0)) return { writes: [] };
@@ -158,9 +159,7 @@ export class OutcomeRecorder {
       last_apply: { operation_id, snapshot, at, resource_count, ...(begun_at !== undefined && { begun_at }) },
       ...(succeeded && { baseline: { operation_id, snapshot, at } }),
     };
-    const value = toJsonObject(state);
-    const expected = before?.revision ?? 0;
-    return { writes: [{ kind: "put", collection: "agent_states", key: node_id, value, expected }] };
+    return { writes: [putAgentState(state, before)] };
   }
 }
 

@@ -1,4 +1,5 @@
 /** What running operations tell before they end, kept for whoever watches; bounded, and gone when they have ended. */
+import { sizeUpTo } from "../internal/size-up-to.ts";
 import { StreamWindow } from "../internal/stream-window.ts";
 import type { ResourceResult } from "../state/result.ts";
 import type { AgentMessage, MessageOf, OperationOutput } from "../wire/messages.ts";
@@ -37,7 +38,7 @@ export class ProgressFeeds {
   }
 
   push(operationId: string, step: ProgressStep): void {
-    const bytes = sizeOf(step);
+    const bytes = sizeUpTo(limits.maxBytes, step);
     // No honest agent tells so much at once; the result has it.
     if (bytes > limits.maxBytes) return;
     const feed = this.of(operationId);
@@ -68,9 +69,4 @@ export class ProgressFeeds {
     this.#feeds.delete(operationId);
     this.#bytes -= feed.bytes;
   }
-}
-
-/** What a step takes in memory, near enough. It comes from an agent, so everything in it counts. */
-function sizeOf(step: ProgressStep): number {
-  return JSON.stringify(step).length;
 }

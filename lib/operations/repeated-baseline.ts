@@ -1,6 +1,7 @@
 /** Whether an apply that waits is overtaken: by another that was asked of the machine since. */
 import type { Context } from "../context.ts";
 import type { Storage, StoredDocument } from "../storage/storage.ts";
+import { readAgentState } from "./agent-states.ts";
 import type { AgentStateDocument, OperationDocument } from "./documents.ts";
 import { isOpen } from "./operation-store.ts";
 
@@ -23,7 +24,7 @@ export async function findRepeatable(
   storage: Storage,
   { nodeId, operationId, by }: Repeated,
 ): Promise<StoredDocument<AgentStateDocument> | null> {
-  const state = await storage.get<AgentStateDocument>("agent_states", nodeId);
+  const state = await readAgentState(storage, nodeId);
   const { baseline, last_apply } = state?.value ?? {};
   // After an apply that failed the machine is between two states; which one is right, only people know.
   if (baseline?.operation_id !== operationId || last_apply?.snapshot !== baseline.snapshot) return null;

@@ -3,8 +3,8 @@ import type { z } from "zod";
 import type { AgentService } from "../agents/agent-service.ts";
 import type { Context } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
-import type { DesiredStates } from "./desired-state.ts";
-import type { AgentStateDocument } from "./documents.ts";
+import { readAgentState } from "./agent-states.ts";
+import type { DesiredStates } from "../desired-state/desired-states.ts";
 import { requireSomething, type OperationRequest } from "./operation-request.ts";
 import type { applyInput } from "./schemas.ts";
 import type { StoredPlans } from "./stored-plans.ts";
@@ -34,7 +34,8 @@ export class SingleRuns {
     if (!queue && !this.#context.transport.isConnected(node_id)) throw new OrchestratorError("AGENT_OFFLINE");
     const plan = plan_id === undefined ? undefined : await this.#plans.confirm(plan_id, input);
     const desired = plan?.desired ?? (await this.#desired.of(node_id, input));
-    if (kind === "apply") requireSomething(input, desired, await this.#stateOf(node_id));
+    if (kind === "apply")
+      requireSomething(input, desired, (await readAgentState(this.#context.storage, node_id))?.value ?? null);
     return {
       kind,
       nodeId: agent.node_id,
@@ -46,9 +47,5 @@ export class SingleRuns {
       allowEmpty: input.allow_empty,
       queueSeconds: queue ? (input.expires_in_seconds ?? defaultQueueSeconds) : undefined,
     };
-  }
-
-  async #stateOf(nodeId: string): Promise<Readonly<AgentStateDocument> | null> {
-    return (await this.#context.storage.get<AgentStateDocument>("agent_states", nodeId))?.value ?? null;
   }
 }

@@ -1,7 +1,7 @@
 import type { Context } from "../context.ts";
 import { toUtf8 } from "../crypto/encoding.ts";
 import { keepCanonical } from "../internal/canonical-json.ts";
-import type { Json } from "../internal/json.ts";
+import type { Json } from "../json.ts";
 import type { ResolvedResource } from "../state/resource.ts";
 
 /** How many are kept in memory: agents with the same desired state share one. */

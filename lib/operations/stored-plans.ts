@@ -2,9 +2,9 @@
 import type { Context } from "../context.ts";
 import { toHex, toUtf8 } from "../crypto/encoding.ts";
 import { isOrchestratorError, OrchestratorError, type ErrorCode } from "../errors.ts";
-import type { Json } from "../internal/json.ts";
+import type { Json } from "../json.ts";
 import { planText } from "../state/plan-text.ts";
-import type { DesiredState, DesiredStates } from "./desired-state.ts";
+import type { DesiredState, DesiredStates } from "../desired-state/desired-states.ts";
 import type { OperationDocument } from "./documents.ts";
 import { loadReport } from "./operation-results.ts";
 import { isOpen, type OperationStore } from "./operation-store.ts";
@@ -28,6 +28,7 @@ const staleCodes: readonly ErrorCode[] = [
   "TEMPLATE_FAILED",
   "RESOURCE_CONFLICT",
   "MODULE_INVALID",
+  "UNKNOWN_RESOURCE_TYPE",
 ];
 
 export class StoredPlans {

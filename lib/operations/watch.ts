@@ -7,8 +7,8 @@
  * What an agent tells while it works may be lost; its result never is. So at the end a watcher gets each resource that it
  * was not told of, and the whole output of each stream of which it missed a part.
  */
-import { allows } from "../access/allows.ts";
-import type { Caller } from "../access/caller.ts";
+import { allows } from "../callers/allows.ts";
+import type { Caller } from "../callers/caller.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { Tracked } from "../internal/stream-window.ts";
 import type { ResourceResult } from "../state/result.ts";
@@ -19,6 +19,7 @@ import { isOpen } from "./operation-store.ts";
 import { toOperation } from "./operation-view.ts";
 import type { ProgressStep } from "./progress-feeds.ts";
 import type { OperationWatchItem } from "./schemas.ts";
+import { isListed } from "./operation-kinds.ts";
 
 /** Tells how an operation goes on until it has ended, from its beginning. As {@link Operations.watch}. */
 export async function* watchOperation(
@@ -45,7 +46,7 @@ async function* follow(
     // The feed is there before the operation is read: an end in between ends the feed.
     const operation = await store.find(operationId);
     if (!operation || !isOpen(operation)) feeds.end(operationId);
-    if (!operation || operation.kind === "check") throw notFound(operationId);
+    if (!operation || !isListed(operation)) throw notFound(operationId);
     let id = "";
     for await (const step of feed.read({ after: "start", signal })) {
       const isFirst = id === "";

@@ -1,5 +1,5 @@
 /** How a rollout comes to be: which agents and revisions it gets is settled here and stays. */
-import { toSubject, type Caller } from "../access/caller.ts";
+import { toSubject, type Caller } from "../callers/caller.ts";
 import type { AgentService } from "../agents/agent-service.ts";
 import type { AssignmentService } from "../assignments/assignment-service.ts";
 import type { AssignmentDocument } from "../assignments/documents.ts";

@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { Context } from "../context.ts";
 import type { Page } from "../internal/common-schemas.ts";
 import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
-import type { JsonObject } from "../internal/json.ts";
+import type { JsonObject } from "../json.ts";
 import type { ListQuery } from "../storage/storage.ts";
 import type { RolloutDocument } from "./documents.ts";
 import type { listRolloutsInput } from "./schemas.ts";

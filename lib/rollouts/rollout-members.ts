@@ -3,7 +3,7 @@ import type { z } from "zod";
 import { OrchestratorError } from "../errors.ts";
 import type { Page } from "../internal/common-schemas.ts";
 import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
-import type { JsonObject } from "../internal/json.ts";
+import type { JsonObject } from "../json.ts";
 import { nextTurn } from "../internal/next-turn.ts";
 import type { OperationStore } from "../operations/operation-store.ts";
 import type { RolloutDocument } from "./documents.ts";

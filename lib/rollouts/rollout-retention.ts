@@ -6,11 +6,11 @@
  *
  * Whatever ends the process, the next round goes on: the rollout itself goes last.
  */
-import { systemCaller } from "../access/caller.ts";
+import { systemCaller } from "../callers/caller.ts";
 import { toTimestamp } from "../clock.ts";
 import type { Context, EventInput } from "../context.ts";
 import { isOrchestratorError } from "../errors.ts";
-import { eachOldPage, keepRetention, retentionNow } from "../retention.ts";
+import { eachOldPage, keepRetention, retentionNow } from "../upkeep/retention.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import type { RolloutDocument } from "./documents.ts";
 import { hasEnded } from "./progress.ts";

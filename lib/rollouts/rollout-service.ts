@@ -1,8 +1,8 @@
-import { systemCaller, type Caller } from "../access/caller.ts";
+import { systemCaller, type Caller } from "../callers/caller.ts";
 import type { AgentService } from "../agents/agent-service.ts";
 import type { AssignmentService } from "../assignments/assignment-service.ts";
 import type { AssignmentDocument } from "../assignments/documents.ts";
-import { BackgroundWork } from "../background-work.ts";
+import { BackgroundWork } from "../upkeep/background-work.ts";
 import type { Context } from "../context.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { OperationDocument } from "../operations/documents.ts";

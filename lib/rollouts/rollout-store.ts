@@ -1,11 +1,11 @@
 /** Rollouts as they are kept: every change of one goes through here. */
-import type { Caller } from "../access/caller.ts";
+import type { Caller } from "../callers/caller.ts";
 import type { Context, EventInput } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { RolloutFacts } from "../event-metadata.ts";
 import type { EventSubject } from "../events.ts";
-import { eachDocument } from "../internal/each-document.ts";
-import { toJsonObject } from "../internal/json.ts";
+import { eachDocument } from "../storage/each-document.ts";
+import { toJsonObject } from "../json.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import type { RefusalDocument, RolloutDocument } from "./documents.ts";

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { toSubject, type Caller } from "../access/caller.ts";
+import { toSubject, type Caller } from "../callers/caller.ts";
 import type { Context } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { Page } from "../internal/common-schemas.ts";
@@ -44,7 +44,7 @@ export class Rollouts {
    *
    * @returns The rollout, ended, or as it is after `wait_seconds`. An agent for which no operation could be made has
    * an error in its place; it keeps nobody else from theirs unless the strategy says so.
-   * @throws {OrchestratorError} `NOT_FOUND`; `NO_MATCH`.
+   * @throws {OrchestratorError} `NOT_FOUND`; `NO_MATCH`; `UNKNOWN_RESOURCE_TYPE` where a module has a type that the orchestrator was not given again.
    */
   async apply(caller: Caller, input: z.input<typeof rolloutApplyInput>): Promise<RolloutDetail> {
     await this.#context.authorize(caller, "assignments.applyNow");

@@ -1,5 +1,5 @@
 /** What people make of a rollout on its way. */
-import type { Permission } from "../access/permissions.ts";
+import type { Permission } from "../callers/permissions.ts";
 import type { RolloutDocument } from "./documents.ts";
 import { hasEnded } from "./progress.ts";
 import { rolloutFacts, rolloutSubject, type RolloutChange } from "./rollout-store.ts";

@@ -1,9 +1,8 @@
 /** Two resources about the same thing: equal ones are one, different ones are a fault. */
-import type { Json } from "../internal/json.ts";
+import type { Json } from "../json.ts";
 import { resourceIdentityKey } from "./definition.ts";
 import type { ResourceTypes } from "./resource-type.ts";
 import type { ResolvedResource } from "./resource.ts";
-import { resourceTypes } from "./resources/index.ts";
 
 /** Two resources that describe one thing differently. */
 export interface ResourceConflict {
@@ -21,7 +20,7 @@ export interface ResourceConflict {
  */
 export function findConflicts(
   resources: readonly ResolvedResource[],
-  types: ResourceTypes = resourceTypes,
+  types: ResourceTypes,
   identityOf: (resource: ResolvedResource) => string = (resource) => resourceIdentityKey(resource, types),
 ): ResourceConflict[] {
   const first = new Map<string, ResolvedResource>();

@@ -1,7 +1,7 @@
 /** From a resource as a module writes it to one as an agent gets it. Pure: templates are evaluated before. */
 import { z } from "zod";
 import type { Issue } from "../errors.ts";
-import type { JsonObject } from "../internal/json.ts";
+import type { JsonObject } from "../json.ts";
 import { identityKeyAmong, type ResourceTypes } from "./resource-type.ts";
 import { type ResolvedResource, retrySchema } from "./resource.ts";
 import { resourceTypes } from "./resources/index.ts";
@@ -87,15 +87,13 @@ export function resolveResource(definition: JsonObject, options: ResolveOptions)
   for (const trigger of triggers) {
     const property = triggerProperties[trigger];
     if ((rest[property] ?? []).length === 0) continue;
-    const message = type.triggers?.includes(trigger)
-      ? type.triggerFault?.(spec.data)
+    const message = type.triggering?.triggers.includes(trigger)
+      ? type.triggering.faultWith?.(spec.data)
       : `A ${typeName} can't be made to ${trigger} by a trigger.`;
     if (typeof message === "string") issues.push({ path: [property], message });
   }
-  if (!watchesAny(rest) && type.triggeredOnly?.(spec.data)) {
-    const message = `A ${typeName} needs check, creates or run_on, or it would run every time.`;
-    issues.push({ path: [], message });
-  }
+  const untriggered = watchesAny(rest) ? null : type.triggering?.faultWithout?.(spec.data);
+  if (typeof untriggered === "string") issues.push({ path: [], message: untriggered });
   if (resourceId === undefined || issues.length > 0) return { ok: false, issues };
   const resource: ResolvedResource = {
     resource_id: resourceId,
@@ -112,7 +110,7 @@ export function resolveResource(definition: JsonObject, options: ResolveOptions)
 /** What names the thing that a resource is about, across types that share a namespace. */
 export function resourceIdentityKey(
   resource: Pick<ResolvedResource, "type" | "identity">,
-  types: ResourceTypes = resourceTypes,
+  types: ResourceTypes,
 ): string {
   return identityKeyAmong(types, resource);
 }

@@ -1,5 +1,5 @@
 import { canonicalJson } from "../internal/canonical-json.ts";
-import type { Json } from "../internal/json.ts";
+import type { Json } from "../json.ts";
 import type { ResourceResult } from "./result.ts";
 
 /**

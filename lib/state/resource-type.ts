@@ -1,7 +1,7 @@
 /** The contract of a type of resource. */
 import type { z } from "zod";
 import type { Host, HostFiles, WriteOptions } from "../host/host.ts";
-import type { JsonObject } from "../internal/json.ts";
+import type { JsonObject } from "../json.ts";
 import type { Action, Change } from "./result.ts";
 import type { Trigger } from "./triggers.ts";
 
@@ -18,8 +18,9 @@ export interface Prior {
  *
  * A type says how to look (`check`), how to change (`apply`) and what stood before (`capture`). The engine alone decides
  * when: it checks, applies and checks again; a plan is the same check. Taking a resource away has no code of its own: the
- * engine converges what `capture` returned before the first change, with the same `check` and `apply`. What every type keeps
- * to is tried by `resourceLaws` of `fleetwright/testing`.
+ * engine converges what `capture` returned before the first change, with the same `check` and `apply`. What only some types
+ * can do stands in groups: `planning`, `triggering` and `removing`. What every type keeps to is tried by `resourceLaws` of
+ * `fleetwright/testing`.
  */
 export interface ResourceType<Spec = unknown> {
   /** Name in a module, snake_case, e.g. "file". */
@@ -28,20 +29,11 @@ export interface ResourceType<Spec = unknown> {
   readonly summary: string;
   /** Properties as a module writes them. Strict: an unknown property is a fault. */
   readonly schema: z.ZodType<Spec>;
-  /** Properties as `capture` writes them, where they say more than a module may. Default: `schema`. */
-  readonly priorSchema?: z.ZodType<Spec>;
   /**
    * Types of one namespace share their identities: a file and a folder can't both be declared at one path.
    * Default: the type's own name.
    */
   readonly namespace?: string;
-  /**
-   * Where `capture` takes its answer from. "machine" (default): asked once, before the first change. "spec": asked again
-   * after each apply, so that a changed `undo` is the one that is used.
-   */
-  readonly capturesFrom?: "machine" | "spec";
-  /** Whether `check` starts programs: then several are checked at once, each with a deadline of its own. Default: no. */
-  readonly checksWithPrograms?: boolean;
   /** What the resource is about on the machine; null = nothing but its module and id, which then names it. */
   identity(spec: Spec): string | null;
   /**
@@ -54,8 +46,10 @@ export interface ResourceType<Spec = unknown> {
    * Default: no.
    */
   identityHoldsValue?(spec: Spec): boolean;
-  /** Whether nothing but a trigger ever makes it act; such a resource without one is a fault. */
-  triggeredOnly?(spec: Spec): boolean;
+  /** Paths that a resource makes or edits, for those that look after what nobody declares. Default: its property `path`. */
+  paths?(spec: Spec): readonly string[];
+  /** Whether `check` starts programs: then several are checked at once, each with a deadline of its own. Default: no. */
+  readonly checksWithPrograms?: boolean;
   /**
    * What differs from the spec; empty = in sync. Reads only. Values may be secret: the engine hides those of a sensitive
    * resource.
@@ -69,6 +63,22 @@ export interface ResourceType<Spec = unknown> {
    * @throws OrchestratorError `HOST_ERROR` where the machine refuses; `COMMAND_FAILED` where a command ends with an error.
    */
   apply(spec: Spec, changes: readonly Change[], host: Host, signal: AbortSignal): void | Promise<void>;
+  /** What stands there now, complete enough to come back to; null = nothing would be done to come back. May keep backups. */
+  capture(spec: Spec, host: Host, signal: AbortSignal): Prior | null | Promise<Prior | null>;
+  /** One line for people. Total: any change, also of a property that it does not know. */
+  describe(change: Change): string;
+  /** What applying these changes is called. Default: by the property `ensure`, else "update". */
+  action?(changes: readonly Change[]): Action;
+  /** What it tells of a run before it changes anything. Default: what `check` and `apply` tell by themselves. */
+  readonly planning?: ResourcePlanning<Spec>;
+  /** How it acts because something that it watches changed. Default: no trigger can be asked of it. */
+  readonly triggering?: ResourceTriggering<Spec>;
+  /** What else it needs to come back to what stood before. Default: `capture` alone. */
+  readonly removing?: ResourceRemoving<Spec>;
+}
+
+/** What a type tells of a run before it changes anything. */
+export interface ResourcePlanning<Spec = unknown> {
   /**
    * Makes on the foreseen machine of a plan what `apply` would have made on the real one, for the checks of what comes after
    * it. Only for a type whose programs make what others look at: they do nothing there, and what `apply` does itself is
@@ -81,39 +91,51 @@ export interface ResourceType<Spec = unknown> {
     signal: AbortSignal,
   ): void | Promise<void>;
   /**
-   * The folder below which it may bring what nobody can tell before; "/" = anything, programs and accounts too. Default: null,
-   * nothing.
+   * The folder in which anything may be after an apply that no plan can know; "/" = anywhere, programs and accounts too. A
+   * later resource that misses something there does not fail the plan. Default: null, all is known.
    */
-  bringsBelow?(spec: Spec): string | null;
+  unknownAfterApply?(spec: Spec): string | null;
   /**
-   * What `check` will find where a program can't be asked before something else of the run is there, or is gone: for a plan.
-   * Default: changes that nobody can name.
+   * The changes that a plan shows where `check` can't look yet, because its program or what it asks about comes with an earlier
+   * resource; none = it would be in sync. Default: the plan says that the resource would change, but not in what.
    */
-  changesUnseen?(spec: Spec): Change[];
-  /** Triggers that it knows; another can't be asked for. Default: none. */
-  readonly triggers?: readonly Trigger[];
-  /** Why a resource with this spec can't follow a trigger; null = it can. Default: it can. */
-  triggerFault?(spec: Spec): string | null;
+  assumedChanges?(spec: Spec): Change[];
   /**
-   * Acts because something that it watches changed, and makes the changes that were found (none where it was in sync), so
-   * that the next check is empty.
+   * Adds to the spec what it has to know of the paths that the resources of the run declare, its own too; all that follows,
+   * `check` and `apply` too, gets what this returns. Default: the spec as it is.
    */
-  fire?(call: FireCall<Spec>, host: Host, signal: AbortSignal): Promise<void>;
-  /** What stands there now, complete enough to come back to; null = nothing would be done to come back. May keep backups. */
-  capture(spec: Spec, host: Host, signal: AbortSignal): Prior | null | Promise<Prior | null>;
+  withDeclaredPaths?(spec: Spec, paths: readonly string[]): Spec;
+}
+
+/** How a type acts because something that it watches changed. */
+export interface ResourceTriggering<Spec = unknown> {
+  /** Triggers that can be asked of it: "run" by `run_on`, "reload" by `reload_on`, "restart" by `restart_on`. */
+  readonly triggers: readonly Trigger[];
+  /**
+   * Acts, and makes the changes that were found (none where it was in sync), so that the next check is empty. It is called in
+   * the place of `apply`.
+   */
+  fire(call: FireCall<Spec>, host: Host, signal: AbortSignal): Promise<void>;
+  /** Why a resource with this spec can't have a trigger; null = it can. Default: it can. */
+  faultWith?(spec: Spec): string | null;
+  /** Why a resource with this spec can't be without a trigger; null = it acts without one too. Default: it does. */
+  faultWithout?(spec: Spec): string | null;
+}
+
+/** What a type needs, beside `capture`, to come back to what stood before. */
+export interface ResourceRemoving<Spec = unknown> {
+  /** Properties as `capture` writes them, where they say more than a module may. Default: the type's `schema`. */
+  readonly priorSchema?: z.ZodType<Spec>;
+  /**
+   * Where `capture` takes its answer from. "machine" (default): asked once, before the first change. "spec": asked again
+   * after each apply, so that a changed `undo` is the one that is used.
+   */
+  readonly capturesFrom?: "machine" | "spec";
   /**
    * Adds to what an earlier run captured, before this one changes anything: for a type whose later version may take away
    * what the first left alone. Default: what was captured first is all.
    */
   extendPrior?(prior: Prior, spec: Spec, host: Host, signal: AbortSignal): Prior | Promise<Prior>;
-  /** Paths that a resource makes or edits, for those that look after what nobody declares. Default: its property `path`. */
-  paths?(spec: Spec): readonly string[];
-  /** The spec among the paths of all resources of the run, its own too. Default: they are nothing to it. */
-  amid?(spec: Spec, paths: readonly string[]): Spec;
-  /** One line for people. Total: any change, also of a property that it does not know. */
-  describe(change: Change): string;
-  /** What applying these changes is called. Default: by the property `ensure`, else "update". */
-  action?(changes: readonly Change[]): Action;
 }
 
 /** Files of a {@link ForeseenMachine}. */

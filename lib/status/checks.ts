@@ -1,5 +1,5 @@
 /** What the status is made of: each check by its name, and what a reader is told where it fails. */
-import type { TakenPlaces } from "../agents/pending-places.ts";
+import type { TakenSlots } from "../agents/pending-slots.ts";
 import type { Context } from "../context.ts";
 import { isOrchestratorError } from "../errors.ts";
 import type { Status } from "./schemas.ts";
@@ -94,13 +94,13 @@ export function checkAgents({ transport }: Context, refusing: readonly RefusingA
   return failed("agents", `Refuse every command: ${list}.`);
 }
 
-/** Whether an agent that is not known finds a place to wait for approval. */
-export function checkEnrolment(taken: TakenPlaces | null): Check {
+/** Whether an agent that is not known finds a slot to wait for approval. */
+export function checkEnrolment(taken: TakenSlots | null): Check {
   if (taken === null) return ok("enrolment");
-  const { places, network, count } = taken;
+  const { slots, network, count } = taken;
   return failed(
     "enrolment",
-    `All ${places} places for agents that wait to be approved are taken, ${count} of them from ${network}. Approve them, or reject them with \`fleetwright agents reject-pending\`.`,
+    `All ${slots} slots for agents that wait to be approved are taken, ${count} of them from ${network}. Approve them, or reject them with \`fleetwright agents reject-pending\`.`,
   );
 }
 

@@ -1,5 +1,5 @@
-import type { Caller } from "../access/caller.ts";
-import type { TakenPlaces } from "../agents/pending-places.ts";
+import type { Caller } from "../callers/caller.ts";
+import type { TakenSlots } from "../agents/pending-slots.ts";
 import type { Context } from "../context.ts";
 import { toHex } from "../crypto/encoding.ts";
 import { version } from "../version.ts";
@@ -19,7 +19,7 @@ import type { Status } from "./schemas.ts";
 /** What the status asks other features. */
 export interface StatusParts {
   refusingAgents: () => readonly RefusingAgent[];
-  takenPlaces: () => TakenPlaces | null;
+  takenSlots: () => TakenSlots | null;
 }
 
 /** Whether the orchestrator works, and what it speaks. */
@@ -42,7 +42,7 @@ export class StatusReport {
       checkSeries(context),
       checkClock(context),
       checkAgents(context, this.#parts.refusingAgents()),
-      checkEnrolment(this.#parts.takenPlaces()),
+      checkEnrolment(this.#parts.takenSlots()),
       ...checkEpoch(context),
     ];
     return {

@@ -1,5 +1,5 @@
 import { OrchestratorError } from "../errors.ts";
-import type { Json, JsonObject } from "../internal/json.ts";
+import type { Json, JsonObject } from "../json.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import { compareWithBound, TypeEdge, type OrderValue } from "./order.ts";
 import { firstIndex, SortedList } from "./sorted-list.ts";

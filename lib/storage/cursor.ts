@@ -1,5 +1,5 @@
 import { OrchestratorError } from "../errors.ts";
-import type { Json } from "../internal/json.ts";
+import type { Json } from "../json.ts";
 import type { OrderValue } from "./order.ts";
 import type { ListQuery } from "./storage.ts";
 

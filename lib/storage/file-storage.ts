@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { JsonObject } from "../internal/json.ts";
+import type { JsonObject } from "../json.ts";
 import type { Collection } from "./collection.ts";
 import { CommitPump } from "./file/commit-pump.ts";
 import { effectsToText } from "./file/effects.ts";
@@ -62,6 +62,7 @@ export class FileStorage implements Storage {
   #watch: FolderWatch | null = null;
   #closing: Promise<void> | null = null;
 
+  /** @throws {OrchestratorError} `OPTIONS_INVALID` with every fault of the options. */
   constructor(options: FileStorageOptions) {
     this.#options = resolveFileOptions(options);
     this.#series = new FileSeries({

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { canonicalJson } from "../internal/canonical-json.ts";
-import type { JsonObject } from "../internal/json.ts";
+import type { JsonObject } from "../json.ts";
 
 /** What stands for the hash before the first entry of a chained log. */
 export const zeroHash = "0".repeat(64);

@@ -1,4 +1,4 @@
-import type { Json } from "../internal/json.ts";
+import type { Json } from "../json.ts";
 import { canonicalJson } from "../internal/canonical-json.ts";
 import { checkLimit, fieldAt } from "./collection.ts";
 import type { LogState } from "./database.ts";

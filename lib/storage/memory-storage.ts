@@ -1,6 +1,9 @@
+import { checkOptions, type OptionTable } from "../internal/check-options.ts";
+import { anObject } from "../internal/option-rules.ts";
+import { clockRule } from "../part-rules.ts";
 import { systemClock, toTimestamp, type Clock } from "../clock.ts";
 import { OrchestratorError } from "../errors.ts";
-import type { JsonObject } from "../internal/json.ts";
+import type { JsonObject } from "../json.ts";
 import { Database, type DatabaseView } from "./database.ts";
 import { ProcessLeases } from "./leases.ts";
 import { Lifetime } from "./lifetime.ts";
@@ -55,13 +58,19 @@ export class MemoryData {
   readonly series = new Map<string, SampleRow[]>();
 }
 
-/** What a {@link MemoryStorage} is made of. */
+/** What a {@link MemoryStorage} is made of. What is not of this form is refused when it is made: `OPTIONS_INVALID`. */
 export interface MemoryStorageOptions {
   /** Runs the leases. Default the process's clock. */
   clock?: Clock;
-  /** Left behind by another, closed memory storage. Default: nothing stored. */
+  /** Left behind by another, closed memory storage. Default nothing stored. */
   data?: MemoryData;
 }
+
+/** What each option may be. */
+export const memoryStorageOptions: OptionTable<Required<MemoryStorageOptions>> = {
+  clock: { rule: clockRule, defaultText: "the process's clock" },
+  data: { rule: anObject, defaultText: "nothing stored" },
+};
 
 /** A {@link Storage} in the memory of the process. Keeps every promise of the port but the outliving of the process. */
 export class MemoryStorage implements Storage {
@@ -79,7 +88,10 @@ export class MemoryStorage implements Storage {
   #schema: StorageSchema = { version: 0, collections: {}, logs: {} };
   #database = new Database(this.#schema, { collections: {}, logs: {} });
 
-  constructor({ clock = systemClock, data = new MemoryData() }: MemoryStorageOptions = {}) {
+  /** @throws {OrchestratorError} `OPTIONS_INVALID` with every fault of the options. */
+  constructor(options: MemoryStorageOptions = {}) {
+    checkOptions(options, memoryStorageOptions, { of: "MemoryStorage" });
+    const { clock = systemClock, data = new MemoryData() } = options;
     this.#data = data;
     this.#clock = clock;
     this.#leases = new ProcessLeases(clock);

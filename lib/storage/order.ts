@@ -3,7 +3,7 @@
  * Texts go by code point (as PostgreSQL's "C" collation does), lists and objects by their canonical JSON.
  */
 import { canonicalJson } from "../internal/canonical-json.ts";
-import type { Json } from "../internal/json.ts";
+import type { Json } from "../json.ts";
 
 const ranks = { missing: 0, null: 1, boolean: 2, number: 3, string: 4, list: 5, object: 6 };
 

@@ -1,6 +1,6 @@
 /** PORT: where the orchestrator keeps what must outlive the process. */
 import type { Signer } from "../crypto/crypto.ts";
-import type { Json, JsonObject } from "../internal/json.ts";
+import type { Json, JsonObject } from "../json.ts";
 import type { Restored } from "./restored.ts";
 import type { SeriesStorage } from "./series.ts";
 

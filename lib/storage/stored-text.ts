@@ -1,4 +1,4 @@
-import type { JsonObject } from "../internal/json.ts";
+import type { JsonObject } from "../json.ts";
 import { deepFreeze } from "./deep-freeze.ts";
 import type { StoredDocument } from "./storage.ts";
 

@@ -3,7 +3,7 @@
  */
 import { OrchestratorError } from "../errors.ts";
 import { canonicalJson } from "../internal/canonical-json.ts";
-import type { JsonObject } from "../internal/json.ts";
+import type { JsonObject } from "../json.ts";
 import { deepFreeze } from "./deep-freeze.ts";
 import type { LogEntry, StorageSchema, Write } from "./storage.ts";
 import type { StoredText } from "./stored-text.ts";

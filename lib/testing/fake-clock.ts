@@ -1,4 +1,5 @@
 import type { Clock, Timer } from "../clock.ts";
+import { nextTurn } from "../internal/next-turn.ts";
 
 interface PendingTimer {
   dueMs: number;
@@ -49,10 +50,10 @@ export class FakeClock implements Clock {
       this.#moveTo(Math.max(next.dueMs, this.#elapsedMs));
       this.#timers.delete(next);
       next.callback();
-      await settle();
+      await nextTurn();
     }
     this.#moveTo(endMs);
-    await settle();
+    await nextTurn();
   }
 
   /**
@@ -83,9 +84,4 @@ export class FakeClock implements Clock {
     }
     return first;
   }
-}
-
-/** Lets every promise that can settle without time or I/O do so. */
-function settle(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }

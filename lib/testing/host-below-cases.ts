@@ -15,7 +15,7 @@ export const belowCases: HostCase[] = [
       files.makeDirectory(`${folder}/home/sub`, { mode: 0o755 });
       files.writeFile(`${folder}/home/sub/file`, bytes("abc"), { mode: 0o600 });
       files.makeSymlink(`${folder}/home/sub/link`, "file");
-      files.setAttributes(`${folder}/home/sub/file`, { mode: 0o640 });
+      await files.setAttributes(`${folder}/home/sub/file`, { mode: 0o640 });
       assertEqual(files.stat(`${folder}/home/sub/file`)?.mode, 0o640, "mode");
       assertEqual(new TextDecoder().decode(files.readFile(`${folder}/home/sub/file`)), "abc", "content");
       assertEqual(files.compareFile(`${folder}/home/sub/file`, bytes("abc")).same, true, "comparison");

@@ -138,10 +138,10 @@ const cases: HostCase[] = [
   {
     promise: 6,
     name: "attributes change alone, and not through a link",
-    run({ host: { files }, folder }) {
+    async run({ host: { files }, folder }) {
       files.writeFile(`${folder}/file`, bytes("abc"), { mode: 0o600 });
       files.makeSymlink(`${folder}/link`, "file");
-      files.setAttributes(`${folder}/file`, { mode: 0o4755 });
+      await files.setAttributes(`${folder}/file`, { mode: 0o4755 });
       assertEqual(files.stat(`${folder}/file`)?.mode, 0o4755, "mode");
       assertEqual(textOf(files, `${folder}/file`), "abc", "content");
       assertThrows(() => files.setAttributes(`${folder}/link`, { mode: 0o600 }), "HOST_ERROR");
@@ -150,10 +150,10 @@ const cases: HostCase[] = [
   {
     promise: 6,
     name: "a link has an owner of its own, also one that points nowhere",
-    run({ host: { files }, folder }) {
+    async run({ host: { files }, folder }) {
       files.makeSymlink(`${folder}/link`, "nowhere");
       const { uid = -1, gid = -1 } = files.stat(`${folder}/link`) ?? {};
-      files.setAttributes(`${folder}/link`, { uid, gid });
+      await files.setAttributes(`${folder}/link`, { uid, gid });
       files.makeSymlink(`${folder}/link`, "elsewhere", { uid, gid });
       const { kind, uid: owner } = files.stat(`${folder}/link`) ?? {};
       assertEqual([kind, owner, files.readLink(`${folder}/link`)], ["symlink", uid, "elsewhere"], "link");

@@ -55,7 +55,7 @@ export const extrasCases: HostCase[] = [
     promise: 15,
     needs: "extras",
     name: "extras that are given are all that a file or folder has; nothing and a link have none",
-    run({ host: { files }, folder }) {
+    async run({ host: { files }, folder }) {
       const [path, inner] = [`${folder}/file`, `${folder}/inner`];
       assertEqual(files.extras(path), null, "nothing");
       files.writeFile(path, bytes("one"), {});
@@ -66,10 +66,10 @@ export const extrasCases: HostCase[] = [
         [{}, note, null],
         "extras",
       );
-      files.setAttributes(path, { extras: note });
+      await files.setAttributes(path, { extras: note });
       assertEqual(files.extras(path), note, "given to what stands");
       files.writeFile(path, bytes("two"), { extras: {} });
-      files.setAttributes(inner, { extras: {} });
+      await files.setAttributes(inner, { extras: {} });
       assertEqual([files.extras(path), files.extras(inner)], [{}, {}], "taken away");
     },
   },
@@ -77,7 +77,7 @@ export const extrasCases: HostCase[] = [
     promise: 15,
     needs: "extras",
     name: "a write and a mode leave the entry of the owning group in an ACL what it was",
-    run({ host: { files }, folder }) {
+    async run({ host: { files }, folder }) {
       const path = `${folder}/file`;
       files.writeFile(path, bytes("one"), { mode: 0o660, extras: acl });
       assertEqual(files.stat(path)?.mode, 0o660, "mode");
@@ -85,7 +85,7 @@ export const extrasCases: HostCase[] = [
       assertEqual(groupAndMask(files, path), [0, 6], "after a write");
       files.writeFile(path, bytes("three"), { mode: 0o640 });
       assertEqual([groupAndMask(files, path), files.stat(path)?.mode], [[0, 4], 0o640], "after a mode");
-      files.setAttributes(path, { mode: 0o670 });
+      await files.setAttributes(path, { mode: 0o670 });
       assertEqual([groupAndMask(files, path), files.stat(path)?.mode], [[0, 7], 0o670], "after another");
     },
   },

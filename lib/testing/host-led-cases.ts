@@ -156,16 +156,16 @@ export const ledCases: HostCase[] = [
     promise: 18,
     needs: "owners",
     name: "a folder that is given away or taken back is treated so at once",
-    run(given) {
+    async run(given) {
       const { files } = given.host;
       const { folder } = given;
       prepare(given);
       files.makeDirectory(`${folder}/sub`, { mode: 0o755 });
       files.makeSymlink(`${folder}/sub/link`, "../root");
       assertEqual(files.stat(`${folder}/sub/link/file`)?.kind, "file", "root's folder");
-      files.setAttributes(`${folder}/sub`, { uid: alice });
+      await files.setAttributes(`${folder}/sub`, { uid: alice });
       refused(() => files.stat(`${folder}/sub/link/file`));
-      files.setAttributes(`${folder}/sub`, { uid: 0 });
+      await files.setAttributes(`${folder}/sub`, { uid: 0 });
       assertEqual(files.stat(`${folder}/sub/link/file`)?.kind, "file", "root's folder again");
     },
   },

@@ -2,14 +2,14 @@
 import { systemClock } from "../clock.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { Host } from "../host/host.ts";
-import type { Json, JsonObject } from "../internal/json.ts";
+import type { Json, JsonObject } from "../json.ts";
 import { resolveResource } from "../state/definition.ts";
-import { runState, type StateRunResult } from "../state/engine.ts";
+import { runState, type StateRunResult } from "../state/run/engine.ts";
 import type { ResourceType, ResourceTypes } from "../state/resource-type.ts";
 import type { ResolvedResource } from "../state/resource.ts";
 import { resourceTypes } from "../state/resources/index.ts";
-import type { AppliedResource } from "../state/state-item.ts";
-import type { RunMode } from "../state/state-run.ts";
+import type { AppliedResource } from "../state/run/state-item.ts";
+import type { RunMode } from "../state/run/state-run.ts";
 import { assertEqual, assertThat } from "./expect.ts";
 import { recordCalls, type RecordedCall } from "./recording-host.ts";
 import { snapshot } from "./snapshot.ts";

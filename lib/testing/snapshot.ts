@@ -1,5 +1,5 @@
 import type { Host } from "../host/host.ts";
-import type { Json, JsonObject } from "../internal/json.ts";
+import type { Json, JsonObject } from "../json.ts";
 
 /** What stands below a folder, file by file. */
 export function snapshot(host: Host, folder: string): JsonObject {

@@ -1,6 +1,6 @@
-import type { OperatorCaller } from "../access/caller.ts";
-import { systemCaller } from "../access/caller.ts";
-import type { Role } from "../access/roles.ts";
+import type { OperatorCaller } from "../callers/caller.ts";
+import { systemCaller } from "../callers/caller.ts";
+import type { Role } from "../callers/roles.ts";
 import { nodeCrypto } from "../crypto/node-crypto.ts";
 import { toHex, toUtf8 } from "../crypto/encoding.ts";
 import type { Signer } from "../crypto/crypto.ts";

@@ -7,10 +7,10 @@ import {
   exampleCommand,
   exampleStreamId,
   logOf,
-  nextTurn,
   refreshCommand,
   type SceneCase,
 } from "./transport-scene.ts";
+import { nextTurn } from "../internal/next-turn.ts";
 
 /** Cases of promises 2, 3, 4 and 7. */
 export const transportDeliveryCases: SceneCase[] = [

@@ -135,11 +135,6 @@ export async function codeOf(promise: Promise<unknown>): Promise<ErrorCode | nul
   }
 }
 
-/** Lets input and output that is ready be handled. */
-export function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
-}
-
 const id = "01890000-0000-7000-8000-000000000001";
 
 /** The parts that every command has. */

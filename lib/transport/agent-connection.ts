@@ -17,6 +17,8 @@ import {
   type ProvedAgent,
 } from "../wire/orchestrator-handshake.ts";
 import { Channel, isPeersFault, type Ending } from "./channel.ts";
+import type { FrameTurns } from "./frame-turns.ts";
+import type { LongReads } from "./long-reads.ts";
 import { closeCode, type FrameSocket } from "./socket.ts";
 import type { TimeBudgets } from "./time-budget.ts";
 import type { Admission, AgentIntroduction, TransportContext, TransportHandlers } from "./transport.ts";
@@ -29,6 +31,10 @@ export interface ConnectionHost {
   readonly handshakeTimeoutMs: number;
   /** The time that each agent may take. */
   readonly budgets: TimeBudgets;
+  /** Does the reading of long messages. */
+  readonly reads: LongReads;
+  /** Gives frames their turns. */
+  readonly turns: FrameTurns;
   /** Takes the place of an agent; false where another connection has it. */
   claim(nodeId: string, connection: AgentConnection): boolean;
   /** Resolves when no handler of an earlier connection of the agent runs any more. */
@@ -68,8 +74,10 @@ export class AgentConnection {
     );
     socket.listen({
       frame: (frame) => this.#receive(frame),
-      closed: (code, reason) =>
-        this.#end({ code: null, message: `closed by the agent (${code}${reason && ` ${reason}`})` }),
+      closed: (code, reason) => {
+        this.#channel?.left();
+        this.#end({ code: null, message: `closed by the agent (${code}${reason && ` ${reason}`})` });
+      },
     });
   }
 
@@ -183,12 +191,14 @@ export class AgentConnection {
       return;
     }
     const { node_id } = introduction;
-    const { budgets } = this.#host;
+    const { budgets, reads, turns } = this.#host;
     const channel = new Channel<OrchestratorMessage, AgentMessage>({
       socket: this.#socket,
       session,
       clock: context.clock,
       sendLimitBytes,
+      reads,
+      turns,
       budget: { isSpent: () => budgets.isSpent(node_id), spend: (work) => budgets.spend(node_id, work) },
       handlers: {
         isWanted: async (head) => (await handlers.isWanted?.(node_id, head)) ?? true,

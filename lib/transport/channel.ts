@@ -7,11 +7,16 @@
  */
 import type { Clock } from "../clock.ts";
 import { isOrchestratorError, OrchestratorError, type ErrorCode } from "../errors.ts";
-import { pingFrameBytes } from "../wire/limits.ts";
-import type { MessageHead } from "../wire/scan-text.ts";
+import type { Work } from "../internal/work.ts";
+import { fragmentBytes, pingFrameBytes } from "../wire/limits.ts";
+import type { MessageHead } from "../wire/message-head.ts";
 import type { Opened, Session } from "../wire/session.ts";
+import type { UnreadMessage } from "../wire/unread-message.ts";
+import type { FrameTurns } from "./frame-turns.ts";
 import { startHeartbeat, type Heartbeat } from "./heartbeat.ts";
 import { InboundQueue } from "./inbound-queue.ts";
+import type { LongReads } from "./long-reads.ts";
+import { SharedPause, type Pausable } from "./shared-pause.ts";
 import { closeCode, type FrameSocket } from "./socket.ts";
 
 /** Why a connection ended. */
@@ -31,6 +36,9 @@ export const defaultSendLimitBytes = 32 * 1024 * 1024;
  */
 const mostPings = 1_000;
 
+/** How long a slice of reading a long message takes, milliseconds. */
+const sliceMs = 3;
+
 /** The time that a peer may take. */
 export interface PeerBudget {
   isSpent(): boolean;
@@ -45,6 +53,10 @@ export interface ChannelOptions<Out, In> {
   clock: Clock;
   /** Bytes that may wait for a peer that does not read; past it the connection ends. */
   sendLimitBytes: number;
+  /** Has long messages read in slices, those of other channels before or after it. */
+  reads: LongReads;
+  /** Gives frames their turns, those of other channels too. */
+  turns: FrameTurns;
   /** Counts what the peer costs; absent where it may cost what it likes. */
   budget?: PeerBudget;
   handlers: {
@@ -64,13 +76,18 @@ export class Channel<Out, In> {
   readonly #options: ChannelOptions<Out, In>;
   readonly #queue: InboundQueue<Exclude<Opened, { kind: "ping" }>>;
   readonly #heartbeat: Heartbeat;
+  /** Frames that wait for their turn: few, since the peer was asked to wait. */
+  readonly #held: (Uint8Array | string)[] = [];
+  readonly #hold: Pausable;
   #isEnded = false;
   #pings = 0;
 
   constructor(options: ChannelOptions<Out, In>) {
     this.#options = options;
     const { session, socket, clock } = options;
-    this.#queue = new InboundQueue(socket, {
+    const pause = new SharedPause(socket);
+    this.#hold = pause.share();
+    this.#queue = new InboundQueue(pause.share(), {
       handle: (item) => this.#handle(item),
       failed: (error) => this.#fail(error),
     });
@@ -81,7 +98,7 @@ export class Channel<Out, In> {
         this.#write([session.encodePing()]);
       },
       silent: () => this.#cut({ code: "AGENT_TIMEOUT", message: "The peer was silent for too long." }),
-      isReading: () => !this.#queue.isPaused,
+      isReading: () => !this.#queue.isPaused && this.#held.length === 0,
     });
   }
 
@@ -93,6 +110,34 @@ export class Channel<Out, In> {
   /** Takes a frame of the socket. */
   receive(frame: Uint8Array | string): void {
     if (this.#isEnded) return;
+    const { turns } = this.#options;
+    if (this.#held.length === 0 && !turns.isFull) {
+      turns.spend(() => this.#take(frame));
+      return;
+    }
+    this.#held.push(frame);
+    if (this.#held.length > 1) return;
+    this.#hold.pause();
+    turns.wait(() => this.#takeHeld());
+  }
+
+  /** The peer left: what came before that is heard, as far as it can be at once. */
+  left(): void {
+    for (let frame = this.#held.shift(); frame !== undefined && !this.#isEnded; frame = this.#held.shift())
+      this.#take(frame);
+  }
+
+  #takeHeld(): void {
+    const { turns } = this.#options;
+    do {
+      const frame = this.#held.shift();
+      if (frame !== undefined) turns.spend(() => this.#take(frame));
+    } while (this.#held.length > 0 && !turns.isFull);
+    if (this.#held.length > 0) turns.wait(() => this.#takeHeld());
+    else this.#hold.resume();
+  }
+
+  #take(frame: Uint8Array | string): void {
     try {
       // Told by its length, so that whoever may only wait makes us open nothing else.
       if (this.isRestricted && frame.length !== pingFrameBytes) throw mayOnlyWait();
@@ -115,9 +160,34 @@ export class Channel<Out, In> {
     const { handlers, session } = this.#options;
     if (item.kind === "stream") return handlers.stream(item.streamId, item.data);
     if (handlers.isWanted && !(await handlers.isWanted(item.head))) return;
-    // Also where the peer has left since: what it said last, the result of its last operation, still counts.
+    // Also where the peer has left since: what it said last, the result of its last operation, still counts, unless it is long.
     this.#checkBudget();
-    await this.#spend(() => handlers.message(session.read(item)));
+    if (item.text.length <= fragmentBytes) {
+      // Awaited: a promise that is returned settles two steps later, and what comes after it may be cut off in between.
+      await this.#options.turns.spend(() => this.#spend(() => handlers.message(session.read(item))));
+      return;
+    }
+    const message = await this.#options.reads.do(this.#readInSlices(item));
+    if (message !== null) await this.#spend(() => handlers.message(message));
+  }
+
+  /** Reads a long message, each slice of which the peer pays for; null where the connection ended meanwhile, which drops it. */
+  *#readInSlices(item: UnreadMessage): Work<In | null> {
+    const { session, clock } = this.#options;
+    const work = session.readInSlices(item);
+    // Nothing in the turn in which it came: many may come in one.
+    yield;
+    while (!this.#isEnded) {
+      const step = this.#spend(() => {
+        for (const until = clock.monotonic() + sliceMs; ;) {
+          const next = work.next();
+          if (next.done === true || clock.monotonic() >= until) return next;
+        }
+      });
+      if (step.done === true) return step.value;
+      yield;
+    }
+    return null;
   }
 
   #spend<Result>(work: () => Result): Result {
@@ -155,6 +225,7 @@ export class Channel<Out, In> {
   /** Stops everything but the handler in progress. The socket is the owner's to close. */
   end(): void {
     this.#isEnded = true;
+    this.#held.length = 0;
     this.#heartbeat.stop();
     this.#queue.end();
   }

@@ -1,5 +1,5 @@
 import { OrchestratorError } from "../errors.ts";
-import type { FrameSocket } from "./socket.ts";
+import type { Pausable } from "./shared-pause.ts";
 
 /** Reading stops above this many bytes of waiting messages, and goes on below half of it. */
 const pauseAboveBytes = 1024 * 1024;
@@ -10,7 +10,7 @@ const itemOverheadBytes = 256;
 
 /** Hands what came in to its handler: in order, one at a time, and no faster than the handler can. */
 export class InboundQueue<Item> {
-  readonly #socket: FrameSocket;
+  readonly #socket: Pausable;
   readonly #handle: (item: Item) => Promise<void>;
   readonly #failed: (error: unknown) => void;
   #waiting: { item: Item; bytes: number }[] = [];
@@ -24,7 +24,7 @@ export class InboundQueue<Item> {
    * handed over any more.
    */
   constructor(
-    socket: FrameSocket,
+    socket: Pausable,
     handlers: { handle(item: Item): Promise<void>; failed(error: unknown): void },
   ) {
     this.#socket = socket;

@@ -1,32 +1,62 @@
 /** The transport over any {@link FrameSocket}: whoever listens (an HTTP server, a test) hands each new connection over. */
 import { OrchestratorError } from "../errors.ts";
-import { FairPlaces } from "../internal/fair-places.ts";
-import { placeOfAddress } from "../internal/network.ts";
+import { checkOptions, type OptionTable, withDefaults } from "../internal/check-options.ts";
+import { FairSlots } from "../internal/fair-slots.ts";
+import { sourceOfAddress } from "../internal/network.ts";
+import { wholeNumber } from "../internal/option-rules.ts";
 import { handshakeTimeoutMs } from "../wire/limits.ts";
 import type { OrchestratorMessage } from "../wire/messages.ts";
 import { AgentConnection, type ConnectionHost } from "./agent-connection.ts";
 import { defaultSendLimitBytes } from "./channel.ts";
+import { FrameTurns } from "./frame-turns.ts";
+import { LongReads } from "./long-reads.ts";
 import { closeCode, type FrameSocket } from "./socket.ts";
 import { TimeBudgets } from "./time-budget.ts";
 import type { Transport, TransportContext, TransportHandlers } from "./transport.ts";
 
-/** Limits of a {@link SocketTransport}. */
+/** Limits of a {@link SocketTransport}. What is out of range is refused when it is made: `OPTIONS_INVALID`. */
 export interface SocketTransportOptions {
-  /** Bytes that may wait for an agent that does not read; past it the connection ends. Default 32 MiB. */
+  /** Bytes that may wait for an agent that does not read, 65,536 to 4,294,967,296; past it the connection ends. Default 32 MiB. */
   sendLimitBytes?: number;
-  /** Agents that may be connected and wait for approval; past it, one from where most wait gives way. Default 100. */
+  /** Agents that may be connected and wait for approval, 1 to 1,000,000; past it, one from where most wait gives way. Default 100. */
   maxPendingAgents?: number;
-  /** Handshakes at one time; more connections are turned away and come again later. Default 256: each may hold a frame of 1 MiB. */
+  /**
+   * Handshakes at one time, 1 to 1,000,000; more connections are turned away and come again later. Each may hold a frame of 1 MiB.
+   * Default 256.
+   */
   maxHandshakes?: number;
-  /** Of these, handshakes of one address (of IPv6: one /64), so that nobody holds all the places. Agents behind one proxy share one. Default 64. */
+  /**
+   * Of these, handshakes of one address (of IPv6: one /64), 1 to 1,000,000, so that nobody holds all the slots. Agents behind one
+   * proxy share one. Default 64.
+   */
   maxHandshakesPerAddress?: number;
-  /** How long a handshake may take, milliseconds, the decision about the agent included. Default 10_000. */
+  /** Milliseconds that a handshake may take, the decision about the agent included, 100 to 600,000. Default 10,000. */
   handshakeTimeoutMs?: number;
-  /** Time that one agent may take of the orchestrator in a second, milliseconds; past what it saved its connection ends. Default 100. */
+  /**
+   * Milliseconds of the orchestrator that one agent may take in a second, 1 to 1,000; past what it saved its connection ends.
+   * Default 100.
+   */
   agentTimePerSecondMs?: number;
-  /** Time that an agent can save up, milliseconds. Default 2_000. */
+  /** Milliseconds that an agent can save up, 1 to 600,000. Default 2,000. */
   agentTimeSavedMs?: number;
 }
+
+const many = wholeNumber({ from: 1, to: 1_000_000 });
+
+/** What each option may be. */
+export const socketTransportOptions: OptionTable<Required<SocketTransportOptions>> = {
+  sendLimitBytes: {
+    rule: wholeNumber({ from: 65_536, to: 2 ** 32 }),
+    default: defaultSendLimitBytes,
+    defaultText: "32 MiB",
+  },
+  maxPendingAgents: { rule: many, default: 100 },
+  maxHandshakes: { rule: many, default: 256 },
+  maxHandshakesPerAddress: { rule: many, default: 64 },
+  handshakeTimeoutMs: { rule: wholeNumber({ from: 100, to: 600_000 }), default: handshakeTimeoutMs },
+  agentTimePerSecondMs: { rule: wholeNumber({ from: 1, to: 1_000 }), default: 100 },
+  agentTimeSavedMs: { rule: wholeNumber({ from: 1, to: 600_000 }), default: 2_000 },
+};
 
 /** Speaks the agent protocol over sockets that others accept. */
 export class SocketTransport implements Transport {
@@ -37,20 +67,14 @@ export class SocketTransport implements Transport {
   /** The one connection of each agent that has proved its key, from then on. */
   readonly #agents = new Map<string, AgentConnection>();
   /** The agents that are connected and wait for approval. */
-  readonly #pending = new FairPlaces();
+  readonly #pending = new FairSlots();
   /** Connections that are over while a handler still runs for them. */
   readonly #settling = new Map<string, Promise<void>>();
 
+  /** @throws {OrchestratorError} `OPTIONS_INVALID` with every fault of the options. */
   constructor(options: SocketTransportOptions = {}) {
-    this.#options = {
-      sendLimitBytes: options.sendLimitBytes ?? defaultSendLimitBytes,
-      maxPendingAgents: options.maxPendingAgents ?? 100,
-      maxHandshakes: options.maxHandshakes ?? 256,
-      maxHandshakesPerAddress: options.maxHandshakesPerAddress ?? 64,
-      handshakeTimeoutMs: options.handshakeTimeoutMs ?? handshakeTimeoutMs,
-      agentTimePerSecondMs: options.agentTimePerSecondMs ?? 100,
-      agentTimeSavedMs: options.agentTimeSavedMs ?? 2_000,
-    };
+    checkOptions(options, socketTransportOptions, { of: new.target.name });
+    this.#options = withDefaults(options, socketTransportOptions);
   }
 
   /** Begins to take connections that are handed to {@link SocketTransport.accept}. */
@@ -64,6 +88,8 @@ export class SocketTransport implements Transport {
       sendLimitBytes,
       handshakeTimeoutMs: this.#options.handshakeTimeoutMs,
       budgets: new TimeBudgets(context.clock, time),
+      reads: new LongReads(),
+      turns: new FrameTurns(context.clock),
       claim: (nodeId, connection) => this.#claim(nodeId, connection),
       earlierSettled: async (nodeId) => this.#settling.get(nodeId),
       makeRoomForPending: (address) => this.#makeRoomForPending(address, maxPendingAgents),
@@ -100,11 +126,11 @@ export class SocketTransport implements Transport {
     const { maxHandshakes, maxHandshakesPerAddress } = this.#options;
     if (this.#handshaking.size >= maxHandshakes) return false;
     if (address === null) return true;
-    const place = placeOfAddress(address);
-    let ofPlace = 0;
+    const source = sourceOfAddress(address);
+    let ofSource = 0;
     for (const { remoteAddress } of this.#handshaking)
-      if (remoteAddress !== null && placeOfAddress(remoteAddress) === place) ofPlace += 1;
-    return ofPlace < maxHandshakesPerAddress;
+      if (remoteAddress !== null && sourceOfAddress(remoteAddress) === source) ofSource += 1;
+    return ofSource < maxHandshakesPerAddress;
   }
 
   async send(nodeId: string, message: OrchestratorMessage): Promise<void> {
@@ -155,7 +181,7 @@ export class SocketTransport implements Transport {
       this.#pending.set(nodeId, remoteAddress, this.#host?.context.clock.now() ?? 0);
   }
 
-  /** Whether one more agent of an address may wait: where all places are taken, one from where most wait gives way. */
+  /** Whether one more agent of an address may wait: where all slots are taken, one from where most wait gives way. */
   #makeRoomForPending(address: string | null, places: number): boolean {
     if (this.#pending.size < places) return true;
     // Some were decided about since they came.

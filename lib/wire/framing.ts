@@ -4,7 +4,7 @@
  * A message is one `message` frame, or `fragment`s closed by a `lastFragment`. Streams and pings may come between
  * fragments; another message may not. A stream frame is 16 bytes of stream id, then data.
  */
-import { concatBytes, fromHex, toHex } from "../crypto/encoding.ts";
+import { fromHex, toHex } from "../crypto/encoding.ts";
 import { OrchestratorError } from "../errors.ts";
 import { fragmentBytes, maxMessageBytes, maxStreamBytes } from "./limits.ts";
 
@@ -75,19 +75,26 @@ export function readStream(payload: Uint8Array): { streamId: string; data: Uint8
   return { streamId: parts.join("-"), data: payload.subarray(16) };
 }
 
+/** What is there of a message. */
+export interface Reassembled {
+  /** All of it so far; it stays as it is. */
+  bytes: Uint8Array;
+  isWhole: boolean;
+}
+
 /** Puts the pieces of a message together again, within {@link maxMessageBytes}. */
 export interface Reassembly {
   /**
-   * Takes a frame of kind message, fragment or lastFragment; returns the whole message when it is complete.
+   * Takes a frame of kind message, fragment or lastFragment; returns what is there of its message.
    *
    * @throws {OrchestratorError} `PROTOCOL_ERROR` for a piece out of place or a message too large.
    */
-  take(frame: PlainFrame): Uint8Array | null;
+  take(frame: PlainFrame): Reassembled;
 }
 
 /** Begins with nothing received. */
 export function createReassembly(): Reassembly {
-  let pieces: Uint8Array[] = [];
+  let room: Uint8Array = new Uint8Array();
   let size = 0;
   return {
     take({ kind, payload }) {
@@ -98,23 +105,32 @@ export function createReassembly(): Reassembly {
           throw new OrchestratorError("PROTOCOL_ERROR", {
             message: "A message came whole that must come in pieces.",
           });
-        return payload;
+        return { bytes: payload, isWhole: true };
       }
       // Only whole pieces, and a last one that carries something: else a peer could fill memory with empty ones.
       const fits = kind === frameKind.fragment ? payload.length === fragmentBytes : payload.length > 0;
       if (!fits || payload.length > fragmentBytes) {
         throw new OrchestratorError("PROTOCOL_ERROR", { message: "A fragment has a wrong size." });
       }
-      size += payload.length;
-      if (size > maxMessageBytes) {
+      if (size + payload.length > maxMessageBytes) {
         throw new OrchestratorError("PROTOCOL_ERROR", { message: "A message is larger than allowed." });
       }
-      pieces.push(payload);
-      if (kind === frameKind.fragment) return null;
-      const whole = concatBytes(...pieces);
-      pieces = [];
+      room = withRoom(room, { size, more: payload.length });
+      room.set(payload, size);
+      size += payload.length;
+      const bytes = room.subarray(0, size);
+      if (kind === frameKind.fragment) return { bytes, isWhole: false };
+      room = new Uint8Array();
       size = 0;
-      return whole;
+      return { bytes, isWhole: true };
     },
   };
+}
+
+/** Twice as much where there is none left, so that each byte is moved once or twice. */
+function withRoom(room: Uint8Array, { size, more }: { size: number; more: number }): Uint8Array {
+  if (size + more <= room.length) return room;
+  const larger = new Uint8Array(Math.max(size + more, Math.min(room.length * 2, maxMessageBytes)));
+  larger.set(room.subarray(0, size));
+  return larger;
 }

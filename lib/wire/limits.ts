@@ -13,7 +13,7 @@ export function versionsOf(knowsEpochs: boolean): readonly number[] {
 export const maxHandshakeFrameBytes = 16 * 1024;
 /** Largest frame afterwards, sealed, bytes. */
 export const maxFrameBytes = 1024 * 1024;
-/** A message whose text is longer travels in pieces of exactly this size and a last one; streams and pings may come between. */
+/** A message whose text is longer travels in pieces of exactly this size and a last one, streams and pings in between, and is parsed in slices. */
 export const fragmentBytes = 256 * 1024;
 /** Largest message, all pieces together, bytes of text. */
 export const maxMessageBytes = 16 * 1024 * 1024;
@@ -21,6 +21,10 @@ export const maxMessageBytes = 16 * 1024 * 1024;
 export const maxJsonDepth = 64;
 /** Members of one list or object in a message. */
 export const maxContainerMembers = 50_000;
+/** Bytes between two places where such a message is cut, at least. */
+export const cutBytes = 64 * 1024;
+/** Most bytes of such a message without a place to cut it: of blanks, a number or the name of a member. Texts are cut anywhere. */
+export const maxUncutBytes = 1024 * 1024;
 /** Bytes that sealing adds to a frame: the kind and the tag. */
 export const sealOverheadBytes = 17;
 /** What a ping takes, sealed, bytes; nothing else that a peer may say is as short. */

@@ -2,14 +2,16 @@
 import type { z } from "zod";
 import { toUtf8 } from "../crypto/encoding.ts";
 import { OrchestratorError } from "../errors.ts";
+import type { Work } from "../internal/work.ts";
+import { check, checkInSlices, type Checked, type MessageSchema } from "./check-slices.ts";
+import { fragmentBytes } from "./limits.ts";
+import { parsePieces } from "./parse-pieces.ts";
 import { scanText } from "./scan-text.ts";
+import type { TextCut } from "./text-cut.ts";
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 /** Values in a message of a handshake, and in whatever else names no limit of its own. */
 const defaultMaxNodes = 10_000;
-
-/** The schema stops at the first fault in a list or object: a message that is nothing but faults costs as little as one that has one. */
-const stopsEarly: z.core.ParseContextInternal<z.core.$ZodIssue> = { abortEarly: true };
 
 /**
  * Reads one JSON message of a peer and checks it against a schema.
@@ -32,28 +34,29 @@ export function parseMessage<Schema extends z.ZodType>(
  * @throws {OrchestratorError} `PROTOCOL_ERROR`, as {@link parseMessage}.
  */
 export function parseScanned<Schema extends z.ZodType>(schema: Schema, text: Uint8Array): z.infer<Schema> {
-  const issues = check(schema, parseText(decode(text)));
-  if ("data" in issues) return issues.data;
-  throw new OrchestratorError("PROTOCOL_ERROR", {
-    message: "The peer sent a message that is unknown or has a wrong field.",
-    details: { issues: issues.found },
-  });
+  return checked(check(schema, parseText(decode(text))));
 }
 
-function check<Schema extends z.ZodType>(
+/**
+ * Does the same in slices, each some milliseconds at most: one member of a list is not divided.
+ *
+ * @param cuts - Where the scan found that the text can be cut.
+ * @throws {OrchestratorError} `PROTOCOL_ERROR`, as {@link parseMessage}.
+ */
+export function* parseInSlices<Schema extends MessageSchema>(
   schema: Schema,
-  value: unknown,
-): { data: z.infer<Schema> } | { found: string[] } {
-  try {
-    const parsed = schema.safeParse(value, stopsEarly);
-    if (parsed.success) return { data: parsed.data };
-    return {
-      found: parsed.error.issues.slice(0, 5).map((issue) => `${issue.path.join(".")}: ${issue.code}`),
-    };
-  } catch {
-    // More faults in one place than a call takes arguments.
-    return { found: [": too_many"] };
-  }
+  { text, cuts }: { text: Uint8Array; cuts: readonly TextCut[] },
+): Work<z.infer<Schema>> {
+  if (text.length <= fragmentBytes) return parseScanned(schema, text);
+  return checked(yield* checkInSlices(schema, yield* parsePiecesOf(text, cuts)));
+}
+
+function checked<Value>(result: Checked<Value>): Value {
+  if ("data" in result) return result.data;
+  throw new OrchestratorError("PROTOCOL_ERROR", {
+    message: "The peer sent a message that is unknown or has a wrong field.",
+    details: { issues: result.found },
+  });
 }
 
 function decode(bytes: Uint8Array): string {
@@ -71,6 +74,18 @@ function parseText(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new OrchestratorError("PROTOCOL_ERROR", { message: "The peer sent text that is not JSON.", cause });
+    throw noJson(cause);
   }
+}
+
+function* parsePiecesOf(text: Uint8Array, cuts: readonly TextCut[]): Work<unknown> {
+  try {
+    return yield* parsePieces(text, { cuts, decode });
+  } catch (cause) {
+    throw cause instanceof SyntaxError ? noJson(cause) : cause;
+  }
+}
+
+function noJson(cause: unknown): OrchestratorError {
+  return new OrchestratorError("PROTOCOL_ERROR", { message: "The peer sent text that is not JSON.", cause });
 }

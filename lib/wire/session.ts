@@ -2,16 +2,17 @@
 import { toUtf8 } from "../crypto/encoding.ts";
 import type { Crypto, Signer } from "../crypto/crypto.ts";
 import { OrchestratorError } from "../errors.ts";
+import { finish, type Work } from "../internal/work.ts";
 import { createReassembly, frameKind, frameMessage, frameStream, readStream } from "./framing.ts";
 import { maxFrameBytes } from "./limits.ts";
-import { checkSize, toUnread, type UnreadMessage } from "./unread-message.ts";
+import { checkSize, toUnread, UnreadIntake, type UnreadMessage } from "./unread-message.ts";
 import {
   agentMessageSchema,
   orchestratorMessageSchema,
   type AgentMessage,
   type OrchestratorMessage,
 } from "./messages.ts";
-import { parseScanned } from "./parse-json.ts";
+import { parseInSlices } from "./parse-json.ts";
 import type { Sealing } from "./sealing.ts";
 import { signatureBytes, signCommand, verifyCommand } from "./signed-command.ts";
 
@@ -52,6 +53,11 @@ export interface Session<Out, In> {
    * @throws {OrchestratorError} `PROTOCOL_ERROR`. The connection must end then.
    */
   read(message: UnreadMessage): In;
+  /**
+   * Reads a message in slices: work that stops every few milliseconds where the message is long, and not at all where it is not. A
+   * message of 16 MiB read at once holds up everything else for hundreds of milliseconds. Errors as {@link Session.read}.
+   */
+  readInSlices(message: UnreadMessage): Generator<void, In, void>;
   /** Opens a frame and reads what it says; errors as {@link Session.open} and {@link Session.read}. */
   decode(frame: Uint8Array | string): Incoming<In> | null;
 }
@@ -69,8 +75,8 @@ export function createOrchestratorSession(
   return createSession(sealing, {
     write: (message: OrchestratorMessage) => signCommand(identity.signer, identity.nodeId, message),
     prefixBytes: signatureBytes,
-    textOf: (bytes) => bytes,
-    parse: (text): AgentMessage => parseScanned(agentMessageSchema, text),
+    intake: new UnreadIntake(),
+    parse: (message): Work<AgentMessage> => parseInSlices(agentMessageSchema, message),
   });
 }
 
@@ -82,8 +88,11 @@ export function createAgentSession(
   return createSession(sealing, {
     write: (message: AgentMessage) => toUtf8(wellFormed(JSON.stringify(message))),
     prefixBytes: 0,
-    textOf: (bytes) => verifyCommand(peers.crypto, peers, bytes),
-    parse: (text): OrchestratorMessage => parseScanned(orchestratorMessageSchema, text),
+    // Verified before anything looks at it, so not before it is whole.
+    intake: {
+      take: (bytes, isWhole) => (isWhole ? toUnread(verifyCommand(peers.crypto, peers, bytes)) : null),
+    },
+    parse: (message): Work<OrchestratorMessage> => parseInSlices(orchestratorMessageSchema, message),
   });
 }
 
@@ -92,9 +101,9 @@ interface Codec<Out, In> {
   write(message: Out): Uint8Array;
   /** Bytes before the text. */
   prefixBytes: number;
-  /** The text of received bytes, proved where they are signed. */
-  textOf(bytes: Uint8Array): Uint8Array;
-  parse(text: Uint8Array): In;
+  /** Takes what is there of a message, and the whole of it when it is. */
+  intake: Pick<UnreadIntake, "take">;
+  parse(message: UnreadMessage): Work<In>;
 }
 
 function createSession<Out extends { type: string }, In extends { type: string }>(
@@ -108,8 +117,8 @@ function createSession<Out extends { type: string }, In extends { type: string }
       case frameKind.message:
       case frameKind.fragment:
       case frameKind.lastFragment: {
-        const whole = reassembly.take(plain);
-        return whole && toUnread(codec.textOf(whole));
+        const { bytes, isWhole } = reassembly.take(plain);
+        return codec.intake.take(bytes, isWhole);
       }
       case frameKind.stream:
         return { kind: "stream", ...readStream(plain.payload) };
@@ -118,13 +127,15 @@ function createSession<Out extends { type: string }, In extends { type: string }
     }
     throw new OrchestratorError("PROTOCOL_ERROR", { message: "The peer sent a frame of an unknown kind." });
   };
-  const read = ({ head, text }: UnreadMessage): In => {
-    const message = codec.parse(text);
+  const readInSlices = function* (unread: UnreadMessage): Work<In> {
+    const { head } = unread;
+    const message = yield* codec.parse(unread);
     // Said in other letters, or twice: it was let in as what it is not.
     const operationId = "operation_id" in message ? message.operation_id : null;
     if (message.type === head.type && operationId === head.operationId) return message;
     throw new OrchestratorError("PROTOCOL_ERROR", { message: "A message says what it is in an odd form." });
   };
+  const read = (unread: UnreadMessage): In => finish(readInSlices(unread));
   return {
     encode(message) {
       const bytes = codec.write(message);
@@ -138,6 +149,7 @@ function createSession<Out extends { type: string }, In extends { type: string }
     encodePing: () => sealing.seal(frameKind.ping, new Uint8Array()),
     open,
     read,
+    readInSlices,
     decode(frame) {
       const opened = open(frame);
       return opened?.kind === "message" ? { kind: "message", message: read(opened) } : opened;

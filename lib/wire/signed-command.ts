@@ -9,7 +9,7 @@ import { concatBytes, toUtf8 } from "../crypto/encoding.ts";
 import type { Crypto, Signer } from "../crypto/crypto.ts";
 import { OrchestratorError } from "../errors.ts";
 import { canonicalJson } from "../internal/canonical-json.ts";
-import type { Json } from "../internal/json.ts";
+import type { Json } from "../json.ts";
 import type { OrchestratorMessage } from "./messages.ts";
 import { labelled, labels } from "./transcript.ts";
 

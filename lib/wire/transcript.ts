@@ -2,7 +2,7 @@
 import { concatBytes, toHex, toUtf8 } from "../crypto/encoding.ts";
 import type { Crypto } from "../crypto/crypto.ts";
 import { canonicalJson } from "../internal/canonical-json.ts";
-import { toJsonObject } from "../internal/json.ts";
+import { toJsonObject } from "../json.ts";
 import type { Hello, Prove, Welcome } from "./handshake-messages.ts";
 
 /** A signature for one purpose never fits another. */

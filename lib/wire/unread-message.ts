@@ -1,28 +1,61 @@
 /** Messages before they are read: what is known of one is what it is about, and that it is not too large for that. */
 import { OrchestratorError } from "../errors.ts";
-import { maxMessageBytes } from "./limits.ts";
+import { cutBytes, maxMessageBytes, fragmentBytes } from "./limits.ts";
+import type { MessageHead } from "./message-head.ts";
 import { limitsOf, mostNodes, type MessageLimits } from "./message-limits.ts";
-import { scanText, type MessageHead } from "./scan-text.ts";
+import { scanText, TextScanner } from "./scan-text.ts";
+import type { TextCut } from "./text-cut.ts";
 
 /** A whole message that nobody has parsed, within the limits of its type. */
 export interface UnreadMessage {
   kind: "message";
   head: MessageHead;
   text: Uint8Array;
+  /**
+   * Where the text can be cut; none where it is short.
+   *
+   * @internal
+   */
+  cuts: readonly TextCut[];
 }
 
 /** Messages of ours below this are not counted: each of them is within the limits, by its schema. */
 const uncountedBytes = 8 * 1024;
 
+/** Takes the text of a message in while it comes. */
+export class UnreadIntake {
+  #scanner: TextScanner | null = null;
+
+  /**
+   * Takes what is there of the text of a message; null while it is not whole. Cost: linear in what was not there the last time.
+   *
+   * @throws {OrchestratorError} `PROTOCOL_ERROR` for an unknown type, and for a message larger than one of its type may be: as soon as
+   * that is known.
+   */
+  take(text: Uint8Array, isWhole: boolean): UnreadMessage | null {
+    const isShort = isWhole && text.length <= fragmentBytes;
+    this.#scanner ??= new TextScanner({ maxNodes: mostNodes, ...(!isShort && { cutBytes }) });
+    const { head, cuts } = this.#scanner;
+    this.#scanner.scan(text, isWhole);
+    if (isWhole || head.type !== null) checkLimits(head, { bytes: text.length, nodes: this.#scanner.nodes });
+    if (!isWhole) return null;
+    this.#scanner = null;
+    return { kind: "message", head, text, cuts };
+  }
+}
+
 /**
- * Takes the text of a message in. Cost: linear.
+ * Takes the whole text of a message in. Cost: linear.
  *
- * @throws {OrchestratorError} `PROTOCOL_ERROR` for an unknown type, and for a message larger than one of its type may be.
+ * @throws {OrchestratorError} `PROTOCOL_ERROR`, as {@link UnreadIntake.take}.
  */
 export function toUnread(text: Uint8Array): UnreadMessage {
-  const { head, nodes } = scanText(text, mostNodes);
-  const limits = limitsOf(head.type);
-  if (limits && text.length <= limits.bytes && nodes <= limits.nodes) return { kind: "message", head, text };
+  return new UnreadIntake().take(text, true)!;
+}
+
+function checkLimits({ type }: MessageHead, { bytes, nodes }: MessageLimits): void {
+  const limits = limitsOf(type);
+  if (limits && bytes <= limits.bytes && nodes <= limits.nodes) return;
   throw new OrchestratorError("PROTOCOL_ERROR", {
     message: limits
       ? "The peer sent a message that is larger than one of its type may be."

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemCaller, type Orchestrator } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
 import { servicesOf } from "../../lib/orchestrator.ts";
+import { featuresOf, verbsOf } from "../support/verbs-of.ts";
 
 const anonymous = { kind: "anonymous" } as const;
 /** A feature has no more verbs than somebody remembers. */
@@ -17,7 +18,7 @@ const open: Readonly<Record<string, string>> = {
   "idempotency.once": "makes the call that it is given, which asks",
 };
 
-const life = ["start", "stop", "letGo", "listen", "checkReady", "publicKey"];
+const life = ["start", "stop", "letGo", "listen", "checkReady", "publicKey", "resourceTypes"];
 
 let test: TestOrchestrator;
 beforeAll(async () => (test = await createTestOrchestrator()));
@@ -25,26 +26,10 @@ afterAll(() => test[Symbol.asyncDispose]());
 
 type Verb = (...input: unknown[]) => unknown;
 
-/** Every feature that is reached from an orchestrator, those in features included. */
-function featuresOf(owner: object, path = ""): [path: string, feature: object][] {
-  return Object.entries(owner).flatMap(([name, feature]) => {
-    expect(feature, `${path}${name} is no feature`).toBeTypeOf("object");
-    const own: [string, object] = [`${path}${name}`, feature as object];
-    return [own, ...featuresOf(feature as object, `${path}${name}.`)];
-  });
-}
-
-function verbsOf(feature: object): string[] {
-  const prototype = Object.getPrototypeOf(feature) as object;
-  const members = Object.entries(Object.getOwnPropertyDescriptors(prototype));
-  for (const [name, { get }] of members) expect(get, `${name} is a getter`).toBeUndefined();
-  return members.map(([name]) => name).filter((name) => name !== "constructor");
-}
-
 const features = (orchestrator: Orchestrator): [string, object][] => featuresOf(orchestrator);
 
 describe("an orchestrator", () => {
-  it("has features, and beside them only what starts and ends it", () => {
+  it("has features, and beside them only what starts and ends it or tells what it is", () => {
     const { orchestrator } = test;
     expect(features(orchestrator).map(([name]) => name)).toEqual([
       "access",

@@ -1,7 +1,7 @@
 import { nodeCrypto, toHex, type Caller } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
 import { describe, expect, it } from "vitest";
-import { placeOf } from "../../lib/access/place.ts";
+import { sourceOf } from "../../lib/callers/caller-source.ts";
 
 const from = (source_address: string): Caller => ({ kind: "anonymous", origin: { source_address } });
 const wrong = "00".repeat(64);
@@ -97,7 +97,7 @@ describe("sign-in", () => {
     ["::1", "0:0:0:0::/64"],
     ["fe80::1%eth0", "fe80:0:0:0::/64"],
   ])("sees %s as %s", (address, place) => {
-    expect(placeOf(from(address))).toBe(place);
+    expect(sourceOf(from(address))).toBe(place);
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createAudienceCheck } from "../../adapters/trpc/audience.ts";
-import type { LocalEnd } from "../../adapters/trpc/audience.ts";
+import { createAudienceCheck } from "../../adapters/http/audience.ts";
+import type { LocalEnd } from "../../adapters/http/audience.ts";
 
 const end = (address: string, port: number): LocalEnd => ({ address, port });
 

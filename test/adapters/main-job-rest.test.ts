@@ -134,7 +134,7 @@ test("the main job works over REST with a real agent on a real socket, and a res
   expect(twice.json).toMatchObject({ status: 409, code: "INVALID_TRANSITION" });
   expect((await first.rest("DELETE", `/agents/${nodeId}`)).status).toBe(409);
   const tagged = await first.rest("PUT", `/agents/${nodeId}/tags/role`, { value: "web" });
-  expect([tagged.status, tagged.json]).toEqual([200, { tags: { role: "web" } }]);
+  expect([tagged.status, tagged.json]).toEqual([200, { tags: { role: "web" }, version: 3 }]);
 
   // Upload
   const faulty = await first.rest("POST", "/modules", { content: broken });
@@ -231,10 +231,14 @@ test("the main job works over REST with a real agent on a real socket, and a res
   expect(second.orchestrator.publicKey).toEqual(first.orchestrator.publicKey);
   await second.signIn();
   const after = await read(second);
-  // Signing in again is the only difference.
-  const unseen = (page: Json): unknown =>
-    (page["items"] as Json[]).map((operator) => ({ ...operator, last_seen_at: "" }));
-  expect(unseen(after[0]!)).toEqual(unseen(before[0]!));
+  // Signing in again is the only difference, which is one change of the operator.
+  const unseen = (page: Json, changes: number): unknown =>
+    (page["items"] as Json[]).map((operator) => ({
+      ...operator,
+      last_seen_at: "",
+      version: (operator["version"] as number) + changes,
+    }));
+  expect(unseen(after[0]!, 0)).toEqual(unseen(before[0]!, 1));
   expect(after.slice(1)).toEqual(before.slice(1));
   const oldest = await second.rest("GET", `/audit?limit=500&to=${new Date().toISOString()}`);
   expect(oldest.json["items"]).toEqual(expect.arrayContaining(items));

@@ -28,7 +28,7 @@ interface Refusal {
 }
 
 // As it is served: through JSON.
-const document = JSON.parse(JSON.stringify(createOpenApiDocument(appRouter))) as {
+const document = JSON.parse(JSON.stringify(await createOpenApiDocument(appRouter))) as {
   openapi: string;
   info: object;
   servers: object[];

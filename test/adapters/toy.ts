@@ -1,6 +1,6 @@
 /** A small surface with one procedure for everything that the adapters can do. */
 import { initTRPC } from "@trpc/server";
-import { OrchestratorError, withVersion } from "fleetwright";
+import { OrchestratorError } from "fleetwright";
 import { z } from "zod";
 import { createContextFactory } from "../../adapters/trpc/context.ts";
 import type { RequestContext } from "../../adapters/trpc/context.ts";
@@ -82,14 +82,11 @@ export const toyRouter = t.router({
     get: procedure
       .meta({
         ...route("GET", "/machines/{name}"),
-        rest: { versioned: true },
+        rest: { version: ({ revision }: Machine) => revision },
       })
       .input(z.strictObject({ name }))
       .output(machineSchema)
-      .query(({ ctx, input }) => {
-        const machine = ctx.orchestrator.get(input.name);
-        return withVersion({ ...machine }, machine.revision);
-      }),
+      .query(({ ctx, input }) => ({ ...ctx.orchestrator.get(input.name) })),
     latest: procedure
       .meta(route("GET", "/machines/latest"))
       .output(machineSchema)

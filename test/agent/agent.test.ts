@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import type { AgentOptions } from "../../lib/agent/agent-options.ts";
 import type { MemoryProgram } from "../../lib/host/memory-host.ts";
 import type { OrchestratorMessage } from "../../lib/wire/messages.ts";
-import { Agent, createAgent } from "../../lib/agent/agent.ts";
+import { AgentProgram, createAgent } from "../../lib/agent/agent.ts";
 import { agentVersion } from "../../lib/agent/agent-version.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { MemoryHost } from "../../lib/host/memory-host.ts";
@@ -255,8 +255,11 @@ describe("Agent", () => {
   it.each([{}, { url: "ws://127.0.0.1:1/agent/v1", dial: () => Promise.reject(new Error("never")) }])(
     "needs one way to its orchestrator",
     (ways) => {
-      expect(() => new Agent({ stateDir: temporaryFolder(), ...ways })).toThrow(
-        expect.objectContaining({ code: "CONFIGURATION_INVALID" }),
+      expect(() => new AgentProgram({ stateDir: temporaryFolder(), ...ways })).toThrow(
+        expect.objectContaining({
+          code: "OPTIONS_INVALID",
+          issues: [expect.objectContaining({ path: ["url"] })],
+        }),
       );
     },
   );
@@ -268,7 +271,7 @@ describe("Agent", () => {
 
 interface Setup {
   orchestrator: TestOrchestrator;
-  agent: Agent;
+  agent: AgentProgram;
   host: MemoryHost;
   clock: FakeClock;
   logger: RecordingLogger;
@@ -322,7 +325,7 @@ async function begin(
   return { orchestrator, agent, host, clock, logger, stateDir, reconnect, setClock };
 }
 
-function start(options: AgentOptions): Agent {
+function start(options: AgentOptions): AgentProgram {
   const agent = createAgent(options);
   onTestFinished(() => agent.stop());
   return agent;

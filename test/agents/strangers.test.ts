@@ -29,9 +29,9 @@ const admit = ({ orchestrator }: TestOrchestrator, address: string, n = (last +=
       (error: { code: string }) => error.code,
     );
 
-async function flooded(places = 100): Promise<TestOrchestrator> {
-  const test = await createTestOrchestrator({ pendingAgents: places });
-  for (let n = 0; n < places; n += 1) await admit(test, stranger);
+async function flooded(slots = 100): Promise<TestOrchestrator> {
+  const test = await createTestOrchestrator({ pendingAgents: slots });
+  for (let n = 0; n < slots; n += 1) await admit(test, stranger);
   return test;
 }
 
@@ -52,7 +52,7 @@ async function waiting({ orchestrator }: TestOrchestrator): Promise<Record<strin
 const checkOf = async ({ orchestrator }: TestOrchestrator) =>
   (await orchestrator.status.get(systemCaller)).checks?.find(({ name }) => name === "enrolment");
 
-describe("a stranger who takes every place", () => {
+describe("a stranger who takes every slot", () => {
   it("keeps nobody else out, and gets none of theirs back", async () => {
     await using test = await flooded();
     for (let n = 0; n < 20; n += 1) expect(await admit(test, honest)).toBe("pending");
@@ -121,12 +121,12 @@ describe("a stranger who takes every place", () => {
   it("is seen in the status and told as an event, once an hour", async () => {
     await using test = await flooded(10);
     const detail =
-      "All 10 places for agents that wait to be approved are taken, 10 of them from 203.0.113.0/24.";
+      "All 10 slots for agents that wait to be approved are taken, 10 of them from 203.0.113.0/24.";
     expect(await checkOf(test)).toMatchObject({ status: "failed", detail: expect.stringContaining(detail) });
-    const told = () => test.events.filter(({ event_type }) => event_type === "agent.placesTaken");
+    const told = () => test.events.filter(({ event_type }) => event_type === "agent.slotsTaken");
     expect(told()).toEqual([]);
     for (let n = 0; n < 5; n += 1) await admit(test, stranger);
-    expect(told()).toMatchObject([{ metadata: { places: 10, network: "203.0.113.0/24", count: 10 } }]);
+    expect(told()).toMatchObject([{ metadata: { slots: 10, network: "203.0.113.0/24", count: 10 } }]);
     await test.clock.advance(60 * minuteMs);
     await admit(test, stranger);
     expect(told()).toHaveLength(2);
@@ -134,7 +134,7 @@ describe("a stranger who takes every place", () => {
     expect(await checkOf(test)).toEqual({ name: "enrolment", status: "ok" });
   });
 
-  it("takes no place twice where many come at once, and none is left over", async () => {
+  it("takes no slot twice where many come at once, and none is left over", async () => {
     await using test = await flooded(10);
     const came = await Promise.all(Array.from({ length: 8 }, () => admit(test, honest)));
     const entered = came.filter((status) => status === "pending").length;

@@ -7,12 +7,17 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { errorTable } from "../../lib/errors.ts";
 import { renderErrorDocs } from "./error-docs.ts";
+import { renderSettingDocs } from "./setting-docs.ts";
 import { listFiles, readText, repository, sourceFiles, visit } from "./source-tree.ts";
 
 /** Where the source of a list is not there yet, its documentation must not be either: nothing is promised ahead. */
 describe("the documentation agrees with the code", () => {
   it("on error codes: docs/errors.md is written from the table and what explains it", async () => {
     await expect(renderErrorDocs()).toMatchFileSnapshot("../../docs/errors.md");
+  });
+
+  it("on settings: the table of docs/configuration.md is written from theirs", async () => {
+    await expect(renderSettingDocs()).resolves.toMatchFileSnapshot("../../docs/configuration.md");
   });
 
   it("on events: each has one section in docs/events.md", async () => {
@@ -136,7 +141,13 @@ describe("the documentation agrees with the code", () => {
   });
 });
 
-const entries = ["lib/index.ts", "lib/ports.ts", "lib/agent/index.ts", "lib/testing/index.ts"];
+const entries = [
+  "lib/index.ts",
+  "lib/option-table.ts",
+  "lib/ports.ts",
+  "lib/agent/index.ts",
+  "lib/testing/index.ts",
+];
 
 describe("the public names", () => {
   const names = entries.flatMap((entry) => exportedNames(entry).map((name) => `${entry} ${name}`));

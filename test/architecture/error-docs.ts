@@ -1,5 +1,5 @@
 import { errorGuide, errorTable, type ErrorCode } from "fleetwright";
-import { httpStatusOf } from "../../adapters/trpc/error-map.ts";
+import { httpStatusOf } from "../../adapters/http/status.ts";
 
 const head = `# Error codes
 

@@ -63,7 +63,7 @@ export function visit(file: SourceFile, callback: (node: ts.Node) => void): void
 }
 
 /** A place in a file, as editors read it. */
-export function placeOf(file: SourceFile, node: ts.Node): string {
+export function positionOf(file: SourceFile, node: ts.Node): string {
   const { line } = file.syntax.getLineAndCharacterOfPosition(node.getStart(file.syntax));
   return `${file.path}:${line + 1}`;
 }

@@ -1,6 +1,6 @@
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
-import { listFiles, placeOf, readText, sourceFiles, visit, type SourceFile } from "./source-tree.ts";
+import { listFiles, positionOf, readText, sourceFiles, visit, type SourceFile } from "./source-tree.ts";
 
 /** Globals that lib is given instead of taking, the reason, and the files that hand them out. */
 const ambient = [
@@ -52,6 +52,13 @@ describe("the words of the sources", () => {
     expect(code.filter((path) => unfinished.test(readText(path) ?? ""))).toEqual([]);
   });
 
+  it("ask what an error is in the way that also knows one of another copy of the package", () => {
+    const byClass = /\binstanceof\s+(?:\w+\.)?OrchestratorError\b/;
+    const found = code.filter((path) => path !== "lib/errors.ts" && byClass.test(readText(path) ?? ""));
+    expect(found, "isOrchestratorError(error) does.").toEqual([]);
+    expect(byClass.test(`error instance${"of"} OrchestratorError`)).toBe(true);
+  });
+
   it("switch no check off without a reason", () => {
     const silenced = /@ts-(ignore|nocheck)|(eslint|oxlint)-disable(?!.* -- \S)/;
     const others = code.filter((path) => path !== "test/architecture/words.test.ts");
@@ -92,7 +99,7 @@ function expressions(file: SourceFile, pattern: RegExp): string[] {
       ts.isNewExpression(node) ||
       (ts.isCallExpression(node) && ts.isIdentifier(node.expression));
     if (isUse && pattern.test(node.getText(file.syntax))) {
-      found.push(`${placeOf(file, node)} ${node.getText(file.syntax).slice(0, 40)}`);
+      found.push(`${positionOf(file, node)} ${node.getText(file.syntax).slice(0, 40)}`);
     }
   });
   return found;

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { systemCaller } from "fleetwright";
 import { FakeClock, type TestOrchestrator } from "fleetwright/testing";
 import type { AssignmentDocument } from "../../lib/assignments/documents.ts";
-import { toJsonObject } from "../../lib/internal/json.ts";
+import { toJsonObject } from "../../lib/json.ts";
 import { MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import { createScene, type Scene } from "../support/rollout-scene.ts";
 

@@ -87,7 +87,7 @@ describe("a prune of the audit log", () => {
       issues: [{ path: ["retention_days"] }],
     });
     // What was set before is not less, either.
-    expect(await audit.getRetention(systemCaller)).toEqual({ retention_days: 100 });
+    expect(await audit.getRetention(systemCaller)).toEqual({ retention_days: 100, version: 11 });
     for (let day = 0; day < 90; day += 1) await clock.advance(dayMs);
     expect(await countEvents(test)).toBe(11);
     for (let day = 0; day < 15; day += 1) await clock.advance(dayMs);

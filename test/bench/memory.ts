@@ -15,7 +15,7 @@ const { createModule, createResults, createSimulatedAgent } = await import("./si
 
 const agents = 20;
 const operations = Number(process.env["BENCH_OPERATIONS"] ?? 100_000);
-const kept = Number(process.env["BENCH_KEPT"] ?? operations / 2);
+const kept = Math.max(1_000, Math.round(Number(process.env["BENCH_KEPT"] ?? operations / 2)));
 const results = createResults(Number(process.env["BENCH_RESOURCES"] ?? 3));
 
 const delays = monitorEventLoopDelay({ resolution: 5 });

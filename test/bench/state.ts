@@ -20,16 +20,16 @@ import {
 import { spawnSync } from "node:child_process";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { StateRunResult } from "../../lib/state/engine.ts";
+import type { StateRunResult } from "../../lib/state/run/engine.ts";
 import type { ResolvedResource } from "../../lib/state/resource.ts";
-import type { AppliedResource } from "../../lib/state/state-item.ts";
-import type { RunMode } from "../../lib/state/state-run.ts";
+import type { AppliedResource } from "../../lib/state/run/state-item.ts";
+import type { RunMode } from "../../lib/state/run/state-run.ts";
 import "./use-build.ts";
 
 const { systemClock } = await import("../../lib/clock.ts");
 const { LocalHost } = await import("../../lib/host/local-host.ts");
 const { resolveResource } = await import("../../lib/state/definition.ts");
-const { runState } = await import("../../lib/state/engine.ts");
+const { runState } = await import("../../lib/state/run/engine.ts");
 
 const files = 1000;
 const rounds = 25;

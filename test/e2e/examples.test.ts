@@ -23,6 +23,12 @@ it("the embedded orchestrator applies a module to its own agent", async () => {
   expect(stdout).toBe("succeeded: Hello from a module.\n");
 });
 
+it("a type of one's own is planned and applied", async () => {
+  const { stdout, stderr } = await run(process.execPath, [example("own-type")]);
+  expect(stderr).toBe("");
+  expect(stdout).toBe("succeeded: Look before you change.\n\n");
+});
+
 it("the fleet inside an Express program answers beside its pages", async () => {
   const { stdout, stderr } = await run(process.execPath, [example("embed-in-express")]);
   expect(stderr).toBe("");

@@ -66,13 +66,13 @@ test.skipIf(reason !== null)(
       await expect(setRetention(12)).rejects.toMatchObject({ status: 503, code: "STORAGE_FULL" });
       const signedIn = client();
       await signedIn.signIn();
-      expect(await signedIn.request("GET", "/audit/retention")).toEqual({ retention_days: 11 });
+      expect(await signedIn.request("GET", "/audit/retention")).toEqual({ retention_days: 11, version: 1 });
       expect((await signedIn.audit.list({ limit: 1 })).items[0]?.event_type).toBe("operator.signedIn");
       expect(await signedIn.status.get()).toMatchObject({ status: "degraded" });
       expect((await fetch(`${url}/readyz`)).status).toBe(200);
 
       rmSync(join(mount, "filler"));
-      expect(await setRetention(13)).toEqual({ retention_days: 13 });
+      expect(await setRetention(13)).toEqual({ retention_days: 13, version: 2 });
       expect(await signedIn.status.get()).toMatchObject({ status: "ok" });
 
       const sequence = (await storage.readLog("audit")).head.sequence;
@@ -83,7 +83,7 @@ test.skipIf(reason !== null)(
       expect((await again.get("settings", "filler"))?.value["n"]).toBe(committed);
       const after = createClient({ url: restarted.url, signer: readSigner(key) });
       expect(await after.audit.verify()).toMatchObject({ valid: true });
-      expect(await after.request("GET", "/audit/retention")).toEqual({ retention_days: 13 });
+      expect(await after.request("GET", "/audit/retention")).toEqual({ retention_days: 13, version: 2 });
     } finally {
       await (server as RunningServer | null)?.close();
       execFileSync("umount", [mount]);

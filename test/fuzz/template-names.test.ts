@@ -5,8 +5,8 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import { finish, WorkBudget } from "../../lib/internal/work.ts";
-import type { JsonObject } from "../../lib/internal/json.ts";
-import { liquidTemplates } from "../../lib/modules/liquid/liquid-templates.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import { liquidTemplates } from "../../lib/module-format/liquid/liquid-templates.ts";
 import { isSoak } from "../support/soak.ts";
 
 const data: JsonObject = {

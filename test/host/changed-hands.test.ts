@@ -20,10 +20,10 @@ import { dirname, join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../lib/clock.ts";
 import { LocalHost } from "../../lib/host/local-host.ts";
-import type { JsonObject } from "../../lib/internal/json.ts";
-import { runState, type StateRunResult } from "../../lib/state/engine.ts";
-import type { AppliedResource } from "../../lib/state/state-item.ts";
-import type { RunMode } from "../../lib/state/state-run.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import { runState, type StateRunResult } from "../../lib/state/run/engine.ts";
+import type { AppliedResource } from "../../lib/state/run/state-item.ts";
+import type { RunMode } from "../../lib/state/run/state-run.ts";
 import { declare } from "../support/state-fixture.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 

@@ -17,7 +17,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { LocalHost } from "../../lib/host/local-host.ts";
-import type { JsonObject } from "../../lib/internal/json.ts";
+import type { JsonObject } from "../../lib/json.ts";
 import { dress, look, usual } from "../support/machine/dressed-file.ts";
 import { describeOnRealMachine, output } from "../support/machine/real-machine.ts";
 import { RealState } from "../support/machine/real-state.ts";

@@ -14,7 +14,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { JsonObject } from "../../lib/internal/json.ts";
+import type { JsonObject } from "../../lib/json.ts";
 import { dress, look, usual } from "../support/machine/dressed-file.ts";
 import { describeOnRealMachine, output } from "../support/machine/real-machine.ts";
 import { RealState } from "../support/machine/real-state.ts";

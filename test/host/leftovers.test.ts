@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../lib/clock.ts";
 import { LocalHost } from "../../lib/host/local-host.ts";
-import { runState } from "../../lib/state/engine.ts";
+import { runState } from "../../lib/state/run/engine.ts";
 import { serveFiles } from "../support/file-server.ts";
 import { buildProgram } from "../support/strace.ts";
 import { declare } from "../support/state-fixture.ts";

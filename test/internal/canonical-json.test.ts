@@ -2,7 +2,7 @@ import canonicalize from "canonicalize";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { canonicalJson, keepCanonical } from "../../lib/internal/canonical-json.ts";
-import type { Json } from "../../lib/internal/json.ts";
+import type { Json } from "../../lib/json.ts";
 
 test.each<[string, Json, string]>([
   [

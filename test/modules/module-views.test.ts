@@ -10,8 +10,9 @@ import { createTestOrchestrator } from "fleetwright/testing";
 import { toHex } from "../../lib/crypto/encoding.ts";
 import { nodeCrypto } from "../../lib/crypto/node-crypto.ts";
 import { BoundedCache } from "../../lib/internal/bounded-cache.ts";
-import type { JsonObject } from "../../lib/internal/json.ts";
-import { readModule } from "../../lib/modules/module-document.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import { readModule } from "../../lib/module-format/module-document.ts";
+import { resourceTypes } from "../../lib/state/resources/index.ts";
 import { makeView } from "../../lib/modules/module-view.ts";
 import { finish } from "../../lib/internal/work.ts";
 
@@ -149,7 +150,7 @@ describe("what is shown of a module", () => {
       (_, at) => `  - {type: file, path: /f${at}, sensitive: true, content: x}\n`,
     );
     const text = `name: m\nresources:\n${files.join("")}`;
-    const work = makeView(text, finish(readModule(text)));
+    const work = makeView(text, finish(readModule(text, resourceTypes)), resourceTypes);
     let longest = 0;
     for (let isDone = false; !isDone;) {
       const before = process.cpuUsage();

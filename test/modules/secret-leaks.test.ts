@@ -3,11 +3,12 @@ import { describe, expect, it, vi } from "vitest";
 import { checkModule, systemCaller } from "fleetwright";
 import { createTestOrchestrator } from "fleetwright/testing";
 import { finish, WorkBudget } from "../../lib/internal/work.ts";
-import { hideModule } from "../../lib/modules/hidden-module.ts";
-import { parseModule } from "../../lib/modules/module-document.ts";
-import { evaluateModule, resolveKnown, resolveResources } from "../../lib/modules/module-resources.ts";
-import { requireUsable } from "../../lib/modules/module-use.ts";
-import { YamlText } from "../../lib/modules/yaml-text.ts";
+import { hideModule } from "../../lib/module-format/hidden-module.ts";
+import { parseModule } from "../../lib/module-format/module-document.ts";
+import { evaluateModule, resolveKnown, resolveResources } from "../../lib/module-format/module-resources.ts";
+import { requireUsable } from "../../lib/module-format/module-use.ts";
+import { YamlText } from "../../lib/module-format/yaml-text.ts";
+import { resourceTypes } from "../../lib/state/resources/index.ts";
 import { connectScriptedAgent } from "../support/scripted-agent.ts";
 
 /** A module whose only resource is after eight lines. */
@@ -41,7 +42,7 @@ describe("an error about a template with a secret", () => {
     const budget = new WorkBudget();
     const scope = { params: given, attributes: {}, tags: {} };
     const evaluation = finish(evaluateModule(content, { scope, budget }, [false]));
-    finish(resolveResources(content, evaluation, budget));
+    finish(resolveResources(content, evaluation, { types: resourceTypes, budget }));
   }
 
   it.each([
@@ -62,7 +63,9 @@ describe("an error about a template with a secret", () => {
 
   it("tells it where nothing of the agent is asked for, too", () => {
     const content = parseModule(moduleOf('type: file, path: /a, content: x, mode: "{{ params.zone }}"'));
-    const error = errorOf(() => finish(resolveKnown(content, { given, budget: new WorkBudget() })));
+    const error = errorOf(() =>
+      finish(resolveKnown(content, { given, types: resourceTypes, budget: new WorkBudget() })),
+    );
     expect(JSON.stringify({ ...error, message: error.message })).not.toContain("HUNTER2");
   });
 
@@ -104,7 +107,7 @@ params: { token: { ${param} } }
 resources:
   - { id: a, type: file, path: /a, sensitive: true, content: "{{ params.token | json }}" }
 `);
-  const error = errorOf(() => finish(requireUsable([content], { token: value })));
+  const error = errorOf(() => finish(requireUsable([content], { token: value }, resourceTypes)));
   expect(error.issues).toHaveLength(1);
   expect(JSON.stringify(error)).not.toMatch(/HUNTER2|424242/);
 });
@@ -119,7 +122,7 @@ describe("a comment in a module with a secret", () => {
     `%HUNTER2 x # HUNTER2\n---\nname: m # kept is HUNTER2\nparams: { t: { type: string, sensitive: true } }\nresources:\n  - { ${secret} }\n  - { type: file, path: /y, content: "# kept" }\n`,
   ])("is not shown, and what looks like one in a value stays: %j", (text) => {
     expect(checkModule(text).faults).toEqual([]);
-    const shown = finish(hideModule(text, parseModule(text)))!.content;
+    const shown = finish(hideModule(text, parseModule(text), resourceTypes))!.content;
     expect(shown).not.toContain("HUNTER2");
     const read = (content: string) =>
       finish(YamlText.read(content, { bytes: 65_536, depth: 20 }, new WorkBudget())).value as {

@@ -12,7 +12,7 @@ const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url
 const folder = mkdtempSync(join(tmpdir(), "fleetwright-openapi-"));
 try {
   const file = join(folder, "openapi.json");
-  writeFileSync(file, JSON.stringify(createOpenApiDocument(appRouter), null, 2));
+  writeFileSync(file, JSON.stringify(await createOpenApiDocument(appRouter), null, 2));
   const redocly = at("../../node_modules/@redocly/cli/bin/cli.js");
   const options = ["lint", file, "--config", at("redocly.yaml")];
   const { status } = spawnSync(process.execPath, [redocly, ...options], {

@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import { systemCaller } from "fleetwright";
 import { createTestOrchestrator, FakeClock } from "fleetwright/testing";
 import { type OperationDocument, resultsLog } from "../../lib/operations/documents.ts";
-import { toJsonObject } from "../../lib/internal/json.ts";
-import { MemoryStorage } from "../../lib/storage/memory-storage.ts";
+import { toJsonObject } from "../../lib/json.ts";
+import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import { OldOperations } from "../support/retention.ts";
 import { connectScriptedAgent, emptyResult } from "../support/scripted-agent.ts";
 
@@ -99,7 +99,12 @@ describe("of more operations than are to be kept", () => {
 describe("an orchestrator", () => {
   it("counts its operations every minute", async () => {
     const clock = new FakeClock();
-    await using test = await createTestOrchestrator({ clock, operationRetentionCount: 2 });
+    const data = new MemoryData();
+    const old = await OldOperations.open(new MemoryStorage({ clock, data }), clock);
+    for (let n = 0; n < 998; n++) await old.add({ kind: "apply", node_id: "b" }, `${n}`);
+    await old.storage.close();
+    const storage = new MemoryStorage({ clock, data });
+    await using test = await createTestOrchestrator({ clock, storage, operationRetentionCount: 1_000 });
     const scripted = await connectScriptedAgent(test);
     const node_id = scripted.nodeId;
     await test.orchestrator.agents.setStatus(systemCaller, { node_id, status: "approved" });
@@ -112,7 +117,8 @@ describe("an orchestrator", () => {
       scripted.link.send(emptyResult(operation_id));
       await running;
     }
+    expect(await storage.count("operations")).toBe(1_003);
     await clock.advance(62_000);
-    expect((await test.orchestrator.operations.list(systemCaller)).items).toHaveLength(2);
+    expect(await storage.count("operations")).toBe(1_000);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { FakeClock } from "fleetwright/testing";
-import type { JsonObject } from "../../lib/internal/json.ts";
+import type { JsonObject } from "../../lib/json.ts";
 import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import { saveTargets } from "../../lib/rollouts/targets.ts";
 import { OldOperations } from "../support/retention.ts";

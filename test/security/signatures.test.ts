@@ -165,7 +165,8 @@ it.each(["", "two\nlines", "a\u2028b", "x".repeat(201)])(
   "refuses %j as the name of a service",
   async (serviceName) => {
     await expect(createTestOrchestrator({ serviceName })).rejects.toMatchObject({
-      code: "CONFIGURATION_INVALID",
+      code: "OPTIONS_INVALID",
+      issues: [{ path: ["serviceName"] }],
     });
   },
 );

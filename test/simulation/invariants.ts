@@ -1,5 +1,5 @@
 /** What must be true of a fleet that was healed, whatever happened before. */
-import { systemCaller } from "../../lib/access/caller.ts";
+import { systemCaller } from "../../lib/callers/caller.ts";
 import type { OperationDocument } from "../../lib/operations/documents.ts";
 import type { OperationDetail } from "../../lib/operations/schemas.ts";
 import type { Orchestrator } from "../../lib/orchestrator.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../lib/internal/json.ts";
+import type { JsonObject } from "../../lib/json.ts";
 import type { MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import type {
   CommitOptions,

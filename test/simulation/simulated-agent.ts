@@ -1,6 +1,6 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
-import { createAgent, type Agent } from "../../lib/agent/agent.ts";
+import { createAgent, type AgentProgram } from "../../lib/agent/agent.ts";
 import { isOrchestratorError } from "../../lib/errors.ts";
 import type { Host } from "../../lib/host/host.ts";
 import { recordCalls } from "../../lib/testing/recording-host.ts";
@@ -23,7 +23,7 @@ export class SimulatedAgent {
   readonly #folder: string;
   #lives = 0;
   #life: Life | null = null;
-  #agent: Agent | null = null;
+  #agent: AgentProgram | null = null;
 
   constructor(world: World, folder: string, name: string) {
     this.#world = world;

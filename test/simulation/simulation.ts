@@ -3,7 +3,7 @@
  * that happens is drawn from one seed, so a run that found a fault is run again by its number.
  */
 import { isOrchestratorError } from "../../lib/errors.ts";
-import { systemCaller } from "../../lib/access/caller.ts";
+import { systemCaller } from "../../lib/callers/caller.ts";
 import { SimulatedAgent } from "./simulated-agent.ts";
 import { SimulatedOrchestrator } from "./simulated-orchestrator.ts";
 import { World } from "./world.ts";

@@ -1,15 +1,18 @@
 import { expect, test } from "vitest";
 import { findConflicts } from "../../lib/state/conflicts.ts";
+import { resourceTypes } from "../../lib/state/resources/index.ts";
 import { declare } from "../support/state-fixture.ts";
 
 const file = (content: string) => [{ id: "f", type: "file", path: "/etc/motd", content }];
 
 test("equal resources of two modules are no conflict", () => {
-  expect(findConflicts([...declare(file("a"), "one"), ...declare(file("a"), "two")])).toEqual([]);
+  expect(findConflicts([...declare(file("a"), "one"), ...declare(file("a"), "two")], resourceTypes)).toEqual(
+    [],
+  );
 });
 
 test("different ones are, and both are named", () => {
-  expect(findConflicts([...declare(file("a"), "one"), ...declare(file("b"), "two")])).toEqual([
+  expect(findConflicts([...declare(file("a"), "one"), ...declare(file("b"), "two")], resourceTypes)).toEqual([
     {
       first: { module: "one", resource_id: "f" },
       second: { module: "two", resource_id: "f" },
@@ -21,10 +24,12 @@ test("different ones are, and both are named", () => {
 
 test("two types at one path are a conflict", () => {
   const folder = declare([{ type: "directory", path: "/etc/motd" }], "two");
-  expect(findConflicts([...declare(file("a"), "one"), ...folder])).toHaveLength(1);
+  expect(findConflicts([...declare(file("a"), "one"), ...folder], resourceTypes)).toHaveLength(1);
 });
 
 test("what is skipped on the agent contradicts nobody", () => {
   const [skipped] = declare(file("b"), "two");
-  expect(findConflicts([...declare(file("a"), "one"), { ...skipped!, skip: "condition" }])).toEqual([]);
+  expect(
+    findConflicts([...declare(file("a"), "one"), { ...skipped!, skip: "condition" }], resourceTypes),
+  ).toEqual([]);
 });

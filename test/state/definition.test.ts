@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { JsonObject } from "../../lib/internal/json.ts";
+import type { JsonObject } from "../../lib/json.ts";
 import { resolveResource, resourceIdentityKey } from "../../lib/state/definition.ts";
+import { resourceTypes } from "../../lib/state/resources/index.ts";
 import { resolvedResourceSchema } from "../../lib/state/resource.ts";
 
 const resolve = (definition: JsonObject) => resolveResource(definition, { module: "m" });
@@ -68,7 +69,7 @@ test.each(["/a", "/a b", "/..a", "/a..", "/a/.b", "/a\nb", "/ä"])("the path %j 
 });
 
 test("a file and a folder at one path are about the same thing", () => {
-  expect(resourceIdentityKey({ type: "file", identity: "/a" })).toBe(
-    resourceIdentityKey({ type: "directory", identity: "/a" }),
+  expect(resourceIdentityKey({ type: "file", identity: "/a" }, resourceTypes)).toBe(
+    resourceIdentityKey({ type: "directory", identity: "/a" }, resourceTypes),
   );
 });

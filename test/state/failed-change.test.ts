@@ -4,7 +4,7 @@ import { systemClock } from "../../lib/clock.ts";
 import { hostError } from "../../lib/host/host-error.ts";
 import type { HostFiles } from "../../lib/host/host.ts";
 import type { MemoryHost } from "../../lib/host/memory-host.ts";
-import type { JsonObject } from "../../lib/internal/json.ts";
+import type { JsonObject } from "../../lib/json.ts";
 import { backupsOf } from "../../lib/state/resources/file/prior.ts";
 import { createMachine, declare, outcomes, StateFixture } from "../support/state-fixture.ts";
 import { memoryMachine } from "../support/machine/memory-machine.ts";

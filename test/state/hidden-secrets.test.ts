@@ -1,7 +1,7 @@
 /** A sensitive resource is not alone on the machine: what stands beside it must not tell what it put there. */
 import { expect, test } from "vitest";
-import type { JsonObject } from "../../lib/internal/json.ts";
-import type { StateRunResult } from "../../lib/state/engine.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import type { StateRunResult } from "../../lib/state/run/engine.ts";
 import { declare, StateFixture } from "../support/state-fixture.ts";
 
 const path = "/env";

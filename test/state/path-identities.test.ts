@@ -3,8 +3,8 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { LocalHost } from "../../lib/host/local-host.ts";
-import type { JsonObject } from "../../lib/internal/json.ts";
-import type { RunMode } from "../../lib/state/state-run.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import type { RunMode } from "../../lib/state/run/state-run.ts";
 import { declare, outcomes, StateFixture } from "../support/state-fixture.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 

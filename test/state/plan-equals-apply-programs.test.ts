@@ -1,7 +1,7 @@
 /** As `plan-equals-apply.test.ts`, for what programs do: accounts, jobs, services and packages that need one another. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { JsonObject } from "../../lib/internal/json.ts";
+import type { JsonObject } from "../../lib/json.ts";
 import { planText } from "../../lib/state/plan-text.ts";
 import type { ResourceResult } from "../../lib/state/result.ts";
 import { modelArchive } from "../support/machine/tar.ts";

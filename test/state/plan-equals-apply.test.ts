@@ -1,7 +1,7 @@
 /** The property that makes a plan worth reading: an apply right after it does what it said, resource by resource. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { JsonObject } from "../../lib/internal/json.ts";
+import type { JsonObject } from "../../lib/json.ts";
 import { planText } from "../../lib/state/plan-text.ts";
 import type { ResourceResult } from "../../lib/state/result.ts";
 import type { ResolvedResource } from "../../lib/state/resource.ts";

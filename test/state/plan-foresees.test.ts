@@ -3,7 +3,7 @@
  * so an apply right after it ends as it said. Each case is a module on a fresh machine; then nothing is desired any more.
  */
 import { describe, expect, test } from "vitest";
-import type { JsonObject } from "../../lib/internal/json.ts";
+import type { JsonObject } from "../../lib/json.ts";
 import { planText } from "../../lib/state/plan-text.ts";
 import type { ResourceResult } from "../../lib/state/result.ts";
 import { modelArchive } from "../support/machine/tar.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { OrchestratorError } from "../../lib/errors.ts";
 import { resourceResultSchema } from "../../lib/state/result.ts";
-import { failureParts, toResult } from "../../lib/state/state-result.ts";
+import { failureParts, toResult } from "../../lib/state/run/state-result.ts";
 import { declare } from "../support/state-fixture.ts";
 
 const [open, secret] = [false, true].map(

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { Json } from "../../lib/internal/json.ts";
+import type { Json } from "../../lib/json.ts";
 import { compareValues, type OrderValue } from "../../lib/storage/order.ts";
 
 const anyValue = fc.option(

@@ -1,6 +1,6 @@
 /** A server and a real agent, each with clocks of its own, over data and a state folder that outlive both. */
 import { systemCaller, type Operation } from "fleetwright";
-import { createAgent, type Agent, type AgentOptions } from "fleetwright/agent";
+import { createAgent, type AgentProgram, type AgentOptions } from "fleetwright/agent";
 import { createTestOrchestrator, FakeClock, type TestOrchestrator } from "fleetwright/testing";
 import { MemoryHost } from "../../lib/host/memory-host.ts";
 import type { OrchestratorOptions } from "../../lib/options.ts";
@@ -55,7 +55,7 @@ export class ClockScene implements AsyncDisposable {
   /** Whether what the server sends is lost on its way. */
   isDeaf = false;
   server!: TestOrchestrator;
-  agent: Agent | null = null;
+  agent: AgentProgram | null = null;
   nodeId = "";
 
   constructor(options: Partial<OrchestratorOptions>) {

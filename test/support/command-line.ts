@@ -4,7 +4,7 @@ import { onTestFinished } from "vitest";
 import { MemoryStorage } from "fleetwright";
 import type { OrchestratorOptions } from "fleetwright";
 import { createAgent } from "fleetwright/agent";
-import type { Agent } from "fleetwright/agent";
+import type { AgentProgram } from "fleetwright/agent";
 import { runCommandLine } from "fleetwright/cli";
 import { createKeyFile } from "fleetwright/client/node";
 import { startServer } from "fleetwright/h3";
@@ -86,7 +86,7 @@ export async function runIn(
 export async function startSocketAgent({
   server,
   folder,
-}: CommandLine): Promise<{ agent: Agent; root: string }> {
+}: CommandLine): Promise<{ agent: AgentProgram; root: string }> {
   const root = temporaryFolder();
   const arrived = new Promise<void>((resolve) => {
     const end = server.orchestrator.listen(({ event_type }) => {

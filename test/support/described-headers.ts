@@ -9,7 +9,7 @@ interface Described {
   headers?: Record<string, object>;
 }
 
-const { paths = {}, components } = createOpenApiDocument(appRouter);
+const { paths = {}, components } = await createOpenApiDocument(appRouter);
 const shared = (components?.responses ?? {}) as Record<string, Described>;
 const operations = Object.entries(paths).flatMap(([path, methods]) =>
   Object.entries(methods as Record<string, { responses: Record<string, Described> }>).map(

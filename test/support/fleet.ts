@@ -1,35 +1,46 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { systemCaller } from "fleetwright";
-import { createAgent, type Agent } from "fleetwright/agent";
+import { createAgent, type AgentProgram, type AgentOptions } from "fleetwright/agent";
 import type { TestOrchestrator } from "fleetwright/testing";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 /** A real agent in this process, over the memory transport, with a folder that stands for its machine. */
 export interface TestAgent extends AsyncDisposable {
-  agent: Agent;
+  agent: AgentProgram;
   nodeId: string;
   /** What stands for `/`. */
   root: string;
   stateDir: string;
 }
 
+/** The folders of an agent, and what else is not as ever. */
+type MachineOptions = Pick<TestAgent, "root" | "stateDir"> & Pick<AgentOptions, "types">;
+
 /** Starts an agent and waits until the orchestrator knows it. */
 export async function startAgent(
   test: TestOrchestrator,
-  folders: { root: string; stateDir: string } = newFolders(),
+  { root, stateDir, ...options }: MachineOptions = newFolders(),
 ): Promise<TestAgent> {
   const seen = test.events.length;
-  const agent = createAgent({ ...folders, dial: () => Promise.resolve(test.transport.connect()) });
+  const agent = createAgent({
+    ...options,
+    root,
+    stateDir,
+    dial: () => Promise.resolve(test.transport.connect()),
+  });
   await agent.start();
   const nodeId = agent.nodeId!;
   await eventOf(test, "agent.connected", nodeId, seen);
-  return { agent, nodeId, ...folders, [Symbol.asyncDispose]: () => agent.stop() };
+  return { agent, nodeId, root, stateDir, [Symbol.asyncDispose]: () => agent.stop() };
 }
 
 /** Starts an agent and approves it. */
-export async function startApprovedAgent(test: TestOrchestrator): Promise<TestAgent> {
-  const started = await startAgent(test);
+export async function startApprovedAgent(
+  test: TestOrchestrator,
+  options?: MachineOptions,
+): Promise<TestAgent> {
+  const started = await startAgent(test, options);
   await test.orchestrator.agents.setStatus(systemCaller, { node_id: started.nodeId, status: "approved" });
   return started;
 }

@@ -1,5 +1,5 @@
 /** What an apply did, beside what a plan said that it would do. */
-import type { StateRunResult } from "../../lib/state/engine.ts";
+import type { StateRunResult } from "../../lib/state/run/engine.ts";
 
 /** The results of an apply, without how long things took. */
 export function told({ results }: StateRunResult): unknown[] {

@@ -3,11 +3,11 @@ import { mkdirSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../lib/clock.ts";
 import { LocalHost } from "../../lib/host/local-host.ts";
-import type { JsonObject } from "../../lib/internal/json.ts";
+import type { JsonObject } from "../../lib/json.ts";
 import { resolveResource } from "../../lib/state/definition.ts";
-import { runState } from "../../lib/state/engine.ts";
+import { runState } from "../../lib/state/run/engine.ts";
 import type { ResolvedResource } from "../../lib/state/resource.ts";
-import type { RunMode } from "../../lib/state/state-run.ts";
+import type { RunMode } from "../../lib/state/run/state-run.ts";
 
 const folder = process.argv[2] ?? "";
 const machine = join(folder, "machine");

@@ -1,6 +1,6 @@
 /** Restores a backup, or starts an orchestrator on a data folder: `restoring-process.ts restore|start <folder> [<file>]`. */
 import { createReadStream } from "node:fs";
-import { systemCaller } from "../../lib/access/caller.ts";
+import { systemCaller } from "../../lib/callers/caller.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { Orchestrator } from "../../lib/orchestrator.ts";
 import { restoreBackup } from "../../lib/storage/file/restore.ts";

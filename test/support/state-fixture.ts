@@ -1,11 +1,11 @@
 import type { Clock } from "../../lib/clock.ts";
 import { type MemoryProgram, MemoryHost } from "../../lib/host/memory-host.ts";
-import type { JsonObject } from "../../lib/internal/json.ts";
+import type { JsonObject } from "../../lib/json.ts";
 import { resolveResource } from "../../lib/state/definition.ts";
-import { runState, type StateRunResult } from "../../lib/state/engine.ts";
+import { runState, type StateRunResult } from "../../lib/state/run/engine.ts";
 import type { ResolvedResource } from "../../lib/state/resource.ts";
-import type { AppliedResource } from "../../lib/state/state-item.ts";
-import type { RunMode, StateRunOptions } from "../../lib/state/state-run.ts";
+import type { AppliedResource } from "../../lib/state/run/state-item.ts";
+import type { RunMode, StateRunOptions } from "../../lib/state/run/state-run.ts";
 import { FakeClock } from "../../lib/testing/fake-clock.ts";
 import { memoryShell } from "./memory-shell.ts";
 

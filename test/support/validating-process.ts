@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { systemClock } from "../../lib/clock.ts";
 import { LocalHost } from "../../lib/host/local-host.ts";
 import { resolveResource } from "../../lib/state/definition.ts";
-import { runState } from "../../lib/state/engine.ts";
+import { runState } from "../../lib/state/run/engine.ts";
 
 const folder = process.argv[2] ?? "";
 const definition = {

@@ -14,7 +14,10 @@ import { codeOf } from "./support/peers.ts";
 const streamId = "01890000-0000-7000-8000-00000000abcd";
 const takeAll = (frames: readonly PlainFrame[]): (Uint8Array | null)[] => {
   const reassembly = createReassembly();
-  return frames.map((frame) => reassembly.take(frame));
+  return frames.map((frame) => {
+    const { bytes, isWhole } = reassembly.take(frame);
+    return isWhole ? bytes : null;
+  });
 };
 const fragment = (length: number): PlainFrame => ({
   kind: frameKind.fragment,

@@ -132,7 +132,7 @@ describe("limits", () => {
   });
 
   test.each(Object.entries(messageLimits))("a %s is taken up to its limits and not above", (type, limits) => {
-    const sized = (bytes: number): Uint8Array => toUtf8(`{"type":"${type}"}`.padEnd(bytes));
+    const sized = (bytes: number): Uint8Array => toUtf8(`${`{"type":"${type}","a":"`.padEnd(bytes - 2)}"}`);
     expect(toUnread(sized(limits.bytes)).head.type).toBe(type);
     expect(codeOf(() => toUnread(sized(limits.bytes + 1)))).toBe("PROTOCOL_ERROR");
     // As many values as are allowed: the object, its type, and lists of at most 50,000.

@@ -1,5 +1,5 @@
 import { join, resolve } from "node:path";
-import { type Agent, createAgent } from "fleetwright/agent";
+import { type AgentProgram, createAgent } from "fleetwright/agent";
 import type { CommandCall } from "../call.ts";
 import type { CommandContext } from "../context.ts";
 import { UsageError } from "../failure.ts";
@@ -48,7 +48,7 @@ export async function runAgent(call: CommandCall, options: AgentOptions): Promis
 }
 
 /** Stops an agent after the change in progress; at once, with the program that runs, where another signal comes meanwhile. */
-export async function stopAgent(agent: Agent, context: CommandContext): Promise<void> {
+export async function stopAgent(agent: AgentProgram, context: CommandContext): Promise<void> {
   const done = new AbortController();
   const hurried = context.untilHurried(done.signal).then(async () => {
     if (!done.signal.aborted) await agent.stop({ now: true });

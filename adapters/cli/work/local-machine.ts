@@ -9,9 +9,9 @@ import {
   OrchestratorError,
   systemCaller,
 } from "fleetwright";
-import type { Agent as AgentView, Logger } from "fleetwright";
+import type { Agent, Logger } from "fleetwright";
 import { createAgent } from "fleetwright/agent";
-import type { Agent } from "fleetwright/agent";
+import type { AgentProgram } from "fleetwright/agent";
 import type { CommandContext } from "../context.ts";
 import { stopAgent } from "./agent.ts";
 
@@ -33,9 +33,9 @@ const lookMs = 5;
 export class LocalMachine {
   readonly orchestrator: Orchestrator;
   readonly nodeId: string;
-  readonly #agent: Agent;
+  readonly #agent: AgentProgram;
 
-  private constructor(orchestrator: Orchestrator, agent: Agent) {
+  private constructor(orchestrator: Orchestrator, agent: AgentProgram) {
     this.orchestrator = orchestrator;
     this.nodeId = agent.nodeId!;
     this.#agent = agent;
@@ -64,7 +64,7 @@ export class LocalMachine {
       await machine.#join();
       return machine;
     } catch (error) {
-      await agent.stop().finally(() => orchestrator.stop());
+      await stopBoth(agent, orchestrator);
       throw error;
     }
   }
@@ -76,7 +76,7 @@ export class LocalMachine {
 
   /** Ends both. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#agent.stop().finally(() => this.orchestrator.stop());
+    await stopBoth(this.#agent, this.orchestrator);
   }
 
   /** Waits until the agent is there and has told of its machine, and approves it: nobody else can have come. */
@@ -101,12 +101,21 @@ export class LocalMachine {
     return (await this.orchestrator.agents.attributes(systemCaller, { node_id: this.nodeId })).collected_at;
   }
 
-  async #view(): Promise<AgentView | null> {
+  async #view(): Promise<Agent | null> {
     try {
       return await this.orchestrator.agents.get(systemCaller, { node_id: this.nodeId });
     } catch (error) {
       if (isOrchestratorError(error, "NOT_FOUND")) return null;
       throw error;
     }
+  }
+}
+
+/** The agent first: it ends what it does while there is somebody to tell. */
+async function stopBoth(agent: { stop(): Promise<void> }, orchestrator: Orchestrator): Promise<void> {
+  try {
+    await agent.stop();
+  } finally {
+    await orchestrator.stop();
   }
 }

@@ -3,7 +3,7 @@ import { startServer } from "../../h3/server.ts";
 import type { RunningServer } from "../../h3/server.ts";
 import type { CommandCall } from "../call.ts";
 import { readAdminKeys } from "../admin-keys.ts";
-import { readSettings } from "../settings.ts";
+import { readSettings, unknownVariables } from "../settings.ts";
 import type { ServerFlags } from "../settings.ts";
 import { quote, toFacts } from "../text.ts";
 import { ensureFirstAdmin } from "./first-admin.ts";
@@ -12,30 +12,25 @@ import { createLogger } from "./logger.ts";
 /** Runs the server until it is told to stop. */
 export async function serve(call: CommandCall, flags: ServerFlags): Promise<void> {
   const { context } = call;
-  const { host, port, dataDir, tls, ...settings } = readSettings(context, flags);
+  const settings = readSettings(context, flags);
+  const { host, port, dataDir, tls, allowInsecure, trustedProxies, allowedHosts } = settings;
   const logger = createLogger(context, settings.logLevel);
+  for (const { variable, hint } of unknownVariables(context))
+    logger.warn("A variable of the environment has no effect.", { variable, hint });
+  const { adminPublicKeys = [], ...options } = settings.orchestrator;
   const server = await startServer({
+    ...options,
     storage: new FileStorage({
       folder: dataDir,
       clock: systemClock,
       logger,
       acceptLoss: flags.acceptLoss === true,
     }),
-    adminPublicKeys: [...settings.adminPublicKeys, ...readAdminKeys(dataDir)],
-    trustedProxies: settings.trustedProxies,
-    operationRetentionDays: settings.operationRetentionDays,
-    operationRetentionCount: settings.operationRetentionCount,
-    auditMinimumAgeDays: settings.auditMinimumAgeDays,
-    pendingAgents: settings.pendingAgents,
-    pendingAgentRetentionDays: settings.pendingAgentRetentionDays,
-    signInsPerMinute: settings.signInsPerMinute,
-    callsPerMinute: settings.callsPerMinute,
-    ...(settings.allowedHosts && { allowedHosts: settings.allowedHosts }),
-    driftIntervalSeconds: settings.driftIntervalSeconds,
-    driftConcurrency: settings.driftConcurrency,
-    rolloutConcurrency: settings.rolloutConcurrency,
+    adminPublicKeys: [...adminPublicKeys, ...readAdminKeys(dataDir)],
+    trustedProxies,
+    ...(allowedHosts && { allowedHosts }),
     logger,
-    listen: { host, port, allowInsecure: settings.allowInsecure, ...(tls && { tls }) },
+    listen: { host, port, allowInsecure, ...(tls && { tls }) },
   });
   try {
     const adminKey = await ensureFirstAdmin(server.orchestrator, dataDir);

@@ -100,7 +100,7 @@ export function requestHeaders(procedure: AnyProcedure): object[] {
   return [
     ...(isChange ? [idempotencyKey] : []),
     ...(rest?.conditional === true ? [ifMatch] : []),
-    ...(rest?.versioned === true ? [ifNoneMatch] : []),
+    ...(rest?.version !== undefined && procedure._def.type === "query" ? [ifNoneMatch] : []),
     ...(canWait(procedure) ? [prefer] : []),
     ...(rest?.streams === undefined ? [] : [lastEventId]),
   ];
@@ -109,10 +109,9 @@ export function requestHeaders(procedure: AnyProcedure): object[] {
 /** The headers of a success. */
 export function answerHeaders(procedure: AnyProcedure, status: SuccessStatus): object {
   const { rest = {} } = procedure._def.meta as ProcedureMeta;
-  const hasVersion = rest.versioned === true || rest.conditional === true;
   return {
     ...(rest.location !== undefined && status !== 200 && location),
-    ...(hasVersion && status !== 204 && etag),
+    ...(rest.version !== undefined && status !== 204 && etag),
     ...(canWait(procedure) && preferenceApplied),
     ...(rest.streams !== undefined && unbuffered),
     ...commonHeaders,

@@ -3,14 +3,12 @@ import { isDeepStrictEqual } from "node:util";
 import type { AnyProcedure } from "@trpc/server";
 import { errorGuide, permissionTable } from "fleetwright";
 import type { ErrorCode, Permission } from "fleetwright";
-import { httpStatusOf } from "../../trpc/error-map.ts";
+import { httpStatusOf } from "../../http/status.ts";
 import { isProtected } from "../../trpc/trpc.ts";
 import type { ProcedureMeta } from "../../trpc/trpc.ts";
 import { inputFields } from "../parameters.ts";
 import { commonHeaders } from "./headers.ts";
-import { exampleProblem, problemMediaType } from "../problem.ts";
-import { operationReference } from "../reference/operations.ts";
-import type { OperationReference } from "../reference/operations.ts";
+import { exampleProblem, problemMediaType } from "../../http/problem.ts";
 
 /** The schema of every refusal. */
 export const problemSchema = {
@@ -98,8 +96,7 @@ export function codesOf(name: string, procedure: AnyProcedure): ReadonlySet<Erro
   const { openapi, rest } = procedure._def.meta as Required<ProcedureMeta>;
   const fields = [...inputFields(procedure).keys()];
   const takesBody = bodyMethods.has(openapi.method);
-  const own = (operationReference as Record<string, OperationReference>)[name]?.problems ?? [];
-  const codes = new Set<ErrorCode>([...always, ...own]);
+  const codes = new Set<ErrorCode>([...always, ...(rest?.problems ?? [])]);
   const add = (condition: boolean, ...more: ErrorCode[]): void => {
     if (condition) for (const code of more) codes.add(code);
   };

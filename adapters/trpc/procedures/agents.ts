@@ -1,11 +1,18 @@
 import { schemas } from "fleetwright";
-import { procedure, route, t } from "./builder.ts";
+import { procedure, route, t, versionOf } from "./builder.ts";
 
 const tag = "Agents";
 
 export const agentProcedures = t.router({
   list: procedure
-    .meta(route("agents.list", "GET /agents", { tag, summary: "List agents" }))
+    .meta(
+      route("agents.list", "GET /agents", {
+        tag,
+        summary: "List agents",
+        description:
+          "Agents that pass every filter. `connected` says whether an agent is connected at this moment; attributes come with the single agent only.",
+      }),
+    )
     .input(schemas.listAgentsInput)
     .output(schemas.agentPageSchema)
     .query(async ({ ctx, input }) => ctx.orchestrator.agents.list(await ctx.caller(), input)),
@@ -14,7 +21,8 @@ export const agentProcedures = t.router({
       route("agents.get", "GET /agents/{node_id}", {
         tag,
         summary: "Get one agent",
-        rest: { versioned: true },
+        description: "One agent by id, with the attributes of its machine.",
+        rest: { version: versionOf },
       }),
     )
     .input(schemas.agentIdInput)
@@ -25,7 +33,10 @@ export const agentProcedures = t.router({
       route("agents.setStatus", "POST /agents/{node_id}", {
         tag,
         summary: "Approve or reject an agent",
-        rest: { conditional: true },
+        description:
+          "Approve an agent before anything can be done with it. Rejecting one that is connected ends its connection. Both ways are open later; the same status again is refused.",
+        problems: ["INVALID_TRANSITION", "ALREADY_EXISTS"],
+        rest: { conditional: true, version: versionOf },
       }),
     )
     .input(schemas.setStatusInput)
@@ -38,6 +49,9 @@ export const agentProcedures = t.router({
       route("agents.remove", "DELETE /agents/{node_id}", {
         tag,
         summary: "Remove a rejected agent's record",
+        description:
+          "Only a rejected agent can be removed. Its tags, its state and its history go with it; the same key coming back is pending, with nothing inherited.",
+        problems: ["INVALID_TRANSITION"],
         rest: { conditional: true },
       }),
     )
@@ -51,6 +65,8 @@ export const agentProcedures = t.router({
       route("agents.rejectPending", "POST /pending-agents/reject", {
         tag,
         summary: "Reject agents that wait to be approved",
+        description:
+          "Whoever can reach the server can make up agents: this rejects the first 1000 that pass every filter and ends their connections. Without a filter it is all that wait.",
       }),
     )
     .input(schemas.rejectPendingInput)
@@ -61,6 +77,8 @@ export const agentProcedures = t.router({
       route("agents.attributes", "GET /agents/{node_id}/attributes", {
         tag,
         summary: "Get the attributes of an agent",
+        description:
+          "What the agent tells of its machine: flat keys with dots, such as `os.family`. Selectors can use them.",
       }),
     )
     .input(schemas.agentIdInput)
@@ -70,7 +88,13 @@ export const agentProcedures = t.router({
 
 export const tagProcedures = t.router({
   list: procedure
-    .meta(route("tags.list", "GET /tags", { tag, summary: "List all distinct tag keys and values" }))
+    .meta(
+      route("tags.list", "GET /tags", {
+        tag,
+        summary: "List all distinct tag keys and values",
+        description: "Every key and value in use, with the number of agents that have it.",
+      }),
+    )
     .output(schemas.tagListSchema)
     .query(async ({ ctx }) => ctx.orchestrator.agents.tags.list(await ctx.caller())),
   replace: procedure
@@ -78,7 +102,8 @@ export const tagProcedures = t.router({
       route("tags.replace", "PUT /agents/{node_id}/tags", {
         tag,
         summary: "Replace all tags of an agent",
-        rest: { conditional: true },
+        description: "The agent has exactly these tags afterwards. At most 64.",
+        rest: { conditional: true, version: versionOf },
       }),
     )
     .input(schemas.replaceTagsInput)
@@ -91,7 +116,8 @@ export const tagProcedures = t.router({
       route("tags.set", "PUT /agents/{node_id}/tags/{key}", {
         tag,
         summary: "Set one tag of an agent",
-        rest: { conditional: true },
+        description: "Adds the tag or changes its value; the other tags stay.",
+        rest: { conditional: true, version: versionOf },
       }),
     )
     .input(schemas.setTagInput)
@@ -104,6 +130,7 @@ export const tagProcedures = t.router({
       route("tags.remove", "DELETE /agents/{node_id}/tags/{key}", {
         tag,
         summary: "Remove one tag of an agent",
+        description: "The other tags stay. A tag that is not there is `NOT_FOUND`.",
         rest: { conditional: true },
       }),
     )

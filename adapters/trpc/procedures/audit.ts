@@ -1,16 +1,29 @@
 import { schemas } from "fleetwright";
-import { procedure, route, t } from "./builder.ts";
+import { procedure, route, t, versionOf } from "./builder.ts";
 
 const tag = "Audit";
 
 export const auditProcedures = t.router({
   list: procedure
-    .meta(route("audit.list", "GET /audit", { tag, summary: "Query the audit log, newest first" }))
+    .meta(
+      route("audit.list", "GET /audit", {
+        tag,
+        summary: "Query the audit log, newest first",
+        description:
+          "Who did what, to what, when and from where. Each event is chained by its hash to the one before; with `order=asc` the chain can be checked page by page.",
+      }),
+    )
     .input(schemas.listAuditInput)
     .output(schemas.auditPageSchema)
     .query(async ({ ctx, input }) => ctx.orchestrator.audit.list(await ctx.caller(), input)),
   verify: procedure
-    .meta(route("audit.verify", "GET /audit/verify", { tag, summary: "Recompute the chain of hashes" }))
+    .meta(
+      route("audit.verify", "GET /audit/verify", {
+        tag,
+        summary: "Recompute the chain of hashes",
+        description: "Says whether an event was changed or taken out, and which is the first.",
+      }),
+    )
     .output(schemas.verifyAuditSchema)
     .query(async ({ ctx }) => ctx.orchestrator.audit.verify(await ctx.caller())),
   prune: procedure
@@ -18,6 +31,9 @@ export const auditProcedures = t.router({
       route("audit.prune", "DELETE /audit", {
         tag,
         summary: "Prune the events before a time",
+        description:
+          "Removes the oldest events. What is left still verifies, and the pruning itself is in the log. A time in the future is refused. `dry_run=true` tells what would go, and `expected` has it refused where that is another number.",
+        problems: ["STORAGE_CORRUPT", "COUNT_DIFFERS"],
         rest: { status: 200 },
       }),
     )
@@ -29,7 +45,8 @@ export const auditProcedures = t.router({
       route("audit.getRetention", "GET /audit/retention", {
         tag,
         summary: "Get for how long events are kept",
-        rest: { versioned: true },
+        description: "How many days events are kept; null keeps them for ever.",
+        rest: { version: versionOf },
       }),
     )
     .output(schemas.retentionSchema)
@@ -39,7 +56,8 @@ export const auditProcedures = t.router({
       route("audit.setRetention", "PUT /audit/retention", {
         tag,
         summary: "Set for how long events are kept",
-        rest: { conditional: true },
+        description: "Events that are older are pruned by themselves.",
+        rest: { conditional: true, version: versionOf },
       }),
     )
     .input(schemas.setRetentionInput)

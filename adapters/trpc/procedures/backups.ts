@@ -10,6 +10,9 @@ export const backupProcedures = t.router({
       route("backups.create", "GET /backup", {
         tag: "Backup",
         summary: "Download everything as one file, the keys included",
+        description:
+          "A file for `fleetwright restore`, taken without a pause. It holds the orchestrator's private key: keep it as you keep that.",
+        problems: ["NOT_FOUND"],
         rest: { produces: mediaType },
       }),
     )

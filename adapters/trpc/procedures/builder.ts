@@ -1,7 +1,7 @@
 /** What every procedure begins with. A procedure is one line of glue: schemas, how it shows over REST, one call into lib. */
 import { initTRPC } from "@trpc/server";
 import { permissionTable } from "fleetwright";
-import type { Caller, Orchestrator, Permission } from "fleetwright";
+import type { Caller, ErrorCode, Orchestrator, Permission } from "fleetwright";
 import type { RequestContext } from "../context.ts";
 import { errorLink, onceLink, permissionLink, trpcOptions } from "../trpc.ts";
 import type { ProcedureMeta, RestMeta } from "../trpc.ts";
@@ -19,10 +19,17 @@ type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 interface Description {
   /** One line for the OpenAPI description. */
   summary: string;
+  /** What a caller must know beyond that, in Markdown. */
+  description: string;
+  /** Codes that it may be refused with, beside those that follow from its method, path, input and permission. */
+  problems?: readonly ErrorCode[];
   /** The group it is shown in. */
   tag: string;
   rest?: RestMeta;
 }
+
+/** The version of what is returned with it, for its `ETag`. */
+export const versionOf = ({ version }: { version: number }): number => version;
 
 /**
  * The REST route of a procedure. Every procedure is named after its permission: one that the table does not have does not
@@ -31,10 +38,14 @@ interface Description {
 export function route(
   permission: Permission,
   at: `${Method} /${string}`,
-  description: Description,
+  reference: Description,
 ): ProcedureMeta {
   const [method, path] = at.split(" ") as [Method, `/${string}`];
-  const { summary, tag, rest } = description;
+  const { summary, description, problems, tag, rest } = reference;
   const protect = permissionTable[permission] !== "anyone";
-  return { permission, openapi: { method, path, summary, tags: [tag], protect }, ...(rest && { rest }) };
+  return {
+    permission,
+    openapi: { method, path, summary, description, tags: [tag], protect },
+    rest: { ...rest, ...(problems && { problems }) },
+  };
 }

@@ -9,6 +9,9 @@ export const eventProcedures = t.router({
       route("events.stream", "GET /events", {
         tag: "Events",
         summary: "Watch what happens, as it happens",
+        description:
+          "Server-sent events, each sent after it is on disk. The first item is a `position` or a `reset`: read what you show after it, and no change is missed. Come back with the header `Last-Event-ID`. The schema is that of the data of each event.",
+        problems: ["RATE_LIMITED"],
         rest: { streams: schemas.eventStreamItemSchema },
       }),
     )

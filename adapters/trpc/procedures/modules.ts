@@ -1,24 +1,43 @@
 import { schemas } from "fleetwright";
-import { procedure, route, t } from "./builder.ts";
 import type { Module } from "fleetwright";
+import { procedure, route, t } from "./builder.ts";
 
 const tag = "Modules";
+
+/** A module is changed by a new revision alone. */
+const revisionOf = ({ revision }: Module): number => revision;
 
 /** 201 for a new module or revision, 200 for content that is there already. */
 const uploaded = {
   status: (module: Module & { created: boolean }) => (module.created ? 201 : 200),
   statuses: [200, 201],
   location: (module: Module) => `/modules/${module.name}`,
+  version: revisionOf,
 } as const;
 
 export const moduleProcedures = t.router({
   list: procedure
-    .meta(route("modules.list", "GET /modules", { tag, summary: "List modules" }))
+    .meta(
+      route("modules.list", "GET /modules", {
+        tag,
+        summary: "List modules",
+        description: "Modules by name, each in its newest revision, without the content.",
+      }),
+    )
     .input(schemas.listModulesInput)
     .output(schemas.modulePageSchema)
     .query(async ({ ctx, input }) => ctx.orchestrator.modules.list(await ctx.caller(), input)),
   upload: procedure
-    .meta(route("modules.upload", "POST /modules", { tag, summary: "Upload a module", rest: uploaded }))
+    .meta(
+      route("modules.upload", "POST /modules", {
+        tag,
+        summary: "Upload a module",
+        description:
+          "A new name makes revision 1, a known one the next revision, and content that is there already changes nothing: 200 with the present revision. Every fault of the YAML is told with line and column, and nothing is stored then.",
+        problems: ["MODULE_INVALID", "RESOURCE_CONFLICT"],
+        rest: uploaded,
+      }),
+    )
     .input(schemas.uploadModuleInput)
     .output(schemas.uploadedModuleSchema)
     .mutation(async ({ ctx, input }) => ctx.orchestrator.modules.upload(await ctx.caller(), input)),
@@ -27,7 +46,8 @@ export const moduleProcedures = t.router({
       route("modules.get", "GET /modules/{name}", {
         tag,
         summary: "Get a module's details and content",
-        rest: { versioned: true },
+        description: "With the YAML as it was uploaded. `revision` reads an older one.",
+        rest: { version: revisionOf },
       }),
     )
     .input(schemas.getModuleInput)
@@ -38,6 +58,8 @@ export const moduleProcedures = t.router({
       route("modules.remove", "DELETE /modules/{name}", {
         tag,
         summary: "Delete a module",
+        description: "Only a module that no assignment uses; `details.used_by` names those that do.",
+        problems: ["IN_USE"],
         rest: { conditional: true },
       }),
     )

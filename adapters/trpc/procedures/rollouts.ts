@@ -14,7 +14,13 @@ export const started = {
 
 export const rolloutProcedures = t.router({
   list: procedure
-    .meta(route("rollouts.list", "GET /rollouts", { tag, summary: "List rollouts, most recent first" }))
+    .meta(
+      route("rollouts.list", "GET /rollouts", {
+        tag,
+        summary: "List rollouts, most recent first",
+        description: "Assignments carried out, or being carried out, on the agents they matched.",
+      }),
+    )
     .input(schemas.listRolloutsInput)
     .output(schemas.rolloutPageSchema)
     .query(async ({ ctx, input }) => ctx.orchestrator.rollouts.list(await ctx.caller(), input)),
@@ -23,6 +29,8 @@ export const rolloutProcedures = t.router({
       route("rollouts.get", "GET /rollouts/{rollout_id}", {
         tag,
         summary: "Get one rollout with its agents",
+        description:
+          "With its first 1,000 agents in the order in which they are begun; `truncated` says whether there are more.",
       }),
     )
     .input(schemas.rolloutIdInput)
@@ -33,6 +41,8 @@ export const rolloutProcedures = t.router({
       route("rollouts.agents", "GET /rollouts/{rollout_id}/agents", {
         tag,
         summary: "List the agents of a rollout",
+        description:
+          "Its agents in the order in which they are begun, with what came of each. A filtered page may be short.",
       }),
     )
     .input(schemas.listMembersInput)
@@ -43,6 +53,8 @@ export const rolloutProcedures = t.router({
       route("rollouts.pause", "POST /rollouts/{rollout_id}/pause", {
         tag,
         summary: "Begin no further agent for now",
+        description: "What runs on a machine goes on there; no further agent is begun before it is resumed.",
+        problems: ["INVALID_TRANSITION"],
         rest: started,
       }),
     )
@@ -54,6 +66,8 @@ export const rolloutProcedures = t.router({
       route("rollouts.resume", "POST /rollouts/{rollout_id}/resume", {
         tag,
         summary: "Go on with a paused rollout",
+        description: "Goes on where it was paused.",
+        problems: ["INVALID_TRANSITION"],
         rest: started,
       }),
     )
@@ -65,6 +79,8 @@ export const rolloutProcedures = t.router({
       route("rollouts.cancel", "POST /rollouts/{rollout_id}/cancel", {
         tag,
         summary: "End a rollout; what runs on a machine ends there",
+        description: "No further agent is begun, and operations in progress end after their present change.",
+        problems: ["INVALID_TRANSITION"],
         rest: started,
       }),
     )

@@ -3,6 +3,17 @@ import type { DriftRecord, Operation } from "fleetwright";
 import { procedure, route, t } from "./builder.ts";
 import { toTracked } from "./events.ts";
 
+/** What may go wrong when work is sent to one agent. */
+const run = [
+  "AGENT_NOT_APPROVED",
+  "AGENT_OFFLINE",
+  "AGENT_UNSUPPORTED",
+  "EMPTY_DESIRED_STATE",
+  "RESOURCE_CONFLICT",
+  "TEMPLATE_FAILED",
+  "UNKNOWN_RESOURCE_TYPE",
+] as const;
+
 const tag = "State";
 
 /** 202 while the operation is open. */
@@ -25,6 +36,9 @@ export const stateProcedures = t.router({
       route("state.applyNow", "POST /agents/{node_id}/apply", {
         tag,
         summary: "Apply modules to the agent",
+        description:
+          "Brings the machine to its desired state: what its assignments say, and `modules` beside. One apply runs on an agent at a time; a second waits. Answers with 200 when it has ended within `wait_seconds`, else with 202.",
+        problems: [...run, "PLAN_STALE", "INVALID_TRANSITION"],
         rest: started,
       }),
     )
@@ -36,6 +50,9 @@ export const stateProcedures = t.router({
       route("state.plan", "POST /agents/{node_id}/plan", {
         tag,
         summary: "Plan a change of the agent",
+        description:
+          "Tells what an apply would change, and changes nothing. Answers with 200 when it has ended within `wait_seconds`, else with 202.",
+        problems: run,
         rest: started,
       }),
     )
@@ -47,6 +64,8 @@ export const stateProcedures = t.router({
       route("state.believed", "GET /agents/{node_id}/state", {
         tag,
         summary: "Get the believed state of the machine",
+        description:
+          "What was applied last, what the next apply removes and what is desired but not applied yet.",
       }),
     )
     .input(schemas.agentIdInput)
@@ -60,6 +79,7 @@ export const operationProcedures = t.router({
       route("operations.list", "GET /state/operations", {
         tag,
         summary: "List operations, most recent first",
+        description: "Plans and applies of all agents that pass every filter.",
       }),
     )
     .input(schemas.listOperationsInput)
@@ -70,6 +90,7 @@ export const operationProcedures = t.router({
       route("operations.listForAgent", "GET /agents/{node_id}/state/operations", {
         tag,
         summary: "List operations of one agent, most recent first",
+        description: "Plans and applies of one agent that pass every filter.",
       }),
     )
     .input(schemas.listAgentOperationsInput)
@@ -80,6 +101,7 @@ export const operationProcedures = t.router({
       route("operations.get", "GET /state/operations/{operation_id}", {
         tag,
         summary: "Get one operation with the result of each resource",
+        description: "What happened, or would happen, to each resource.",
       }),
     )
     .input(schemas.operationIdInput)
@@ -90,6 +112,7 @@ export const operationProcedures = t.router({
       route("operations.output", "GET /agents/{node_id}/state/operations/{operation_id}/output", {
         tag,
         summary: "Get what the scripts of an operation printed",
+        description: "What scripts wrote to stdout and stderr, with secrets made unreadable.",
       }),
     )
     .input(schemas.operationOfAgentInput)
@@ -100,6 +123,8 @@ export const operationProcedures = t.router({
       route("operations.cancel", "POST /state/operations/{operation_id}/cancel", {
         tag,
         summary: "Stop an operation after the change in progress",
+        description: "The change in progress is finished, never cut; what comes after it is skipped.",
+        problems: ["INVALID_TRANSITION"],
         rest: started,
       }),
     )
@@ -111,6 +136,9 @@ export const operationProcedures = t.router({
       route("operations.watch", "GET /state/operations/{operation_id}/watch", {
         tag,
         summary: "Watch one operation until it has ended",
+        description:
+          "Server-sent events: the operation as it stands, each resource as it is done, what scripts print, and `ended` as the last. The schema is that of the data of each event. Who comes back is told all of it again.",
+        problems: ["RATE_LIMITED"],
         rest: { streams: schemas.operationWatchItemSchema },
       }),
     )
@@ -126,6 +154,9 @@ export const driftProcedures = t.router({
       route("drift.check", "POST /agents/{node_id}/drift", {
         tag,
         summary: "Compare the machine with its last successful apply",
+        description:
+          "Compares the machine with the snapshot of its last successful apply, and changes nothing. Answers with 200 when it has ended within `wait_seconds`, else with 202.",
+        problems: ["AGENT_NOT_APPROVED", "AGENT_OFFLINE", "NO_BASELINE"],
         rest: checking,
       }),
     )
@@ -134,7 +165,11 @@ export const driftProcedures = t.router({
     .mutation(async ({ ctx, input }) => ctx.orchestrator.drift.check(await ctx.caller(), input)),
   list: procedure
     .meta(
-      route("drift.list", "GET /agents/{node_id}/drift", { tag, summary: "List drift records of the agent" }),
+      route("drift.list", "GET /agents/{node_id}/drift", {
+        tag,
+        summary: "List drift records of the agent",
+        description: "Checks of one agent, newest first.",
+      }),
     )
     .input(schemas.listDriftInput)
     .output(schemas.driftPageSchema)
@@ -144,13 +179,20 @@ export const driftProcedures = t.router({
       route("drift.latest", "GET /agents/{node_id}/drift/latest", {
         tag,
         summary: "Get the newest drift record",
+        description: "The newest check of one agent. `NOT_FOUND` where there was none.",
       }),
     )
     .input(schemas.agentIdInput)
     .output(schemas.driftDetailSchema)
     .query(async ({ ctx, input }) => ctx.orchestrator.drift.latest(await ctx.caller(), input)),
   get: procedure
-    .meta(route("drift.get", "GET /drift/{drift_id}", { tag, summary: "Get one drift record" }))
+    .meta(
+      route("drift.get", "GET /drift/{drift_id}", {
+        tag,
+        summary: "Get one drift record",
+        description: "One check, with what differs of each resource.",
+      }),
+    )
     .input(schemas.driftIdInput)
     .output(schemas.driftDetailSchema)
     .query(async ({ ctx, input }) => ctx.orchestrator.drift.get(await ctx.caller(), input)),

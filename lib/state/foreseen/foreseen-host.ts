@@ -1,5 +1,5 @@
 /** A machine as it will be. */
-import { OrchestratorError } from "../../errors.ts";
+import { isOrchestratorError } from "../../errors.ts";
 import { andThen } from "../../internal/maybe-waiting.ts";
 import { ForeseenFiles, type ForeseenFilesParts } from "./foreseen-files.ts";
 import { type ForeseenContent, type ForeseenNode, ForeseenTree } from "./foreseen-tree.ts";
@@ -145,7 +145,7 @@ export class ForeseenHost implements ForeseenMachine {
     try {
       return await this.#below.run(command, signal);
     } catch (error) {
-      if (error instanceof OrchestratorError) return error;
+      if (isOrchestratorError(error)) return error;
       throw error;
     }
   }
@@ -163,7 +163,7 @@ export class ForeseenHost implements ForeseenMachine {
       return this.#tree.concerns(path);
     } catch (error) {
       // A word need not be a path that one may look at.
-      if (error instanceof OrchestratorError) return false;
+      if (isOrchestratorError(error)) return false;
       throw error;
     }
   }

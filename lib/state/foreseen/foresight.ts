@@ -12,13 +12,13 @@
 import { ForeseenHost } from "./foreseen-host.ts";
 import type { Host } from "../../host/host.ts";
 import { isOrchestratorError } from "../../errors.ts";
-import { requireCapturable } from "../capture.ts";
-import { withDeadline } from "../deadline.ts";
-import { look, type Seen, timeoutOf } from "../examine.ts";
+import { requireCapturable } from "../run/capture.ts";
+import { withDeadline } from "../run/deadline.ts";
+import { look, type Seen, timeoutOf } from "../run/examine.ts";
 import type { Change } from "../result.ts";
-import type { StateItem } from "../state-item.ts";
-import { actionOf, failureParts, type ResultParts } from "../state-result.ts";
-import type { StateRun } from "../state-run.ts";
+import type { StateItem } from "../run/state-item.ts";
+import { actionOf, failureParts, type ResultParts } from "../run/state-result.ts";
+import type { StateRun } from "../run/state-run.ts";
 import type { Firing } from "../triggers.ts";
 
 /** The foreseen machine of one plan. */
@@ -52,13 +52,13 @@ export class Foresight {
     const { type, spec } = item.target;
     if (!seen.changes && run.stop.aborted) return { outcome: "skipped", skipped_because: "cancelled" };
     if (!seen.changes && !this.#isForWant(seen.error)) return failed(item, [], { firing, error: seen.error });
-    const known = seen.changes ?? type.changesUnseen?.(spec);
+    const known = seen.changes ?? type.planning?.assumedChanges?.(spec);
     if (known?.length === 0 && !firing) return { outcome: "unchanged" };
     const changes = known ?? [];
     const conclude = (error: unknown): ResultParts => {
       if (error !== null && run.stop.aborted) return { outcome: "skipped", skipped_because: "cancelled" };
       if (error !== null && !this.#isForWant(error)) return failed(item, changes, { firing, error });
-      const below = error === null ? (type.bringsBelow?.(spec) ?? null) : "/";
+      const below = error === null ? (type.planning?.unknownAfterApply?.(spec) ?? null) : "/";
       if (below !== null) this.#filled.add(below);
       return wouldChange(item, changes, { firing, unseen: error ?? seen.error });
     };
@@ -74,8 +74,8 @@ export class Foresight {
     this.host.forgetQuestions();
     try {
       const make = (signal: AbortSignal): void | Promise<void> =>
-        type.foresee
-          ? type.foresee(spec, changes, this.host, signal)
+        type.planning?.foresee
+          ? type.planning.foresee(spec, changes, this.host, signal)
           : type.apply(spec, changes, this.host, signal);
       const making = withDeadline(limits, (signal) => {
         const capturing = requireCapturable(item, run, this.#capturing);

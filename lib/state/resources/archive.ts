@@ -12,7 +12,7 @@
  * ```
  */
 import { z } from "zod";
-import { OrchestratorError } from "../../errors.ts";
+import { isOrchestratorError } from "../../errors.ts";
 import type { Host } from "../../host/host.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
@@ -73,7 +73,6 @@ export const archiveResourceType = defineResourceType<ArchiveSpec>({
   type: "archive",
   summary: "The content of an archive, extracted into a folder.",
   schema: archiveSchema,
-  priorSchema: archivePriorSchema,
   checksWithPrograms: true,
   identityBeginsWithPath: true,
   identity: (spec) => spec.path,
@@ -83,15 +82,6 @@ export const archiveResourceType = defineResourceType<ArchiveSpec>({
     if (spec.ensure === "absent") await removeExtracted(spec, { host, signal });
     else await extractInto(spec, { host, signal });
   },
-  async foresee(spec, _changes, host, signal) {
-    if (spec.ensure === "absent") return removeExtracted(spec, { host, signal });
-    const { path, source = "" } = spec;
-    const owner = toFileAttributes({ owner: spec.owner, group: spec.group }, host);
-    if (!host.files.stat(path)) host.files.makeDirectory(path, { mode: 0o755, ...owner });
-    // What is in it is not listed: that may take as long as extracting it.
-    if (source.startsWith("/")) await hashSource(spec, { host, signal });
-  },
-  bringsBelow: (spec) => (spec.ensure === "present" ? spec.path : null),
   capture,
   describe: describeChange,
   action(changes) {
@@ -99,6 +89,18 @@ export const archiveResourceType = defineResourceType<ArchiveSpec>({
     if (archive?.after === null) return "remove";
     return archive?.before === null ? "create" : "update";
   },
+  planning: {
+    async foresee(spec, _changes, host, signal) {
+      if (spec.ensure === "absent") return removeExtracted(spec, { host, signal });
+      const { path, source = "" } = spec;
+      const owner = toFileAttributes({ owner: spec.owner, group: spec.group }, host);
+      if (!host.files.stat(path)) host.files.makeDirectory(path, { mode: 0o755, ...owner });
+      // What is in it is not listed: that may take as long as extracting it.
+      if (source.startsWith("/")) await hashSource(spec, { host, signal });
+    },
+    unknownAfterApply: (spec) => (spec.ensure === "present" ? spec.path : null),
+  },
+  removing: { priorSchema: archivePriorSchema },
 });
 
 async function check(spec: ArchiveSpec, host: Host, signal: AbortSignal): Promise<Change[]> {
@@ -169,7 +171,7 @@ function accountIds(spec: ArchiveSpec, host: Host): { uid?: number; gid?: number
   try {
     return toFileAttributes({ owner: spec.owner, group: spec.group }, host);
   } catch (error) {
-    if (error instanceof OrchestratorError) return {};
+    if (isOrchestratorError(error)) return {};
     throw error;
   }
 }

@@ -72,7 +72,6 @@ export const authorizedKeyResourceType = defineResourceType<AuthorizedKeySpec>({
   type: "authorized_key",
   summary: "A key that may sign in as a user.",
   schema: authorizedKeySchema,
-  priorSchema: authorizedKeyPriorSchema,
   identity({ user, key }) {
     const [type, blob = ""] = key.split(" ");
     return `${user}: ${type} ${blob.slice(-44)}`;
@@ -82,6 +81,7 @@ export const authorizedKeyResourceType = defineResourceType<AuthorizedKeySpec>({
     atPlace(spec, { host, signal }, (place) => change(spec, place, { host, signal })),
   capture: (spec, host, signal) => atPlace(spec, { host, signal }, (place) => captureAt(spec, place, host)),
   describe: describeChange,
+  removing: { priorSchema: authorizedKeyPriorSchema },
 });
 
 /** The folder and the file of a user, and what is in it. */
@@ -151,7 +151,11 @@ function wantedModes(spec: AuthorizedKeySpec): { folder_mode?: string; file_mode
   return spec.ensure === "present" ? { folder_mode: "0700", file_mode: "0600" } : {};
 }
 
-function change(spec: AuthorizedKeySpec, place: Place | null, { host, signal }: Machine): void {
+async function change(
+  spec: AuthorizedKeySpec,
+  place: Place | null,
+  { host, signal }: Machine,
+): Promise<void> {
   if (!place) throw missing(`There is no user "${spec.user}".`, { user: spec.user });
   const { user, folder, path, files, folderStat, fileStat, lines } = place;
   if (!host.files.stat(user.home)) throw hostError(user.home, "ENOENT");
@@ -161,7 +165,7 @@ function change(spec: AuthorizedKeySpec, place: Place | null, { host, signal }: 
   signal.throwIfAborted();
   if (!folderStat) files.makeDirectory(folder, { mode: 0o700, uid, gid });
   else if (folderMode !== undefined && folderStat.mode !== folderMode)
-    files.setAttributes(folder, { mode: folderMode });
+    await files.setAttributes(folder, { mode: folderMode });
   const edited = edit(spec, lines, host);
   signal.throwIfAborted();
   if (spec.remove_empty !== undefined && edited.length === 0) {
@@ -180,7 +184,7 @@ function change(spec: AuthorizedKeySpec, place: Place | null, { host, signal }: 
 function atPlace<T>(
   { user }: AuthorizedKeySpec,
   machine: Machine,
-  use: (place: Place | null) => T,
+  use: (place: Place | null) => MaybeWaiting<T>,
 ): MaybeWaiting<T> {
   return andThen(findAccount(user, machine), (found) => use(found && findPlace(found, machine.host)));
 }

@@ -118,16 +118,15 @@ export const blockResourceType = defineResourceType<BlockSpec>({
   type: "block",
   summary: "A marked block of lines in a text file.",
   schema: blockSchema,
-  priorSchema: blockPriorSchema,
   identityBeginsWithPath: true,
   identity: (spec) => `${spec.path}: ${spec.name}`,
   check,
   apply: (spec, _changes, host, signal) =>
     applyPart(spec, (text) => edit(spec, text, host), { host, signal }),
   capture,
-  extendPrior,
   describe: describeChange,
   action: (changes) => partAction("content", changes),
+  removing: { priorSchema: blockPriorSchema, extendPrior },
 });
 
 function check(spec: BlockSpec, host: Host): Change[] {

@@ -13,7 +13,7 @@
 import { z } from "zod";
 import { OrchestratorError } from "../../errors.ts";
 import type { Host, HostCommand } from "../../host/host.ts";
-import type { JsonObject } from "../../internal/json.ts";
+import type { JsonObject } from "../../json.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { act, ask, attempt, commandFailed, type Machine } from "./shared/command.ts";
@@ -96,7 +96,6 @@ export const cronResourceType = defineResourceType<CronSpec>({
   type: "cron",
   summary: "A job in the crontab of a user.",
   schema: cronSchema,
-  priorSchema: cronPriorSchema,
   checksWithPrograms: true,
   identity: (spec) => (spec.user === undefined ? spec.name : `${spec.user}: ${spec.name}`),
   async check(spec, host, signal) {
@@ -105,10 +104,6 @@ export const cronResourceType = defineResourceType<CronSpec>({
     return changes.length > 0 ? changes : fileChanges(spec, text, edit(spec, text ?? "", host));
   },
   apply,
-  // A crontab is known to its program alone.
-  foresee() {},
-  // Who is new has no crontab.
-  changesUnseen: (spec) => compare(spec, null),
   async capture(spec, host, signal): Promise<Prior> {
     const text = await read(spec, { host, signal });
     const lines = readMarked(text ?? "", spec.name);
@@ -117,11 +112,18 @@ export const cronResourceType = defineResourceType<CronSpec>({
     if (lines !== null) prior["lines"] = lines;
     if (text === null || isAllOurs(text)) prior["remove_empty"] = true;
     if (text !== null && text !== "" && !text.endsWith("\n")) prior["bare_end"] = true;
-    const place = text === null ? null : placeOf(text, spec.name, host);
+    const place = text === null ? null : positionOf(text, spec.name, host);
     if (place) prior["place"] = place;
     return { type: "cron", spec: prior };
   },
   describe: describeChange,
+  planning: {
+    // A crontab is known to its program alone.
+    foresee() {},
+    // Who is new has no crontab.
+    assumedChanges: (spec) => compare(spec, null),
+  },
+  removing: { priorSchema: cronPriorSchema },
 });
 
 /** What differs, given the text between the marks. */
@@ -157,7 +159,7 @@ async function apply(
 }
 
 /** Where the marks of a job stand, for a job that is to come back there; null = it has none. */
-function placeOf(text: string, name: string, host: Host): JsonObject | null {
+function positionOf(text: string, name: string, host: Host): JsonObject | null {
   const line = lineOfMarks(text, name);
   return line === null ? null : { line, amid: digest(writeMarked(text, name, null), host) };
 }

@@ -12,7 +12,7 @@
  */
 import { z } from "zod";
 import type { FileAttributes, Host } from "../../host/host.ts";
-import type { JsonObject } from "../../internal/json.ts";
+import type { JsonObject } from "../../json.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import {
@@ -87,18 +87,19 @@ export const directoryResourceType = defineResourceType<DirectorySpec>({
   type: "directory",
   summary: "A folder with its mode and owner, and perhaps those of what is in it.",
   schema: directorySchema,
-  priorSchema: directoryPriorSchema,
   namespace: "path",
   identity: (spec) => spec.path,
-  amid: (spec, paths) =>
-    spec.recurse || spec.purge
-      ? { ...spec, declared: paths.filter((path) => path.startsWith(`${spec.path}/`)) }
-      : spec,
   check,
   apply,
   capture,
-  extendPrior,
   describe: describeChange,
+  planning: {
+    withDeclaredPaths: (spec, paths) =>
+      spec.recurse || spec.purge
+        ? { ...spec, declared: paths.filter((path) => path.startsWith(`${spec.path}/`)) }
+        : spec,
+  },
+  removing: { priorSchema: directoryPriorSchema, extendPrior },
 });
 
 function check(spec: DirectorySpec, host: Host, signal: AbortSignal): Change[] | Promise<Change[]> {

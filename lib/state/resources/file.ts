@@ -14,7 +14,7 @@
  * ```
  */
 import { z } from "zod";
-import { OrchestratorError } from "../../errors.ts";
+import { isOrchestratorError } from "../../errors.ts";
 import { mustBeNew } from "../../host/hands.ts";
 import type { FileAttributes, FileComparison, FileStat, Host, WriteOptions } from "../../host/host.ts";
 import { andThen, type MaybeWaiting } from "../../internal/maybe-waiting.ts";
@@ -93,15 +93,17 @@ export const fileResourceType = defineResourceType<FileSpec>({
   type: "file",
   summary: "A file with its content, mode and owner.",
   schema: fileSchema,
-  priorSchema: filePriorSchema,
   namespace: "path",
   identity: (spec) => spec.path,
   check,
   apply,
   capture,
-  // A link of an earlier version, where nothing stood before it, gives way to nothing again as a file.
-  extendPrior: (prior) => withForce(prior, "symlink"),
   describe: describeChange,
+  removing: {
+    priorSchema: filePriorSchema,
+    // A link of an earlier version, where nothing stood before it, gives way to nothing again as a file.
+    extendPrior: (prior) => withForce(prior, "symlink"),
+  },
 });
 
 function check(spec: FileSpec, host: Host, signal: AbortSignal): MaybeWaiting<Change[]> {
@@ -188,7 +190,7 @@ function renews(
     return mustBeNew(stat, toFileAttributes(spec, host));
   } catch (error) {
     // Who is not there yet is not the owner.
-    if (error instanceof OrchestratorError) return stat.uid !== 0;
+    if (isOrchestratorError(error)) return stat.uid !== 0;
     throw error;
   }
 }

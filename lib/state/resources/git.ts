@@ -12,7 +12,7 @@
  */
 import { z } from "zod";
 import type { Host } from "../../host/host.ts";
-import type { JsonObject } from "../../internal/json.ts";
+import type { JsonObject } from "../../json.ts";
 import { toPublicUrl } from "../../internal/url-text.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
@@ -85,7 +85,6 @@ export const gitResourceType = defineResourceType<GitSpec>({
   type: "git",
   summary: "A clone of a git repository at a branch, tag or commit.",
   schema: gitSchema,
-  priorSchema: gitPriorSchema,
   namespace: "path",
   checksWithPrograms: true,
   identityBeginsWithPath: true,
@@ -97,25 +96,28 @@ export const gitResourceType = defineResourceType<GitSpec>({
     return wanted ? compare(wanted, found, machine) : findRemains(spec, found, machine);
   },
   apply,
-  async foresee(spec, _changes, host, signal) {
-    const { path, user } = spec;
-    const wanted = toWanted(spec);
-    if (!wanted) {
-      if (spec.keep_folder === true) host.files.clear(path);
-      else host.files.removeAll(path);
-      return;
-    }
-    if (!host.files.stat(path))
-      host.files.makeDirectory(path, { mode: 0o755, ...toFileAttributes({ owner: user }, host) });
-    await wantedCommit(wanted, { host, signal });
-  },
-  bringsBelow: (spec) => (spec.ensure === "present" ? spec.path : null),
-  changesUnseen(spec) {
-    const wanted = toWanted(spec);
-    return wanted ? changesOfNew(wanted) : [removal];
-  },
   capture,
   describe: describeChange,
+  planning: {
+    async foresee(spec, _changes, host, signal) {
+      const { path, user } = spec;
+      const wanted = toWanted(spec);
+      if (!wanted) {
+        if (spec.keep_folder === true) host.files.clear(path);
+        else host.files.removeAll(path);
+        return;
+      }
+      if (!host.files.stat(path))
+        host.files.makeDirectory(path, { mode: 0o755, ...toFileAttributes({ owner: user }, host) });
+      await wantedCommit(wanted, { host, signal });
+    },
+    unknownAfterApply: (spec) => (spec.ensure === "present" ? spec.path : null),
+    assumedChanges(spec) {
+      const wanted = toWanted(spec);
+      return wanted ? changesOfNew(wanted) : [removal];
+    },
+  },
+  removing: { priorSchema: gitPriorSchema },
 });
 
 function toWanted(spec: GitSpec): WantedClone | null {

@@ -11,7 +11,7 @@
  */
 import { z } from "zod";
 import type { Host } from "../../host/host.ts";
-import { type JsonObject, toJsonObject } from "../../internal/json.ts";
+import { type JsonObject, toJsonObject } from "../../json.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import {
@@ -73,21 +73,25 @@ export const groupResourceType = defineResourceType<GroupSpec>({
   type: "group",
   summary: "A group of users.",
   schema: groupSchema,
-  priorSchema: groupPriorSchema,
   identity: (spec) => spec.name,
   check,
   apply,
-  foresee(spec, changes, host) {
-    const { name, ensure, gid, system } = spec;
-    refuseGroup(spec, changes, host);
-    const members = changes.find(({ property }) => property === "members")?.after;
-    const wanted = { gid, system, members: Array.isArray(members) ? members.map(String) : undefined };
-    foreseeGroup(name, ensure === "absent" ? null : wanted, host);
-  },
   capture,
-  // A first version may have left alone what goes with the group.
-  extendPrior: (prior, spec, host) => addMissing(prior, capture(spec, host)),
   describe: describeChange,
+  planning: {
+    foresee(spec, changes, host) {
+      const { name, ensure, gid, system } = spec;
+      refuseGroup(spec, changes, host);
+      const members = changes.find(({ property }) => property === "members")?.after;
+      const wanted = { gid, system, members: Array.isArray(members) ? members.map(String) : undefined };
+      foreseeGroup(name, ensure === "absent" ? null : wanted, host);
+    },
+  },
+  removing: {
+    priorSchema: groupPriorSchema,
+    // A first version may have left alone what goes with the group.
+    extendPrior: (prior, spec, host) => addMissing(prior, capture(spec, host)),
+  },
 });
 
 function check(spec: GroupSpec, host: Host): Change[] {

@@ -66,7 +66,6 @@ export const hostEntryResourceType = defineResourceType<HostEntrySpec>({
   type: "host_entry",
   summary: "A name of a host in /etc/hosts.",
   schema: hostEntrySchema,
-  priorSchema: hostEntryPriorSchema,
   identity: ({ name, ip }) => (isIpv6(ip) ? `${name} (IPv6)` : name),
   check,
   apply(spec, _changes, host, signal) {
@@ -77,6 +76,7 @@ export const hostEntryResourceType = defineResourceType<HostEntrySpec>({
   },
   capture,
   describe: describeChange,
+  removing: { priorSchema: hostEntryPriorSchema },
 });
 
 function check(spec: HostEntrySpec, host: Host): Change[] {

@@ -40,7 +40,6 @@ export const hostnameResourceType = defineResourceType<HostnameSpec>({
   type: "hostname",
   summary: "The name of the machine.",
   schema: hostnameSchema,
-  priorSchema: hostnamePriorSchema,
   checksWithPrograms: true,
   identity: () => path,
   paths: () => [path],
@@ -62,6 +61,7 @@ export const hostnameResourceType = defineResourceType<HostnameSpec>({
     return { type: "hostname", spec: { name, file: readText(path, host) } };
   },
   describe: describeChange,
+  removing: { priorSchema: hostnamePriorSchema },
 });
 
 async function apply(

@@ -13,7 +13,7 @@
 import { z } from "zod";
 import { OrchestratorError } from "../../errors.ts";
 import type { Host } from "../../host/host.ts";
-import { toJsonObject } from "../../internal/json.ts";
+import { toJsonObject } from "../../json.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { describeChange } from "./shared/describe.ts";
@@ -66,7 +66,6 @@ export const lineResourceType = defineResourceType<LineSpec>({
   type: "line",
   summary: "One line of a text file.",
   schema: lineSchema,
-  priorSchema: linePriorSchema,
   identityBeginsWithPath: true,
   identity: (spec) => `${spec.path}: ${patterns(spec)[0] ?? spec.line}`.slice(0, 4096),
   identityHoldsValue: (spec) => spec.match === undefined,
@@ -74,9 +73,9 @@ export const lineResourceType = defineResourceType<LineSpec>({
   apply: (spec, _changes, host, signal) =>
     applyPart(spec, (text) => edit(spec, text, host), { host, signal }),
   capture,
-  extendPrior,
   describe: describeChange,
   action: (changes) => partAction("line", changes),
+  removing: { priorSchema: linePriorSchema, extendPrior },
 });
 
 function check(spec: LineSpec, host: Host): Change[] {

@@ -88,17 +88,9 @@ export const mountResourceType = defineResourceType<MountSpec>({
   type: "mount",
   summary: "A file system that is mounted on a folder, now and at every start.",
   schema: mountSchema,
-  priorSchema: mountPriorSchema,
   identity: (spec) => spec.path,
   check,
   apply,
-  async foresee(spec, changes, host, signal) {
-    await apply(spec, changes, host, signal);
-    const turns = changes.some(({ property }) => ["mounted", "device", "fstype"].includes(property));
-    // What was seen in the folder until now is not what will be: it is hidden, or goes with its file system.
-    if (turns && host.files.stat(spec.path)) host.files.clear(realPath(spec.path, host));
-  },
-  bringsBelow: (spec) => (wantsMounted(spec) === true ? spec.path : null),
   capture,
   describe: describeChange,
   action(changes) {
@@ -107,6 +99,16 @@ export const mountResourceType = defineResourceType<MountSpec>({
     if (line?.before === null || (!line && mounted?.after === true)) return "create";
     return line?.after === null || (!line && mounted?.after === false) ? "remove" : "update";
   },
+  planning: {
+    async foresee(spec, changes, host, signal) {
+      await apply(spec, changes, host, signal);
+      const turns = changes.some(({ property }) => ["mounted", "device", "fstype"].includes(property));
+      // What was seen in the folder until now is not what will be: it is hidden, or goes with its file system.
+      if (turns && host.files.stat(spec.path)) host.files.clear(realPath(spec.path, host));
+    },
+    unknownAfterApply: (spec) => (wantsMounted(spec) === true ? spec.path : null),
+  },
+  removing: { priorSchema: mountPriorSchema },
 });
 
 function check(spec: MountSpec, host: Host): Change[] {

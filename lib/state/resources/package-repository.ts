@@ -93,7 +93,6 @@ export const packageRepositoryResourceType = defineResourceType<PackageRepositor
   type: "package_repository",
   summary: "A source of packages with its key.",
   schema: packageRepositorySchema,
-  priorSchema: packageRepositoryPriorSchema,
   identity: (spec) => spec.name,
   // Which of them it is, the machine says.
   paths: ({ name }) =>
@@ -112,6 +111,7 @@ export const packageRepositoryResourceType = defineResourceType<PackageRepositor
     };
   },
   describe: describeChange,
+  removing: { priorSchema: packageRepositoryPriorSchema },
 });
 
 function check(spec: PackageRepositorySpec, host: Host): Change[] {

@@ -15,7 +15,7 @@
 import { z } from "zod";
 import { OrchestratorError } from "../../errors.ts";
 import type { Host } from "../../host/host.ts";
-import { toJsonObject } from "../../internal/json.ts";
+import { toJsonObject } from "../../json.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { ask } from "./shared/command.ts";
@@ -100,7 +100,6 @@ export const packageResourceType = defineResourceType<PackageSpec>({
   type: "package",
   summary: "Packages of the machine's package manager.",
   schema: packageSchema,
-  priorSchema: packagePriorSchema,
   checksWithPrograms: true,
   identity: (spec) => namesOf(spec).toSorted().join(" ").slice(0, 4096),
   async check(spec, host, signal) {
@@ -117,17 +116,19 @@ export const packageResourceType = defineResourceType<PackageSpec>({
     return changes;
   },
   apply,
-  // What it asks the package manager on its way says nothing of what was foreseen before.
-  foresee() {},
-  bringsBelow: () => "/",
   capture,
-  extendPrior,
   describe: describeChange,
   action(changes) {
     const ensure = changes.filter((change) => change.property.startsWith("ensure"));
     if (ensure.some((change) => change.after === "present")) return "create";
     return ensure.length > 0 ? "remove" : "update";
   },
+  planning: {
+    // What it asks the package manager on its way says nothing of what was foreseen before.
+    foresee() {},
+    unknownAfterApply: () => "/",
+  },
+  removing: { priorSchema: packagePriorSchema, extendPrior },
 });
 
 async function apply(

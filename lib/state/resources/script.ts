@@ -12,7 +12,7 @@
 import { z } from "zod";
 import { OrchestratorError } from "../../errors.ts";
 import type { Host, HostCommand, HostCommandResult } from "../../host/host.ts";
-import type { JsonObject } from "../../internal/json.ts";
+import type { JsonObject } from "../../json.ts";
 import { defineResourceType } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { accountSchema, argvSchema, pathSchema } from "./shared/properties.ts";
@@ -63,24 +63,11 @@ export const scriptResourceType = defineResourceType<ScriptSpec>({
   type: "script",
   summary: "A script or program that runs where its work is not done, or when something changed.",
   schema: scriptSchema,
-  priorSchema: scriptPriorSchema,
-  capturesFrom: "spec",
   checksWithPrograms: true,
   identity: () => null,
   paths: (spec) => (spec.creates === undefined ? [] : [spec.creates]),
-  triggeredOnly: (spec) => spec.check === undefined && spec.creates === undefined,
   check,
   apply: (spec, _changes, host, signal) => run(spec, host, signal),
-  async foresee(spec, _changes, host, signal) {
-    await run(spec, host, signal);
-    // All that is known of what a script does: when it has undone its work, what it is known by is gone.
-    if (spec.inverse === true && spec.check === undefined && spec.creates !== undefined)
-      host.files.removeAll(spec.creates);
-  },
-  bringsBelow: () => "/",
-  changesUnseen: () => [notDone],
-  triggers: ["run"],
-  fire: ({ spec }, host, signal) => run(spec, host, signal),
   capture(spec) {
     if (spec.undo === undefined) return null;
     const { run: _run, undo, ...rest } = spec;
@@ -88,6 +75,25 @@ export const scriptResourceType = defineResourceType<ScriptSpec>({
   },
   describe: (change) => (change.property === "run" ? "run it" : `${change.property} changes`),
   action: () => "run",
+  planning: {
+    async foresee(spec, _changes, host, signal) {
+      await run(spec, host, signal);
+      // All that is known of what a script does: when it has undone its work, what it is known by is gone.
+      if (spec.inverse === true && spec.check === undefined && spec.creates !== undefined)
+        host.files.removeAll(spec.creates);
+    },
+    unknownAfterApply: () => "/",
+    assumedChanges: () => [notDone],
+  },
+  triggering: {
+    triggers: ["run"],
+    fire: ({ spec }, host, signal) => run(spec, host, signal),
+    faultWithout: (spec) =>
+      spec.check === undefined && spec.creates === undefined
+        ? "A script needs check, creates or run_on, or it would run every time."
+        : null,
+  },
+  removing: { priorSchema: scriptPriorSchema, capturesFrom: "spec" },
 });
 
 async function check(spec: ScriptSpec, host: Host, signal: AbortSignal): Promise<Change[]> {

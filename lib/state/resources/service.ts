@@ -14,7 +14,7 @@
 import { z } from "zod";
 import { OrchestratorError } from "../../errors.ts";
 import type { Host } from "../../host/host.ts";
-import type { JsonObject } from "../../internal/json.ts";
+import type { JsonObject } from "../../json.ts";
 import { defineResourceType, type FireCall, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import type { Machine } from "./shared/command.ts";
@@ -59,27 +59,33 @@ export const serviceResourceType = defineResourceType<ServiceSpec>({
   schema: serviceSchema,
   checksWithPrograms: true,
   identity: (spec) => spec.name.replace(/\.service$/, ""),
-  triggers: ["reload", "restart"],
-  triggerFault: (spec) =>
-    spec.running === true ? null : "A service that follows a trigger must be running: true.",
   async check(spec, host, signal) {
     const provider = open(spec, { host, signal });
     return compare(spec, await provider.query(spec.name, { host, signal }));
   },
   apply: (spec, changes, host, signal) => makeChanges(spec, changes, { host, signal }),
-  foresee: (spec, changes, host, signal) => requireKnown(spec, changes, { host, signal }),
-  // What is started makes its sockets, folders and data.
-  bringsBelow: (spec) => (spec.running === true ? "/" : null),
-  fire,
   capture,
-  async extendPrior(prior, spec, host, signal) {
-    const now = await capture(spec, host, signal);
-    // What a later version declares beside the first was left alone until now.
-    const isMore = Object.keys(now.spec).some((property) => !(property in prior.spec));
-    return isMore ? { ...prior, spec: { ...now.spec, ...prior.spec } } : prior;
-  },
   describe: describeChange,
   action: () => "update",
+  planning: {
+    foresee: (spec, changes, host, signal) => requireKnown(spec, changes, { host, signal }),
+    // What is started makes its sockets, folders and data.
+    unknownAfterApply: (spec) => (spec.running === true ? "/" : null),
+  },
+  triggering: {
+    triggers: ["reload", "restart"],
+    fire,
+    faultWith: (spec) =>
+      spec.running === true ? null : "A service that follows a trigger must be running: true.",
+  },
+  removing: {
+    async extendPrior(prior, spec, host, signal) {
+      const now = await capture(spec, host, signal);
+      // What a later version declares beside the first was left alone until now.
+      const isMore = Object.keys(now.spec).some((property) => !(property in prior.spec));
+      return isMore ? { ...prior, spec: { ...now.spec, ...prior.spec } } : prior;
+    },
+  },
 });
 
 async function capture(spec: ServiceSpec, host: Host, signal: AbortSignal): Promise<Prior> {

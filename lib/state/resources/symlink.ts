@@ -52,7 +52,6 @@ export const symlinkResourceType = defineResourceType<SymlinkSpec>({
   type: "symlink",
   summary: "A symbolic link.",
   schema: symlinkSchema,
-  priorSchema: symlinkPriorSchema,
   namespace: "path",
   identity: (spec) => spec.path,
   check,
@@ -65,9 +64,12 @@ export const symlinkResourceType = defineResourceType<SymlinkSpec>({
     }
   },
   capture,
-  // A file of an earlier version, where nothing stood before it, gives way to nothing again as a link.
-  extendPrior: (prior) => withForce(prior, "file"),
   describe: describeChange,
+  removing: {
+    priorSchema: symlinkPriorSchema,
+    // A file of an earlier version, where nothing stood before it, gives way to nothing again as a link.
+    extendPrior: (prior) => withForce(prior, "file"),
+  },
 });
 
 function check(spec: SymlinkSpec, host: Host): Change[] {

@@ -72,13 +72,12 @@ export const sysctlResourceType = defineResourceType<SysctlSpec>({
   type: "sysctl",
   summary: "A setting of the kernel, now and at every start.",
   schema: sysctlSchema,
-  priorSchema: sysctlPriorSchema,
   identity: (spec) => livePath(spec.key).slice("/proc/sys/".length),
   check,
   apply,
   capture,
-  extendPrior,
   describe: describeChange,
+  removing: { priorSchema: sysctlPriorSchema, extendPrior },
 });
 
 function check(spec: SysctlSpec, host: Host): Change[] {

@@ -68,7 +68,6 @@ export const systemdUnitResourceType = defineResourceType<SystemdUnitSpec>({
   type: "systemd_unit",
   summary: "A unit of systemd, or a drop-in for one.",
   schema: systemdUnitSchema,
-  priorSchema: systemdUnitPriorSchema,
   namespace: "path",
   identity: pathOf,
   paths: (spec) => [pathOf(spec)],
@@ -105,6 +104,7 @@ export const systemdUnitResourceType = defineResourceType<SystemdUnitSpec>({
     };
   },
   describe: describeChange,
+  removing: { priorSchema: systemdUnitPriorSchema },
 });
 
 async function apply(

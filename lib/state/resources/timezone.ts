@@ -11,7 +11,7 @@
 import { z } from "zod";
 import type { Host } from "../../host/host.ts";
 import { canonicalJson } from "../../internal/canonical-json.ts";
-import { type JsonObject, toJsonObject } from "../../internal/json.ts";
+import { type JsonObject, toJsonObject } from "../../json.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { describeChange } from "./shared/describe.ts";
@@ -57,7 +57,6 @@ export const timezoneResourceType = defineResourceType<TimezoneSpec>({
   type: "timezone",
   summary: "The time zone of the machine.",
   schema: timezoneSchema,
-  priorSchema: timezonePriorSchema,
   // There is one; a link or file declared at its path is about the same.
   namespace: "path",
   identity: () => linkPath,
@@ -96,6 +95,7 @@ export const timezoneResourceType = defineResourceType<TimezoneSpec>({
     return { type: "timezone", spec: { name: name ?? "UTC", before } };
   },
   describe: describeChange,
+  removing: { priorSchema: timezonePriorSchema },
 });
 
 /** The zone that the link names; null where it is none, or a copy. */

@@ -10,10 +10,10 @@
  * ```
  */
 import type { Host } from "../../host/host.ts";
-import { type JsonObject, toJsonObject } from "../../internal/json.ts";
+import { type JsonObject, toJsonObject } from "../../json.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
-import { hidden } from "../state-result.ts";
+import { hidden } from "../run/state-result.ts";
 import {
   findShadow,
   findUser,
@@ -46,21 +46,22 @@ export const userResourceType = defineResourceType<UserSpec>({
   type: "user",
   summary: "A user of the machine.",
   schema: userSchema,
-  priorSchema: userPriorSchema,
   identity: (spec) => spec.name,
   check,
   async apply(spec, changes, host, signal) {
     refuseUser(spec, { changes, home: homeOf(spec, host) }, host);
     await applyUser(spec, changes, host, signal);
   },
-  foresee(spec, changes, host) {
-    const change = { changes, home: homeOf(spec, host) };
-    refuseUser(spec, change, host);
-    foreseeUser(spec, change, host);
-  },
   capture,
-  extendPrior,
   describe: describeChange,
+  planning: {
+    foresee(spec, changes, host) {
+      const change = { changes, home: homeOf(spec, host) };
+      refuseUser(spec, change, host);
+      foreseeUser(spec, change, host);
+    },
+  },
+  removing: { priorSchema: userPriorSchema, extendPrior },
 });
 
 function check(spec: UserSpec, host: Host): Change[] {

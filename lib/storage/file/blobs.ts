@@ -3,6 +3,7 @@ import { isOrchestratorError, OrchestratorError } from "../../errors.ts";
 import { errorCodeOf, type Disk, type DiskFile } from "./disk.ts";
 import { diskFailure, storageError } from "./errors.ts";
 import { fileNameOf } from "./file-name.ts";
+import { KeyedQueue } from "../../internal/keyed-queue.ts";
 
 /** A stretch of a blob, in bytes. */
 interface BlobRange {
@@ -37,7 +38,7 @@ export class BlobFiles {
   readonly #folder: string;
   readonly #gate: WriteGate;
   /** By path. */
-  readonly #queues = new Map<string, Promise<unknown>>();
+  readonly #queue = new KeyedQueue();
   /** Blobs that are still to be written again as they read, by path. */
   readonly #owed = new Set<string>();
   #isHeld = false;
@@ -151,7 +152,7 @@ export class BlobFiles {
 
   /** Resolves when nothing is under way. */
   async settled(): Promise<void> {
-    while (this.#queues.size > 0) await Promise.all(this.#queues.values());
+    await this.#queue.idle();
   }
 
   async #read(path: string, { from = 0, to = Infinity }: BlobRange): Promise<Uint8Array | null> {
@@ -268,19 +269,11 @@ export class BlobFiles {
   }
 
   #enqueue<T>(path: string, work: (path: string) => Promise<T>): Promise<T> {
-    const before = this.#queues.get(path) ?? Promise.resolve();
-    const result = before
-      .then(() => work(path))
-      .catch((error: unknown) => {
+    return this.#queue.do(path, () =>
+      work(path).catch((error: unknown) => {
         throw storageError(error);
-      });
-    const settled = result.then(
-      () => {},
-      () => {},
+      }),
     );
-    this.#queues.set(path, settled);
-    void settled.then(() => this.#queues.get(path) === settled && this.#queues.delete(path));
-    return result;
   }
 }
 

@@ -2,7 +2,7 @@
  * Effects as the text of a journal record: a JSON list whose members begin after a tab, which JSON itself never holds. So a
  * record can be taken apart without parsing the documents in it. A list without tabs, as it was written before, is read too.
  */
-import type { JsonObject } from "../../internal/json.ts";
+import type { JsonObject } from "../../json.ts";
 import { deepFreeze } from "../deep-freeze.ts";
 import { readStoredText, StoredText } from "../stored-text.ts";
 import type { Effect } from "../writes.ts";

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../internal/json.ts";
+import type { JsonObject } from "../../json.ts";
 import type { LogEntry } from "../storage.ts";
 import { deepFreeze } from "../deep-freeze.ts";
 import { corrupt } from "./errors.ts";

@@ -60,7 +60,11 @@ export class Space {
     const path = join(folder, triedFile);
     try {
       const file = await disk.open(path, "replace");
-      await file.write(Buffer.alloc(triedBytes), 0).finally(() => file.close());
+      try {
+        await file.write(Buffer.alloc(triedBytes), 0);
+      } finally {
+        await file.close();
+      }
       return true;
     } catch (error) {
       if (isOrchestratorError(storageError(error), "STORAGE_FULL")) return false;

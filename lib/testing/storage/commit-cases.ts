@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { isOrchestratorError } from "../../errors.ts";
-import type { JsonObject } from "../../internal/json.ts";
+import type { JsonObject } from "../../json.ts";
 import type { Storage, Write } from "../../storage/storage.ts";
 import { assertRefused, putAgent, reopen, testSchema, type StorageCase } from "./subject.ts";
 

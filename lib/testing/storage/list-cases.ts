@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { JsonObject } from "../../internal/json.ts";
+import type { JsonObject } from "../../json.ts";
 import type { ListQuery, Storage } from "../../storage/storage.ts";
 import { assertRefused, putAgent, reopen, type StorageCase } from "./subject.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { isOrchestratorError, type ErrorCode, type OrchestratorError } from "../../errors.ts";
-import type { JsonObject } from "../../internal/json.ts";
+import type { JsonObject } from "../../json.ts";
 import type { Storage, StorageSchema, Write } from "../../storage/storage.ts";
 import type { ConformanceCase } from "../conformance.ts";
 import type { FakeClock } from "../fake-clock.ts";

@@ -9,7 +9,7 @@ import { packedProject } from "../../support/packed-project.ts";
 const program = `import { createTRPCClient, httpBatchLink, type TRPCClient } from "@trpc/client";
 import { MemoryStorage, Orchestrator, SocketTransport } from "fleetwright";
 import { createAgent } from "fleetwright/agent";
-import { ApiError, createClient, etagOf } from "fleetwright/client";
+import { ApiError, createClient } from "fleetwright/client";
 import { createBrowserKey, createBrowserSigner } from "fleetwright/client/browser";
 import { createKeyFile } from "fleetwright/client/node";
 import { createOrchestratorApp } from "fleetwright/h3";
@@ -33,7 +33,7 @@ export async function run() {
   const status: "pending" | "approved" | "rejected" = found.status;
   // @ts-expect-error A module has no such field.
   const none = items[0]?.colour;
-  return { signer, items, status, none, tag: etagOf(found), isRefusal: (error: unknown) => error instanceof ApiError };
+  return { signer, items, status, none, version: found.version, isRefusal: (error: unknown) => error instanceof ApiError };
 }
 `;
 

@@ -26,7 +26,7 @@ test("once the disk has failed, /readyz and the status say so with one reason, a
   });
   expect(await (await fetch(`${url}/api/v1/status`)).json()).toMatchObject({ status: "degraded" });
   expect((await fetch(`${url}/livez`)).status).toBe(200);
-  expect(await orchestrator.audit.getRetention(systemCaller)).toEqual({ retention_days: 90 });
+  expect(await orchestrator.audit.getRetention(systemCaller)).toEqual({ retention_days: 90, version: 0 });
 });
 
 test("the address of a server is a page in a browser, whose links lead somewhere", async () => {

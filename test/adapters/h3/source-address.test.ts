@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createSourceAddress } from "../../../adapters/h3/source-address.ts";
+import { createSourceAddress, isNetwork } from "../../../adapters/h3/source-address.ts";
 
 describe("the source address", () => {
   test.each<
@@ -42,9 +42,25 @@ describe("the source address", () => {
     expect(createSourceAddress(trusted)(remote, forwarded)).toBe(found);
   });
 
-  test.each(["example.net", "10.0.0.0/33", "10.0.0.0/x", ""])("a trusted proxy %j is refused", (proxy) => {
-    expect(() => createSourceAddress([proxy])).toThrow(
-      expect.objectContaining({ code: "CONFIGURATION_INVALID" }),
-    );
+  test.each(["10.0.0.0/8", "10.0.0.0/0", "10.0.0.0/32", "::1", "fd00::/8", "::/128"])(
+    "%j is a network",
+    (proxy) => {
+      expect(isNetwork(proxy)).toBe(true);
+      expect(() => createSourceAddress([proxy])).not.toThrow();
+    },
+  );
+
+  test.each([
+    "example.net",
+    "10.0.0.0/33",
+    "10.0.0.0/x",
+    "",
+    "10.0.0.0/",
+    "10.0.0.0/ 8",
+    "10.0.0.0/8/8",
+    "::/129",
+    5,
+  ])("%j is none", (proxy) => {
+    expect(isNetwork(proxy)).toBe(false);
   });
 });

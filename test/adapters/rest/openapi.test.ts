@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { createOpenApiDocument } from "../../../adapters/rest/openapi.ts";
 import { toyRouter } from "../toy.ts";
 
-const document = createOpenApiDocument(toyRouter);
+const document = await createOpenApiDocument(toyRouter);
 const operation = (path: string, method: string): Operation =>
   (document.paths?.[path] as Record<string, Operation> | undefined)?.[method] ?? { responses: {} };
 

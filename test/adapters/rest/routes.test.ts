@@ -54,7 +54,7 @@ test("wrapped schemas are looked through", () => {
   });
 });
 
-test("a status that depends on the output must be described", () => {
+test("a status that depends on the output must be described", async () => {
   const status = (): 200 | 202 => 202;
   const described = (statuses: { statuses?: [200, 202] }) =>
     t.router({
@@ -63,11 +63,12 @@ test("a status that depends on the output must be described", () => {
         .output(z.string())
         .query(() => ""),
     });
-  expect(() => createOpenApiDocument(described({}))).toThrow("statuses");
-  expect(createOpenApiDocument(described({ statuses: [200, 202] })).paths).toHaveProperty([
-    "/it",
-    "get",
-    "responses",
-    "202",
-  ]);
+  await expect(createOpenApiDocument(described({}))).rejects.toThrow("statuses");
+  // Whoever makes a surface of it is told at once, not whoever asks for the description first.
+  const refusal = expect.objectContaining({
+    cause: expect.objectContaining({ message: expect.stringContaining("statuses") as string }) as Error,
+  }) as Error;
+  expect(() => createRouteTable(described({}))).toThrow(refusal);
+  const { paths } = await createOpenApiDocument(described({ statuses: [200, 202] }));
+  expect(paths).toHaveProperty(["/it", "get", "responses", "202"]);
 });

@@ -3,9 +3,10 @@ import { getHTTPStatusCodeFromError } from "@trpc/server/http";
 import { errorTable, OrchestratorError } from "fleetwright";
 import type { ErrorCode } from "fleetwright";
 import { describe, expect, test } from "vitest";
-import { httpStatusOf, toOrchestratorError, toTrpcError } from "../../../adapters/trpc/error-map.ts";
+import { toOrchestratorError, toTrpcError } from "../../../adapters/trpc/error-map.ts";
+import { httpStatusOf } from "../../../adapters/http/status.ts";
 import { findProblemPage, renderProblemPage } from "../../../adapters/rest/problem-pages.ts";
-import { problemSlug } from "../../../adapters/rest/problem.ts";
+import { problemSlug } from "../../../adapters/http/problem.ts";
 
 /** Codes of requests that no procedure sees, with statuses that tRPC has no code for. */
 const beforeTrpc: ReadonlySet<ErrorCode> = new Set([

@@ -64,9 +64,11 @@ function delay(): LoopDelay {
   return found;
 }
 
-process.on("message", async (question: BusyQuestion) => {
+async function answer(question: BusyQuestion): Promise<void> {
   process.send?.(question === "plan" ? await plan() : delay());
-});
+}
+
+process.on("message", (question: BusyQuestion) => void answer(question));
 process.on("disconnect", () => process.exit());
 const token = await signIn(orchestrator, admin);
 process.send?.({ port: Number(new URL(url).port), agentUrl, token } satisfies BusyReady);

@@ -7,11 +7,11 @@ import { parseOsRelease } from "../../../lib/agent/attributes.ts";
 import { seal, unseal } from "../../../lib/agent/sealed-text.ts";
 import { parseDownloadUrl } from "../../../lib/host/download-url.ts";
 import { decodeCursor, encodeCursor } from "../../../lib/internal/cursor.ts";
-import { isWithin, networkOfAddress, parseNetwork, placeOfAddress } from "../../../lib/internal/network.ts";
+import { isWithin, networkOfAddress, parseNetwork, sourceOfAddress } from "../../../lib/internal/network.ts";
 import { parseTextPattern } from "../../../lib/internal/text-pattern.ts";
 import { finish, WorkBudget } from "../../../lib/internal/work.ts";
-import { checkModule } from "../../../lib/modules/check-module.ts";
-import { liquidTemplates } from "../../../lib/modules/liquid/liquid-templates.ts";
+import { checkModule } from "../../../lib/module-format/check-module.ts";
+import { liquidTemplates } from "../../../lib/module-format/liquid/liquid-templates.ts";
 import { parseHolder } from "../../../lib/native/lock-holder.ts";
 import { cronerCron } from "../../../lib/schedules/croner-cron.ts";
 import { parseSelector } from "../../../lib/selectors/parse.ts";
@@ -36,10 +36,10 @@ import { checkForm } from "../../../adapters/h3/request-form.ts";
 import { createSourceAddress } from "../../../adapters/h3/source-address.ts";
 import { faultOfQuery } from "../../../adapters/h3/trpc-input.ts";
 import { toSafeText } from "../../../adapters/cli/text.ts";
-import { checkMediaType, parseJsonBody } from "../../../adapters/rest/json-body.ts";
+import { checkMediaType, parseJsonBody } from "../../../adapters/http/json-body.ts";
 import { parsePathParameter, parseQuery } from "../../../adapters/rest/parameters.ts";
 import { readPreferences } from "../../../adapters/rest/preferences.ts";
-import { namesEntityTag, toChangeOptions } from "../../../adapters/trpc/entity-tags.ts";
+import { namesEntityTag, toChangeOptions } from "../../../adapters/http/entity-tags.ts";
 import { agentExamples, orchestratorExamples } from "../../wire/support/examples.ts";
 
 /** One parser. It reads a text, or refuses it with an error that says why. */
@@ -266,7 +266,7 @@ export const textParsers: Readonly<Record<string, TextParser>> = {
     sourceAddress("10.0.0.2", text),
   ),
   "an address": header(["203.0.113.9", "::ffff:192.0.2.1", "2001:db8::1%eth0", "10.0.0.0/8"], (text) => {
-    placeOfAddress(text);
+    sourceOfAddress(text);
     networkOfAddress(text);
     const network = parseNetwork(text);
     return network && isWithin(network, "203.0.113.9");

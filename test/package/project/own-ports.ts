@@ -16,11 +16,11 @@ import {
 import { OwnHost } from "./own-host.ts";
 import { OwnData, OwnStorage } from "./own-storage.ts";
 import { OwnTransport } from "./own-transport.ts";
-import { types } from "./own-type.ts";
+import { noteType, types } from "./own-type.ts";
 
 export const transport = new OwnTransport({ sendLimitBytes: 1024 * 1024, maxPendingAgents: 2 });
 export const storage = new OwnStorage(new FakeClock(), new OwnData());
-export const orchestrator = new Orchestrator({ storage, transport });
+export const orchestrator = new Orchestrator({ storage, transport, ownTypes: [noteType] });
 export const host = new OwnHost(new MemoryHost());
 
 export function start(): ReturnType<typeof createAgent> {

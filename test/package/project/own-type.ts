@@ -2,11 +2,14 @@
 import {
   defineResourceType,
   describeChange,
-  resourceTypes,
+  resourceTypesWith,
   type Change,
   type ForeseenMachine,
   type Host,
   type Prior,
+  type ResourcePlanning,
+  type ResourceRemoving,
+  type ResourceTriggering,
   type ResourceType,
   type ResourceTypes,
 } from "fleetwright/ports";
@@ -18,6 +21,20 @@ export const noteSchema = z.strictObject({
 });
 
 export type NoteSpec = z.infer<typeof noteSchema>;
+
+const planning: ResourcePlanning<NoteSpec> = {
+  foresee: (spec: NoteSpec, changes: readonly Change[], machine: ForeseenMachine, signal: AbortSignal) =>
+    apply(spec, changes, machine, signal),
+};
+
+const triggering: ResourceTriggering<NoteSpec> = {
+  triggers: ["run"],
+  async fire({ spec, changes }, host, signal) {
+    apply(spec, changes, host, signal);
+  },
+};
+
+const removing: ResourceRemoving<NoteSpec> = { priorSchema: noteSchema };
 
 export const noteType: ResourceType<NoteSpec> = defineResourceType<NoteSpec>({
   type: "note",
@@ -31,15 +48,16 @@ export const noteType: ResourceType<NoteSpec> = defineResourceType<NoteSpec>({
     return before === text ? [] : [{ property: "text", before, after: text }];
   },
   apply,
-  foresee: (spec: NoteSpec, changes: readonly Change[], machine: ForeseenMachine, signal: AbortSignal) =>
-    apply(spec, changes, machine, signal),
   capture: ({ path }, host): Prior => ({ type: "note", spec: { path, text: textAt(path, host) } }),
   describe: describeChange,
   action: ([change]) => (change?.before === null ? "create" : change?.after === null ? "remove" : "update"),
+  planning,
+  triggering,
+  removing,
 });
 
 /** All types that ship with the package, and this one. */
-export const types: ResourceTypes = new Map([...resourceTypes, [noteType.type, noteType as ResourceType]]);
+export const types: ResourceTypes = resourceTypesWith([noteType]);
 
 function apply(
   { path, text }: NoteSpec,

@@ -1,6 +1,6 @@
 /** What the account tables said of users and groups they say again when the resource is gone; useradd and its kin are the machine's. */
 import { expect, test } from "vitest";
-import type { JsonObject } from "../../../lib/internal/json.ts";
+import type { JsonObject } from "../../../lib/json.ts";
 import {
   ended,
   onNamespacedMachine,

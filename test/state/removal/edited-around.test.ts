@@ -1,6 +1,6 @@
 /** A removal takes back what is ours and keeps what others did to the file meanwhile. */
 import { expect, test } from "vitest";
-import type { JsonObject } from "../../../lib/internal/json.ts";
+import type { JsonObject } from "../../../lib/json.ts";
 import { declare, StateFixture } from "../../support/state-fixture.ts";
 
 const path = "/etc/hosts";

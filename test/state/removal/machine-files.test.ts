@@ -6,7 +6,7 @@
 import { describe, expect, test } from "vitest";
 import type { Host } from "../../../lib/host/host.ts";
 import { MemoryHost } from "../../../lib/host/memory-host.ts";
-import type { JsonObject } from "../../../lib/internal/json.ts";
+import type { JsonObject } from "../../../lib/json.ts";
 import { createCrontab } from "../../support/machine/crontab.ts";
 import { kernelPrograms, prepareKernel } from "../../support/machine/kernel.ts";
 import { foretold, told } from "../../support/plan-and-apply.ts";

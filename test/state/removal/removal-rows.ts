@@ -1,5 +1,5 @@
 /** The types that own something at a path, each with a first and a second version of a declaration. */
-import type { JsonObject } from "../../../lib/internal/json.ts";
+import type { JsonObject } from "../../../lib/json.ts";
 
 /** What the tarball and the repository of a row are. */
 export interface Sources {

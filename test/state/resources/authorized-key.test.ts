@@ -1,4 +1,5 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
+import { hostError } from "../../../lib/host/host-error.ts";
 import type { Host } from "../../../lib/host/host.ts";
 import { MemoryHost } from "../../../lib/host/memory-host.ts";
 import { describeLaws, localHost, text } from "../../support/laws.ts";
@@ -75,6 +76,16 @@ test("folder and file get the modes that the server asks for", async () => {
     { property: "file_mode", before: "0664", after: "0600" },
   ]);
   expect([folder, path].map((each) => state.host.files.stat(each)?.mode)).toEqual([0o700, 0o600]);
+});
+
+test("a mode that a host sets in its own time is waited for, and is a failure where it can't be set", async () => {
+  const state = fixture("");
+  state.host.files.setAttributes(folder, { mode: 0o775 });
+  const files: Host["files"] = state.host.files;
+  vi.spyOn(files, "setAttributes").mockRejectedValue(hostError(folder, "EROFS"));
+  const run = await state.run("apply", wanted());
+  expect(run.results[0]).toMatchObject({ outcome: "failed", code: "HOST_ERROR" });
+  expect(state.read(path)).toBe("");
 });
 
 test("a second line of the same key, which would open what the options close, goes", async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { MemoryHost, type MemoryProgram } from "../../../lib/host/memory-host.ts";
-import type { JsonObject } from "../../../lib/internal/json.ts";
+import type { JsonObject } from "../../../lib/json.ts";
 import { resolveResource } from "../../../lib/state/definition.ts";
 import { readMarked, writeMarked } from "../../../lib/state/resources/shared/marked-lines.ts";
 import { lawFolder } from "../../../lib/testing/resource-laws.ts";

@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { systemClock } from "../../../lib/clock.ts";
 import { LocalHost } from "../../../lib/host/local-host.ts";
-import type { JsonObject } from "../../../lib/internal/json.ts";
-import { runState } from "../../../lib/state/engine.ts";
+import type { JsonObject } from "../../../lib/json.ts";
+import { runState } from "../../../lib/state/run/engine.ts";
 import type { ResourceResult } from "../../../lib/state/result.ts";
-import type { RunMode } from "../../../lib/state/state-run.ts";
+import type { RunMode } from "../../../lib/state/run/state-run.ts";
 import { declare } from "../../support/state-fixture.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 

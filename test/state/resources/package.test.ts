@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { MemoryHost } from "../../../lib/host/memory-host.ts";
-import type { JsonObject } from "../../../lib/internal/json.ts";
+import type { JsonObject } from "../../../lib/json.ts";
 import { resolveResource } from "../../../lib/state/definition.ts";
 import type { LawSubject } from "../../../lib/testing/resource-laws.ts";
 import { describeLaws } from "../../support/laws.ts";

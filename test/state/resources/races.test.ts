@@ -15,7 +15,7 @@ import {
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { LocalHost } from "../../../lib/host/local-host.ts";
-import { runState, type StateRunResult } from "../../../lib/state/engine.ts";
+import { runState, type StateRunResult } from "../../../lib/state/run/engine.ts";
 import { FakeClock } from "../../../lib/testing/fake-clock.ts";
 import { raceBefore, type RacedCall } from "../../support/racing-host.ts";
 import { declare } from "../../support/state-fixture.ts";

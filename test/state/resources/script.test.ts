@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { systemClock } from "../../../lib/clock.ts";
 import { LocalHost } from "../../../lib/host/local-host.ts";
-import type { JsonObject } from "../../../lib/internal/json.ts";
-import { runState, type StateRunResult } from "../../../lib/state/engine.ts";
+import type { JsonObject } from "../../../lib/json.ts";
+import { runState, type StateRunResult } from "../../../lib/state/run/engine.ts";
 import { describeLaws } from "../../support/laws.ts";
 import { declare, StateFixture } from "../../support/state-fixture.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { JsonObject } from "../../../lib/internal/json.ts";
+import type { JsonObject } from "../../../lib/json.ts";
 import { resolveResource } from "../../../lib/state/definition.ts";
 import { parseSystemctlShow, toServiceState, toUnit } from "../../../lib/state/resources/service/systemd.ts";
 import { describeLaws } from "../../support/laws.ts";

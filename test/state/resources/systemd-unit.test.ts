@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Host } from "../../../lib/host/host.ts";
 import { MemoryHost } from "../../../lib/host/memory-host.ts";
-import type { Json, JsonObject } from "../../../lib/internal/json.ts";
+import type { Json, JsonObject } from "../../../lib/json.ts";
 import { resolveResource } from "../../../lib/state/definition.ts";
 import { lawFolder } from "../../../lib/testing/resource-laws.ts";
 import { describeLaws, localHost, text } from "../../support/laws.ts";

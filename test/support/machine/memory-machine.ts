@@ -1,5 +1,5 @@
 /** A machine in memory with the account files and programs of a small Linux. */
-import type { JsonObject } from "../../../lib/internal/json.ts";
+import type { JsonObject } from "../../../lib/json.ts";
 import type { Host } from "../../../lib/host/host.ts";
 import { MemoryHost } from "../../../lib/host/memory-host.ts";
 import { lawFolder } from "../../../lib/testing/resource-laws.ts";

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import type { TestContext } from "vitest";
-import type { JsonObject } from "../../../lib/internal/json.ts";
+import type { JsonObject } from "../../../lib/json.ts";
 import type { ResourceResult } from "../../../lib/state/result.ts";
 
 /** What is done on the machine: a run of the engine, a program that looks, or a file written from outside. */

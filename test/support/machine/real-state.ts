@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { systemClock } from "../../../lib/clock.ts";
 import type { Host } from "../../../lib/host/host.ts";
 import { LocalHost } from "../../../lib/host/local-host.ts";
-import type { JsonObject } from "../../../lib/internal/json.ts";
-import { runState, type StateRunResult } from "../../../lib/state/engine.ts";
-import type { AppliedResource } from "../../../lib/state/state-item.ts";
-import type { RunMode } from "../../../lib/state/state-run.ts";
+import type { JsonObject } from "../../../lib/json.ts";
+import { runState, type StateRunResult } from "../../../lib/state/run/engine.ts";
+import type { AppliedResource } from "../../../lib/state/run/state-item.ts";
+import type { RunMode } from "../../../lib/state/run/state-run.ts";
 import { declare } from "../state-fixture.ts";
 
 /** How much of this machine is used. */

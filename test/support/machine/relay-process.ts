@@ -41,7 +41,7 @@ function answer(request: RelayedCall): void {
     writeSync(3, toLine(result));
     return;
   }
-  Promise.resolve(call(request))
+  void Promise.resolve(call(request))
     .then((value): RelayedAnswer => ({ id: request.id, value }))
     .catch((error: unknown) => failed(request.id, error))
     .then((result) => void process.stdout.write(toLine(result)))

@@ -1,7 +1,7 @@
 /** How the two sides of a relayed host speak: lines, each the base64 of a value. */
 import { deserialize, serialize } from "node:v8";
 import type { ErrorCode } from "../../../lib/errors.ts";
-import type { JsonObject } from "../../../lib/internal/json.ts";
+import type { JsonObject } from "../../../lib/json.ts";
 
 /** A call of a method of the machine's host, or of one of its parts below some folders. */
 export interface RelayedCall {

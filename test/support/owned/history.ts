@@ -10,7 +10,7 @@ import { systemClock } from "../../../lib/clock.ts";
 import { hostError } from "../../../lib/host/host-error.ts";
 import type { MemoryHost } from "../../../lib/host/memory-host.ts";
 import { MemoryHost as Machine } from "../../../lib/host/memory-host.ts";
-import type { JsonObject } from "../../../lib/internal/json.ts";
+import type { JsonObject } from "../../../lib/json.ts";
 import { silentLogger } from "../../../lib/logger.ts";
 import { resourceTypes } from "../../../lib/state/resources/index.ts";
 import { assertEqual } from "../../../lib/testing/expect.ts";

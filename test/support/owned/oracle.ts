@@ -1,12 +1,12 @@
 /** Who changed what, seen from outside: told of every change by us and by somebody else, it says what may be taken back. */
 import { isDeepStrictEqual } from "node:util";
 import type { MemoryHost } from "../../../lib/host/memory-host.ts";
-import type { Json } from "../../../lib/internal/json.ts";
+import type { Json } from "../../../lib/json.ts";
 import { backupsOf } from "../../../lib/state/resources/file/prior.ts";
 import { assertEqual, assertThat } from "../../../lib/testing/expect.ts";
 import { resourceIdentityKey } from "../../../lib/state/definition.ts";
 import { resourceTypes } from "../../../lib/state/resources/index.ts";
-import type { AppliedResource } from "../../../lib/state/state-item.ts";
+import type { AppliedResource } from "../../../lib/state/run/state-item.ts";
 import { type Thing, things } from "./things.ts";
 
 /** What is known of one thing. */

@@ -1,6 +1,6 @@
 /** The things of a small machine that the agent and somebody else change, and what can be done to each. */
 import type { MemoryHost } from "../../../lib/host/memory-host.ts";
-import type { JsonObject } from "../../../lib/internal/json.ts";
+import type { JsonObject } from "../../../lib/json.ts";
 
 /** One thing: what can be wanted of it, what somebody else may do to it, and how it stands. */
 export interface Thing {

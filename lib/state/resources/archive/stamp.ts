@@ -7,6 +7,7 @@ import type { HostFiles } from "../../../host/host.ts";
 import type { Machine } from "../shared/command.ts";
 import type { ListedEntry } from "./list.ts";
 import { sha256Schema } from "../shared/properties.ts";
+import { nextTurn } from "../../../internal/next-turn.ts";
 
 /** Name of the stamp, in the folder. */
 export const stampName = ".fleetwright-archive";
@@ -110,7 +111,7 @@ export async function eachEntry<T>(
     const using = use(entry);
     if (using instanceof Promise) await using;
     count += 1;
-    if (count % 32 === 0) await new Promise((resolve) => setImmediate(resolve));
+    if (count % 32 === 0) await nextTurn();
   }
 }
 

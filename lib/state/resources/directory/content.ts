@@ -7,6 +7,7 @@ import { type AttributeProperties, captureAttributes, compareAttributes } from "
 import { captureExtras, extrasSchema } from "../shared/extras.ts";
 import { listMounted } from "../mount/tables.ts";
 import { accountSchema, modeSchema, pathSchema, sha256Schema } from "../shared/properties.ts";
+import { nextTurn } from "../../../internal/next-turn.ts";
 
 /** More is a declaration that went wrong rather than one that is meant. */
 const maxStrangers = 1000;
@@ -129,7 +130,7 @@ async function collectStranger({ path, stat }: Found, search: Search): Promise<b
 async function look(path: string, search: Search): Promise<FileStat | null> {
   search.looked += 1;
   if (search.looked % sliceLength === 0) {
-    await new Promise((resolve) => setImmediate(resolve));
+    await nextTurn();
     search.signal.throwIfAborted();
   }
   return search.files.stat(path);

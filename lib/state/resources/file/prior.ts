@@ -1,6 +1,6 @@
 import type { FileStat, Host } from "../../../host/host.ts";
 import { andThen, type MaybeWaiting } from "../../../internal/maybe-waiting.ts";
-import type { JsonObject } from "../../../internal/json.ts";
+import type { JsonObject } from "../../../json.ts";
 import type { Prior } from "../../resource-type.ts";
 import { captureAttributes } from "../shared/attributes.ts";
 import type { Machine } from "../shared/command.ts";

@@ -1,7 +1,7 @@
 /** What a file had beside its content, for types that keep the content themselves: so that it comes back as it was. */
 import { z } from "zod";
 import type { FileAttributes, Host } from "../../../host/host.ts";
-import type { JsonObject } from "../../../internal/json.ts";
+import type { JsonObject } from "../../../json.ts";
 import type { Change } from "../../result.ts";
 import { captureAttributes, compareAttributes, toFileAttributes } from "./attributes.ts";
 import { captureExtras, compareExtras, extrasSchema } from "./extras.ts";

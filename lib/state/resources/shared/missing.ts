@@ -1,5 +1,5 @@
 import { OrchestratorError } from "../../../errors.ts";
-import type { JsonObject } from "../../../internal/json.ts";
+import type { JsonObject } from "../../../json.ts";
 
 /**
  * The error for what is not there and would have to be: `HOST_ERROR` with `missing: true` in its details. A plan takes it for

@@ -4,7 +4,7 @@
  */
 import { OrchestratorError } from "../../../errors.ts";
 import type { Host } from "../../../host/host.ts";
-import type { JsonObject } from "../../../internal/json.ts";
+import type { JsonObject } from "../../../json.ts";
 import type { Change } from "../../result.ts";
 import { findGroup, listUsers } from "../shared/accounts.ts";
 import { missing } from "../shared/missing.ts";

@@ -63,7 +63,7 @@ class CollectedPoints {
     const mean = first / count;
     const min = fields[1]?.[index] ?? first;
     const max = fields[2]?.[index] ?? first;
-    const place = this.#placeOf(at);
+    const place = this.#positionOf(at);
     const point = place === -1 ? undefined : this.#points[place];
     if (point === undefined) return this.#push({ at, mean, min, max }, count);
     const total = (this.#counts[place] as number) + count;
@@ -87,7 +87,7 @@ class CollectedPoints {
   }
 
   /** Mostly the last point; once a time went back, any. */
-  #placeOf(at: number): number {
+  #positionOf(at: number): number {
     const last = this.#points.length - 1;
     if (this.#points[last]?.at === at) return last;
     if (at > this.#lastAt) return -1;

@@ -16,7 +16,7 @@ import { appRouter } from "../../../../adapters/trpc/router.ts";
 
 const pages = {
   home: renderHome(""),
-  reference: renderReference(createOpenApiDocument(appRouter)),
+  reference: renderReference(await createOpenApiDocument(appRouter)),
   problems: renderProblemIndex(),
   "a problem": renderProblemPage(findProblemPage("not-found")!),
 };

@@ -7,7 +7,7 @@ import { restProcedures } from "../../../../adapters/rest/routes.ts";
 import { appRouter } from "../../../../adapters/trpc/router.ts";
 import { serve } from "../../../support/server.ts";
 
-const document = createOpenApiDocument(appRouter);
+const document = await createOpenApiDocument(appRouter);
 const page = renderReference(document);
 const all = (pattern: RegExp): string[] => [...page.matchAll(pattern)].map(([, found]) => found ?? "");
 

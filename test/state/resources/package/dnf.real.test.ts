@@ -1,6 +1,6 @@
 /** dnf 4 and rpm of Debian, with a repository that the test makes; rpm and the list of locks say what came of it. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { JsonObject } from "../../../../lib/internal/json.ts";
+import type { JsonObject } from "../../../../lib/json.ts";
 import { describeLaws } from "../../../support/laws.ts";
 import { describeOnThrowawayMachine } from "../../../support/machine/on-throwaway-machine.ts";
 import { RealState } from "../../../support/machine/real-state.ts";

@@ -1,6 +1,6 @@
 /** pacman 6.0 of Debian, with a repository that the test makes; pacman says what came of it. */
 import { beforeAll, beforeEach, expect, test } from "vitest";
-import type { JsonObject } from "../../../../lib/internal/json.ts";
+import type { JsonObject } from "../../../../lib/json.ts";
 import { describeLaws } from "../../../support/laws.ts";
 import { describeOnThrowawayMachine } from "../../../support/machine/on-throwaway-machine.ts";
 import { PacmanRepository } from "../../../support/machine/pacman-repository.ts";

@@ -1,6 +1,6 @@
 /** What an installation or a removal does to other packages: told in the plan, refused untold, and taken back. */
 import { describe, expect, test } from "vitest";
-import type { JsonObject } from "../../../../lib/internal/json.ts";
+import type { JsonObject } from "../../../../lib/json.ts";
 import { AptMachine, type AptOptions } from "../../../support/machine/apt.ts";
 import { declare, StateFixture } from "../../../support/state-fixture.ts";
 

@@ -1,6 +1,6 @@
 /** Services on a machine that OpenRC has booted; its own programs say what came of it. */
 import { beforeAll, beforeEach, expect, test } from "vitest";
-import type { JsonObject } from "../../../../lib/internal/json.ts";
+import type { JsonObject } from "../../../../lib/json.ts";
 import { describeLaws } from "../../../support/laws.ts";
 import { describeOnThrowawayMachine } from "../../../support/machine/on-throwaway-machine.ts";
 import { RealState } from "../../../support/machine/real-state.ts";

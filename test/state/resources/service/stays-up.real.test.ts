@@ -1,6 +1,6 @@
 /** Services that do not stay up, and units that can't be started or enabled, on a machine that systemd has booted. */
 import { afterEach, expect, test } from "vitest";
-import type { JsonObject } from "../../../../lib/internal/json.ts";
+import type { JsonObject } from "../../../../lib/json.ts";
 import { describeOnThrowawayMachine } from "../../../support/machine/on-throwaway-machine.ts";
 import { RealState } from "../../../support/machine/real-state.ts";
 

@@ -1,6 +1,6 @@
 /** Services and units on a machine that systemd has booted; systemctl and the services' own processes say what came of it. */
 import { beforeAll, beforeEach, expect, test } from "vitest";
-import type { JsonObject } from "../../../../lib/internal/json.ts";
+import type { JsonObject } from "../../../../lib/json.ts";
 import { describeLaws } from "../../../support/laws.ts";
 import { describeOnThrowawayMachine } from "../../../support/machine/on-throwaway-machine.ts";
 import { RealState } from "../../../support/machine/real-state.ts";

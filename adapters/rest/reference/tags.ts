@@ -1,0 +1,13 @@
+/** What each group of operations is about. */
+export const tagReference: Readonly<Record<string, string>> = {
+  Status: "Is the service well, and what does it speak?",
+  Access: "Signing in with an Ed25519 key, sessions, and operators with their roles.",
+  Agents: "The machines of the fleet: approval, attributes and tags.",
+  Modules: "What machines should be like: resources in YAML, in revisions.",
+  Assignments: "Which modules are for which agents, and carrying that out on all of them.",
+  Rollouts: "Assignments carried out on their agents, in batches: how they stand, and stopping them.",
+  State: "Plan and apply of one agent, the operations that come of it, and drift.",
+  Events: "What happens, as it happens.",
+  Backup: "Everything in one file.",
+  Audit: "Who did what, chained by hashes.",
+};

@@ -1,0 +1,279 @@
+/** Reading a module part by part, so that one fault hides no other. */
+import type { z } from "zod";
+import type { Issue } from "../errors.ts";
+import type { Json, JsonObject } from "../json.ts";
+import type { ResourceTypes } from "../state/resource-type.ts";
+import { OrchestratorError, isOrchestratorError } from "../errors.ts";
+import { WorkExceeded, type Work, type WorkBudget } from "../internal/work.ts";
+import { parseSelector } from "../selectors/parse.ts";
+import { commonPropertiesSchema, resolveResource, splitDefinition } from "../state/definition.ts";
+import type { ParsedModule, ResourceDefinition, ResourceOutline } from "./parsed-module.ts";
+import { moduleLimits, moduleTextSchema } from "./module-schema.ts";
+import { type DeclaredResource, findRelationFaults } from "./module-relations.ts";
+import { evaluateKnown, fillIn, groupByResource, type ModuleTemplate } from "./module-templates.ts";
+import { defaultsOf, findParamFaults, type Params, paramsSchema } from "./params.ts";
+import { findMadeSensitive, sensitiveParams, usesParam } from "./secret-parts.ts";
+import { isTemplate } from "./template.ts";
+import { readTemplates } from "./template-reader.ts";
+import { identityAsWritten, secretsThatName } from "./written-identity.ts";
+import type { YamlText } from "./yaml-text.ts";
+
+/** How many faults are told; `details.faults` says how many there are. */
+const toldFaults = 500;
+
+type Known = Pick<DeclaredResource, "id" | "thing">;
+
+/** What all params, a selector, a resource and a fault cost, in steps. */
+const costs = { params: 100_000, selector: 20_000, resource: 1500, fault: 20 };
+
+const nothingKnown: Known = { id: null, thing: null };
+
+/** A resource with what the defaults of params make of it. */
+interface Draft {
+  definition: ResourceDefinition;
+  /** With the values of the templates that are known. */
+  filled: ResourceDefinition;
+  /** Keys to the texts whose values are not known here. */
+  open: readonly Issue["path"][];
+}
+
+/** Reads one module. Made for one text and used once. */
+export class ModuleReader {
+  readonly #text: YamlText;
+  readonly #types: ResourceTypes;
+  readonly #budget: WorkBudget;
+  readonly #issues: Issue[];
+  /** Where the text itself is at fault: what the schemas say of such a value is no news. */
+  readonly #faulty: ReadonlySet<string>;
+  readonly #outline: ResourceOutline[] = [];
+
+  constructor(text: YamlText, { types, budget }: { types: ResourceTypes; budget: WorkBudget }) {
+    this.#text = text;
+    this.#types = types;
+    this.#budget = budget;
+    this.#issues = [...text.issues];
+    this.#faulty = new Set(text.issues.map(placeKey));
+  }
+
+  *read(): Work<ParsedModule> {
+    if (this.#text.broken) throw this.#invalid();
+    const { value } = this.#text;
+    const parts = isObject(value) ? value : {};
+    this.#requireFewParams(parts["params"]);
+    const module = moduleTextSchema.safeParse(value);
+    if (!module.success) yield* this.#addZodIssues(module.error, []);
+    yield* this.#checkSelectors(parts["supports"]);
+    const params = yield* this.#checkParams(module.success ? module.data.params : parts["params"]);
+    const templates = yield* this.#checkResources(parts["resources"], params);
+    if (!module.success || this.#issues.length > 0) throw this.#invalid();
+    const { name, description = null, supports, resources } = module.data;
+    const outline = this.#outline;
+    return {
+      name,
+      description,
+      supports,
+      params: module.data.params,
+      resources: resources as ResourceDefinition[],
+      templates,
+      madeSensitive: findMadeSensitive({ params, templates }),
+      outline,
+    };
+  }
+
+  /** Every other check of them takes more than counting them. */
+  #requireFewParams(params: unknown): void {
+    if (!isObject(params) || Object.keys(params).length <= moduleLimits.params) return;
+    this.#add(["params"], `The module has more than ${moduleLimits.params} params.`, "key");
+    throw this.#invalid();
+  }
+
+  /** The params as far as they can be read: one that is wrong is told elsewhere, and is there all the same. */
+  *#checkParams(params: unknown): Work<Params> {
+    yield* this.#pause(costs.params);
+    const read = paramsSchema.safeParse(params ?? {});
+    if (!read.success) {
+      const names = isObject(params) ? Object.keys(params) : [];
+      return Object.fromEntries(names.map((name) => [name, { type: "object" as const }]));
+    }
+    try {
+      for (const { path, message } of yield* findParamFaults(read.data, this.#budget))
+        this.#add(["params", ...path], message);
+    } catch (error) {
+      if (!(error instanceof WorkExceeded)) throw error;
+      this.#add(["params"], "The patterns of the module do too much.", "key");
+    }
+    return read.data;
+  }
+
+  *#checkSelectors(supports: unknown): Work<void> {
+    if (!Array.isArray(supports)) return;
+    for (const [at, selector] of supports.slice(0, 100).entries()) {
+      yield* this.#pause(costs.selector);
+      if (typeof selector === "string") this.#checkSelector(selector, ["supports", at]);
+    }
+  }
+
+  #checkSelector(selector: string, path: Issue["path"]): void {
+    try {
+      parseSelector(selector);
+    } catch (error) {
+      if (!isOrchestratorError(error, "SELECTOR_INVALID")) throw error;
+      this.#add(path, error.message);
+    }
+  }
+
+  /** Counts what is done next, and stops where the slice is over. */
+  *#pause(steps: number): Work<void> {
+    this.#budget.spend(steps);
+    if (this.#budget.isSliceOver()) yield;
+  }
+
+  *#checkResources(resources: unknown, params: Params): Work<ModuleTemplate[]> {
+    if (!Array.isArray(resources)) return [];
+    const definitions = (resources as Json[]).slice(0, moduleLimits.resources);
+    const reading = { params, text: this.#text, budget: this.#budget };
+    const { templates, issues } = yield* readTemplates(definitions, reading);
+    const known = { params: defaultsOf(params), budget: this.#budget };
+    const { values, issues: failures } = yield* evaluateKnown(templates, known);
+    for (const issue of [...issues, ...failures]) this.#addPlaced(issue);
+    const openOf = groupByResource([
+      ...templates.filter((_, index) => values[index] === undefined),
+      ...issues.map(({ path }) => ({ resource: path[1] as number, path: path.slice(2) })),
+    ]);
+    const valuesOf = groupByResource(
+      templates.map((template, index) => ({ ...template, value: values[index] })),
+    );
+    const secret = sensitiveParams(params);
+    const secretOf = groupByResource(templates.filter((each) => usesParam(each, secret)));
+    const declared: DeclaredResource[] = [];
+    for (const [at, definition] of definitions.entries()) {
+      // What is no map has an id that nobody knows, too.
+      if (!isObject(definition)) {
+        declared.push({ at, definition: {}, ...nothingKnown });
+        continue;
+      }
+      const filled = fillIn(definition, valuesOf.get(at) ?? []);
+      const open = (openOf.get(at) ?? []).map(({ path }) => path);
+      yield* this.#pause(costs.resource);
+      for (const path of secretsThatName(this.#types, definition, secretOf.get(at) ?? []))
+        this.#add(
+          ["resources", at, ...path],
+          "A sensitive param can't be in what names the resource: that is shown.",
+        );
+      declared.push({
+        at,
+        definition,
+        ...(yield* this.#checkResource({ definition, filled, open }, at)),
+      });
+    }
+    for (const { path, message } of findRelationFaults(declared, this.#types)) {
+      const line = (other: number): number => this.#text.place(["resources", other]).line;
+      this.#add(["resources", ...path], typeof message === "string" ? message : message(line));
+    }
+    return templates;
+  }
+
+  /** Tells every fault of a resource by itself, and what can be known of it all the same. */
+  *#checkResource({ definition, filled, open }: Draft, at: number): Work<Known> {
+    const path = ["resources", at];
+    const before = this.#issues.length;
+    const { common, spec } = splitDefinition(filled);
+    const commonResult = commonPropertiesSchema.safeParse(common);
+    if (!commonResult.success) yield* this.#addZodIssues(commonResult.error, path);
+    const { type: typeName, when } = common;
+    if (typeof when === "string" && !isTemplate(when)) this.#checkSelector(when, [...path, "when"]);
+    const type = typeof typeName === "string" ? this.#types.get(typeName) : undefined;
+    let identity: string | null = null;
+    if (type) {
+      const specResult = type.schema.safeParse(spec);
+      if (!specResult.success) yield* this.#addZodIssues(specResult.error, path, open);
+      else if (common["sensitive"] !== true) identity = type.identity(specResult.data);
+    } else if (typeof typeName === "string") {
+      this.#add([...path, "type"], `There is no resource type "${typeName}".`);
+    }
+    const written = identityAsWritten(type, definition);
+    const isLiteral = written === null || !isTemplate(written);
+    const id = typeof common["id"] === "string" ? common["id"] : null;
+    if (!isLiteral && id === null) this.#add(path, "Give it an id: a template decides what it is about.");
+    if (this.#issues.length === before) {
+      const resolution = resolveResource(filled, { module: "module", types: this.#types });
+      if (resolution.ok) return this.#note(resolution.resource, isLiteral, written);
+      for (const issue of resolution.issues) {
+        if (!isOpen(issue.path, open)) this.#add([...path, ...issue.path], issue.message);
+      }
+    }
+    if (isLiteral && common["sensitive"] !== true) identity ??= written;
+    const thing = type && identity !== null && isLiteral ? { type: type.type, identity } : null;
+    const knownId = id ?? (thing && `${thing.type}:${thing.identity}`);
+    if (this.#issues.length > before || !type) return { id: knownId, thing };
+    if (knownId === null) this.#add(path, `This ${type.type} needs an id.`);
+    else this.#outline.push({ id: knownId, type: type.type, identity: written ?? knownId, isLiteral });
+    return { id: knownId, thing };
+  }
+
+  #note(
+    resource: { resource_id: string; type: string; identity: string },
+    isLiteral: boolean,
+    written: string | null,
+  ): Known {
+    const { resource_id: id, type, identity } = resource;
+    this.#outline.push({ id, type, identity: isLiteral ? identity : (written ?? identity), isLiteral });
+    return { id, thing: isLiteral ? resource : null };
+  }
+
+  /** Tells what a schema found; what a template decides, at `open`, is not known to be wrong. */
+  *#addZodIssues(error: z.ZodError, base: Issue["path"], open: readonly Issue["path"][] = []): Work<void> {
+    for (const issue of error.issues) {
+      yield* this.#pause(costs.fault);
+      if (issue.code !== "unrecognized_keys" && isOpen(issue.path, open)) continue;
+      const path = [...base, ...issue.path.map((key) => (typeof key === "symbol" ? String(key) : key))];
+      if (issue.code === "unrecognized_keys") {
+        for (const key of issue.keys) {
+          yield* this.#pause(costs.fault);
+          this.#add([...path, key], `"${key}" is not known here.`, "key");
+        }
+      } else if (issue.code === "invalid_key") {
+        this.#add(path, issue.issues[0]?.message ?? issue.message, "key");
+      } else if (issue.code === "invalid_type" && this.#text.lacks(path)) {
+        this.#add(path, `"${String(path.at(-1) ?? "The module")}" is missing.`);
+      } else {
+        this.#add(path, issue.message);
+      }
+    }
+  }
+
+  #add(path: Issue["path"], message: string, part: "key" | "value" = "value"): void {
+    this.#addPlaced({ path, message, ...this.#text.place(path, part) });
+  }
+
+  #addPlaced(issue: Issue): void {
+    if (!this.#faulty.has(placeKey(issue))) this.#issues.push(issue);
+  }
+
+  #invalid(): OrchestratorError {
+    const issues = this.#issues.sort(byPlace);
+    const count = issues.length === 1 ? "a fault" : `${issues.length} faults`;
+    return new OrchestratorError("MODULE_INVALID", {
+      message: `The module has ${count}.`,
+      details: { faults: issues.length },
+      issues: issues.slice(0, toldFaults),
+    });
+  }
+}
+
+/** Whether a fault may come from a text whose value is not known: it is there, around it or below it. */
+function isOpen(path: readonly PropertyKey[], open: readonly Issue["path"][]): boolean {
+  return open.some((text) => text.slice(0, path.length).every((key, at) => key === path[at]));
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function placeKey(place: { line?: number; column?: number }): string {
+  return `${place.line}:${place.column}`;
+}
+
+function byPlace(a: Issue, b: Issue): number {
+  return (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
+}

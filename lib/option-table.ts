@@ -1,0 +1,166 @@
+/**
+ * The options of an orchestrator that are plain values, each once: from here come the checks and defaults of
+ * {@link OrchestratorOptions}, the settings and the help of the server, and docs/configuration.md.
+ *
+ * Light to load: the command line reads it at each start.
+ */
+import { type Issue } from "./errors.ts";
+import { type OptionRow } from "./internal/check-options.ts";
+import { fault, listOf, plainText, wholeNumber } from "./internal/option-rules.ts";
+
+export {
+  checkOptions,
+  didYouMean,
+  faultsOfOptions,
+  optionsOf,
+  withDefaults,
+} from "./internal/check-options.ts";
+export type { OptionRow, OptionsCheck, OptionTable } from "./internal/check-options.ts";
+export {
+  aFunction,
+  aMap,
+  anObject,
+  anyNumber,
+  inProgramOnly,
+  listOf,
+  oneOf,
+  partWith,
+  plainText,
+  trueOrFalse,
+  wholeNumber,
+} from "./internal/option-rules.ts";
+export type { EntryRule, NumberBounds, OptionRule, RequiredMethods } from "./internal/option-rules.ts";
+
+/** An option that a server can be told as a text, too. */
+export interface SettingRow<Value = unknown> extends OptionRow<Value> {
+  /** What it is, as the beginning of a sentence. */
+  readonly text: string;
+  /** What else is to be known, in sentences of its own. */
+  readonly note?: string;
+}
+
+const days = wholeNumber({ from: 1, to: 99_999 });
+
+/** What can stand in a line of its own, as the text that operators sign has it. */
+const oneLine = /^[^\p{C}\p{Zl}\p{Zp}]{1,200}$/u;
+
+/** The options of an orchestrator that are plain values. */
+export const orchestratorOptionTable = {
+  serviceName: {
+    text: "Name of the service in the text that operators sign",
+    rule: plainText({ pattern: oneLine, range: "one line of 1 to 200 characters" }),
+    default: "fleetwright",
+  },
+  adminPublicKeys: {
+    text: "Ed25519 public keys, hex or base64, to be made Admin at every start where they are not known",
+    rule: listOf({ isOne: isAdminKey, is: "a public key, or { public_key, username }" }),
+    default: [],
+    defaultText: "none",
+  },
+  sessionIdleSeconds: {
+    text: "Seconds without a call after which a session ends",
+    note: "Not more than `sessionMaxSeconds`.",
+    rule: wholeNumber({ from: 60, to: 86_400 }),
+    default: 3_600,
+  },
+  sessionMaxSeconds: {
+    text: "Seconds after which a session ends in any case",
+    rule: wholeNumber({ from: 60, to: 604_800 }),
+    default: 43_200,
+  },
+  challengeSeconds: {
+    text: "Seconds in which a sign-in challenge must be answered",
+    rule: wholeNumber({ from: 5, to: 600 }),
+    default: 60,
+  },
+  signInsPerMinute: {
+    text: "Calls a minute to sign in from one address (of IPv6: one /64) before `RATE_LIMITED`",
+    note: "So many for each key of an operator, and so many for all other keys together. A sign-in takes two.",
+    rule: wholeNumber({ from: 1, to: 100_000 }),
+    default: 30,
+  },
+  callsPerMinute: {
+    text: "Calls a minute of one session before `RATE_LIMITED`",
+    note: "A burst of as many is let through.",
+    rule: wholeNumber({ from: 1, to: 1_000_000, none: "no limit" }),
+    default: null,
+    defaultText: "no limit",
+  },
+  pendingAgents: {
+    text: "Agents that may wait to be approved",
+    note: "Past it one gives way to a newcomer, or that is refused (`RATE_LIMITED`).",
+    rule: wholeNumber({ from: 1, to: 100_000 }),
+    default: 1_000,
+  },
+  pendingAgentRetentionDays: {
+    text: "Days after which an agent that waits to be approved and was not connected is forgotten",
+    rule: days,
+    default: 7,
+  },
+  operationTimeoutSeconds: {
+    text: "Seconds an operation may run where the caller names none",
+    rule: wholeNumber({ from: 1, to: 86_400 }),
+    default: 300,
+  },
+  operationGraceSeconds: {
+    text: "Seconds past an operation's time in which its result is still awaited before it is `unknown`",
+    rule: wholeNumber({ from: 0, to: 86_400 }),
+    default: 30,
+  },
+  operationRetentionDays: {
+    text: "Days for which operations, their results and drift records are kept after they ended",
+    rule: days,
+    default: 90,
+  },
+  operationRetentionCount: {
+    text: "Operations that are kept",
+    note: "Of more, the oldest that ended go, whatever their age. Each takes 3 KiB of memory.",
+    rule: wholeNumber({ from: 1_000, to: 10_000_000 }),
+    default: 100_000,
+  },
+  auditMinimumAgeDays: {
+    text: "Days for which audit events are kept whoever prunes them",
+    note: "A prune of younger ones and a retention of less are refused, from an Admin, too.",
+    rule: wholeNumber({ from: 0, to: 3_650 }),
+    default: 0,
+  },
+  rolloutConcurrency: {
+    text: "Operations of one rollout that are open at once",
+    rule: wholeNumber({ from: 1, to: 10_000 }),
+    default: 500,
+  },
+  driftIntervalSeconds: {
+    text: "Seconds from one drift check of an agent to the next",
+    rule: wholeNumber({ from: 300, to: 2_592_000, zero: "none by itself" }),
+    default: 3_600,
+  },
+  driftConcurrency: {
+    text: "Drift checks that go on at once, of those that are made by themselves",
+    rule: wholeNumber({ from: 1, to: 1_000 }),
+    default: 8,
+  },
+} as const satisfies Record<string, SettingRow>;
+
+/** Faults of an orchestrator's options together: each may be good and both be nonsense. */
+export function faultsTogether(given: {
+  sessionIdleSeconds?: unknown;
+  sessionMaxSeconds?: unknown;
+}): Issue[] {
+  const { sessionIdleSeconds, sessionMaxSeconds } = orchestratorOptionTable;
+  // An idle time that nobody gave is no mistake: a session that ends earlier ends earlier.
+  const idle = given.sessionIdleSeconds ?? 0;
+  const most = given.sessionMaxSeconds ?? sessionMaxSeconds.default;
+  const areGood =
+    [sessionIdleSeconds.rule.faultsOf(idle), sessionMaxSeconds.rule.faultsOf(most)].flat().length === 0;
+  if (!areGood || (idle as number) <= (most as number)) return [];
+  const message = `must not be more than sessionMaxSeconds, which is ${String(most)}: it would end no session`;
+  return [fault(message, ["sessionIdleSeconds"])];
+}
+
+function isAdminKey(entry: unknown): boolean {
+  if (typeof entry === "string") return true;
+  if (typeof entry !== "object" || entry === null) return false;
+  const { public_key, username, ...others } = entry as Record<string, unknown>;
+  const isName = username === undefined || typeof username === "string";
+  return typeof public_key === "string" && isName && Object.keys(others).length === 0;
+}

@@ -1,0 +1,164 @@
+/**
+ * The state engine: makes a machine match what is desired, or tells what that would do.
+ *
+ * ```
+ * check all ──> (apply) keep what stood before ──> removals, last applied first ──> desired, in the order of the graph ──> barrier
+ * ```
+ * A plan goes the same way on a machine that is only foreseen; a drift check is the first step alone. Removals come first, so
+ * that what goes is not in
+ * the way of what comes. Changes are made one at a time; what was in sync is looked at again once something has changed.
+ */
+import { isOrchestratorError, OrchestratorError } from "../../errors.ts";
+import { findConflicts } from "../conflicts.ts";
+import { captureAll } from "./capture.ts";
+import { examineAll } from "./examine.ts";
+import { Identities } from "./identities.ts";
+import { Foresight } from "../foreseen/foresight.ts";
+import { orderResources } from "../graph.ts";
+import { type ResolvedResource, resourceKey } from "../resource.ts";
+import type { ResourceResult } from "../result.ts";
+import { resourceTypes } from "../resources/index.ts";
+import {
+  type AppliedResource,
+  desiredItem,
+  hideSecrets,
+  tellDeclaredPaths,
+  removalItem,
+  type StateItem,
+} from "./state-item.ts";
+import type { StateRun, StateRunOptions } from "./state-run.ts";
+import { watchesAny } from "../triggers.ts";
+import { walk } from "./walk.ts";
+
+/** How a run ended. "failed": something failed and nothing was changed; "partial": something failed and something was changed. */
+export type RunStatus = "succeeded" | "failed" | "partial" | "cancelled" | "timed_out";
+
+/** What a run did, or would do. */
+export interface StateRunResult {
+  status: RunStatus;
+  /** One for each removal, then one for each desired resource, in the order in which they were worked on. */
+  results: ResourceResult[];
+  /** What is applied now: hand it to the next run. As given unless the mode is "apply". */
+  applied: AppliedResource[];
+  /** What failed beside the resources: the changes are made, but may not survive a power loss. */
+  error?: OrchestratorError;
+}
+
+/**
+ * Runs the engine once. Not to be called twice at a time for one machine.
+ *
+ * @throws OrchestratorError `RESOURCE_CONFLICT` where two desired resources contradict each other; `MODULE_INVALID` where
+ * they wait for each other; what `confirm` throws. Nothing has been changed then. A failure of a resource is a result.
+ */
+export async function runState(options: StateRunOptions): Promise<StateRunResult> {
+  const types = options.types ?? resourceTypes;
+  const identities = new Identities(options.host, types, options.desired);
+  const applied = identities.merge(options.applied);
+  const items = plannedItems({ ...options, types, applied, identities });
+  const limit = new AbortController();
+  const timer = options.clock.setTimer(options.timeoutMs, () =>
+    limit.abort(new OrchestratorError("RESOURCE_TIMEOUT", { message: "The run took longer than it may." })),
+  );
+  const deadline = options.cut ? AbortSignal.any([limit.signal, options.cut]) : limit.signal;
+  const stop = AbortSignal.any([options.signal, deadline]);
+  const run: StateRun = { ...options, types, applied, identities, stop, deadline, changesBegun: 0 };
+  const tells = run.mode === "plan" || (run.mode === "apply" && run.confirm !== undefined);
+  const foresight = tells ? new Foresight(run.host) : null;
+  try {
+    await examineAll(items, run, foresight?.host);
+    if (run.mode === "apply" && !stop.aborted) {
+      if (foresight) await confirm(items, run, foresight);
+      await captureAll(items, run);
+    }
+    const walked = await walk(items, run, run.mode === "plan" ? foresight : null);
+    const error = await settle(run);
+    return { status: statusOf(walked.results, run, error), ...walked, ...(error && { error }) };
+  } finally {
+    timer.cancel();
+  }
+}
+
+/** Shows what would be done to whoever may refuse it. */
+async function confirm(items: readonly StateItem[], run: StateRun, foresight: Foresight): Promise<void> {
+  const { onResult: _unheard, ...quiet } = run;
+  const { results } = await walk(items, { ...quiet, mode: "plan" }, foresight);
+  run.confirm?.(results);
+}
+
+/** Removals, last applied first, then what is desired in its order. */
+function plannedItems(
+  run: Pick<StateRun, "mode" | "desired" | "applied" | "types" | "identities">,
+): StateItem[] {
+  const { mode, desired, applied, types, identities } = run;
+  const wanted = new Map<string, StateItem>();
+  const items = inOrder(desired).map((resource) => {
+    const identity = identities.of(resource);
+    const entry = applied.get(identity);
+    const known = entry ? identities.respell(entry, resource) : null;
+    const item = desiredItem(resource, { types, identity }, known);
+    const first = wanted.get(item.identity);
+    if (!first || first.resource.skip) wanted.set(item.identity, item);
+    else item.sameAs = first;
+    return item;
+  });
+  if (wanted.size < items.length) refuseConflicts(desired, { types, identities });
+  tellDeclaredPaths(items, identities);
+  if (mode !== "check") {
+    const leaving = [...applied].filter(([identity]) => !wanted.has(identity));
+    const remove = ([identity, entry]: [string, AppliedResource]): StateItem =>
+      removalItem(entry, { types, identity });
+    items.unshift(...leaving.reverse().map(remove));
+  }
+  hideSecrets(items, [...applied.values()], { types, identities });
+  return items;
+}
+
+function refuseConflicts(
+  desired: readonly ResolvedResource[],
+  { types, identities }: Pick<StateRun, "types" | "identities">,
+): void {
+  const [conflict] = findConflicts(desired, types, (resource) => identities.of(resource));
+  if (conflict) throw new OrchestratorError("RESOURCE_CONFLICT", { message: conflict.message });
+}
+
+function inOrder(desired: readonly ResolvedResource[]): readonly ResolvedResource[] {
+  if (desired.every((resource) => resource.requires.length === 0 && !watchesAny(resource))) return desired;
+  const ordering = orderResources(
+    desired.map((resource) => {
+      const within = (resource_id: string): string => resourceKey({ module: resource.module, resource_id });
+      return {
+        id: resourceKey(resource),
+        requires: resource.requires.map(within),
+        run_on: resource.run_on.map(within),
+        reload_on: resource.reload_on?.map(within),
+        restart_on: resource.restart_on?.map(within),
+      };
+    }),
+  );
+  if (!ordering.ok) throw new OrchestratorError("MODULE_INVALID", { issues: ordering.faults });
+  return ordering.order.flatMap((index) => desired[index] ?? []);
+}
+
+/** One barrier for everything that was changed. */
+async function settle(run: StateRun): Promise<OrchestratorError | undefined> {
+  if (run.changesBegun === 0) return undefined;
+  try {
+    await run.host.barrier();
+    return undefined;
+  } catch (cause) {
+    return isOrchestratorError(cause) ? cause : new OrchestratorError("HOST_ERROR", { cause });
+  }
+}
+
+function statusOf(
+  results: readonly ResourceResult[],
+  run: StateRun,
+  error: OrchestratorError | undefined,
+): RunStatus {
+  if (run.cut?.aborted === true) return "cancelled";
+  if (run.deadline.aborted) return "timed_out";
+  if (run.signal.aborted && results.some((result) => result.skipped_because === "cancelled"))
+    return "cancelled";
+  if (!error && !results.some((result) => result.outcome === "failed")) return "succeeded";
+  return results.some((result) => result.outcome === "changed") ? "partial" : "failed";
+}

@@ -1,0 +1,160 @@
+/** What the engine knows about one resource while a run lasts. */
+import type { OrchestratorError } from "../../errors.ts";
+import type { Identities } from "./identities.ts";
+import { invalid, keyOf, read, unknownType } from "./prepared.ts";
+import type { Prior, ResourceType, ResourceTypes } from "../resource-type.ts";
+import type { ResolvedResource } from "../resource.ts";
+import type { Change } from "../result.ts";
+
+/** What was applied to a machine, and what to come back to when it is no longer desired. */
+export interface AppliedResource {
+  resource: ResolvedResource;
+  /** What stood before our first change; null = we never changed it, or there is nothing to come back to. */
+  prior: Prior | null;
+  /** Set where we changed it and there is nothing to come back to: what stands there now is ours, and no prior. */
+  changed?: true | undefined;
+}
+
+/** What stood before a thing that is about to be changed, and what it is about, across types: links and all may be others later. */
+export interface CapturedResource extends AppliedResource {
+  identity: string;
+}
+
+/** One thing to look at and perhaps to change: a desired resource, or what one that is not desired any more came from. */
+export interface StateItem {
+  readonly resource: ResolvedResource;
+  /** Module and id. */
+  readonly key: string;
+  /** What it is about, across types. */
+  readonly identity: string;
+  /** Whether the resource is to be taken away, which is: its prior is converged to. */
+  readonly removal: boolean;
+  /** Type and spec to converge to; null where there is nothing to converge to. */
+  target: { type: ResourceType; spec: unknown } | null;
+  /** Why it can't be worked with at all. */
+  readonly fault: OrchestratorError | null;
+  /** What an earlier run left to come back to; null = nothing. */
+  readonly known: Prior | null;
+  /** Whether an earlier run changed it. */
+  readonly isOurs: boolean;
+  /** What stood before, as far as it was asked for; `known` until then. */
+  prior: Prior | null;
+  /** Whether what stood before has been handed to the caller, by this run or an earlier one. */
+  captured: boolean;
+  /** Whether this run changed it, or can't tell that it did not. */
+  begun: boolean;
+  /** Of a removal that did not succeed: whether the thing stands as it did before us all the same. */
+  isAsBefore: boolean;
+  /** What the last check found; null where there was none or it failed. */
+  changes: Change[] | null;
+  /** Why the last check failed. */
+  error: unknown;
+  /** How many changes the run had made when it was checked. */
+  checkedAt: number;
+  /** The item before it that is about the same thing and says the same. */
+  sameAs: StateItem | null;
+  /** What its results do not show: what is or was sensitive itself, or quotes what stands around it. */
+  hides: "nothing" | "diffs" | "values";
+}
+
+/** Tells each item that asks for it which paths the items are about. Those that are skipped are about none. */
+export function tellDeclaredPaths(items: readonly StateItem[], identities: Identities): void {
+  if (!items.some(({ target }) => target?.type.planning?.withDeclaredPaths)) return;
+  const paths = items.flatMap(({ target, resource }) => (target && !resource.skip ? pathsOf(target) : []));
+  const reals = paths.map((path) => identities.realPath(path));
+  for (const item of items) {
+    const { target } = item;
+    const { planning } = target?.type ?? {};
+    if (!target || !planning?.withDeclaredPaths) continue;
+    const [own = ""] = pathsOf(target);
+    const real = identities.realPath(own);
+    const inside = reals.filter((path) => path.startsWith(`${real}/`));
+    const spelled = real === own ? inside : inside.map((path) => own + path.slice(real.length));
+    const spec = planning.withDeclaredPaths(target.spec, [...paths, ...spelled]);
+    item.target = { type: target.type, spec };
+  }
+}
+
+/**
+ * Notes whose results would show what a sensitive resource put on the machine: a diff quotes the lines around a change, and
+ * what was sensitive until now is what stands there.
+ */
+export function hideSecrets(
+  items: readonly StateItem[],
+  applied: readonly AppliedResource[],
+  { types, identities }: { types: ResourceTypes; identities: Identities },
+): void {
+  const secrets = [...items, ...applied].map(({ resource }) => resource).filter(({ sensitive }) => sensitive);
+  if (secrets.length === 0) return;
+  const hidden = new Set(secrets.map((resource) => identities.of(resource)));
+  const realPathsOf = (target: StateItem["target"]): string[] =>
+    target ? pathsOf(target).map((path) => identities.realPath(path)) : [];
+  const paths = new Set(secrets.flatMap((resource) => realPathsOf(read(resource, types).target)));
+  for (const item of items) {
+    if (hidden.has(item.identity)) item.hides = "values";
+    else if (realPathsOf(item.target).some((path) => paths.has(path))) item.hides = "diffs";
+  }
+}
+
+/** The paths that a resource makes or edits. */
+export function pathsOf({ type, spec }: NonNullable<StateItem["target"]>): readonly string[] {
+  if (type.paths) return type.paths(spec);
+  const path: unknown = (spec as { path?: unknown }).path;
+  return typeof path === "string" ? [path] : [];
+}
+
+/** Makes the item of a desired resource. */
+export function desiredItem(
+  resource: ResolvedResource,
+  { types, identity }: { types: ResourceTypes; identity: string },
+  known: AppliedResource | null,
+): StateItem {
+  const { target, fault } = read(resource, types);
+  return newItem({ resource, key: keyOf(resource, types), identity, removal: false, target, fault }, known);
+}
+
+/** What is to be noted of an item that was worked on: what we changed, or found as it is to be. */
+export function toApplied({ resource, prior, isOurs, begun }: StateItem): AppliedResource {
+  return { resource, prior, ...(prior === null && (isOurs || begun) && { changed: true as const }) };
+}
+
+/** Makes the item that takes a resource away. */
+export function removalItem(
+  entry: AppliedResource,
+  { types, identity }: { types: ResourceTypes; identity: string },
+): StateItem {
+  const { resource, prior } = entry;
+  const base = { resource, key: keyOf(resource, types), identity, removal: true, target: null, fault: null };
+  if (!prior) return newItem(base, entry);
+  const type = types.get(prior.type);
+  if (!type) return newItem({ ...base, fault: unknownType(prior.type) }, entry);
+  const spec = (type.removing?.priorSchema ?? type.schema).safeParse(prior.spec);
+  if (!spec.success) return newItem({ ...base, fault: invalid("What stood before") }, entry);
+  return newItem({ ...base, target: { type, spec: spec.data } }, entry);
+}
+
+type FixedParts = Pick<StateItem, "resource" | "key" | "identity" | "removal" | "target" | "fault">;
+
+function newItem(parts: FixedParts, entry: AppliedResource | null): StateItem {
+  const known = entry?.prior ?? null;
+  const isOurs = known !== null || entry?.changed === true;
+  return {
+    resource: parts.resource,
+    key: parts.key,
+    identity: parts.identity,
+    removal: parts.removal,
+    target: parts.target,
+    fault: parts.fault,
+    known,
+    isOurs,
+    prior: known,
+    captured: isOurs,
+    begun: false,
+    isAsBefore: false,
+    changes: null,
+    error: null,
+    checkedAt: 0,
+    sameAs: null,
+    hides: "nothing",
+  };
+}

@@ -1,0 +1,186 @@
+/** The way through the resources: who is skipped, who is fired, who is converged, and what is applied afterwards. */
+import { standsAsBefore } from "./as-before.ts";
+import { isToRecapture, recapture } from "./capture.ts";
+import { converge, isKnownInSync } from "./converge.ts";
+import type { Foresight } from "../foreseen/foresight.ts";
+import { resourceKey } from "../resource.ts";
+import type { ResourceResult } from "../result.ts";
+import { type AppliedResource, desiredItem, type StateItem, toApplied } from "./state-item.ts";
+import { actionOf, failureParts, type ResultParts, toResult } from "./state-result.ts";
+import { Slices } from "./slices.ts";
+import type { StateRun } from "./state-run.ts";
+import { type Firing, findFiring, watchedIds, watchesAny } from "../triggers.ts";
+
+/** Where a walk is. */
+interface Walk {
+  readonly run: StateRun;
+  /** What is to be told in place of being done; null where it is done, or where each resource is told by itself. */
+  readonly foresight: Foresight | null;
+  readonly results: ResourceResult[];
+  /** Results of desired resources, by module and id. */
+  readonly byKey: Map<string, ResourceResult>;
+  /** What is applied, by identity, in the order in which it was first applied. */
+  readonly applied: Map<string, AppliedResource>;
+  /** The resource whose failure ended the run. */
+  stoppedBy: string | null;
+  removalFailed: boolean;
+}
+
+const unchanged: ResultParts = { outcome: "unchanged" };
+
+/** Works through the items in their order. Waits only where it must: most of a run finds nothing to do. */
+export async function walk(
+  items: readonly StateItem[],
+  run: StateRun,
+  foresight: Foresight | null,
+): Promise<{ results: ResourceResult[]; applied: AppliedResource[] }> {
+  const applied = new Map(run.applied);
+  const begin = { results: [], byKey: new Map(), stoppedBy: null, removalFailed: false };
+  const state: Walk = { run, foresight, applied, ...begin };
+  const slices = new Slices(run.clock);
+  let nowMs = run.clock.monotonic();
+  for (const item of items) {
+    const startedMs = nowMs;
+    const working = decide(item, state) ?? work(item, firingOf(item, state), state);
+    const parts = working instanceof Promise ? await working : working;
+    nowMs = run.clock.monotonic();
+    const result = toResult(item, parts, nowMs - startedMs);
+    const settling = run.mode === "apply" ? settle(item, result, state) : undefined;
+    if (settling) await settling;
+    record(item, result, state);
+    const giving = slices.next();
+    if (giving) await giving;
+  }
+  return { results: state.results, applied: [...applied.values()] };
+}
+
+/** What is clear without looking at the machine; null where the item must be worked on. */
+function decide(item: StateItem, state: Walk): ResultParts | null {
+  const { run } = state;
+  const { resource } = item;
+  if (resource.skip) return { outcome: "skipped", skipped_because: resource.skip };
+  if (run.stop.aborted) return { outcome: "skipped", skipped_because: "cancelled" };
+  if (run.mode !== "check" && !item.removal) {
+    const missing = missingOf(item, state);
+    if (missing !== undefined) return skippedFor(`It needs ${missing}, which was not done.`);
+    if (state.stoppedBy !== null) return skippedFor(`The run ended with the failure of ${state.stoppedBy}.`);
+  }
+  if (item.fault) return failureParts(resource, item.fault);
+  const same = item.sameAs && state.byKey.get(item.sameAs.key);
+  if (!same || same.outcome === "skipped") return null;
+  const { outcome, action, changes } = same;
+  return { outcome, action, changes, message: `${resourceKey(same)} says the same; it was done there.` };
+}
+
+function skippedFor(message: string): ResultParts {
+  return { outcome: "skipped", skipped_because: "dependency", message };
+}
+
+/** What must have been done before and was not. A resource whose condition does not hold here holds up nobody. */
+function missingOf({ resource }: StateItem, { byKey }: Walk): string | undefined {
+  const { module, requires } = resource;
+  if (requires.length === 0 && !watchesAny(resource)) return undefined;
+  return [...requires, ...watchedIds(resource)].find((resource_id) => {
+    const result = byKey.get(resourceKey({ module, resource_id }));
+    if (!result || result.skipped_because === "condition") return false;
+    return result.outcome === "failed" || result.outcome === "skipped";
+  });
+}
+
+function firingOf({ resource, removal }: StateItem, { run, byKey }: Walk): Firing | null {
+  if (run.mode === "check" || removal) return null;
+  return findFiring(resource, (id) => {
+    const outcome = byKey.get(resourceKey({ module: resource.module, resource_id: id }))?.outcome;
+    return outcome === "changed" || outcome === "would_change";
+  });
+}
+
+function work(
+  item: StateItem,
+  firing: Firing | null,
+  { run, foresight }: Walk,
+): ResultParts | Promise<ResultParts> {
+  if (item.removal) return takeAway(item, run, foresight);
+  if (run.mode === "check") return compare(item);
+  if (!foresight && !firing && isKnownInSync(item, run)) return unchanged;
+  const parts = foresight ? foresight.foresee(item, run, firing) : converge(item, run, firing);
+  return parts instanceof Promise
+    ? parts.then((found) => withCauses(found, firing))
+    : withCauses(parts, firing);
+}
+
+async function takeAway(item: StateItem, run: StateRun, foresight: Foresight | null): Promise<ResultParts> {
+  if (!item.target) {
+    return { ...unchanged, message: "It is left as it is: nothing was changed that could be taken back." };
+  }
+  const parts = await (foresight ? foresight.foresee(item, run, null) : converge(item, run, null));
+  if (parts.outcome !== "unchanged") return parts;
+  return { ...parts, message: "It is left as it is: it is as before, or holds what others put there." };
+}
+
+function withCauses(parts: ResultParts, firing: Firing | null): ResultParts {
+  return firing ? { ...parts, caused_by: firing.causes } : parts;
+}
+
+/** What differs from a baseline, as it was found. */
+function compare(item: StateItem): ResultParts {
+  if (!item.changes) return failureParts(item.resource, item.error);
+  const { ignore_drift: ignored } = item.resource;
+  const changes = item.changes.filter((change) => !ignored.includes(change.property));
+  if (changes.length === 0) return unchanged;
+  return { outcome: "would_change", action: actionOf(item, changes), changes };
+}
+
+function record(item: StateItem, result: ResourceResult, state: Walk): void {
+  const { run } = state;
+  state.results.push(result);
+  if (item.removal) {
+    state.removalFailed ||= result.outcome === "failed";
+  } else {
+    state.byKey.set(item.key, result);
+    if (result.outcome === "failed" && item.resource.on_failure === "stop") state.stoppedBy ??= item.key;
+  }
+  if (run.mode === "apply") recordApplied(item, result, state);
+  if (result.code === "INTERNAL") {
+    // The error of a sensitive resource may quote its values.
+    const fields = item.resource.sensitive ? {} : { error: item.error };
+    run.logger?.error("A resource failed inside.", { resource: item.key, ...fields });
+  }
+  run.onResult?.(result);
+}
+
+function recordApplied(item: StateItem, result: ResourceResult, state: Walk): void {
+  const { applied } = state;
+  const { outcome } = result;
+  if (item.removal) {
+    if (outcome === "changed" || (outcome === "unchanged" && !state.removalFailed) || item.isAsBefore)
+      applied.delete(item.identity);
+    return;
+  }
+  // What was meant and not begun is as it was, and as it was noted.
+  if (outcome !== "changed" && outcome !== "unchanged" && !item.begun) return;
+  const same = item.sameAs && state.byKey.get(item.sameAs.key);
+  if (same && same.outcome !== "skipped") return;
+  applied.set(item.identity, toApplied(item));
+}
+
+/** Makes sure of what is noted of an item: a promise only where that asks the machine once more. */
+function settle(item: StateItem, { outcome }: ResourceResult, state: Walk): Promise<void> | undefined {
+  const { run } = state;
+  // What was captured for all at the beginning and is in sync by its turn was changed by somebody else.
+  if (outcome === "unchanged" && !item.begun) item.prior = item.known;
+  if (isToRecapture(item, outcome, run)) return recapture(item, run);
+  // A folder that could not be emptied is still ours to remove; what is as before, however it came to that, is not.
+  const isInDoubt = outcome === "failed" || (outcome === "unchanged" && state.removalFailed);
+  if (!item.removal || !isInDoubt) return undefined;
+  const desired = desiredItem(item.resource, { types: run.types, identity: item.identity }, null);
+  const looking = {
+    host: run.host,
+    clock: run.clock,
+    types: run.types,
+    signal: new AbortController().signal,
+  };
+  return standsAsBefore(desired, item.prior, looking).then((isAsBefore) => {
+    item.isAsBefore = isAsBefore;
+  });
+}

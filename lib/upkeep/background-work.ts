@@ -1,0 +1,78 @@
+/** Work that no caller waits for: tried again where it fails, and waited for at the end. */
+import type { Clock, Timer } from "../clock.ts";
+import { isOrchestratorError } from "../errors.ts";
+import type { Logger } from "../logger.ts";
+
+const firstRetryMs = 1_000;
+const longestRetryMs = 60_000;
+
+/** The longest delay that a timer holds, 24.8 days; a longer one is taken in parts. */
+const longestTimerMs = 2_147_483_647;
+
+type Work = () => Promise<unknown>;
+
+export class BackgroundWork {
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #running = new Set<Promise<void>>();
+  readonly #timers = new Set<Timer>();
+  #stopped = false;
+
+  constructor({ clock, logger }: { clock: Clock; logger: Logger }) {
+    this.#clock = clock;
+    this.#logger = logger;
+  }
+
+  /** Does something, and does it again later for as long as it fails in a way that may pass, e.g. for want of space. */
+  do(work: Work): void {
+    this.#try(work, firstRetryMs);
+  }
+
+  /** Does something after a delay in milliseconds. */
+  after(delayMs: number, work: Work): Timer {
+    return this.#later(delayMs, () => this.do(work));
+  }
+
+  /** Begins nothing any more, and resolves when nothing is under way. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    for (const timer of this.#timers) timer.cancel();
+    while (this.#running.size > 0) await Promise.all(this.#running);
+  }
+
+  #try(work: Work, retryMs: number): void {
+    if (this.#stopped) return;
+    const done: Promise<void> = work()
+      .then(
+        () => {},
+        (error: unknown) => {
+          this.#logger.error("What goes on in the background failed.", { error });
+          if (!isOrchestratorError(error) || !error.retryable) return;
+          this.#later(retryMs, () => this.#try(work, Math.min(retryMs * 2, longestRetryMs)));
+        },
+      )
+      .finally(() => this.#running.delete(done));
+    this.#running.add(done);
+  }
+
+  #later(delayMs: number, callback: () => void): Timer {
+    let timer: Timer = { cancel: () => {} };
+    const handle: Timer = {
+      cancel: () => {
+        timer.cancel();
+        this.#timers.delete(handle);
+      },
+    };
+    const arm = (leftMs: number): void => {
+      timer = this.#clock.setTimer(Math.min(Math.max(0, leftMs), longestTimerMs), () => {
+        if (leftMs > longestTimerMs) return arm(leftMs - longestTimerMs);
+        this.#timers.delete(handle);
+        callback();
+      });
+    };
+    if (this.#stopped) return handle;
+    this.#timers.add(handle);
+    arm(delayMs);
+    return handle;
+  }
+}

@@ -1,0 +1,21 @@
+import { expect, it } from "vitest";
+import { nearName } from "../../lib/internal/near-name.ts";
+
+const known = ["sessionIdleSeconds", "sessionMaxSeconds", "clock", "cron", "pendingAgents"];
+
+it.each([
+  ["a letter that is missing", "sesionIdleSeconds", "sessionIdleSeconds"],
+  ["a letter too many", "sessionMaxxSeconds", "sessionMaxSeconds"],
+  ["another letter", "klock", "clock"],
+  ["two letters swapped", "colck", "clock"],
+  ["other case", "SessionIDLESeconds", "sessionIdleSeconds"],
+  ["the name of a variable", "SESSION_MAX_SECONDS", "sessionMaxSeconds"],
+  ["the name of a flag", "pending-agents", "pendingAgents"],
+  ["a plural that is none", "pendingAgent", "pendingAgents"],
+  ["something else", "color", null],
+  ["a short name of other letters", "cork", null],
+  ["nothing", "", null],
+  ["a text too long to be a name", "sessionIdleSeconds".repeat(100), null],
+])("for %s: %s", (_, name, expected) => {
+  expect(nearName(name, known)).toBe(expected);
+});

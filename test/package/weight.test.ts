@@ -1,0 +1,53 @@
+/** What an import of the built package loads, and what only its use does: a program pays for what it uses. */
+import { expect, it } from "vitest";
+import { loadedBy } from "../support/loaded-files.ts";
+
+const ofServers = ["h3", "listhen", "trpc-to-openapi", "@trpc/server", "node-forge", "crossws", "srvx"];
+const ofModules = ["liquidjs", "yaml"];
+
+it("loads no server, no templates and no YAML where the library is imported alone", () => {
+  const { packages, files } = loadedBy("fleetwright");
+  expect(packages).toMatchObject({ fleetwright: expect.any(Number) as number });
+  expect(Object.keys(packages).filter((name) => [...ofServers, ...ofModules].includes(name))).toEqual([]);
+  expect(Object.keys(packages).sort()).toEqual(["croner", "diff", "fleetwright", "lowdb", "zod"]);
+  expect(files).toBeLessThan(600);
+});
+
+it("loads YAML for a module, and templates for the first that has one", () => {
+  const plain = loadedBy("fleetwright", 'it.checkModule("name: plain\\nresources: []\\n");');
+  expect(plain.packages).toHaveProperty("yaml");
+  expect(plain.packages).not.toHaveProperty("liquidjs");
+  const templated = loadedBy(
+    "fleetwright",
+    `const text = "name: templated\\nresources:\\n  - type: file\\n    path: /etc/motd\\n    content: '{{ tags.site }}'\\n";
+     const { faults } = it.checkModule(text);
+     if (faults.length > 0) throw new Error(JSON.stringify(faults));`,
+  );
+  expect(templated.packages).toHaveProperty("liquidjs");
+});
+
+it("loads what listens and what describes only to listen and to describe", () => {
+  expect(Object.keys(loadedBy("fleetwright/client").packages)).toEqual(["fleetwright"]);
+  const imported = loadedBy("fleetwright/h3").packages;
+  expect(imported).toHaveProperty("h3");
+  expect(imported).not.toHaveProperty("listhen");
+  expect(imported).not.toHaveProperty("trpc-to-openapi");
+  const app = (use: string): string => `
+    const { MemoryStorage, MemoryTransport, Orchestrator } = await import("fleetwright");
+    const orchestrator = new Orchestrator({ storage: new MemoryStorage(), transport: new MemoryTransport() });
+    await orchestrator.start();
+    const app = it.createOrchestratorApp({ orchestrator });
+    const assertServed = async (path) => {
+      const { status } = await app.fetch(new Request("http://localhost" + path));
+      if (status !== 200) throw new Error(path + ": " + status);
+    };
+    ${use}
+    await orchestrator.stop();`;
+  const served = loadedBy("fleetwright/h3", app('await assertServed("/readyz");')).packages;
+  expect(served).not.toHaveProperty("listhen");
+  expect(served).not.toHaveProperty("trpc-to-openapi");
+  const described = app('await assertServed("/api/v1/openapi.json"); await assertServed("/docs");');
+  expect(loadedBy("fleetwright/h3", described).packages).toHaveProperty("trpc-to-openapi");
+  const listening = app("await (await it.listenApp(app, { port: 0 })).close();");
+  expect(loadedBy("fleetwright/h3", listening).packages).toHaveProperty("listhen");
+});
