@@ -4,6 +4,7 @@ import { z } from "zod";
 import type { AppliedResource } from "../state/run/state-item.ts";
 import { OrchestratorError } from "../errors.ts";
 import { jsonSchema } from "../internal/common-schemas.ts";
+import { type OwedTrigger, owedTriggerSchema } from "../state/owed.ts";
 import { resolvedResourceSchema } from "../state/resource.ts";
 import { readText, renewFile, replaceFile } from "./durable-file.ts";
 import { seal, unseal } from "./sealed-text.ts";
@@ -15,12 +16,18 @@ export const appliedResourceSchema: z.ZodType<AppliedResource> = z.strictObject(
   changed: z.literal(true).optional(),
 });
 
-const fileSchema = z.strictObject({ version: z.literal(1), resources: z.array(appliedResourceSchema) });
+const fileSchema = z.strictObject({
+  version: z.literal(1),
+  resources: z.array(appliedResourceSchema),
+  /** Absent where nothing is owed. */
+  owed: z.array(owedTriggerSchema).optional(),
+});
 
 /** What is applied, on disk after every change. */
 export class AppliedSet {
   readonly #path: string;
   #resources: readonly AppliedResource[];
+  #owed: readonly OwedTrigger[];
   #isSaved = true;
 
   /**
@@ -29,9 +36,10 @@ export class AppliedSet {
    */
   constructor(stateDir: string) {
     this.#path = join(stateDir, "applied.json");
-    const { resources, isSealed } = readResources(this.#path);
+    const { resources, owed, isSealed } = readApplied(this.#path);
     this.#resources = resources;
-    if (!isSealed) renewFile(this.#path, toText(resources));
+    this.#owed = owed;
+    if (!isSealed) renewFile(this.#path, toText(resources, owed));
   }
 
   /** What is applied, in the order in which it was. */
@@ -39,13 +47,19 @@ export class AppliedSet {
     return this.#resources;
   }
 
+  /** Triggers that have not succeeded since what they follow changed. */
+  get owed(): readonly OwedTrigger[] {
+    return this.#owed;
+  }
+
   /**
-   * Notes what is applied now. Durable when it returns; where it throws it holds in memory only, until {@link save}.
+   * Notes what is applied now, and which triggers are owed (default: as before). Durable when it returns; where it throws it holds in memory only, until {@link save}.
    *
    * @throws {OrchestratorError} `STORAGE_FULL`, `STORAGE_FAILED`.
    */
-  replace(resources: readonly AppliedResource[]): void {
+  replace(resources: readonly AppliedResource[], owed: readonly OwedTrigger[] = this.#owed): void {
     this.#resources = resources;
+    this.#owed = owed;
     this.#isSaved = false;
     this.save();
   }
@@ -53,22 +67,33 @@ export class AppliedSet {
   /** Writes what could not be written before, if there is such. */
   save(): void {
     if (this.#isSaved) return;
-    replaceFile(this.#path, toText(this.#resources));
+    replaceFile(this.#path, toText(this.#resources, this.#owed));
     this.#isSaved = true;
   }
 }
 
-function toText(resources: readonly AppliedResource[]): string {
-  const file: z.infer<typeof fileSchema> = { version: 1, resources: [...resources] };
+function toText(resources: readonly AppliedResource[], owed: readonly OwedTrigger[]): string {
+  const file: z.infer<typeof fileSchema> = {
+    version: 1,
+    resources: [...resources],
+    ...(owed.length > 0 && { owed: [...owed] }),
+  };
   return `${seal(file)}\n`;
 }
 
-function readResources(path: string): { resources: AppliedResource[]; isSealed: boolean } {
+function readApplied(path: string): {
+  resources: AppliedResource[];
+  owed: OwedTrigger[];
+  isSealed: boolean;
+} {
   const text = readText(path);
-  if (text === null) return { resources: [], isSealed: true };
+  if (text === null) return { resources: [], owed: [], isSealed: true };
   const unsealed = unseal(text);
   const parsed = fileSchema.safeParse(unsealed?.value);
-  if (unsealed && parsed.success) return { resources: parsed.data.resources, isSealed: unsealed.isSealed };
+  if (unsealed && parsed.success) {
+    const { resources, owed = [] } = parsed.data;
+    return { resources, owed, isSealed: unsealed.isSealed };
+  }
   // Nothing of what the parser says: it would quote the file, which holds what may be secret.
   throw new OrchestratorError("STORAGE_CORRUPT", {
     message: `The list of what was applied in ${path} is damaged. Put a copy of the file in its place, or move it away: what was applied so far is then not taken back when it is not desired any more.`,

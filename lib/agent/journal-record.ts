@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { resolvedResourceSchema } from "../state/resource.ts";
+import { type Watching, watchingSchema } from "../state/owed.ts";
 import { resourceResultSchema } from "../state/result.ts";
 import type { AppliedResource } from "../state/run/state-item.ts";
 import { type AgentMessage, type MessageOf, type PeerError, agentMessageSchema } from "../wire/messages.ts";
@@ -43,6 +44,8 @@ export const journalRecordSchema = z.discriminatedUnion("record", [
     /** What is wanted there, where an earlier operation captured what stood before. */
     resource: resolvedResourceSchema.optional(),
   }),
+  /** Whose trigger is owed as soon as what it watches is begun. */
+  z.strictObject({ record: z.literal("watching"), resources: z.array(watchingSchema) }),
   z.strictObject({ record: z.literal("untouched"), identity: z.string() }),
   z.strictObject({ record: z.literal("result"), result: resourceResultSchema }),
   z.strictObject({ record: z.literal("finished"), result: resultMessageSchema }),
@@ -53,13 +56,20 @@ export const journalRecordSchema = z.discriminatedUnion("record", [
 /** One line of the journal of an operation. */
 export type JournalRecord = z.infer<typeof journalRecordSchema>;
 
-/** The line that says what stood before, and what each is about where that is known. */
-export function capturedRecord(
+/** The lines that say what stood before, what each is about where that is known, and who watches what is to be changed. */
+export function recordsBeforeChanges(
   captured: readonly (AppliedResource & { identity?: string })[],
-): JournalRecord {
-  const resources = captured.map(({ identity: _as, ...entry }) => entry);
-  const identities = captured.flatMap(({ identity }) => identity ?? []);
-  return { record: "captured", resources, ...(identities.length === resources.length && { identities }) };
+  watching: readonly Watching[] = [],
+): JournalRecord[] {
+  const records: JournalRecord[] = [];
+  if (captured.length > 0) {
+    const resources = captured.map(({ identity: _as, ...entry }) => entry);
+    const identities = captured.flatMap(({ identity }) => identity ?? []);
+    const areKnown = identities.length === resources.length;
+    records.push({ record: "captured", resources, ...(areKnown && { identities }) });
+  }
+  if (watching.length > 0) records.push({ record: "watching", resources: [...watching] });
+  return records;
 }
 
 /** What of a journal can be read. */

@@ -37,10 +37,10 @@ import {
 import { isOperationId } from "./operation-id.ts";
 import type { JournalContext } from "./journal-context.ts";
 import {
-  capturedRecord,
   type JournalRecord,
   parseJournal,
   parseLastRecord,
+  recordsBeforeChanges,
   toLine,
 } from "./journal-record.ts";
 import { KeptResults } from "./kept-results.ts";
@@ -147,9 +147,9 @@ export class OperationJournal {
     this.#append(operationId, { record: "started", at: this.#now(), ...boot }, false);
   }
 
-  /** Notes what stood before. Durable when it returns: only then may anything be changed. */
-  captured(operationId: string, captured: Parameters<typeof capturedRecord>[0]): void {
-    this.#append(operationId, capturedRecord(captured), true);
+  /** Notes what stood before, and who watches what is to be changed. Durable when it returns: only then may anything be changed. */
+  captured(operationId: string, ...noted: Parameters<typeof recordsBeforeChanges>): void {
+    this.#append(operationId, recordsBeforeChanges(...noted), true);
   }
 
   /**
@@ -284,8 +284,9 @@ export class OperationJournal {
     return sound;
   }
 
-  #append(operationId: string, record: JournalRecord, durable: boolean): void {
-    this.#kept.makingRoom(() => appendFile(this.#pathOf(operationId), toLine(record), { durable }));
+  #append(operationId: string, record: JournalRecord | JournalRecord[], durable: boolean): void {
+    const text = [record].flat().map(toLine).join("");
+    this.#kept.makingRoom(() => appendFile(this.#pathOf(operationId), text, { durable }));
   }
 
   #pathOf(operationId: string): string {

@@ -3,7 +3,8 @@
  *
  * What they changed is ours from then on, what they took away is not any more, and what they only meant to change never
  * was. The journal tells which is which while the machine runs on; where a change was begun and its end is not in the journal, and
- * after a restart of the machine, which may have lost the last lines, the machine is looked at.
+ * after a restart of the machine, which may have lost the last lines, the machine is looked at. What watches a thing that may have
+ * changed owes its trigger.
  */
 import type { Clock } from "../clock.ts";
 import { OrchestratorError } from "../errors.ts";
@@ -28,6 +29,7 @@ import {
   identitiesOf,
   resourcesOf,
 } from "./cut-operation.ts";
+import { owedAfter } from "./owed-after.ts";
 import { toPeerError } from "./peer-error.ts";
 import { ThingNames } from "./thing-names.ts";
 
@@ -90,7 +92,8 @@ export async function keepChanges(operation: CutOperation, context: RecoveryCont
     if (after) known.set(change.identity, after);
     else known.delete(change.identity);
   }
-  if (differs) applied.replace([...known.values()]);
+  const owed = owedAfter(operation, { owed: applied.owed, names, isComplete });
+  if (differs || owed !== applied.owed) applied.replace([...known.values()], owed);
 }
 
 /** Whatever was applied may have been taken away, or changed, by what the journal lost. */

@@ -3,7 +3,6 @@ import type { Host } from "../host/host.ts";
 import type { Logger } from "../logger.ts";
 import type { ResourceTypes } from "../state/resource-type.ts";
 import type { ResourceResult } from "../state/result.ts";
-import type { AppliedResource } from "../state/run/state-item.ts";
 import type { MessageOf, OrchestratorMessage, PeerError } from "../wire/messages.ts";
 import type { AppliedSet } from "./applied-set.ts";
 import type { ProgressSink } from "./operation-progress.ts";
@@ -90,7 +89,7 @@ async function endingOf(
   try {
     context.journal.started(command.operation_id);
     const run = await runEngine(command, context, progress);
-    const failure = command.type === "apply" ? keepApplied(run.applied, context) : null;
+    const failure = command.type === "apply" ? keepApplied(run, context) : null;
     const error = failure ?? run.error;
     return {
       status: statusOf(run, context, failure !== null),
@@ -122,6 +121,8 @@ function runEngine(
     mode: command.type,
     desired: command.resources,
     applied: applied.resources,
+    owed: applied.owed,
+    operationId: operation_id,
     host,
     clock,
     signal,
@@ -131,7 +132,7 @@ function runEngine(
     logger,
     ...(command.type === "apply" &&
       command.plan_digest !== undefined && { confirm: requirePlan(command.plan_digest, command, host) }),
-    beforeChanges: async (captured) => journal.captured(operation_id, captured),
+    beforeChanges: async (captured, watching) => journal.captured(operation_id, captured, watching),
     onBegun: (change) => journal.begun(operation_id, change),
     onUntouched: (identity) => journal.untouched(operation_id, identity),
     onResult(found) {
@@ -171,11 +172,11 @@ function requirePlan(
 
 /** The error, where what is applied could not be noted. */
 function keepApplied(
-  resources: readonly AppliedResource[],
+  { applied: resources, owed }: Pick<StateRunResult, "applied" | "owed">,
   { applied, host, logger }: RunContext,
 ): Error | null {
   try {
-    applied.replace(resources);
+    applied.replace(resources, owed);
   } catch (error) {
     logger.error("What was applied could not be noted.", { error });
     return error instanceof Error ? error : new Error(String(error));

@@ -14,7 +14,7 @@ export const changeSchema = z.strictObject({
 
 export const outcomeSchema = z.enum(["unchanged", "changed", "would_change", "failed", "skipped"]);
 export const actionSchema = z.enum(["none", "create", "update", "remove", "reload", "restart", "run"]);
-export const skipReasonSchema = z.enum(["dependency", "condition", "cancelled", "unsupported"]);
+export const skipReasonSchema = z.enum(["dependency", "condition", "cancelled", "unsupported", "undesired"]);
 
 export const resourceResultSchema = z.strictObject({
   resource_id: z.string().max(300),
@@ -26,8 +26,10 @@ export const resourceResultSchema = z.strictObject({
   /** What was done or would be done. */
   action: actionSchema,
   changes: z.array(changeSchema).max(1000),
-  /** Ids of the resources of the same module whose change fired this one. */
-  caused_by: z.array(z.string().max(300)).max(2000),
+  /** Resources whose change fired this one: ids of its module, and `module/id` of another. */
+  caused_by: z.array(z.string().max(400)).max(2000),
+  /** The earlier operation that first changed one of them; absent where this one did. */
+  owed_since: z.uuid().optional(),
   skipped_because: skipReasonSchema.optional(),
   /** Error code of a failure. */
   code: z.string().max(64).optional(),

@@ -25,8 +25,10 @@ const none: readonly string[] = [];
 /** A trigger that fires, and because of whom. */
 export interface Firing {
   trigger: Trigger;
-  /** Ids of the same module that changed. */
+  /** What changed: ids of its module, and `module/id` of another. */
   causes: string[];
+  /** The earlier operation that was the first to change one of them; null = the running one. */
+  owedSince: string | null;
 }
 
 /** Whether a resource watches anything. */
@@ -38,14 +40,4 @@ export function watchesAny(resource: Watches): boolean {
 /** Every id that a resource watches, whatever the trigger. */
 export function watchedIds({ run_on = none, reload_on = none, restart_on = none }: Watches): string[] {
   return [...run_on, ...reload_on, ...restart_on];
-}
-
-/** What fires, given what changed; null = nothing does. */
-export function findFiring(resource: Watches, hasChanged: (id: string) => boolean): Firing | null {
-  if (!watchesAny(resource)) return null;
-  const causes = [...new Set(watchedIds(resource))].filter(hasChanged);
-  const trigger = triggers.findLast((name) =>
-    resource[triggerProperties[name]]?.some((id) => causes.includes(id)),
-  );
-  return trigger ? { trigger, causes } : null;
 }

@@ -14,7 +14,7 @@ import { describe, expect, it } from "vitest";
 import type { Host, HostFiles } from "../../lib/host/host.ts";
 import type { RunCommand } from "../../lib/agent/run-operation.ts";
 import { AppliedSet } from "../../lib/agent/applied-set.ts";
-import { OperationJournal } from "../../lib/agent/operation-journal.ts";
+import { OperationJournal, type OperationResult } from "../../lib/agent/operation-journal.ts";
 import { OperationRunner } from "../../lib/agent/operation-runner.ts";
 import { recoverCutOff } from "../../lib/agent/recovery.ts";
 import { LocalHost } from "../../lib/host/local-host.ts";
@@ -72,6 +72,82 @@ describe("after a crash at any moment of an apply", () => {
     for (const crashed of crashes) {
       await run(crashed, { ...cut, operation_id: uuid(9) });
       expect(treeOf(crashed.root)).toEqual(finished);
+    }
+  });
+});
+
+describe("what a trigger owes after a crash at any moment", () => {
+  const conf = (content: string): ReturnType<typeof resource> =>
+    resource({ id: "conf", type: "file", path: "/conf", content });
+  const load = resource({ id: "load", type: "script", run: "cat conf >> loads", run_on: ["conf"] });
+  const loadsOf = ({ root }: Machine): string[] => readFileSync(join(root, "loads"), "utf8").split("\n");
+
+  it.each([
+    ["the same is applied again", "two\n"],
+    ["something else is by then", "three\n"],
+    ["what stood before is by then", "one\n"],
+  ])("is caught up on by the next apply, and no later one: %s", async (_name, next) => {
+    const machine = makeMachine();
+    const crashes: Machine[] = [];
+    await run(machine, apply(1, { resources: [conf("one\n"), load] }));
+    const cut = apply(2, { resources: [conf("two\n"), load] });
+    await run(machine, cut, () => crashes.push(copyOf(machine)));
+    expect(loadsOf(machine)).toEqual(["one", "two", ""]);
+    const seen = new Set<number>();
+    for (const crashed of crashes) {
+      const before = loadsOf(crashed);
+      const wrote = readFileSync(join(crashed.root, "conf"), "utf8");
+      await run(crashed, apply(8, { resources: [conf(next), load] }));
+      const after = loadsOf(crashed);
+      seen.add(after.length - before.length);
+      // Where the new text never came to the machine, and never will, nothing has to be read again.
+      expect(`${after.at(-2)}\n`, before.join()).toBe(wrote === next && next === "one\n" ? "one\n" : next);
+      expect(after.length - before.length).toBeLessThanOrEqual(1);
+      await run(crashed, apply(9, { resources: [conf(next), load] }));
+      expect(loadsOf(crashed)).toEqual(after);
+    }
+    expect(seen).toContain(1);
+  });
+
+  it("is kept over starts, plans and what others do, until it is caught up on", async () => {
+    const machine = makeMachine();
+    await run(machine, apply(1, { resources: [conf("one\n"), load] }));
+    const crashes: Machine[] = [];
+    const cut = apply(2, { resources: [conf("two\n"), load] });
+    await run(machine, cut, () => crashes.push(copyOf(machine)));
+    const crashed = crashes.find(
+      (each) => readFileSync(join(each.root, "conf"), "utf8") === "two\n" && loadsOf(each).length === 2,
+    )!;
+    for (const number of [3, 4]) {
+      const plan = { ...cut, type: "plan" as const, operation_id: uuid(number) };
+      expect((await run(crashed, plan)).results).toContainEqual(
+        expect.objectContaining({ resource_id: "load", action: "run", owed_since: uuid(2) }),
+      );
+    }
+    const check = { ...cut, type: "check" as const, operation_id: uuid(5) };
+    expect((await run(crashed, check)).results).toContainEqual(
+      expect.objectContaining({ resource_id: "load", outcome: "would_change", caused_by: ["conf"] }),
+    );
+    await run(crashed, { ...cut, operation_id: uuid(6) });
+    expect(loadsOf(crashed)).toEqual(["one", "two", ""]);
+    expect(new AppliedSet(crashed.stateDir).owed).toEqual([]);
+  });
+
+  it("is owed by all that was to be changed where the machine itself went down", async () => {
+    const machine = makeMachine();
+    await run(machine, apply(1, { resources: [conf("one\n"), load] }));
+    const crashes: Machine[] = [];
+    const cut = apply(2, { resources: [conf("two\n"), load] });
+    await run(machine, cut, () => crashes.push(copyOf(machine)));
+    for (const crashed of crashes) {
+      // Of the journal only what was synced is left: that it was accepted, and who watches what.
+      const path = join(crashed.stateDir, "operations", `${uuid(2)}.jsonl`);
+      const lines = readFileSync(path, "utf8").split("\n");
+      const synced = lines.filter((line) => /"record":"(accepted|captured|watching)"/.test(line));
+      if (synced.length < 2) continue;
+      writeFileSync(path, synced.map((line) => `${line}\n`).join(""));
+      await run(crashed, apply(9, { resources: [conf("two\n"), load] }));
+      expect(loadsOf(crashed).at(-2)).toBe("two");
     }
   });
 });
@@ -155,13 +231,13 @@ async function run(
   machine: Machine,
   command: RunCommand,
   atChange: () => void = () => {},
-): Promise<{ status: string }> {
+): Promise<OperationResult> {
   const clock = new FakeClock();
   const journal = new OperationJournal({ stateDir: machine.stateDir, clock, logger: silentLogger });
   const applied = new AppliedSet(machine.stateDir);
   const local = new LocalHost({ stateFolder: machine.stateDir, root: machine.root });
   await recoverCutOff({ journal, applied, host: local, types: resourceTypes, clock, logger: silentLogger });
-  const ended = deferred<{ status: string }>();
+  const ended = deferred<OperationResult>();
   const runner = new OperationRunner({
     journal,
     applied,
@@ -210,7 +286,12 @@ function observed(host: LocalHost, atChange: () => void): Host {
     users: host.users,
     backups: watch(host.backups, new Set(["restore"])),
     sha256: (content) => host.sha256(content),
-    run: (command, signal) => host.run(command, signal),
+    run: async (command, signal) => {
+      atChange();
+      const result = await host.run(command, signal);
+      atChange();
+      return result;
+    },
     download: (request, signal) => host.download(request, signal),
     barrier: () => host.barrier(),
   };

@@ -87,8 +87,8 @@ function faultsOf({ operation, number, agent }: Told): string[] {
     faults.push("tells of a failure of work that was done");
   if (kind === "apply" && status === "succeeded") {
     if (!work) faults.push("succeeded and did no work");
-    if (operation.counts.changed !== 3 || resources.length !== 3)
-      faults.push("succeeded without three changes");
+    if (["mark", "work", "done"].some((id) => outcomeOf(id) !== "changed") || resources.length !== 5)
+      faults.push("succeeded without its three changes");
   }
   return faults;
 }
@@ -105,6 +105,7 @@ async function faultsOfAgent(
   const [newest] = applies;
   if (newest?.operation.status !== "succeeded")
     faults.push(`${agent.name} was healed and its last apply is ${newest?.operation.status}`);
+  if (agent.machine.hasOldSetting) faults.push(`${agent.name} was healed and runs with an old setting`);
   const did = applies.find(
     ({ operation }) => operation.status === "succeeded" || operation.resources.length > 0,
   );

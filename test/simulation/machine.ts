@@ -18,12 +18,23 @@ export class Machine {
   isHealthy = false;
   readonly #clock: Clock;
   readonly #random: () => number;
+  #setting = "";
 
   constructor(clock: Clock, random: () => number) {
     this.#clock = clock;
     this.#random = random;
-    this.host = new MemoryHost({ programs: { work: (command, signal) => this.#work(command, signal) } });
+    this.host = new MemoryHost({
+      programs: {
+        work: (command, signal) => this.#work(command, signal),
+        "read-setting": () => this.#readSetting(),
+      },
+    });
     this.host.files.makeDirectory("/etc", {});
+  }
+
+  /** Whether a daemon runs with another setting than stands on the disk. */
+  get hasOldSetting(): boolean {
+    return this.#setting !== this.#settingOnDisk();
   }
 
   /** Why the log can't be that of a machine on which everything runs once and in order; null where it can. */
@@ -49,6 +60,17 @@ export class Machine {
     const isGood = this.isHealthy || this.#random() < 0.85;
     work.ended = isGood ? "done" : "failed";
     return { exitCode: isGood ? 0 : 3, stdout: `did ${work.number}\n` };
+  }
+
+  #readSetting(): Partial<HostCommandResult> {
+    if (!this.isHealthy && this.#random() < 0.3) return { exitCode: 4 };
+    this.#setting = this.#settingOnDisk();
+    return {};
+  }
+
+  #settingOnDisk(): string {
+    const { files } = this.host;
+    return files.stat("/etc/setting") ? Buffer.from(files.readFile("/etc/setting")).toString() : "";
   }
 
   #pause(ms: number, signal: AbortSignal): Promise<void> {

@@ -171,6 +171,9 @@ function moduleOf(name: string, number: number): string {
     `  - { id: mark, type: file, path: /etc/mark, content: "${number}" }`,
     `  - { id: work, type: script, run: [work, "${number}"], run_on: [mark] }`,
     `  - { id: done, type: file, path: /etc/done, content: "${number}", requires: [work] }`,
+    // Changes now and then only: what its reader misses at one apply it has to be given at the next.
+    `  - { id: setting, type: file, path: /etc/setting, content: "${Math.floor(number / 25)}", on_failure: continue }`,
+    "  - { id: reader, type: script, run: [read-setting], run_on: [setting], on_failure: continue }",
     "",
   ].join("\n");
 }

@@ -3,6 +3,7 @@ import { type MemoryProgram, MemoryHost } from "../../lib/host/memory-host.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { resolveResource } from "../../lib/state/definition.ts";
 import { runState, type StateRunResult } from "../../lib/state/run/engine.ts";
+import type { OwedTrigger } from "../../lib/state/owed.ts";
 import type { ResolvedResource } from "../../lib/state/resource.ts";
 import type { AppliedResource } from "../../lib/state/run/state-item.ts";
 import type { RunMode, StateRunOptions } from "../../lib/state/run/state-run.ts";
@@ -32,6 +33,7 @@ export class StateFixture {
   readonly host: MemoryHost;
   readonly clock: Clock;
   applied: AppliedResource[] = [];
+  owed: OwedTrigger[] = [];
 
   constructor(host: MemoryHost = createMachine(), clock: Clock = new FakeClock()) {
     this.host = host;
@@ -44,12 +46,13 @@ export class StateFixture {
     desired: ResolvedResource[],
     options: Partial<StateRunOptions> = {},
   ): Promise<StateRunResult> {
-    const { host, clock, applied } = this;
+    const { host, clock, applied, owed } = this;
     const { signal } = new AbortController();
     const result = await runState({
       mode,
       desired,
       applied,
+      owed,
       host,
       clock,
       signal,
@@ -57,6 +60,7 @@ export class StateFixture {
       ...options,
     });
     this.applied = result.applied;
+    this.owed = result.owed;
     return result;
   }
 

@@ -13,6 +13,7 @@ import type { Host } from "../../host/host.ts";
 import { andThen, type MaybeWaiting } from "../../internal/maybe-waiting.ts";
 import { askPrior, isSamePrior, isUntouched } from "./as-before.ts";
 import type { Traces } from "./observed-host.ts";
+import type { Watching } from "../owed.ts";
 import type { Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import type { StateItem } from "./state-item.ts";
@@ -41,7 +42,23 @@ export async function captureAll(items: readonly StateItem[], run: StateRun): Pr
       item.captured = item.isOurs;
     }
   }
-  await handOver(captured, run);
+  const owing = new Set(run.owed.map(({ thing }) => thing));
+  const changing = items.filter((item) => isToChange(item) || owing.has(item.identity));
+  await handOver(captured, run, run.watchers.untold(changing));
+}
+
+/** What a check found nothing wrong with is not touched; what could not be checked may be. */
+function isToChange({ removal, resource, changes }: StateItem): boolean {
+  return !removal && !resource.skip && changes?.length !== 0;
+}
+
+/**
+ * Hands over who watches an item that is about to be changed, where that was not foreseen at the beginning. A promise only where
+ * there is something to hand over.
+ */
+export function announce(item: StateItem, run: StateRun): Promise<void> | undefined {
+  const watching = item.removal ? [] : run.watchers.untold([item]);
+  return watching.length === 0 ? undefined : handOver([], run, watching);
 }
 
 /**
@@ -145,11 +162,16 @@ function capture(item: StateItem, { host, clock, stop }: StateRun): Promise<void
 }
 
 /** Copies of old files must be on disk before the caller notes that there are copies. */
-async function handOver(items: readonly StateItem[], run: StateRun): Promise<void> {
-  if (items.length === 0) return;
-  await run.host.barrier();
+async function handOver(
+  items: readonly StateItem[],
+  run: StateRun,
+  watching: readonly Watching[] = [],
+): Promise<void> {
+  if (items.length === 0 && watching.length === 0) return;
+  if (items.length > 0) await run.host.barrier();
   const captured = items.map(({ resource, prior, identity }) => ({ resource, prior, identity }));
-  await run.beforeChanges?.(captured);
+  await run.beforeChanges?.(captured, watching);
+  run.watchers.tell(watching);
 }
 
 /** Whether what to come back to is a matter of the spec, which may have changed since it was first applied. */

@@ -3,7 +3,7 @@
  * only this file calls `apply`.
  */
 import { OrchestratorError } from "../../errors.ts";
-import { captureAnew, settleFailure, settleSuccess } from "./capture.ts";
+import { announce, captureAnew, settleFailure, settleSuccess } from "./capture.ts";
 import { withDeadline } from "./deadline.ts";
 import { declaredIdentity } from "./prepared.ts";
 import { examine, timeoutOf } from "./examine.ts";
@@ -48,6 +48,8 @@ async function tryOnce(
   const found = item.changes;
   if (!found) throw item.error;
   if (found.length === 0 && !firing) return { outcome: "unchanged" };
+  const announcing = announce(item, run);
+  if (announcing) await announcing;
   noteBegun(item, run);
   const { host, traces } = observe(item, run);
   const { type, spec } = target;

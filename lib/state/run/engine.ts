@@ -15,6 +15,7 @@ import { examineAll } from "./examine.ts";
 import { Identities } from "./identities.ts";
 import { Foresight } from "../foreseen/foresight.ts";
 import { orderResources } from "../graph.ts";
+import type { OwedTrigger } from "../owed.ts";
 import { type ResolvedResource, resourceKey } from "../resource.ts";
 import type { ResourceResult } from "../result.ts";
 import { resourceTypes } from "../resources/index.ts";
@@ -29,6 +30,9 @@ import {
 import type { StateRun, StateRunOptions } from "./state-run.ts";
 import { watchesAny } from "../triggers.ts";
 import { walk } from "./walk.ts";
+import { Watchers } from "./watchers.ts";
+
+const nilUuid = "00000000-0000-0000-0000-000000000000";
 
 /** How a run ended. "failed": something failed and nothing was changed; "partial": something failed and something was changed. */
 export type RunStatus = "succeeded" | "failed" | "partial" | "cancelled" | "timed_out";
@@ -40,6 +44,8 @@ export interface StateRunResult {
   results: ResourceResult[];
   /** What is applied now: hand it to the next run. As given unless the mode is "apply". */
   applied: AppliedResource[];
+  /** Triggers that are owed now: hand them to the next run. As given unless the mode is "apply". */
+  owed: OwedTrigger[];
   /** What failed beside the resources: the changes are made, but may not survive a power loss. */
   error?: OrchestratorError;
 }
@@ -61,7 +67,18 @@ export async function runState(options: StateRunOptions): Promise<StateRunResult
   );
   const deadline = options.cut ? AbortSignal.any([limit.signal, options.cut]) : limit.signal;
   const stop = AbortSignal.any([options.signal, deadline]);
-  const run: StateRun = { ...options, types, applied, identities, stop, deadline, changesBegun: 0 };
+  const run: StateRun = {
+    ...options,
+    types,
+    applied,
+    owed: options.owed ?? [],
+    operationId: options.operationId ?? nilUuid,
+    identities,
+    watchers: new Watchers(items),
+    stop,
+    deadline,
+    changesBegun: 0,
+  };
   const tells = run.mode === "plan" || (run.mode === "apply" && run.confirm !== undefined);
   const foresight = tells ? new Foresight(run.host) : null;
   try {

@@ -10,9 +10,12 @@ export const hidden = "(sensitive)";
 /** What is known of a result beside its resource. */
 export type ResultParts = Partial<ResourceResult> & Pick<ResourceResult, "outcome">;
 
+/** As much of a resource as its result names. */
+type NamedResource = Pick<ResolvedResource, "resource_id" | "module" | "type" | "identity" | "sensitive">;
+
 /** Puts a result together; what is not given is nothing. */
 export function toResult(
-  { resource, hides }: Pick<StateItem, "resource" | "hides">,
+  { resource, hides }: { resource: NamedResource; hides: StateItem["hides"] },
   parts: ResultParts,
   durationMs: number,
 ): ResourceResult {
@@ -30,6 +33,7 @@ export function toResult(
     attempts,
     duration_ms: durationMs,
   };
+  if (parts.owed_since !== undefined) result.owed_since = parts.owed_since;
   if (parts.skipped_because !== undefined) result.skipped_because = parts.skipped_because;
   if (parts.code !== undefined) result.code = parts.code;
   if (parts.message !== undefined) result.message = parts.message;

@@ -4,9 +4,11 @@ import type { Host } from "../../host/host.ts";
 import type { Logger } from "../../logger.ts";
 import type { Identities } from "./identities.ts";
 import type { ResourceTypes } from "../resource-type.ts";
+import type { OwedTrigger, Watching } from "../owed.ts";
 import type { ResolvedResource } from "../resource.ts";
 import type { ResourceResult } from "../result.ts";
 import type { AppliedResource, CapturedResource } from "./state-item.ts";
+import type { Watchers } from "./watchers.ts";
 
 /**
  * What a run is for. "apply" makes the machine match; "plan" tells what that would do; "check" compares what is desired,
@@ -29,6 +31,10 @@ export interface StateRunOptions {
   desired: readonly ResolvedResource[];
   /** What earlier runs on this machine applied, as the last one returned it. */
   applied: readonly AppliedResource[];
+  /** Triggers that earlier runs on this machine left owed, as the last one returned them. Default: none. */
+  owed?: readonly OwedTrigger[];
+  /** Names this run in what comes to be owed. Default: the nil UUID. */
+  operationId?: string;
   host: Host;
   clock: Clock;
   /** Aborting cancels: the change in progress is finished, the rest is skipped. */
@@ -53,9 +59,10 @@ export interface StateRunOptions {
   /**
    * Called before a thing is changed for the first time, with what to come back to; what stands on disk when it resolves
    * can be undone after a crash. Once before the first change, and again for what turns out to differ only later, or to
-   * stand otherwise by then: what is handed over last counts.
+   * stand otherwise by then: what is handed over last counts. With it comes who watches what is about to be changed, each once:
+   * whose trigger is owed as soon as such a change has begun.
    */
-  beforeChanges?: (captured: readonly CapturedResource[]) => Promise<void>;
+  beforeChanges?: (captured: readonly CapturedResource[], watching: readonly Watching[]) => Promise<void>;
   /**
    * Called right before each change, with what has to be noted so that a crash can tell what was begun from what was only
    * meant. Where it throws nothing is changed, and the resource fails.
@@ -79,6 +86,9 @@ export interface BegunChange {
 
 /** A run while it lasts. */
 export interface StateRun extends Omit<StateRunOptions, "applied"> {
+  readonly owed: readonly OwedTrigger[];
+  readonly operationId: string;
+  readonly watchers: Watchers;
   /** What is applied, by identity, in the order in which it was first applied. */
   readonly applied: ReadonlyMap<string, AppliedResource>;
   readonly types: ResourceTypes;

@@ -9,7 +9,9 @@ import { type AppliedResource, desiredItem, type StateItem, toApplied } from "./
 import { actionOf, failureParts, type ResultParts, toResult } from "./state-result.ts";
 import { Slices } from "./slices.ts";
 import type { StateRun } from "./state-run.ts";
-import { type Firing, findFiring, watchedIds, watchesAny } from "../triggers.ts";
+import type { OwedTrigger } from "../owed.ts";
+import { type Firing, watchedIds, watchesAny } from "../triggers.ts";
+import { Debts } from "./debts.ts";
 
 /** Where a walk is. */
 interface Walk {
@@ -21,6 +23,7 @@ interface Walk {
   readonly byKey: Map<string, ResourceResult>;
   /** What is applied, by identity, in the order in which it was first applied. */
   readonly applied: Map<string, AppliedResource>;
+  readonly debts: Debts;
   /** The resource whose failure ended the run. */
   stoppedBy: string | null;
   removalFailed: boolean;
@@ -33,29 +36,34 @@ export async function walk(
   items: readonly StateItem[],
   run: StateRun,
   foresight: Foresight | null,
-): Promise<{ results: ResourceResult[]; applied: AppliedResource[] }> {
+): Promise<{ results: ResourceResult[]; applied: AppliedResource[]; owed: OwedTrigger[] }> {
   const applied = new Map(run.applied);
   const begin = { results: [], byKey: new Map(), stoppedBy: null, removalFailed: false };
-  const state: Walk = { run, foresight, applied, ...begin };
+  const debts = new Debts(run);
+  const state: Walk = { run, foresight, applied, debts, ...begin };
   const slices = new Slices(run.clock);
   let nowMs = run.clock.monotonic();
   for (const item of items) {
     const startedMs = nowMs;
-    const working = decide(item, state) ?? work(item, firingOf(item, state), state);
-    const parts = working instanceof Promise ? await working : working;
+    const firing = debts.firingOf(item);
+    const working = decide(item, firing, state) ?? work(item, firing, state);
+    const parts = debts.tellDropped(item, working instanceof Promise ? await working : working);
     nowMs = run.clock.monotonic();
     const result = toResult(item, parts, nowMs - startedMs);
     const settling = run.mode === "apply" ? settle(item, result, state) : undefined;
     if (settling) await settling;
+    debts.note(item, result, firing);
     record(item, result, state);
     const giving = slices.next();
     if (giving) await giving;
   }
-  return { results: state.results, applied: [...applied.values()] };
+  for (const result of debts.rest(items)) tell(result, state);
+  const owed = run.mode === "apply" ? debts.all() : [...run.owed];
+  return { results: state.results, applied: [...applied.values()], owed };
 }
 
 /** What is clear without looking at the machine; null where the item must be worked on. */
-function decide(item: StateItem, state: Walk): ResultParts | null {
+function decide(item: StateItem, firing: Firing | null, state: Walk): ResultParts | null {
   const { run } = state;
   const { resource } = item;
   if (resource.skip) return { outcome: "skipped", skipped_because: resource.skip };
@@ -67,7 +75,7 @@ function decide(item: StateItem, state: Walk): ResultParts | null {
   }
   if (item.fault) return failureParts(resource, item.fault);
   const same = item.sameAs && state.byKey.get(item.sameAs.key);
-  if (!same || same.outcome === "skipped") return null;
+  if (!same || same.outcome === "skipped" || (firing && same.outcome !== "failed")) return null;
   const { outcome, action, changes } = same;
   return { outcome, action, changes, message: `${resourceKey(same)} says the same; it was done there.` };
 }
@@ -87,21 +95,13 @@ function missingOf({ resource }: StateItem, { byKey }: Walk): string | undefined
   });
 }
 
-function firingOf({ resource, removal }: StateItem, { run, byKey }: Walk): Firing | null {
-  if (run.mode === "check" || removal) return null;
-  return findFiring(resource, (id) => {
-    const outcome = byKey.get(resourceKey({ module: resource.module, resource_id: id }))?.outcome;
-    return outcome === "changed" || outcome === "would_change";
-  });
-}
-
 function work(
   item: StateItem,
   firing: Firing | null,
   { run, foresight }: Walk,
 ): ResultParts | Promise<ResultParts> {
   if (item.removal) return takeAway(item, run, foresight);
-  if (run.mode === "check") return compare(item);
+  if (run.mode === "check") return compare(item, firing);
   if (!foresight && !firing && isKnownInSync(item, run)) return unchanged;
   const parts = foresight ? foresight.foresee(item, run, firing) : converge(item, run, firing);
   return parts instanceof Promise
@@ -119,21 +119,23 @@ async function takeAway(item: StateItem, run: StateRun, foresight: Foresight | n
 }
 
 function withCauses(parts: ResultParts, firing: Firing | null): ResultParts {
-  return firing ? { ...parts, caused_by: firing.causes } : parts;
+  if (!firing) return parts;
+  const { causes, owedSince } = firing;
+  return { ...parts, caused_by: causes, ...(owedSince !== null && { owed_since: owedSince }) };
 }
 
-/** What differs from a baseline, as it was found. */
-function compare(item: StateItem): ResultParts {
+/** What differs from a baseline, as it was found, and what has not followed what it watches. */
+function compare(item: StateItem, firing: Firing | null): ResultParts {
   if (!item.changes) return failureParts(item.resource, item.error);
   const { ignore_drift: ignored } = item.resource;
   const changes = item.changes.filter((change) => !ignored.includes(change.property));
+  if (firing) return withCauses({ outcome: "would_change", action: firing.trigger, changes }, firing);
   if (changes.length === 0) return unchanged;
   return { outcome: "would_change", action: actionOf(item, changes), changes };
 }
 
 function record(item: StateItem, result: ResourceResult, state: Walk): void {
   const { run } = state;
-  state.results.push(result);
   if (item.removal) {
     state.removalFailed ||= result.outcome === "failed";
   } else {
@@ -146,6 +148,11 @@ function record(item: StateItem, result: ResourceResult, state: Walk): void {
     const fields = item.resource.sensitive ? {} : { error: item.error };
     run.logger?.error("A resource failed inside.", { resource: item.key, ...fields });
   }
+  tell(result, state);
+}
+
+function tell(result: ResourceResult, { run, results }: Walk): void {
+  results.push(result);
   run.onResult?.(result);
 }
 

@@ -1,0 +1,80 @@
+/** Who watches whom among the items of a run, and which of it the caller has been told. */
+import type { Watching } from "../owed.ts";
+import { triggerProperties, triggers, watchesAny } from "../triggers.ts";
+import type { StateItem } from "./state-item.ts";
+
+/** Resources that watch others, by what they watch. Those that are taken away or skipped by their condition watch nothing. */
+export class Watchers {
+  readonly #byKey = new Map<string, Watching[]>();
+  readonly #watching = new Set<string>();
+  readonly #items = new Map<string, StateItem>();
+  readonly #told = new Set<string>();
+
+  constructor(items: readonly StateItem[]) {
+    const watching = items.filter(isWatching);
+    if (watching.length === 0) return;
+    for (const item of items) if (!item.removal) this.#items.set(item.key, item);
+    for (const item of watching) this.#add(item);
+  }
+
+  /** Who watches an item, each with that item alone as what it watches. */
+  of({ key }: Pick<StateItem, "key">): readonly Watching[] {
+    return this.#byKey.get(key) ?? [];
+  }
+
+  /** Whether some item that is about a thing watches anything, so that it can pay what the thing owes. */
+  canPay(thing: string): boolean {
+    return this.#watching.has(thing);
+  }
+
+  /** What may come to be owed where these items are changed, as far as it has not been told. */
+  untold(items: readonly StateItem[]): Watching[] {
+    const byWatcher = new Map<string, Watching>();
+    const waiting = [...items];
+    const seen = new Set<string>();
+    for (let item = waiting.pop(); item; item = waiting.pop()) {
+      if (seen.has(item.key)) continue;
+      seen.add(item.key);
+      for (const { watched, ...watcher } of this.of(item)) {
+        const name = `${watcher.module}/${watcher.resource_id}`;
+        // What follows a trigger was changed as well, for those that watch it.
+        const follower = this.#items.get(name);
+        if (follower) waiting.push(follower);
+        if (this.#told.has(item.key)) continue;
+        const known = byWatcher.get(name) ?? { ...watcher, watched: [] };
+        known.watched.push(...watched);
+        byWatcher.set(name, known);
+      }
+    }
+    return [...byWatcher.values()];
+  }
+
+  /** Notes that the caller was told. */
+  tell(watching: readonly Watching[]): void {
+    for (const { watched } of watching) for (const { key } of watched) this.#told.add(key);
+  }
+
+  #add({ resource, identity: thing }: StateItem): void {
+    const { module, resource_id, type, identity } = resource;
+    this.#watching.add(thing);
+    const strongest = new Map(
+      triggers.flatMap((trigger) =>
+        (resource[triggerProperties[trigger]] ?? []).map((id) => [`${module}/${id}`, trigger] as const),
+      ),
+    );
+    for (const [key, trigger] of strongest) {
+      const cause = this.#items.get(key);
+      if (!cause) continue;
+      const watched = [{ thing: cause.identity, key, trigger }];
+      const watching = { thing, module, resource_id, type, identity, watched };
+      const known = this.#byKey.get(key);
+      if (known) known.push(watching);
+      else this.#byKey.set(key, [watching]);
+    }
+  }
+}
+
+/** Whether an item acts when others change. */
+export function isWatching({ resource, removal }: Pick<StateItem, "resource" | "removal">): boolean {
+  return !removal && !resource.skip && watchesAny(resource);
+}
