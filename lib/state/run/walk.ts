@@ -58,7 +58,7 @@ export async function walk(
 function decide(item: StateItem, state: Walk): ResultParts | null {
   const { run } = state;
   const { resource } = item;
-  if (resource.skip) return { outcome: "skipped", skipped_because: resource.skip };
+  if (resource.skip) return skippedByCondition(resource.skip, resource.skip_reason);
   if (run.stop.aborted) return { outcome: "skipped", skipped_because: "cancelled" };
   if (run.mode !== "check" && !item.removal) {
     const missing = missingOf(item, state);
@@ -70,6 +70,10 @@ function decide(item: StateItem, state: Walk): ResultParts | null {
   if (!same || same.outcome === "skipped") return null;
   const { outcome, action, changes } = same;
   return { outcome, action, changes, message: `${resourceKey(same)} says the same; it was done there.` };
+}
+
+function skippedByCondition(skipped_because: "condition", message: string | undefined): ResultParts {
+  return { outcome: "skipped", skipped_because, ...(message !== undefined && { message }) };
 }
 
 function skippedFor(message: string): ResultParts {
