@@ -29,7 +29,7 @@ let ofSystem: ReadonlyMap<string, string> | undefined;
 
 /** A system error in words: "missing" for "ENOENT". What has only a name is told by that, as words. */
 export function errnoWords(errno: string): string {
-  ofSystem ??= new Map([...getSystemErrorMap().values()]);
+  ofSystem ??= new Map(getSystemErrorMap().values());
   const known = words[errno] ?? ofSystem.get(errno);
   if (known !== undefined) return known;
   // Refusals of a certificate, and those of Node, have names that are words.
