@@ -67,7 +67,7 @@ export const operationColumns = [
   ["CREATED", (operation: Operation) => operation.created_at],
 ] as const;
 
-/** One line a resource, and below it what differs. */
+/** One line a resource, with its action and what caused it as the JSON has them, and below it what differs. */
 export function describeResults(results: readonly ResourceResult[]): string[] {
   const heads = alignRows(results.map(toRow));
   return results.flatMap((result, at) => [
@@ -77,9 +77,11 @@ export function describeResults(results: readonly ResourceResult[]): string[] {
 }
 
 function toRow(result: ResourceResult): string[] {
-  const { module, type, identity, code, message, skipped_because } = result;
+  const { module, type, identity, action, caused_by, code, message, skipped_because } = result;
+  const cause = caused_by.length === 0 ? "" : `caused by ${caused_by.join(", ")}`;
   const why = [skipped_because, code, message].filter((part) => part !== undefined).join(": ");
-  return [`${symbolOf(result)} ${type}`, toLine(identity), why === "" ? module : `${module}  ${toLine(why)}`];
+  const rest = [module, cause, why].filter((part) => part !== "").map(toLine);
+  return [`${symbolOf(result)} ${type}`, toLine(identity), action, rest.join("  ")];
 }
 
 function symbolOf({ outcome, action }: ResourceResult): string {

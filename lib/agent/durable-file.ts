@@ -15,6 +15,7 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import { OrchestratorError, isOrchestratorError } from "../errors.ts";
+import { errnoWords } from "../host/errno-words.ts";
 
 /** Only the agent's own user may read what the agent keeps. */
 const fileMode = 0o600;
@@ -158,7 +159,7 @@ export function guarded<T>(path: string, act: () => T): T {
     const errno = errnoOf(error);
     const full = errno === "ENOSPC" || errno === "EDQUOT";
     throw new OrchestratorError(full ? "STORAGE_FULL" : "STORAGE_FAILED", {
-      message: `The agent can't use its file ${path}: ${errno}.`,
+      message: `The agent can't use its file ${path}: ${errnoWords(errno)}.`,
       details: { path, errno },
       cause: error,
     });

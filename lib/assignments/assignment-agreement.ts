@@ -78,8 +78,30 @@ export class AssignmentAgreement {
   async #requireOthers(after: Assignment): Promise<void> {
     const comparison = await this.#parts.modules.agreement.compare(after);
     for await (const other of this.#parts.all()) {
-      if (other.name !== after.name) await this.#requirePair(after, other, comparison);
+      if (other.name === after.name) continue;
+      await this.#requireSameParams(after, other, comparison);
+      await this.#requirePair(after, other, comparison);
     }
+  }
+
+  /** Refuses another value for a param of a module that an agent gets from both now. */
+  async #requireSameParams(
+    first: Assignment,
+    second: Assignment,
+    comparison: ModuleComparison,
+  ): Promise<void> {
+    const differing = await comparison.differingParams(second);
+    if (differing.length === 0) return;
+    const both = [first, second].map(({ selector }) => this.#selectors.parse(selector));
+    const found = differing.find(({ where }) => this.#parts.agents.hasMatch(allOf([...both, where])));
+    if (!found) return;
+    const { module, param } = found;
+    const message = `Assignments ${first.name} and ${second.name} give param ${param} of module ${module} different values.`;
+    throw new OrchestratorError("RESOURCE_CONFLICT", {
+      message,
+      details: { module, param, assignments: [first.name, second.name] },
+      issues: [{ path: ["params", param], message }],
+    });
   }
 
   async #requireSelf(user: Assignment, module: ParsedModule): Promise<void> {

@@ -3,6 +3,7 @@ import type { AssignmentMatcher, AssignmentService } from "../assignments/assign
 import type { AssignmentDocument } from "../assignments/documents.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { Json, JsonObject } from "../json.ts";
+import { findSkipped } from "../module-format/conditions.ts";
 import {
   evaluateModule,
   requireAgreement,
@@ -116,11 +117,9 @@ export class DesiredStates {
     const budget = new WorkBudget();
     const evaluations: ModuleEvaluation[] = [];
     for (const { content } of modules) {
-      const skipped = content.resources.map((resource) => {
-        const when = resource["when"];
-        return typeof when === "string" && !matchesSelector(this.#selectors.parse(when), target);
-      });
-      const scope = scopeOf(target, sources.valuesFor(content));
+      const given = sources.valuesFor(content);
+      const skipped = yield* findSkipped(content, { target, given }, budget);
+      const scope = scopeOf(target, given);
       evaluations.push(yield* evaluateModule(content, { scope, budget }, skipped));
     }
     return {
@@ -136,7 +135,7 @@ export class DesiredStates {
   ): Work<readonly ResolvedResource[]> {
     const key = JSON.stringify([
       modules.map(({ name, revision, content_hash }) => [name, revision, content_hash]),
-      evaluations.map(({ skipped, values }) => [indexesOf(skipped), values]),
+      evaluations.map(({ skipped, values }) => [reasonsOf(skipped), values]),
     ]);
     const known = this.#resolved.get(key);
     if (known) return known;
@@ -166,6 +165,6 @@ function scopeOf({ attributes, tags }: SelectorTarget, params: JsonObject): Temp
   return { params, attributes: { ...attributes }, tags: { ...tags } };
 }
 
-function indexesOf(flags: readonly boolean[]): number[] {
-  return flags.flatMap((flag, at) => (flag ? [at] : []));
+function reasonsOf(skipped: ModuleEvaluation["skipped"]): [at: number, reason: string][] {
+  return skipped.flatMap((reason, at): [number, string][] => (reason === null ? [] : [[at, reason]]));
 }

@@ -1,15 +1,16 @@
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
+import { errnoWords } from "./errno-words.ts";
 import type { FileStat } from "./host.ts";
 
-/** Names the refusal of a machine: `HOST_ERROR` with the path and the name of the system's error. */
+/** Names the refusal of a machine: `HOST_ERROR` with the path and the name of the system's error, told in words. */
 export function hostError(path: string, errno: string, cause?: unknown): OrchestratorError {
-  const message = `${meanings[errno] ?? "The machine refused"}: ${path} (${errno}).`;
+  const message = `${errnoWords(errno)}: ${path}`;
   return new OrchestratorError("HOST_ERROR", { message, details: { path, errno }, cause });
 }
 
 /** `HOST_ERROR` where a file is held as it is: it is immutable, or something is mounted there. `why` ends "<path> ...". */
 export function heldError(path: string, errno: string, why: string): OrchestratorError {
-  const message = `${path} ${why} (${errno}).`;
+  const message = `${path} ${why}.`;
   return new OrchestratorError("HOST_ERROR", { message, details: { path, errno } });
 }
 
@@ -17,7 +18,7 @@ export function heldError(path: string, errno: string, why: string): Orchestrato
 export function lostError(path: string, lost: ReadonlyMap<string, string>): OrchestratorError {
   const [errno = "UNKNOWN"] = lost.values();
   const names = [...lost.keys()];
-  const message = `${path} would lose ${names.join(", ")}, which can't be given to what takes its place (${errno}).`;
+  const message = `${path} would lose ${names.join(", ")}, which can't be given to what takes its place: ${errnoWords(errno)}.`;
   return new OrchestratorError("HOST_ERROR", { message, details: { path, errno, extras: names } });
 }
 
@@ -42,21 +43,3 @@ export function errnoOf(error: unknown): string {
     typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
   return typeof code === "string" ? code : "UNKNOWN";
 }
-
-const meanings: Readonly<Record<string, string>> = {
-  ENOENT: "There is nothing at this path",
-  ENOTDIR: "A part of this path is not a folder",
-  EISDIR: "There is a folder at this path",
-  EEXIST: "There is something at this path",
-  ENOTEMPTY: "The folder is not empty",
-  EACCES: "The agent is not allowed to",
-  EPERM: "The agent is not allowed to",
-  ENOSPC: "The disk is full",
-  EDQUOT: "The disk quota is used up",
-  EROFS: "The file system is read-only",
-  ELOOP: "There is a link at this path",
-  EMLINK: "The file has another name too, and somebody who can change the folder may have given it this one",
-  ESTALE: "Something else was put at this path",
-  ETXTBSY: "The program is running",
-  EBUSY: "Something is mounted at this path",
-};

@@ -16,6 +16,7 @@ import { request as requestHttps } from "node:https";
 import { isOrchestratorError } from "../errors.ts";
 import { downloadFailed, parseDownloadUrl, redirectTarget } from "./download-url.ts";
 import type { FileDigest, HostDownload } from "./host.ts";
+import { errnoWords } from "./errno-words.ts";
 import { errnoOf, hostError } from "./host-error.ts";
 import { begin, dress, lookAtPlace, place } from "./place-file.ts";
 import type { LocalPaths } from "./local-paths.ts";
@@ -133,7 +134,7 @@ function get(url: URL, headers: HostDownload["headers"], signal: AbortSignal): P
 
 /** The text of a network error may quote the address: its name alone is told. */
 function brokenOff(url: URL, cause: unknown): Error {
-  return downloadFailed(url, `the connection failed (${errnoOf(cause)})`, { cause });
+  return downloadFailed(url, `the connection failed (${errnoWords(errnoOf(cause))})`, { cause });
 }
 
 /** A full disk is the machine's fault, not the server's. */

@@ -4,6 +4,7 @@ import { OrchestratorError } from "../errors.ts";
 import { isBeside } from "../internal/path-text.ts";
 import { lastly } from "../internal/maybe-waiting.ts";
 import { partsBelow } from "./files-below.ts";
+import { errnoWords } from "./errno-words.ts";
 import { errnoOf, hostError, toHostError } from "./host-error.ts";
 import { LocalWalk, O_PATH, type Reached } from "./local-walk.ts";
 import { refuseLinked } from "./open-file.ts";
@@ -260,7 +261,7 @@ function openRoot(root: string): string {
     opendirSync(real).closeSync();
     return real;
   } catch (cause) {
-    const message = `The root folder ${root} can't be used: ${errnoOf(cause)}.`;
+    const message = `The root folder ${root} can't be used: ${errnoWords(errnoOf(cause))}.`;
     throw new OrchestratorError("CONFIGURATION_INVALID", { message, details: { root }, cause });
   }
 }

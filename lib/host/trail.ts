@@ -160,7 +160,7 @@ export class Trail {
     const path = this.#path;
     const message =
       `${path} is not followed: the link "${link}" on the way stands in a folder that somebody else than root can change, ` +
-      "and leads to what is not his own (ELOOP). Declare the path without the link, or give the folder to root.";
+      "and leads to what is not his own. Declare the path without the link, or give the folder to root.";
     return new OrchestratorError("HOST_ERROR", { message, details: { path, errno: "ELOOP", link } });
   }
 }

@@ -6,6 +6,7 @@
 import type { Issue } from "../errors.ts";
 import { canonicalJson } from "../internal/canonical-json.ts";
 import type { Json, JsonObject } from "../json.ts";
+import { shownCondition } from "./conditions.ts";
 import { splitDefinition } from "../state/definition.ts";
 import type { ResourceTypes } from "../state/resource-type.ts";
 import { WorkBudget, type Work } from "../internal/work.ts";
@@ -52,13 +53,16 @@ export function* hideModule(
     path: ["params", name],
     value: hideParam(module.params[name]!) as JsonObject,
   }));
-  for (const at of secret.resources) {
+  for (const [at, definition] of module.resources.entries()) {
     budget.spend(costOfPart);
     if (budget.isSliceOver()) yield;
-    edits.push({
-      path: ["resources", at],
-      value: hideResource(module.resources[at]!, outline[at]!.identity),
-    });
+    const when = shownCondition(module, at, secret.params);
+    const shown = when === undefined ? definition : { ...definition, when };
+    if (secret.resources.has(at)) {
+      edits.push({ path: ["resources", at], value: hideResource(shown, outline[at]!.identity) });
+    } else if (when !== definition["when"]) {
+      edits.push({ path: ["resources", at], value: shown });
+    }
   }
   return { content: yield* hideText(content, edits, budget), params: Object.fromEntries(params), outline };
 }

@@ -32,6 +32,14 @@ export interface Contradiction {
   where: Selector;
 }
 
+/** A param of a module that both uses bring, and give different values. */
+export interface DifferingParam {
+  module: string;
+  param: string;
+  /** Which agents the module supports. */
+  where: Selector;
+}
+
 /** Where a comparison reads modules. */
 interface Source {
   /** Null where it can't be used any more. */
@@ -81,6 +89,25 @@ export class ModuleComparison {
       }
     }
     return shared;
+  }
+
+  /** The params to which both uses give a value, each another one. */
+  async differingParams(other: ModuleUse): Promise<DifferingParam[]> {
+    const found: DifferingParam[] = [];
+    for (const module of new Set(other.modules)) {
+      if (!this.#use.modules.includes(module)) continue;
+      const content = await this.#source.content(module);
+      if (!content) continue;
+      const [own, others] = [this.#use, other].map((use) =>
+        valuesFor(module, content.params, use.params ?? {}),
+      );
+      for (const [param, value] of Object.entries(own!)) {
+        const there = others![param];
+        if (there === undefined || canonicalJson(there) === canonicalJson(value)) continue;
+        found.push({ module, param, where: allOf(supportedBy(content, this.#source.selectors)) });
+      }
+    }
+    return found;
   }
 
   /**
@@ -165,7 +192,10 @@ function findContradictions(
 
 /** Which agents want a resource, of those that get its module. */
 function wantedWhere({ when, content }: Placed, selectors: SelectorCache): Selector {
+  return allOf([...(when === null ? [] : [selectors.parse(when)]), ...supportedBy(content, selectors)]);
+}
+
+function supportedBy(content: ParsedModule, selectors: SelectorCache): Selector[] {
   const supports = content.supports.map((each) => selectors.parse(each));
-  const supported: Selector[] = supports.length > 1 ? [{ kind: "or", operands: supports }] : supports;
-  return allOf([...(when === null ? [] : [selectors.parse(when)]), ...supported]);
+  return supports.length > 1 ? [{ kind: "or", operands: supports }] : supports;
 }

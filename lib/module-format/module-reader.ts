@@ -11,6 +11,7 @@ import type { ParsedModule, ResourceDefinition, ResourceOutline } from "./parsed
 import { moduleLimits, moduleTextSchema } from "./module-schema.ts";
 import { type DeclaredResource, findRelationFaults } from "./module-relations.ts";
 import { evaluateKnown, fillIn, groupByResource, type ModuleTemplate } from "./module-templates.ts";
+import { findConditionFaults } from "./conditions.ts";
 import { defaultsOf, findParamFaults, type Params, paramsSchema } from "./params.ts";
 import { findMadeSensitive, sensitiveParams, usesParam } from "./secret-parts.ts";
 import { isTemplate } from "./template.ts";
@@ -46,6 +47,8 @@ export class ModuleReader {
   /** Where the text itself is at fault: what the schemas say of such a value is no news. */
   readonly #faulty: ReadonlySet<string>;
   readonly #outline: ResourceOutline[] = [];
+  /** Null where they can't be read: then no more is known than their names. */
+  #declared: Params | null = null;
 
   constructor(text: YamlText, { types, budget }: { types: ResourceTypes; budget: WorkBudget }) {
     this.#text = text;
@@ -95,6 +98,7 @@ export class ModuleReader {
       const names = isObject(params) ? Object.keys(params) : [];
       return Object.fromEntries(names.map((name) => [name, { type: "object" as const }]));
     }
+    this.#declared = read.data;
     try {
       for (const { path, message } of yield* findParamFaults(read.data, this.#budget))
         this.#add(["params", ...path], message);
@@ -109,17 +113,24 @@ export class ModuleReader {
     if (!Array.isArray(supports)) return;
     for (const [at, selector] of supports.slice(0, 100).entries()) {
       yield* this.#pause(costs.selector);
-      if (typeof selector === "string") this.#checkSelector(selector, ["supports", at]);
+      if (typeof selector === "string")
+        this.#checkSelector(["supports", at], () => void parseSelector(selector));
     }
   }
 
-  #checkSelector(selector: string, path: Issue["path"]): void {
+  #checkSelector(path: Issue["path"], read: () => void): void {
     try {
-      parseSelector(selector);
+      read();
     } catch (error) {
       if (!isOrchestratorError(error, "SELECTOR_INVALID")) throw error;
       this.#add(path, error.message);
     }
+  }
+
+  #checkCondition(when: string, path: Issue["path"]): void {
+    this.#checkSelector(path, () => {
+      for (const fault of findConditionFaults(when, this.#declared)) this.#add(path, fault);
+    });
   }
 
   /** Counts what is done next, and stops where the slice is over. */
@@ -181,7 +192,7 @@ export class ModuleReader {
     const commonResult = commonPropertiesSchema.safeParse(common);
     if (!commonResult.success) yield* this.#addZodIssues(commonResult.error, path);
     const { type: typeName, when } = common;
-    if (typeof when === "string" && !isTemplate(when)) this.#checkSelector(when, [...path, "when"]);
+    if (typeof when === "string" && !isTemplate(when)) this.#checkCondition(when, [...path, "when"]);
     const type = typeof typeName === "string" ? this.#types.get(typeName) : undefined;
     let identity: string | null = null;
     if (type) {

@@ -2,6 +2,8 @@ import { OrchestratorError } from "../errors.ts";
 import type { Issue } from "../errors.ts";
 import type { Json, JsonObject } from "../json.ts";
 import type { Work, WorkBudget } from "../internal/work.ts";
+import { matchesNobody } from "../selectors/condition.ts";
+import { printSelector } from "../selectors/print.ts";
 import { findConflicts, type ResourceConflict } from "../state/conflicts.ts";
 import {
   commonPropertiesSchema,
@@ -11,6 +13,7 @@ import {
 } from "../state/definition.ts";
 import type { ResourceTypes } from "../state/resource-type.ts";
 import type { ResolvedResource } from "../state/resource.ts";
+import { wantedBy } from "./conditions.ts";
 import type { ParsedModule } from "./parsed-module.ts";
 import {
   evaluateKnown,
@@ -34,8 +37,8 @@ export function declaredParams(modules: readonly ParsedModule[]): Map<string, De
 
 /** What a module becomes for one agent, before it is put together. Plain JSON: equal ones make equal resources. */
 export interface ModuleEvaluation {
-  /** For each resource, whether its condition does not hold. */
-  skipped: readonly boolean[];
+  /** For each resource why it is skipped, for people; null where its condition holds. */
+  skipped: readonly (string | null)[];
   /** For each template of the module, its value; none for those of a skipped resource that can't be evaluated. */
   values: TemplateValues;
 }
@@ -48,13 +51,13 @@ export interface ModuleEvaluation {
 export function* evaluateModule(
   content: ParsedModule,
   { scope, budget }: { scope: TemplateScope; budget: WorkBudget },
-  skipped: readonly boolean[],
+  skipped: ModuleEvaluation["skipped"],
 ): Work<ModuleEvaluation> {
   if (content.templates.length === 0) return { skipped, values: [] };
   const params = { ...defaultsOf(content.params), ...scope.params };
   const run = { scope: { ...scope, params }, budget };
   const { values, issues } = yield* evaluateTemplates(content.templates, run, () => true);
-  const wanted = issues.filter(({ path }) => skipped[path[1] as number] !== true);
+  const wanted = issues.filter(({ path }) => skipped[path[1] as number] === null);
   if (wanted.length > 0) throw failed(content, wanted);
   return { skipped, values };
 }
@@ -84,9 +87,11 @@ export function* resolveResources(
   for (const at of content.resources.keys()) {
     yield* pause(budget);
     const resolution = resolveOne(content, at, { types, templates: templates.get(at) });
-    if (skipped[at] === true)
-      resources.push({ ...(resolution.ok ? resolution.resource : nameOnly(content, at)), skip: "condition" });
-    else if (resolution.ok) resources.push(resolution.resource);
+    const skip_reason = skipped[at];
+    if (typeof skip_reason === "string") {
+      const resource = resolution.ok ? resolution.resource : nameOnly(content, at);
+      resources.push({ ...resource, skip: "condition", skip_reason });
+    } else if (resolution.ok) resources.push(resolution.resource);
     else issues.push(...resolution.issues);
   }
   if (issues.length > 0) throw failed(content, issues);
@@ -112,10 +117,10 @@ export function* resolveKnown(
   for (const at of content.resources.keys()) {
     if (!isWanted(at) || templates.get(at)?.some((each) => !isKnown(each, params))) continue;
     yield* pause(budget);
+    const when = wantedBy(content, at, params);
+    if (when && matchesNobody(when)) continue;
     const resolution = resolveOne(content, at, { types, templates: templates.get(at) });
-    const when = content.resources[at]!["when"];
-    if (resolution.ok)
-      known.push({ resource: resolution.resource, when: typeof when === "string" ? when : null });
+    if (resolution.ok) known.push({ resource: resolution.resource, when: when && printSelector(when) });
     else issues.push(...resolution.issues);
   }
   if (issues.length > 0) throw failed(content, issues);
@@ -133,7 +138,7 @@ function* pause(budget: WorkBudget): Work<void> {
 /** A resource that is the same on every agent where it is wanted at all. */
 export interface KnownResource {
   resource: ResolvedResource;
-  /** The condition, as written; null where there is none. */
+  /** The selector of the agents that want it, of those that get its module; null where all do. */
   when: string | null;
 }
 

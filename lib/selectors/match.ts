@@ -36,8 +36,9 @@ export function matchesValue(term: SelectorTerm, value: string | undefined): boo
   }
 }
 
-/** The value of a key as text; undefined where the agent lacks it. */
+/** The value of a key as text; undefined where the agent lacks it, as every agent lacks params. */
 export function valueOf(target: SelectorTarget, key: SelectorKey): string | undefined {
+  if (key.source === "param") return undefined;
   if (key.source === "node_id") return target.node_id;
   if (key.source === "name") return target.name ?? undefined;
   const values = key.source === "tag" ? target.tags : target.attributes;

@@ -1,7 +1,7 @@
 import type { CompareOperator, Selector, SelectorKey } from "./selector.ts";
 import type { Token } from "./tokens.ts";
 import { selectorLimits } from "./selector.ts";
-import { isGrammarWord, parseKey } from "./key.ts";
+import { findPrefixFault, isGrammarWord, type KeyPlace, parseKey } from "./key.ts";
 import { selectorFault, tokenize } from "./tokens.ts";
 
 const compareOperators: ReadonlySet<string> = new Set<CompareOperator>([">", ">=", "<", "<="]);
@@ -24,18 +24,28 @@ export function toNumber(text: string): number | null {
  * every agent is written `*`. So is a text over {@link selectorLimits}.
  */
 export function parseSelector(text: string): Selector {
-  const parser = new Parser(tokenize(text));
-  return parser.parse();
+  return new Parser(tokenize(text), "selector").parse();
+}
+
+/**
+ * Reads the condition of a resource: a selector that knows params, too, and refuses every other prefix.
+ *
+ * @throws {OrchestratorError} As {@link parseSelector}.
+ */
+export function parseCondition(text: string): Selector {
+  return new Parser(tokenize(text), "condition").parse();
 }
 
 class Parser {
   readonly #tokens: readonly Token[];
+  readonly #place: KeyPlace;
   #at = 0;
   #depth = 0;
   #terms = 0;
 
-  constructor(tokens: readonly Token[]) {
+  constructor(tokens: readonly Token[], place: KeyPlace) {
     this.#tokens = tokens;
+    this.#place = place;
   }
 
   parse(): Selector {
@@ -109,8 +119,10 @@ class Parser {
   #takeKey(): SelectorKey {
     const token = this.#next();
     const named = token.kind === "word" || token.kind === "quoted";
-    const key = named ? parseKey(token.text, token.kind === "quoted") : null;
+    const key = named ? parseKey(token.text, token.kind === "quoted", this.#place) : null;
     if (key) return key;
+    const prefixFault = token.kind === "word" ? findPrefixFault(token.text, this.#place) : null;
+    if (prefixFault !== null) throw selectorFault(token.column, prefixFault);
     if (token.kind === "word" && isGrammarWord(token.text)) {
       throw selectorFault(token.column, `"${token.text}" is a word of the grammar; quote it to mean a tag`);
     }

@@ -12,8 +12,8 @@
  *          | key ("in" | "notin") "(" value { "," value } ")"
  * ```
  *
- * A key is a tag key, `attr.` and an attribute, `name` or `node_id`. A quoted key is always a tag key, also where it
- * spells one of those or a word of the grammar. Values are words, or text in single or double quotes, where a
+ * A key is a tag key, `attr.` and an attribute, `name` or `node_id`; in the condition of a resource also `param.` and a param
+ * of its module. A quoted key is always a tag key, also where it spells one of those or a word of the grammar. Values are words, or text in single or double quotes, where a
  * backslash stands before a quote or a backslash. `and` binds tighter than `or`.
  *
  * `!=` and `notin` also match an agent that lacks the key, as `!` of the positive term does. Every other term is
@@ -22,9 +22,9 @@
 
 /** What a term looks at. */
 export interface SelectorKey {
-  /** Where the value is found. */
-  source: "tag" | "attribute" | "name" | "node_id";
-  /** Tag key or attribute; for `name` and `node_id` the same word again. */
+  /** Where the value is found; "param" in conditions alone. */
+  source: "tag" | "attribute" | "name" | "node_id" | "param";
+  /** Tag key, attribute or param; for `name` and `node_id` the same word again. */
   name: string;
 }
 
@@ -112,5 +112,5 @@ export function selectorUses(selector: Selector): SelectorUse {
 function noteUse(key: SelectorKey, use: SelectorUse): void {
   if (key.source === "tag") use.tags = true;
   else if (key.source === "attribute") use.attributes = true;
-  else use.identity = true;
+  else if (key.source !== "param") use.identity = true;
 }

@@ -19,7 +19,7 @@ export const commonPropertiesSchema = z.object({
   /** Unique within its module. Default: `type:identity`. */
   id: resourceIdSchema.optional(),
   type: z.string().min(1).max(64),
-  /** Selector over attributes and tags; where it does not hold the resource is skipped. */
+  /** Selector over tags, attributes and params of the module; where it does not hold the resource is skipped. */
   when: z.string().min(1).max(4096).optional(),
   /** Ids of the same module that must have succeeded before. */
   requires: z.array(resourceIdSchema).max(2000).default([]),

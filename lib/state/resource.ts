@@ -35,6 +35,8 @@ export const resolvedResourceSchema = z.strictObject({
   sensitive: z.boolean(),
   /** Why it is skipped without being looked at: its condition does not hold on this agent. */
   skip: z.literal("condition").optional(),
+  /** The condition and what decided about it, for people. Absent where nothing is skipped. */
+  skip_reason: z.string().max(4096).optional(),
 });
 
 export type ResolvedResource = z.infer<typeof resolvedResourceSchema>;

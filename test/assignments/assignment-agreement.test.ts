@@ -76,6 +76,85 @@ describe("two assignments that contradict each other on an agent", () => {
     await change("second", { description: "other words", enforce: false, selector: "env=dev" });
   });
 
+  describe("by giving one param different values", () => {
+    const content = (name: string): string =>
+      `name: ${name}
+supports: ["os=linux"]
+params:
+  n: { type: string, default: '1' }
+  m: { type: string, default: '1' }
+resources:
+  - { id: f, type: file, path: /etc/${name}, content: "{{ params.n }}" }
+`;
+    const given = { code: "RESOURCE_CONFLICT", details: { module: "one", param: "n" } };
+
+    async function linux(): Promise<Scene & { create: (name: string, more: object) => Promise<unknown> }> {
+      const made = await scene(content("one"), content("two"));
+      const { agents, assignments } = made.test.orchestrator;
+      for (const { nodeId: node_id } of made.agents)
+        await agents.tags.set(systemCaller, { node_id, key: "os", value: "linux" });
+      const create = (name: string, more: object) =>
+        assignments.create(systemCaller, { name, selector: "*", modules: ["one"], ...more });
+      return Object.assign(made, { create });
+    }
+
+    it("are found when the second is made, by both names", async () => {
+      await using made = await linux();
+      await made.create("first", { params: { n: "2" } });
+      await expect(made.create("second", { params: { "one.n": "3" } })).rejects.toMatchObject({
+        ...given,
+        message: "Assignments second and first give param n of module one different values.",
+        details: { assignments: ["second", "first"] },
+      });
+      expect(await names(made.test)).toEqual(["all", "first"]);
+    });
+
+    it("are found when a change of selector, modules or params makes them so", async () => {
+      await using made = await linux();
+      const change = (name: string, input: object) =>
+        made.test.orchestrator.assignments.update(systemCaller, { name, ...input });
+      await made.create("first", { selector: "env=prod", params: { n: "2" } });
+      await made.create("dev", { selector: "env=dev", params: { n: "3" } });
+      await made.create("other", { selector: "env=prod", modules: ["two"], params: { n: "4" } });
+      await expect(change("dev", { selector: "env in (dev,prod)" })).rejects.toMatchObject(given);
+      await expect(change("other", { modules: ["one"] })).rejects.toMatchObject(given);
+      await expect(change("dev", { params: { n: "2" }, selector: "*" })).resolves.toBeDefined();
+      await expect(change("dev", { params: { n: "4" } })).rejects.toMatchObject(given);
+    });
+
+    it("are none where no agent gets both, the values are the same, only one gives one, or the module is not shared", async () => {
+      await using made = await linux();
+      await made.create("first", { params: { n: "2" } });
+      await made.create("nobody", { selector: "env=none", params: { n: "3" } });
+      await made.create("same", { params: { "one.n": "2", m: "9" } });
+      await made.create("silent", { params: {} });
+      await made.create("elsewhere", { modules: ["two"], params: { n: "3" } });
+      const { agents } = made.test.orchestrator;
+      for (const { nodeId: node_id } of made.agents)
+        await agents.tags.set(systemCaller, { node_id, key: "os", value: "bsd" });
+      await made.create("unsupported", { params: { n: "5" } });
+      expect(await names(made.test)).toHaveLength(7);
+    });
+  });
+
+  it("are none where a param decides that one of them wants the resource and the other does not", async () => {
+    const when = (name: string, text: string): string =>
+      `name: ${name}
+params: { on: { type: boolean, default: true } }
+resources:
+  - { id: f, type: file, path: /etc/f, content: "${text}", when: "param.on = true" }
+`;
+    await using made = await scene(when("one", "1"), when("two", "2"));
+    const { assignments } = made.test.orchestrator;
+    const create = (name: string, modules: string[], params: Record<string, boolean>) =>
+      assignments.create(systemCaller, { name, selector: "*", modules, params });
+    await create("first", ["one"], {});
+    await expect(create("second", ["two"], {})).rejects.toMatchObject(conflict);
+    await create("second", ["two"], { on: false });
+    await expect(create("both", ["one", "two"], { "two.on": true })).rejects.toMatchObject(conflict);
+    await assignments.update(systemCaller, { name: "second", modules: ["two"], params: { "two.on": false } });
+  });
+
   it("are found when a new revision of a module makes them so", async () => {
     await using made = await scene(file("one", "1"), file("two", "1"));
     const { modules } = made.test.orchestrator;

@@ -174,7 +174,7 @@ async function workIn(place: Place): Promise<Record<"tried" | "done" | "refused"
     for (const { outcome, message = "" } of result.results) {
       counts.tried += 1;
       if (outcome !== "failed") counts.done += 1;
-      else if (/ELOOP|EMLINK|ESTALE|can change/.test(message)) counts.refused += 1;
+      else if (/is a link|something else|can change/.test(message)) counts.refused += 1;
       else counts.failed += 1;
     }
     await pause(0);

@@ -233,7 +233,7 @@ describeOnRealMachine("extras of files", needs, () => {
         path: isFolder ? folder : path,
         ...spec,
       };
-      const refused = expect.stringMatching(/would lose security\.capability.*\(EPERM\)/);
+      const refused = expect.stringMatching(/would lose security\.capability.*: not permitted/);
       const { results } = await state.run("plan", [wanted]);
       expect(results[0]).toMatchObject({ outcome: "failed", code: "HOST_ERROR", message: refused });
       expect(await state.apply([wanted])).toEqual([refused]);
@@ -338,7 +338,7 @@ describeOnRealMachine("extras of files", needs, () => {
     const wanted = (more: object): JsonObject[] => [
       { id: "r", type: "file", path, content: "new\n", ...more },
     ];
-    const refused = expect.stringMatching(/would lose security\.capability.*\(EPERM\)/);
+    const refused = expect.stringMatching(/would lose security\.capability.*: not permitted/);
     process.setegid?.(1);
     process.seteuid?.(1);
     try {

@@ -54,9 +54,7 @@ describeOnRealMachine("files that can't be replaced", needs, () => {
         const target = index === 5 ? folder : path;
         output("chattr", `+${flag}`, target);
         const before = [look(path), output("ls", "-A", folder)];
-        const refused = expect.stringMatching(
-          new RegExp(`HOST_ERROR: .* ${word} \\(chattr \\+${flag}\\).* \\(EPERM\\)`),
-        );
+        const refused = expect.stringMatching(new RegExp(`HOST_ERROR: .* ${word} \\(chattr \\+${flag}\\).*`));
         const { results } = await state.run("plan", [definition]);
         expect(results.map(({ code, message }) => `${code}: ${message}`)).toEqual([refused]);
         expect(await state.apply([definition])).toEqual([refused]);
@@ -82,7 +80,7 @@ describeOnRealMachine("files that can't be replaced", needs, () => {
     expect(await state.apply([])).toEqual(["r changed remove"]);
     expect([readFileSync(source, "utf8"), look(path)]).toEqual(["old\n", before[0]]);
 
-    const refused = expect.stringMatching(/^r HOST_ERROR: .*mounted.* \(EBUSY\)/);
+    const refused = expect.stringMatching(/^r HOST_ERROR: .*mounted/);
     const absent = [{ id: "r", type: "file", path, ensure: "absent" }];
     const said = async (): Promise<string[]> =>
       (await state.run("plan", absent)).results.map(({ code, message }) => `r ${code}: ${message}`);
@@ -93,7 +91,7 @@ describeOnRealMachine("files that can't be replaced", needs, () => {
     const { results } = await state.run("plan", wanted);
     expect(results[0]).toMatchObject({
       outcome: "failed",
-      message: expect.stringMatching(/read-only.*EROFS/),
+      message: expect.stringMatching(/read-only/),
     });
     expect(output("ls", "-A", folder)).toBe("file\nsource\n");
   });
@@ -172,7 +170,7 @@ describeOnRealMachine("files that can't be replaced", needs, () => {
       linkSync(path, other);
       const content = "n".repeat(500_000);
       const done = await state.apply([{ id: "r", type: "file", path, content, hard_links: "keep" }]);
-      expect(done).toEqual([expect.stringMatching(/^r HOST_ERROR: The disk is full/)]);
+      expect(done).toEqual([expect.stringMatching(/^r HOST_ERROR: disk full/)]);
       expect(readFileSync(other, "utf8")).toBe("o".repeat(200_000));
       expect(output("ls", "-A", disk)).toBe("file\nother\n");
     } finally {

@@ -97,7 +97,7 @@ test("a server that is not there is named by its address and the system's error"
   const { error } = await download("/x?token=hunter2", {}, other.url);
   expect(error).toMatchObject({
     code: "DOWNLOAD_FAILED",
-    message: `${other.url}/x can't be downloaded: the connection failed (ECONNREFUSED).`,
+    message: `${other.url}/x can't be downloaded: the connection failed (connection refused).`,
   });
   other = await serveFiles();
 });
@@ -126,6 +126,6 @@ test("what a kill left of a download is gone after the next one", async () => {
 test("a header that can't be sent fails the download", async () => {
   expect((await download("/hello", { headers: { "x-bad": "a\nb" } })).error).toMatchObject({
     code: "DOWNLOAD_FAILED",
-    message: expect.stringContaining("ERR_INVALID_CHAR"),
+    message: expect.stringContaining("invalid char"),
   });
 });

@@ -41,7 +41,7 @@ describe("an error about a template with a secret", () => {
     const content = parseModule(moduleOf(resource));
     const budget = new WorkBudget();
     const scope = { params: given, attributes: {}, tags: {} };
-    const evaluation = finish(evaluateModule(content, { scope, budget }, [false]));
+    const evaluation = finish(evaluateModule(content, { scope, budget }, [null]));
     finish(resolveResources(content, evaluation, { types: resourceTypes, budget }));
   }
 

@@ -138,19 +138,51 @@ describe("params and templates", () => {
     await using _agent = agent;
     const { assignments, operations } = test.orchestrator;
     const node_id = agent.nodeId;
-    for (const [name, port] of [
-      ["a", 1],
-      ["b", 2],
+    const { tags } = test.orchestrator.agents;
+    // They come to share an agent: nobody is asked about that.
+    for (const [name, port, selector] of [
+      ["a", 1, "*"],
+      ["b", 2, "env=prod"],
     ] as const) {
       const params = { greeting: "same", port };
-      await assignments.create(systemCaller, { name, selector: "*", modules: ["web"], params });
+      await assignments.create(systemCaller, { name, selector, modules: ["web"], params });
     }
+    await tags.set(systemCaller, { node_id, key: "env", value: "prod" });
     await expect(operations.plan(systemCaller, { node_id })).rejects.toMatchObject({
       code: "RESOURCE_CONFLICT",
       details: { module: "web", param: "port", assignments: ["a", "b"] },
     });
     const params = { port: 3 };
     expect(await operations.plan(systemCaller, { node_id, params })).toMatchObject({ status: "succeeded" });
+  });
+
+  it("decide about conditions, and a skipped resource says which did", async () => {
+    const { test, agent } = await fleet(`name: web
+params:
+  tls: { type: boolean, default: false }
+resources:
+  - { id: tls, type: file, path: /etc/tls, content: x, when: "param.tls = true, role=front" }
+  - { id: plain, type: file, path: /etc/plain, content: x, when: "param.tls = false" }
+`);
+    await using _test = test;
+    await using _agent = agent;
+    const { operations } = test.orchestrator;
+    const told = async (kind: "plan" | "apply", params: Record<string, boolean>) => {
+      const call = { node_id: agent.nodeId, modules: ["web"], params };
+      const { operation_id } = await operations[kind](systemCaller, call);
+      const { resources } = await operations.get(systemCaller, { operation_id });
+      return resources.map(({ resource_id: id, outcome, message }) => [id, outcome, message]);
+    };
+    expect(await told("plan", {})).toEqual([
+      ["tls", "skipped", 'when: "param.tls = true, role=front": param.tls is false'],
+      ["plain", "would_change", undefined],
+    ]);
+    expect(await told("apply", { tls: true })).toEqual([
+      ["tls", "changed", undefined],
+      ["plain", "skipped", 'when: "param.tls = false": param.tls is true'],
+    ]);
+    // What was applied under another value goes.
+    expect(await told("apply", { tls: false })).toContainEqual(["plain", "changed", undefined]);
   });
 
   it("are data: what stands in a value never becomes another resource, and is one word of a shell where quoted", async () => {

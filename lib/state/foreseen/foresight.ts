@@ -7,25 +7,27 @@
  *
  * Two things can't be foreseen: what a program will bring that nobody described (a package, a script), and what a program
  * would say that asks about what is not there yet. Where a check or an apply fails for want of such a thing, the plan says
- * that the resource would be changed, and as well as its type can tell, how.
+ * that the resource would be changed, as well as its type can tell how, and which resource must be done before it can be
+ * checked.
  */
 import { ForeseenHost } from "./foreseen-host.ts";
 import type { Host } from "../../host/host.ts";
-import { isOrchestratorError } from "../../errors.ts";
+import { isOrchestratorError, type OrchestratorError } from "../../errors.ts";
 import { requireCapturable } from "../run/capture.ts";
 import { withDeadline } from "../run/deadline.ts";
 import { look, type Seen, timeoutOf } from "../run/examine.ts";
+import { type ResolvedResource, resourceKey } from "../resource.ts";
 import type { Change } from "../result.ts";
 import type { StateItem } from "../run/state-item.ts";
 import { actionOf, failureParts, type ResultParts } from "../run/state-result.ts";
 import type { StateRun } from "../run/state-run.ts";
-import type { Firing } from "../triggers.ts";
+import { type Firing, watchedIds } from "../triggers.ts";
 
 /** The foreseen machine of one plan. */
 export class Foresight {
   readonly host: ForeseenHost;
-  /** Folders below which something before may have brought what nobody could tell; "/" = accounts and programs too. */
-  readonly #filled = new Set<string>();
+  /** What would be done before, or begun, in its order. */
+  readonly #done: Foreseen[] = [];
   readonly #capturing: Host;
 
   /** @param host - The machine as it is. */
@@ -51,16 +53,20 @@ export class Foresight {
     if (!item.target) return { outcome: "unchanged" };
     const { type, spec } = item.target;
     if (!seen.changes && run.stop.aborted) return { outcome: "skipped", skipped_because: "cancelled" };
-    if (!seen.changes && !this.#isForWant(seen.error)) return failed(item, [], { firing, error: seen.error });
+    let wanting = this.#wantedFor(item, seen.changes ? null : seen.error);
+    if (!seen.changes && wanting === null) return failed(item, [], { firing, error: seen.error });
     const known = seen.changes ?? type.planning?.assumedChanges?.(spec);
     if (known?.length === 0 && !firing) return { outcome: "unchanged" };
     const changes = known ?? [];
     const conclude = (error: unknown): ResultParts => {
       if (error !== null && run.stop.aborted) return { outcome: "skipped", skipped_because: "cancelled" };
-      if (error !== null && !this.#isForWant(error)) return failed(item, changes, { firing, error });
-      const below = error === null ? (type.planning?.unknownAfterApply?.(spec) ?? null) : "/";
-      if (below !== null) this.#filled.add(below);
-      return wouldChange(item, changes, { firing, unseen: error ?? seen.error });
+      if (error !== null) wanting = this.#wantedFor(item, error);
+      const isFailed = error !== null && wanting === null;
+      const below =
+        error === null ? (type.planning?.unknownAfterApply?.(spec) ?? null) : isFailed ? null : "/";
+      this.#done.push({ resource: item.resource, below });
+      if (isFailed) return failed(item, changes, { firing, error });
+      return wouldChange(item, changes, { firing, wanting });
     };
     const making = changes.length > 0 || firing ? this.#make(item, changes, run) : null;
     return making instanceof Promise ? making.then(conclude) : conclude(making);
@@ -92,32 +98,47 @@ export class Foresight {
     }
   }
 
-  /** Whether something failed for want of what an earlier resource of the run may bring. */
-  #isForWant(error: unknown): boolean {
+  /** The earlier resource of the run for want of which something failed, by its name; null where that is not why. */
+  #wantedFor({ resource }: StateItem, error: unknown): string | null {
     if (!isOrchestratorError(error, "COMMAND_FAILED") && !isOrchestratorError(error, "HOST_ERROR"))
-      return false;
-    if (this.host.wasAskedInVain()) return true;
-    const { errno, missing, path } = error.details;
-    const isMissing = errno === "ENOENT" || missing === true;
-    if (error.code === "HOST_ERROR" && !isMissing) return false;
-    if (this.#filled.has("/")) return true;
-    return typeof path === "string" && [...this.#filled].some((folder) => path.startsWith(`${folder}/`));
+      return null;
+    const bringers = this.host.wasAskedInVain() ? this.#done : this.#done.filter(mayBring(error));
+    const needed = [...resource.requires, ...watchedIds(resource)];
+    const isNeeded = (each: Foreseen): boolean =>
+      each.resource.module === resource.module && needed.includes(each.resource.resource_id);
+    // What it names itself is what it waits for; of others nobody knows more than that the last may be the one.
+    const found = bringers.findLast(isNeeded) ?? bringers.at(-1);
+    if (!found) return null;
+    return found.resource.module === resource.module
+      ? found.resource.resource_id
+      : resourceKey(found.resource);
   }
+}
+
+/** A resource that would be done before. */
+interface Foreseen {
+  resource: ResolvedResource;
+  /** Folder below which it may bring what nobody can tell; "/" = accounts and programs too, null = nothing. */
+  below: string | null;
+}
+
+/** Which earlier resources may bring what this failed for want of. */
+function mayBring(error: OrchestratorError): (earlier: Foreseen) => boolean {
+  const { errno, missing, path } = error.details;
+  const isMissing = errno === "ENOENT" || missing === true;
+  if (error.code === "HOST_ERROR" && !isMissing) return () => false;
+  return ({ below }) =>
+    below === "/" || (below !== null && typeof path === "string" && path.startsWith(`${below}/`));
 }
 
 function wouldChange(
   item: StateItem,
   changes: readonly Change[],
-  { firing, unseen }: { firing: Firing | null; unseen: unknown },
+  { firing, wanting }: { firing: Firing | null; wanting: string | null },
 ): ResultParts {
   const action = firing ? firing.trigger : actionOf(item, changes);
   const parts: ResultParts = { outcome: "would_change", action, changes: [...changes] };
-  if (unseen === null) return parts;
-  const { message = "" } = failureParts(item.resource, unseen);
-  return {
-    ...parts,
-    message: `Told without a look, which needs what comes before it: ${message}`.slice(0, 4096),
-  };
+  return wanting === null ? parts : { ...parts, message: `not checked yet: needs ${wanting} first` };
 }
 
 function failed(

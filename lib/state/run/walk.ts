@@ -66,7 +66,7 @@ export async function walk(
 function decide(item: StateItem, firing: Firing | null, state: Walk): ResultParts | null {
   const { run } = state;
   const { resource } = item;
-  if (resource.skip) return { outcome: "skipped", skipped_because: resource.skip };
+  if (resource.skip) return skippedByCondition(resource.skip, resource.skip_reason);
   if (run.stop.aborted) return { outcome: "skipped", skipped_because: "cancelled" };
   if (run.mode !== "check" && !item.removal) {
     const missing = missingOf(item, state);
@@ -78,6 +78,10 @@ function decide(item: StateItem, firing: Firing | null, state: Walk): ResultPart
   if (!same || same.outcome === "skipped" || (firing && same.outcome !== "failed")) return null;
   const { outcome, action, changes } = same;
   return { outcome, action, changes, message: `${resourceKey(same)} says the same; it was done there.` };
+}
+
+function skippedByCondition(skipped_because: "condition", message: string | undefined): ResultParts {
+  return { outcome: "skipped", skipped_because, ...(message !== undefined && { message }) };
 }
 
 function skippedFor(message: string): ResultParts {

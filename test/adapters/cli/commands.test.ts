@@ -26,7 +26,8 @@ describe("the life of a machine on the command line", () => {
 
     const plan = await run("plan", "web-1");
     expect(plan).toMatchObject({ code: 3, stderr: "" });
-    expect(plan.stdout).toMatch(/^web-1: plan\n {2}\+ file +\/page +web\n/);
+    expect(plan.stdout).toMatch(/^web-1: plan\n {2}\+ file +\/page +create +web\n/);
+    expect(plan.stdout).toMatch(/\n {2}~ script {2}web\/reload {2}run {5}web {2}caused by page\n/);
     expect(plan.stdout).toContain("web-1: plan succeeded (2 to change)\n  operation ");
     expect(plan.stdout).toContain("        +hello\n");
     expect(await run("apply", "web-1")).toMatchObject({ code: 0 });
@@ -38,7 +39,7 @@ describe("the life of a machine on the command line", () => {
     writeFileSync(join(root, "page"), "broken\n");
     const drift = await run("drift", "web-1");
     expect(drift).toMatchObject({ code: 3, stdout: expect.stringContaining("web-1: drifted") });
-    expect(await print("apply", "web-1")).toMatch(/ {2}~ file +\/page +web\n/);
+    expect(await print("apply", "web-1")).toMatch(/ {2}~ file +\/page +update +web\n/);
     expect(readFileSync(join(root, "page"), "utf8")).toBe("hello\n");
 
     const list = JSON.parse(await print("operations", "list", "--agent", "web-1", "--json")) as {
@@ -94,7 +95,10 @@ describe("the life of a machine on the command line", () => {
     await line.print("agents", "approve", agent.nodeId ?? "", "--name", "web-1");
     await upload(line, "name: bad\nresources:\n  - { type: file, path: /no/folder, content: x }\n");
     const result = await line.run("apply", "web-1", "--module", "bad");
-    expect(result).toMatchObject({ code: 1, stdout: expect.stringMatching(/ {2}! file +\/no\/folder +bad/) });
+    expect(result).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/ {2}! file +\/no\/folder +create +bad {2}HOST_ERROR: missing:/),
+    });
   });
 
   it("does not wait with --no-wait", async () => {

@@ -59,7 +59,9 @@ describe("this machine alone", () => {
     });
     expect(readFileSync(join(root, "srv/page"), "utf8")).toBe("hello you\n");
     expect(existsSync(join(root, "srv/replica"))).toBe(true);
-    expect((await local("plan", file)).stdout).toMatch(/\. file +\/srv\/replica +web {2}condition/);
+    expect((await local("plan", file)).stdout).toMatch(
+      /\. file +\/srv\/replica +none +web {2}condition: when: "role=replica": role is not set\n/,
+    );
     expect(await local("plan", file, "--tag", "role")).toMatchObject({
       code: 2,
       stderr: expect.stringContaining("key=value"),

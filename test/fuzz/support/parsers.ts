@@ -71,7 +71,7 @@ resources:
   - id: site
     type: directory
     path: "/srv/{{ tags.role | default: 'web' }}"
-    when: "role=web and os.family!=windows"
+    when: "role=web and attr.os.family!=windows and param.port>79"
     requires: [conf]
   - &base { id: warm, type: script, run: "echo \\"hi\\"", run_on: [conf] }
 `,

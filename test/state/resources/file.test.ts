@@ -206,7 +206,7 @@ test("a plan of what may not be changed fails as the apply does", async () => {
       expect(results[0]).toMatchObject({
         outcome: "failed",
         code: "HOST_ERROR",
-        message: "/conf is immutable (chattr +i) and stays as it is (EPERM).",
+        message: "/conf is immutable (chattr +i) and stays as it is.",
       });
     }
   }

@@ -1,0 +1,60 @@
+/** What a plan says of a resource that it can't check before another one was done. */
+import { describe, expect, test } from "vitest";
+import type { JsonObject } from "../../../lib/json.ts";
+import { declare, StateFixture } from "../../support/state-fixture.ts";
+
+const script = (id: string, more: JsonObject = {}): JsonObject => ({
+  id,
+  type: "script",
+  run: "true",
+  creates: `/never/${id}`,
+  ...more,
+});
+const file = (id: string, more: JsonObject = {}): JsonObject => ({
+  id,
+  type: "file",
+  path: `/opt/app/${id}`,
+  content: "x",
+  ...more,
+});
+
+async function messages(...modules: JsonObject[][]): Promise<(string | undefined)[]> {
+  const machine = new StateFixture();
+  const desired = modules.flatMap((definitions, at) => declare(definitions, `m${at}`));
+  const { results } = await machine.run("plan", desired);
+  expect(results.map(({ outcome }) => outcome)).toEqual(desired.map(() => "would_change"));
+  return results.map(({ message }) => message);
+}
+
+describe("a plan that can't look at a resource yet", () => {
+  test("names the resource that must be done first", async () => {
+    expect(await messages([script("nginx"), file("conf")])).toEqual([
+      undefined,
+      "not checked yet: needs nginx first",
+    ]);
+  });
+
+  test("names the one that it says it needs, or that it watches, among several", async () => {
+    const [one, two] = [script("one"), script("two")];
+    expect((await messages([one, two, file("conf", { requires: ["one"] })]))[2]).toBe(
+      "not checked yet: needs one first",
+    );
+    expect((await messages([one, two, file("conf")]))[2]).toBe("not checked yet: needs two first");
+    const watching = script("last", { cwd: "/opt/app", run_on: ["one"] });
+    expect((await messages([one, two, watching]))[2]).toBe("not checked yet: needs one first");
+  });
+
+  test("names one of another module with its module", async () => {
+    expect(await messages([script("nginx")], [file("conf")])).toEqual([
+      undefined,
+      "not checked yet: needs m0/nginx first",
+    ]);
+  });
+
+  test("fails where nothing before may bring what is missing, and says what", async () => {
+    const machine = new StateFixture();
+    const folder = { type: "directory", path: "/x" };
+    const { results } = await machine.run("plan", declare([folder, file("conf")]));
+    expect(results[1]).toMatchObject({ outcome: "failed", message: "missing: /opt/app/conf" });
+  });
+});
