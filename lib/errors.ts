@@ -51,6 +51,7 @@ export const errorTable = {
   NO_MATCH: { message: "The selector matches no agent.", retryable: false },
   NO_BASELINE: { message: "The agent has no successful apply to compare with.", retryable: false },
   RESOURCE_CONFLICT: { message: "Two modules describe the same thing differently.", retryable: false },
+  MODULE_MISSING: { message: "A module requires another that the agent does not get.", retryable: false },
   PARAMS_INVALID: { message: "The params of an assignment do not fit its modules.", retryable: false },
   TEMPLATE_FAILED: { message: "A template can't be evaluated for this agent.", retryable: false },
   EMPTY_DESIRED_STATE: {

@@ -19,6 +19,7 @@ import { matchesSelector } from "../selectors/match.ts";
 import type { SelectorTarget } from "../selectors/selector.ts";
 import type { ResourceTypes } from "../state/resource-type.ts";
 import type { ResolvedResource } from "../state/resource.ts";
+import { orderModules } from "./module-order.ts";
 import { ParamSources } from "./param-sources.ts";
 
 /** What one agent's machine is to be. */
@@ -76,7 +77,7 @@ export class DesiredStates {
   /**
    * @throws {OrchestratorError} `NOT_FOUND` for an unknown module; `UNKNOWN_RESOURCE_TYPE` for one of a type that the orchestrator does
    * not know any more; `AGENT_UNSUPPORTED` where a module does not support the
-   * agent; `VALIDATION_FAILED` for params of the call that no module declares or that are not as declared; `PARAMS_INVALID`
+   * agent; `MODULE_MISSING` where one requires another that nothing brings to the agent; `VALIDATION_FAILED` for params of the call that no module declares or that are not as declared; `PARAMS_INVALID`
    * where those of an assignment are so, or one is missing; `TEMPLATE_FAILED`; `RESOURCE_CONFLICT` where two modules
    * contradict each other, or two assignments give one param different values.
    */
@@ -101,7 +102,7 @@ export class DesiredStates {
         const target = await this.#agents.target(nodeId);
         const assignments = (await (matching ??= this.#assignments.matcher()))(target);
         const names = new Set([...assignments.flatMap((each) => each.modules), ...(extras.modules ?? [])]);
-        const used = await Promise.all([...names].map(moduleNamed));
+        const used = orderModules(await Promise.all([...names].map(moduleNamed)));
         return this.#work.do(this.#of(target, used, { assignments, call: extras.params ?? {} }));
       },
     };
@@ -143,7 +144,7 @@ export class DesiredStates {
     const resources: ResolvedResource[] = [];
     for (const [at, { content }] of modules.entries())
       for (const each of yield* resolveResources(content, evaluations[at]!, { types, budget }))
-        resources.push(each);
+        resources.push(content.requires.length > 0 ? { ...each, requires_modules: content.requires } : each);
     requireAgreement(resources, types);
     if (key.length > longestKey) return resources;
     if (this.#resolved.size >= keptInMemory) this.#resolved.clear();

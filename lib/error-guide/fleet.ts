@@ -75,6 +75,12 @@ export const fleetErrors = {
     advice:
       "`details` names both resources, and both assignments where the modules come from two. Keep it in one of them, or make them equal.",
   },
+  MODULE_MISSING: {
+    meaning: "A module requires another that the agent does not get.",
+    cause:
+      "A module says `requires: [...]`, and no assignment that matches the agent brings one of these; see [modules](modules.md#order).",
+    advice: "`details` names both. Assign the missing module to the agent, or name it in the call.",
+  },
   PARAMS_INVALID: {
     meaning: "The params of an assignment do not fit its modules.",
     cause:

@@ -68,19 +68,29 @@ export class ModuleReader {
     yield* this.#checkSelectors(parts["supports"]);
     const params = yield* this.#checkParams(module.success ? module.data.params : parts["params"]);
     const templates = yield* this.#checkResources(parts["resources"], params);
+    if (module.success) this.#checkRequires(module.data);
     if (!module.success || this.#issues.length > 0) throw this.#invalid();
-    const { name, description = null, supports, resources } = module.data;
+    const { name, description = null, supports, requires, resources } = module.data;
     const outline = this.#outline;
     return {
       name,
       description,
       supports,
+      requires,
       params: module.data.params,
       resources: resources as ResourceDefinition[],
       templates,
       madeSensitive: findMadeSensitive({ params, templates }),
       outline,
     };
+  }
+
+  #checkRequires({ name, requires }: { name: string; requires: readonly string[] }): void {
+    for (const [at, required] of requires.entries()) {
+      const isTwice = requires.indexOf(required) < at;
+      if (isTwice) this.#add(["requires", at], `"${required}" is required twice.`);
+      if (required === name) this.#add(["requires", at], "A module can't require itself.");
+    }
   }
 
   /** Every other check of them takes more than counting them. */

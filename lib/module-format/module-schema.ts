@@ -32,6 +32,8 @@ export const moduleTextSchema = z.strictObject({
   description: z.string().max(1024).optional(),
   /** Selectors; an agent that none of them matches is refused before anything runs. Default: every agent is supported. */
   supports: z.array(z.string().max(4096)).max(100).default([]),
+  /** Modules that must have been applied before it on every agent that has it. Default: none. */
+  requires: z.array(nameSchema).max(100).default([]),
   /** What may be set where the module is used, and what templates call `params`. */
   params: paramsSchema.default({}),
   /** What is to be there, in the order in which it is to be made where nothing else says so. */

@@ -12,6 +12,8 @@ export interface ParsedModule {
   description: string | null;
   /** Selectors, each of which can be read; an agent must match one, unless there is none. */
   supports: string[];
+  /** Modules that come before it, none of them twice. */
+  requires: string[];
   /** What may be set where the module is used. */
   params: Params;
   /** As written, in the order in which they are written. */

@@ -14,6 +14,12 @@ export interface ModuleDocument {
   uploaded_by: string;
 }
 
+/** That a module, in its newest revision, requires another. */
+export interface ModuleRequirementDocument {
+  module: string;
+  requires: string;
+}
+
 /** What the modules feature keeps. */
 export const moduleCollections = {
   /** The newest revision of each, under its name. */
@@ -23,6 +29,8 @@ export const moduleCollections = {
     indexes: { by_name: ["name", "revision"], by_content: ["content_hash"], by_view: ["view_hash"] },
     blobs: { content_hash: "module", view_hash: "module" },
   },
+  /** Under both names. */
+  module_requirements: { indexes: { by_module: ["module"], by_required: ["requires", "module"] } },
 } as const satisfies Record<string, CollectionDefinition>;
 
 export function revisionKey(name: string, revision: number): string {

@@ -4,6 +4,7 @@ import type { Write } from "../storage/storage.ts";
 import type { ModuleDocument } from "./documents.ts";
 import { HiddenValues } from "./hidden-values.ts";
 import { ModuleAgreement } from "./module-agreement.ts";
+import { ModuleRequirements } from "./module-requirements.ts";
 import { moduleNotFound, ModuleRevisions, type ModuleRevision } from "./module-revisions.ts";
 import { ModuleViews } from "./module-views.ts";
 import type { ParamValues } from "../module-format/params.ts";
@@ -22,6 +23,7 @@ export type UploadGuard = (
 export class ModuleService {
   /** Tells which modules can stand beside each other. */
   readonly agreement: ModuleAgreement;
+  readonly requirements: ModuleRequirements;
   readonly revisions: ModuleRevisions;
   readonly views: ModuleViews;
   readonly #context: Context;
@@ -30,6 +32,7 @@ export class ModuleService {
 
   constructor(context: Context) {
     this.#context = context;
+    this.requirements = new ModuleRequirements(context, (names) => this.hold(names));
     this.revisions = new ModuleRevisions(context);
     this.views = new ModuleViews(context, this.revisions);
     this.#hiddenValues = new HiddenValues(context, this.views);

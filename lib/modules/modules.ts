@@ -76,7 +76,8 @@ export class Modules {
    * Takes a module in. Content that equals the newest revision's changes nothing.
    *
    * @returns The module; `created` tells whether a revision was made.
-   * @throws {OrchestratorError} `MODULE_INVALID` with line and column of every fault; `RESOURCE_CONFLICT` where it contradicts
+   * @throws {OrchestratorError} `MODULE_INVALID` with line and column of every fault, and where it requires a module that is
+   * not there or that requires it; `RESOURCE_CONFLICT` where it contradicts
    * another module of an assignment that uses it. Nothing is stored then.
    */
   async upload(caller: Caller, input: z.input<typeof uploadModuleInput>): Promise<UploadedModule> {
@@ -108,13 +109,14 @@ export class Modules {
     const shown = encodeView(view);
     const hashes = { hash, viewHash: toHex(this.#context.crypto.sha256(shown)) };
     const document = this.#toDocument(caller, parsed, { ...hashes, size: bytes.length, before: newest });
+    const requirements = await this.#service.requirements.taking(parsed);
     await this.#service.guard(parsed, async (also) => {
       await this.#context.contents.save("module", bytes);
       await this.#context.contents.save("module", shown);
       const answer = { ...(await this.#toModule(document)), created: true };
       // Events are read by everybody.
       const { content_hash } = this.#service.views.contentOf(view.hidden) ?? document;
-      const writes = [toModulePut(document, newest?.revision ?? 0), ...also];
+      const writes = [toModulePut(document, newest?.revision ?? 0), ...requirements, ...also];
       await this.#store(answering(caller, answer), { document, content_hash }, writes);
     });
     this.#service.revisions.remember(hash, parsed);
@@ -149,6 +151,7 @@ export class Modules {
       });
     }
     const writes: Write[] = [{ kind: "delete", collection: "modules", key: name, expected: module.revision }];
+    writes.push(...(await this.#service.requirements.removing(name)));
     const revisions = { index: "by_name", equals: [name] };
     const { storage, contents } = this.#context;
     for await (const { key, value } of eachDocument<ModuleDocument>(storage, "module_revisions", revisions)) {

@@ -33,8 +33,8 @@ export const commonPropertiesSchema = z.object({
   timeout_seconds: z.number().positive().max(86_400).optional(),
   /** Tries again after a failure. Default: one try. */
   retry: retrySchema.optional(),
-  /** After a failure: "stop" ends the run, "continue" skips only what depends on it. */
-  on_failure: z.enum(["stop", "continue"]).default("stop"),
+  /** After a failure: "stop_all" ends the run, "stop" its module, "continue" skips only what depends on it. */
+  on_failure: z.enum(["stop_all", "stop", "continue"]).default("stop"),
   /** Properties whose difference a drift check leaves out. */
   ignore_drift: z.array(z.string().max(100)).max(100).default([]),
   /** Hides its values in every result, log, error and output. */

@@ -27,8 +27,10 @@ export const resolvedResourceSchema = z.strictObject({
   restart_on: z.array(z.string().max(300)).max(2000).optional(),
   timeout_seconds: z.number().positive().max(86_400).optional(),
   retry: retrySchema.optional(),
-  /** Whether a failure ends the run for what comes after ("stop") or only for what depends on it ("continue"). */
-  on_failure: z.enum(["stop", "continue"]),
+  /** Modules of the run that must have been done before. Absent = none. */
+  requires_modules: z.array(z.string().max(64)).max(100).optional(),
+  /** What a failure ends: the run ("stop_all"), its module ("stop"), or only what depends on it ("continue"). */
+  on_failure: z.enum(["stop_all", "stop", "continue"]),
   /** Properties whose difference a drift check leaves out. */
   ignore_drift: z.array(z.string().max(100)).max(100),
   /** Whether its values are hidden in every result, log and error. */

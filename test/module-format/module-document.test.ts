@@ -228,6 +228,7 @@ describe("parseModule", () => {
       madeSensitive: new Set(),
       description: null,
       supports: [],
+      requires: [],
       params: {},
       resources: [],
       templates: [],

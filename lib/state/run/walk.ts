@@ -12,6 +12,7 @@ import type { StateRun } from "./state-run.ts";
 import type { OwedTrigger } from "../owed.ts";
 import { type Firing, watchedIds, watchesAny } from "../triggers.ts";
 import { Debts } from "./debts.ts";
+import { FailedModules } from "./failed-modules.ts";
 
 /** Where a walk is. */
 interface Walk {
@@ -24,8 +25,7 @@ interface Walk {
   /** What is applied, by identity, in the order in which it was first applied. */
   readonly applied: Map<string, AppliedResource>;
   readonly debts: Debts;
-  /** The resource whose failure ended the run. */
-  stoppedBy: string | null;
+  readonly failed: FailedModules;
   removalFailed: boolean;
 }
 
@@ -38,7 +38,7 @@ export async function walk(
   foresight: Foresight | null,
 ): Promise<{ results: ResourceResult[]; applied: AppliedResource[]; owed: OwedTrigger[] }> {
   const applied = new Map(run.applied);
-  const begin = { results: [], byKey: new Map(), stoppedBy: null, removalFailed: false };
+  const begin = { results: [], byKey: new Map(), failed: new FailedModules(), removalFailed: false };
   const debts = new Debts(run);
   const state: Walk = { run, foresight, applied, debts, ...begin };
   const slices = new Slices(run.clock);
@@ -71,7 +71,8 @@ function decide(item: StateItem, firing: Firing | null, state: Walk): ResultPart
   if (run.mode !== "check" && !item.removal) {
     const missing = missingOf(item, state);
     if (missing !== undefined) return skippedFor(`It needs ${missing}, which was not done.`);
-    if (state.stoppedBy !== null) return skippedFor(`The run ended with the failure of ${state.stoppedBy}.`);
+    const reason = state.failed.reasonFor(resource);
+    if (reason !== null) return skippedFor(reason);
   }
   if (item.fault) return failureParts(resource, item.fault);
   const same = item.sameAs && state.byKey.get(item.sameAs.key);
@@ -144,7 +145,7 @@ function record(item: StateItem, result: ResourceResult, state: Walk): void {
     state.removalFailed ||= result.outcome === "failed";
   } else {
     state.byKey.set(item.key, result);
-    if (result.outcome === "failed" && item.resource.on_failure === "stop") state.stoppedBy ??= item.key;
+    if (result.outcome === "failed") state.failed.note(item.resource, item.key);
   }
   if (run.mode === "apply") recordApplied(item, result, state);
   if (result.code === "INTERNAL") {

@@ -1,0 +1,28 @@
+import { OrchestratorError } from "../errors.ts";
+import type { ModuleRevision } from "../modules/module-revisions.ts";
+import { orderResources } from "../state/graph.ts";
+
+/**
+ * Puts the modules of one agent in the order in which they are applied: what one requires comes before it, and else they go by
+ * name.
+ *
+ * @throws {OrchestratorError} `MODULE_MISSING` where one requires another that is not among them; `MODULE_INVALID` where, in these
+ * revisions, they require each other.
+ */
+export function orderModules(modules: readonly ModuleRevision[]): ModuleRevision[] {
+  const byName = modules.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const names = new Set(byName.map(({ name }) => name));
+  for (const { name, content } of byName) {
+    const missing = content.requires.find((required) => !names.has(required));
+    if (missing === undefined) continue;
+    throw new OrchestratorError("MODULE_MISSING", {
+      message: `Module ${name} requires module ${missing}, which nothing brings to this agent.`,
+      details: { module: name, missing },
+    });
+  }
+  const nodes = byName.map(({ name, content }) => ({ id: name, requires: content.requires }));
+  const ordering = orderResources(nodes);
+  if (ordering.ok) return ordering.order.map((at) => byName[at]!);
+  const [{ message } = { message: "" }] = ordering.faults;
+  throw new OrchestratorError("MODULE_INVALID", { message: `Modules require each other: ${message}` });
+}
