@@ -70,18 +70,14 @@ export class ModuleReader {
     const templates = yield* this.#checkResources(parts["resources"], params);
     if (module.success) this.#checkRequires(module.data);
     if (!module.success || this.#issues.length > 0) throw this.#invalid();
-    const { name, description = null, supports, requires, resources } = module.data;
-    const outline = this.#outline;
+    const { description = null, resources, ...rest } = module.data;
     return {
-      name,
+      ...rest,
       description,
-      supports,
-      requires,
-      params: module.data.params,
       resources: resources as ResourceDefinition[],
       templates,
       madeSensitive: findMadeSensitive({ params, templates }),
-      outline,
+      outline: this.#outline,
     };
   }
 

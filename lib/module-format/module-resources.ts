@@ -191,7 +191,8 @@ function resolveOne(
   { types, templates = [] }: { types: ResourceTypes; templates: readonly Valued[] | undefined },
 ): ReturnType<typeof resolveResource> {
   const filled = markMadeSensitive(content, at, fillIn(content.resources[at]!, templates));
-  const resolution = resolveResource(filled, { module: content.name, types });
+  const { name: module, removal } = content;
+  const resolution = resolveResource(filled, { module, removal, types });
   if (resolution.ok) return resolution;
   return { ok: false, issues: resolution.issues.map((issue) => toPlacedIssue(at, issue, templates)) };
 }

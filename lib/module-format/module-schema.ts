@@ -34,6 +34,8 @@ export const moduleTextSchema = z.strictObject({
   supports: z.array(z.string().max(4096)).max(100).default([]),
   /** Modules that must have been applied before it on every agent that has it. Default: none. */
   requires: z.array(nameSchema).max(100).default([]),
+  /** What becomes of its resources when they are not desired any more, where they do not say so themselves. */
+  removal: z.enum(["restore", "keep"]).default("restore"),
   /** What may be set where the module is used, and what templates call `params`. */
   params: paramsSchema.default({}),
   /** What is to be there, in the order in which it is to be made where nothing else says so. */

@@ -14,6 +14,8 @@ export interface ParsedModule {
   supports: string[];
   /** Modules that come before it, none of them twice. */
   requires: string[];
+  /** What becomes of its resources when they are not desired any more, where they do not say so themselves. */
+  removal: "restore" | "keep";
   /** What may be set where the module is used. */
   params: Params;
   /** As written, in the order in which they are written. */

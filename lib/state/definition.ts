@@ -35,6 +35,11 @@ export const commonPropertiesSchema = z.object({
   retry: retrySchema.optional(),
   /** After a failure: "stop_all" ends the run, "stop" its module, "continue" skips only what depends on it. */
   on_failure: z.enum(["stop_all", "stop", "continue"]).default("stop"),
+  /**
+   * What becomes of it when it is not desired any more: "restore" brings back what stood before our first change, "keep" lets go of
+   * it and leaves it as it is. Default: that of its module.
+   */
+  removal: z.enum(["restore", "keep"]).optional(),
   /** Properties whose difference a drift check leaves out. */
   ignore_drift: z.array(z.string().max(100)).max(100).default([]),
   /** Hides its values in every result, log, error and output. */
@@ -49,6 +54,8 @@ export interface ResolveOptions {
   module: string;
   /** Set where `when` does not hold on the agent. */
   skip?: "condition";
+  /** What becomes of it in the end, where it does not say so itself. Default "restore". */
+  removal?: "restore" | "keep";
   /** Types to know. Default: all that ship with the package. */
   types?: ResourceTypes;
 }
@@ -71,7 +78,7 @@ export function resolveResource(definition: JsonObject, options: ResolveOptions)
   const parts = splitDefinition(definition);
   const common = commonPropertiesSchema.safeParse(parts.common);
   if (!common.success) return { ok: false, issues: toIssues(common.error) };
-  const { id, type: typeName, when: _when, ...rest } = common.data;
+  const { id, type: typeName, when: _when, removal = options.removal, ...rest } = common.data;
   const type = (options.types ?? resourceTypes).get(typeName);
   if (!type) return fault(["type"], `There is no resource type "${typeName}".`);
   const spec = type.schema.safeParse(parts.spec);
@@ -102,6 +109,7 @@ export function resolveResource(definition: JsonObject, options: ResolveOptions)
     identity: own ?? `${options.module}/${resourceId}`,
     spec: spec.data as JsonObject,
     ...withoutUndefined(rest),
+    ...(removal === "keep" && { removal }),
     ...(options.skip && { skip: options.skip }),
   };
   return { ok: true, resource };

@@ -31,6 +31,8 @@ export const resolvedResourceSchema = z.strictObject({
   requires_modules: z.array(z.string().max(64)).max(100).optional(),
   /** What a failure ends: the run ("stop_all"), its module ("stop"), or only what depends on it ("continue"). */
   on_failure: z.enum(["stop_all", "stop", "continue"]),
+  /** Set where it is left as it is when it is not desired any more; absent = what stood before comes back. */
+  removal: z.literal("keep").optional(),
   /** Properties whose difference a drift check leaves out. */
   ignore_drift: z.array(z.string().max(100)).max(100),
   /** Whether its values are hidden in every result, log and error. */

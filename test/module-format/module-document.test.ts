@@ -229,6 +229,7 @@ describe("parseModule", () => {
       description: null,
       supports: [],
       requires: [],
+      removal: "restore",
       params: {},
       resources: [],
       templates: [],

@@ -120,3 +120,39 @@ test("the backups that are still needed are known", async () => {
   expect(state.read("/conf")).toBe("theirs");
   expect(backupsOf(state.applied)).toEqual(new Set());
 });
+
+test("what is to be kept is let go of, and stays as it is for good", async () => {
+  const state = new StateFixture();
+  state.write("/kept", "theirs");
+  const kept = { id: "kept", type: "file", path: "/kept", content: "ours", removal: "keep" };
+  await state.run("apply", declare([kept, { ...inside, path: "/a" }]));
+  const plan = await state.run("plan", []);
+  expect(outcomes(plan)).toEqual(["inside would_change", "kept unchanged"]);
+  const run = await state.run("apply", []);
+  expect(run.results[1]).toMatchObject({
+    outcome: "unchanged",
+    action: "none",
+    message: "It is left as it is: it is to be kept.",
+  });
+  expect([state.read("/kept"), state.applied]).toEqual(["ours", []]);
+  // Who declares it again begins anew: what stands there now is what comes back.
+  await state.run("apply", declare([{ ...kept, content: "again", removal: "restore" }]));
+  await state.run("apply", []);
+  expect(state.read("/kept")).toBe("ours");
+});
+
+test("what was wanted last decides what becomes of it, also beside a removal that fails", async () => {
+  const state = new StateFixture();
+  const of = (removal: string) => declare([folder, inside, { id: "f", type: "file", path: "/f", removal }]);
+  await state.run("apply", of("keep"));
+  await state.run("apply", of("restore"));
+  expect(outcomes(await state.run("plan", []))[0]).toBe("f would_change");
+  await state.run("apply", of("keep"));
+  state.host.files.removeFile("/srv/a");
+  state.host.files.makeDirectory("/srv/a", {});
+  state.host.files.makeDirectory("/srv/a/theirs", {});
+  const run = await state.run("apply", []);
+  expect(outcomes(run)).toEqual(["f unchanged", "inside failed", "folder unchanged"]);
+  expect(state.applied.map(({ resource }) => resource.resource_id)).not.toContain("f");
+  expect(state.host.files.stat("/f")).not.toBeNull();
+});

@@ -125,7 +125,7 @@ export function removalItem(
 ): StateItem {
   const { resource, prior } = entry;
   const base = { resource, key: keyOf(resource, types), identity, removal: true, target: null, fault: null };
-  if (!prior) return newItem(base, entry);
+  if (!prior || resource.removal === "keep") return newItem(base, entry);
   const type = types.get(prior.type);
   if (!type) return newItem({ ...base, fault: unknownType(prior.type) }, entry);
   const spec = (type.removing?.priorSchema ?? type.schema).safeParse(prior.spec);

@@ -116,7 +116,8 @@ function work(
 
 async function takeAway(item: StateItem, run: StateRun, foresight: Foresight | null): Promise<ResultParts> {
   if (!item.target) {
-    return { ...unchanged, message: "It is left as it is: nothing was changed that could be taken back." };
+    const why = isLetGo(item) ? "it is to be kept" : "nothing was changed that could be taken back";
+    return { ...unchanged, message: `It is left as it is: ${why}.` };
   }
   const parts = await (foresight ? foresight.foresee(item, run, null) : converge(item, run, null));
   if (parts.outcome !== "unchanged") return parts;
@@ -161,11 +162,17 @@ function tell(result: ResourceResult, { run, results }: Walk): void {
   run.onResult?.(result);
 }
 
+/** Whether its module lets go of what it does not want any more. */
+function isLetGo({ removal, resource }: StateItem): boolean {
+  return removal && resource.removal === "keep";
+}
+
 function recordApplied(item: StateItem, result: ResourceResult, state: Walk): void {
   const { applied } = state;
   const { outcome } = result;
   if (item.removal) {
-    if (outcome === "changed" || (outcome === "unchanged" && !state.removalFailed) || item.isAsBefore)
+    const isGone = outcome === "changed" || (outcome === "unchanged" && !state.removalFailed);
+    if (isGone || item.isAsBefore || (outcome === "unchanged" && isLetGo(item)))
       applied.delete(item.identity);
     return;
   }
