@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { renderCallDocs } from "./call-docs.ts";
 import { renderRestDocs, renderRoutes, renderVerbs } from "./from-router.ts";
 
 describe("what is written from the router is what it says today", () => {
@@ -12,5 +13,9 @@ describe("what is written from the router is what it says today", () => {
 
   it("the table of docs/rest.md", async () => {
     await expect(renderRestDocs()).resolves.toMatchFileSnapshot("../../docs/rest.md");
+  });
+
+  it("docs/calls.md", async () => {
+    await expect(renderCallDocs()).resolves.toMatchFileSnapshot("../../docs/calls.md");
   });
 });

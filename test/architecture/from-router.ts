@@ -1,57 +1,15 @@
 /** What is written from the router: where the client's verbs go, their types, and the table of docs/rest.md. */
-import type { AnyProcedure } from "@trpc/server";
 import { format } from "prettier";
 import { permissionTable, schemas } from "fleetwright";
 import type { Permission } from "fleetwright";
-import { createStreams } from "../../adapters/client/streams.ts";
 import { inputFields, inputSchema } from "../../adapters/rest/parameters.ts";
-import { restProcedures } from "../../adapters/rest/routes.ts";
-import { appRouter } from "../../adapters/trpc/router.ts";
-import type { ProcedureMeta, RestRouteMeta } from "../../adapters/trpc/trpc.ts";
+import { pathFields, verbs, type Verb } from "./router-verbs.ts";
 import { readText } from "./source-tree.ts";
-
-/** Procedures that the client has no verb of the same name for, each with what does it. */
-const byHand: Readonly<Record<string, string>> = {
-  "auth.challenge": "signIn()",
-  "auth.verify": "signIn()",
-  "auth.signOut": "signOut()",
-};
-
-/** Verbs whose names tRPC has for itself (docs/decisions/0009). */
-const verbNames: Readonly<Record<string, string>> = { applyNow: "apply" };
-
-/** One procedure as all surfaces have it. */
-interface Verb {
-  procedure: AnyProcedure;
-  /** Name in the router, which is that of its permission. */
-  permission: string;
-  group: string;
-  name: string;
-  rest: RestRouteMeta & { produces: string | undefined };
-  isStream: boolean;
-}
-
-const streams: Readonly<Record<string, object>> = {
-  ...createStreams(() => {
-    throw new Error("No stream is read here.");
-  }),
-};
-
-/** In the order of the router. */
-const verbs = restProcedures(appRouter).map(([permission, procedure]): Verb => {
-  const { openapi, rest } = procedure._def.meta as ProcedureMeta & { openapi: RestRouteMeta };
-  const [group = "", name = ""] = permission.split(".");
-  const isStream = procedure._def.type === "subscription";
-  if (isStream && !(name in (streams[group] ?? {})))
-    throw new Error(`Write the stream ${permission} in adapters/client/streams.ts.`);
-  const verb = { procedure, permission, group, name: verbNames[name] ?? name, isStream };
-  return { ...verb, rest: { ...openapi, produces: rest?.produces } };
-});
 
 /** Those that are one request each, by group. */
 const routed = new Map<string, Verb[]>();
 for (const verb of verbs) {
-  if (verb.isStream || verb.permission in byHand) continue;
+  if (verb.isStream || verb.byHand !== undefined) continue;
   routed.set(verb.group, [...(routed.get(verb.group) ?? []), verb]);
 }
 
@@ -141,10 +99,6 @@ function nameOf(schema: unknown): string {
   return name;
 }
 
-function pathFields({ rest }: Verb): string[] {
-  return [...rest.path.matchAll(/\{(\w+)\}/g)].map(([, field = ""]) => field);
-}
-
 /** The fields of the input but for the first that stands in the path. */
 function inputFieldsOf(verb: Verb): [name: string, schema: unknown][] {
   const [first] = pathFields(verb);
@@ -170,9 +124,9 @@ export async function renderRestDocs(): Promise<string> {
   const text = readText(page) ?? "";
   const start = text.search(/^\| Request +\|/m);
   const after = text.slice(start).replace(/^(\|.*\n)+/, "");
-  const rows = verbs.map(({ permission, group, name, rest }) => {
+  const rows = verbs.map(({ permission, group, name, rest, byHand }) => {
     const role = permissionTable[permission as Permission];
-    const call = byHand[permission] ?? `${group}.${name}()`;
+    const call = byHand ?? `${group}.${name}()`;
     const cells = [
       `\`${rest.method} ${rest.path}\``,
       `\`${permission}\``,
