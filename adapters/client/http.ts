@@ -26,6 +26,9 @@ export interface RequestExtras {
   idempotencyKey?: string | undefined;
 }
 
+/** What every call may be told beside its input. */
+export type CallOptions = Pick<RequestExtras, "signal" | "ifVersion" | "idempotencyKey">;
+
 /** One request, whole. */
 export interface HttpRequest extends RequestExtras {
   method: string;

@@ -6,16 +6,17 @@ export type { SignedText } from "./verify.ts";
 export { ApiError } from "./api-error.ts";
 export type { ApiProblem, ProblemFault } from "./api-error.ts";
 export type { RetryOptions } from "./retry.ts";
-export type { Fetch, Query, RequestExtras } from "./http.ts";
+export type { CallOptions, Fetch, Query, RequestExtras } from "./http.ts";
 export type {
   AssignmentChange,
   EventFilter,
   Input,
   NewAssignment,
   NewOperator,
+  Output,
   PlanInput,
   RunInput,
   StatusChange,
   WaitInput,
 } from "./inputs.ts";
-export type { CallOptions, SessionInfo, UploadedModule, Verbs } from "./verbs.ts";
+export type { SessionInfo, UploadedModule, Verbs } from "./verbs.ts";

@@ -1,4 +1,4 @@
-/** What the calls take, read off the schemas that the server checks them with. Types alone: no schema is loaded. */
+/** What the calls take and answer, read off the schemas that the server checks them with. Types alone: no schema is loaded. */
 import type { EventPattern, schemas } from "fleetwright";
 import type { z } from "zod";
 
@@ -21,6 +21,9 @@ export type Input<Name extends InputName, InPath extends keyof Whole<Name> = nev
   Whole<Name>,
   InPath
 >;
+
+/** What the server answers with by a schema. */
+export type Output<Name extends Exclude<keyof Schemas, InputName>> = z.output<Schemas[Name]>;
 
 /** Somebody who may sign in from now on; without a role an Operator. */
 export type NewOperator = Input<"addOperatorInput">;

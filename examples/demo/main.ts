@@ -69,7 +69,7 @@ async function watchTheJob(): Promise<void> {
   title("Somebody changes a file by hand; a drift check finds it, an apply repairs it");
   breakFile(first, "srv/site/index.html", "<h1>Oops</h1>\n");
   const nodeId = [...byNode].find(([, name]) => name === first.name)?.[0] ?? "";
-  const drift = await client.agents.checkDrift(nodeId);
+  const drift = await client.drift.check(nodeId);
   say(`${first.name} is ${drift.status}:`);
   drift.resources.filter(isNews).forEach(showResource);
   await show(await client.assignments.apply("web"));

@@ -54,6 +54,8 @@ export interface HostWrite {
  *
  * @example
  * ```ts
+ * import { MemoryHost } from "fleetwright/testing";
+ *
  * const host = new MemoryHost({ users: { root: 0, web: 33 } });
  * host.files.makeDirectory("/etc", {});
  * host.files.writeFile("/etc/motd", Buffer.from("hello\n"), { uid: 33 });

@@ -3,7 +3,12 @@
  *
  * @example With vitest
  * ```ts
- * for (const { name, run } of storageConformance(create)) test(name, run);
+ * import { nodeCrypto } from "fleetwright";
+ * import { transportConformance, type CreateTransportUnderTest } from "fleetwright/testing";
+ * import { test } from "vitest";
+ *
+ * declare const create: CreateTransportUnderTest;
+ * for (const { name, run } of transportConformance(create, nodeCrypto)) test(name, run);
  * ```
  */
 export interface ConformanceCase {

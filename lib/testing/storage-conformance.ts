@@ -21,7 +21,18 @@ export type { CreateStorage, StorageSubject } from "./storage/subject.ts";
  * @param create - Makes an empty storage, not yet opened, and what a case needs beside it.
  * @example With vitest
  * ```ts
- * for (const { name, promise, run } of storageConformance(create)) test(`${promise}. ${name}`, run);
+ * import { MemoryData, MemoryStorage } from "fleetwright";
+ * import { FakeClock, storageConformance } from "fleetwright/testing";
+ * import { test } from "vitest";
+ *
+ * const cases = storageConformance(async () => {
+ *   const [clock, data] = [new FakeClock(), new MemoryData()];
+ *   const again = () => new MemoryStorage({ clock, data });
+ *   return { storage: again(), clock, again, dispose: async () => {} };
+ * });
+ * for (const { name, promise, needs, run } of cases) {
+ *   if (needs === undefined) test(`${promise}. ${name}`, run);
+ * }
  * ```
  */
 export function storageConformance(create: CreateStorage): ConformanceCase[] {

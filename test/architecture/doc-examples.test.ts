@@ -2,20 +2,24 @@ import { describe, expect, it } from "vitest";
 import { createClient } from "fleetwright/client";
 import { createTestOrchestrator } from "fleetwright/testing";
 import { featuresOf, verbsOf } from "../support/verbs-of.ts";
-import { docExamples, typeErrorsOf } from "./doc-examples.ts";
+import { docExamples, docstringExamples, typeErrorsOf } from "./doc-examples.ts";
 
 const examples = docExamples();
 
-describe("the examples of the guides", () => {
+describe("the examples of the guides and of docstrings", () => {
   it("compile, each alone, for somebody who is as strict as we are", async () => {
     const wrong = {
       guide: "none.md",
       line: 4,
       text: "const right = 1;\nexport const wrong: string = right;\n",
     };
-    const errors = await typeErrorsOf([...examples, wrong]);
+    const inSources = docstringExamples();
+    expect(inSources.length).toBeGreaterThan(3);
+    const errors = await typeErrorsOf([...examples, ...inSources, wrong]);
     expect(errors).toEqual(["none.md:6 Type 'number' is not assignable to type 'string'."]);
-    console.info(`${examples.length} examples of the guides compile alone.`);
+    console.info(
+      `${examples.length} examples of the guides and ${inSources.length} of docstrings compile alone.`,
+    );
   }, 120_000);
 
   it("call every verb of an orchestrator", async () => {

@@ -1,37 +1,45 @@
 /** The examples of the guides, as programs of their own that import the package by its name. */
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import openapiTypescript, { astToString } from "openapi-typescript";
 import ts from "typescript";
 import { createOpenApiDocument } from "../../adapters/rest/openapi.ts";
 import { appRouter } from "../../adapters/trpc/router.ts";
-import { listFiles, readText, repository } from "./source-tree.ts";
+import { listFiles, readText, repository, sourceFiles } from "./source-tree.ts";
 
-/** A block of TypeScript in a guide. */
+/** A block of TypeScript in a guide, or in a docstring. */
 export interface Example {
   /** From the top of the repository. */
   guide: string;
-  /** Line of the guide before the first of the block. */
+  /** Line of that file before the first of the block. */
   line: number;
   text: string;
 }
 
-/** Every block that is marked `ts`, of the readme and the guides. */
+/** Every block that is marked `ts`, of the readme, the guides and the decisions. */
 export function docExamples(): Example[] {
-  const guides = listFiles("docs").filter((path) => /^docs\/(resources\/)?[^/]+\.md$/.test(path));
-  return ["README.md", ...guides].flatMap((guide) => {
-    const page = readText(guide) ?? "";
-    return [...page.matchAll(/^```ts\n(.*?)^```$/gms)].map(({ index, 1: text = "" }) => ({
-      guide,
-      line: page.slice(0, index).split("\n").length,
-      text,
-    }));
-  });
+  const guides = listFiles("docs").filter((path) => /^docs\/((resources|decisions)\/)?[^/]+\.md$/.test(path));
+  return ["README.md", ...guides].flatMap((guide) => blocksOf(guide, readText(guide) ?? ""));
+}
+
+/** Every block that is marked `ts` in a docstring. */
+export function docstringExamples(): Example[] {
+  return sourceFiles("lib", "adapters", "examples").flatMap(({ path, text }) =>
+    blocksOf(path, text.replaceAll(/^ *\* ?/gm, "")),
+  );
+}
+
+function blocksOf(guide: string, page: string): Example[] {
+  return [...page.matchAll(/^```ts\n(.*?)^```$/gms)].map(({ index, 1: text = "" }) => ({
+    guide,
+    line: page.slice(0, index).split("\n").length,
+    text,
+  }));
 }
 
 /** What the compiler says of each example alone, under our flags, with the place in the guide. */
 export async function typeErrorsOf(examples: readonly Example[]): Promise<string[]> {
   const pathOf = (example: Example): string =>
-    join(repository, `example-${basename(example.guide, ".md")}-${example.line}.ts`);
+    join(repository, `example-${example.guide.replaceAll(/\W/g, "-")}-${example.line}.ts`);
   const files = new Map(examples.map((example) => [pathOf(example), example.text]));
   const paths = [...files.keys()];
   files.set(join(repository, "api.ts"), await generatedPaths());

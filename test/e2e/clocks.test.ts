@@ -26,8 +26,8 @@ it.each(["server", "agent"] as const)(
       clock.set(offset);
       const { timestamp } = (await server.client.audit.list({ limit: 1 })).items[0]!;
       expect(typeof timestamp).toBe("string");
-      statuses.push((await server.client.agents.plan(agent.nodeId, { modules: ["motd"] })).status);
-      statuses.push((await server.client.agents.apply(agent.nodeId, { modules: ["motd"] })).status);
+      statuses.push((await server.client.state.plan(agent.nodeId, { modules: ["motd"] })).status);
+      statuses.push((await server.client.state.apply(agent.nodeId, { modules: ["motd"] })).status);
     }
     expect(statuses).toEqual(Array(2 * offsets.length).fill("succeeded"));
     if (side === "server") {

@@ -23,7 +23,7 @@ test(
     await client.modules.upload({ content: slow });
     await client.assignments.create({ name: "all", selector: "*", modules: ["slow"] });
 
-    const applying = client.agents.apply(agent.nodeId, { modules: ["slow"], wait_seconds: 300 });
+    const applying = client.state.apply(agent.nodeId, { modules: ["slow"], wait_seconds: 300 });
     const rollingOut = client.request<{ status: string }>("POST", "/assignments/all/apply", {
       body: { wait_seconds: 300 },
     });

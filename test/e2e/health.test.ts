@@ -31,7 +31,7 @@ test.skipIf(reason !== null)(
     await client.modules.upload({
       content: "name: motd\nresources: [{ type: file, path: /motd, content: hi }]\n",
     });
-    const plan = () => client.agents.plan(agent.nodeId, { modules: ["motd"] });
+    const plan = () => client.state.plan(agent.nodeId, { modules: ["motd"] });
     expect((await plan()).status).toBe("succeeded");
     expect(await checkOf(client, "agents")).toEqual({ name: "agents", status: "ok" });
 

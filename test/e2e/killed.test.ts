@@ -59,7 +59,7 @@ describe("an apply in the middle of which a process is killed", () => {
     expect(readFileSync(join(agent.root, "runs"), "utf8")).toBe("ran\n");
 
     await eventually("the script has left something", () => existsSync(join(agent.root, "left")));
-    const next = await server.client.agents.apply(agent.nodeId, { modules: ["slow"] });
+    const next = await server.client.state.apply(agent.nodeId, { modules: ["slow"] });
     expect(next).toMatchObject({ status: "succeeded", counts: { unchanged: 1 } });
     expect(readFileSync(join(agent.root, "runs"), "utf8")).toBe("ran\n");
   });
@@ -74,7 +74,7 @@ it("a call with a key, killed after it took effect and before it was answered, i
   const { port } = new URL(server.url);
   let token = "";
   const signer = readSigner(join(dataDir, "admin-key"));
-  await createClient({ url: server.url, signer, onToken: (made) => (token = made) }).session.get();
+  await createClient({ url: server.url, signer, onToken: (made) => (token = made) }).auth.session();
   const apply = (): Promise<Response> =>
     fetch(`${server.url}/api/v1/agents/${agent.nodeId}/apply`, {
       method: "POST",
@@ -124,7 +124,7 @@ it("an agent that finds no server waits for one", async () => {
 /** Begins an apply and waits until its script runs. */
 async function beginSlowApply({ client }: ServerProcess, { nodeId, root }: AgentProcess): Promise<string> {
   await client.modules.upload({ content: module });
-  const { operation_id } = await client.agents.apply(nodeId, { modules: ["slow"], wait_seconds: 0 });
+  const { operation_id } = await client.state.apply(nodeId, { modules: ["slow"], wait_seconds: 0 });
   await eventually("the script runs", () => existsSync(join(root, "runs")));
   return operation_id;
 }

@@ -63,7 +63,7 @@ describeOnThrowawayMachine(
       ]);
       expect(machine().output("hostname").trim()).toBe("web-1.example.org");
       expect(machine().output("date", "--date=@0", "+%H").trim()).toBe("09");
-      expect(await client.agents.apply(nodeId)).toMatchObject({ counts: { unchanged: 4, changed: 0 } });
+      expect(await client.state.apply(nodeId)).toMatchObject({ counts: { unchanged: 4, changed: 0 } });
 
       // What the agent started is not its own: it outlives it.
       const pid = systemctl("show", "--property=MainPID", "--value", "site");
@@ -75,10 +75,10 @@ describeOnThrowawayMachine(
       await machine().restart();
       await eventually("the agent is back", async () => (await client.agents.get(nodeId)).connected);
       expect(systemctl("is-active", "site")).toBe("inactive");
-      const drift = await client.agents.checkDrift(nodeId);
+      const drift = await client.drift.check(nodeId);
       const found = drift.resources.flatMap(({ changes }) => changes.map(({ property }) => property));
       expect([drift.status, found]).toEqual(["drifted", ["enabled", "running"]]);
-      expect(await client.agents.apply(nodeId)).toMatchObject({
+      expect(await client.state.apply(nodeId)).toMatchObject({
         status: "succeeded",
         counts: { changed: 1 },
       });
@@ -88,7 +88,7 @@ describeOnThrowawayMachine(
       ]);
 
       await client.assignments.remove("site");
-      expect(await client.agents.apply(nodeId, { allow_empty: true })).toMatchObject({ status: "succeeded" });
+      expect(await client.state.apply(nodeId, { allow_empty: true })).toMatchObject({ status: "succeeded" });
       expect(systemctl("show", "--property=LoadState,ActiveState", "--value", "site")).toBe(
         "not-found\ninactive",
       );

@@ -37,25 +37,25 @@ it("brings a machine to its desired state, keeps it there and takes back what is
   expect(readFileSync(page, "utf8")).toBe("hello\n");
   expect(readlinkSync(join(agent.root, "srv/current"))).toBe("index.html");
 
-  const again = await client.agents.apply(agent.nodeId);
+  const again = await client.state.apply(agent.nodeId);
   expect(again).toMatchObject({ status: "succeeded", counts: { unchanged: 4, changed: 0 } });
   expect(readFileSync(join(agent.root, "srv/reloads"), "utf8")).toBe("reloaded\n");
 
   writeFileSync(page, "broken\n");
-  const drift = await client.agents.checkDrift(agent.nodeId);
+  const drift = await client.drift.check(agent.nodeId);
   expect(drift).toMatchObject({ status: "drifted", counts: { would_change: 1 } });
   expect(drift.resources.filter(({ outcome }) => outcome === "would_change")).toMatchObject([
     { identity: "/srv/index.html", action: "update" },
   ]);
   expect(readFileSync(page, "utf8")).toBe("broken\n");
 
-  const repair = await client.agents.apply(agent.nodeId);
+  const repair = await client.state.apply(agent.nodeId);
   expect(repair).toMatchObject({ status: "succeeded", counts: { changed: 2 } });
   expect(readFileSync(page, "utf8")).toBe("hello\n");
-  expect(await client.agents.checkDrift(agent.nodeId)).toMatchObject({ status: "in_sync" });
+  expect(await client.drift.check(agent.nodeId)).toMatchObject({ status: "in_sync" });
 
   await client.modules.upload({ content: module.replace(/^ {2}- \{ id: link.*\n/m, "") });
-  const removal = await client.agents.apply(agent.nodeId);
+  const removal = await client.state.apply(agent.nodeId);
   expect(removal).toMatchObject({ status: "succeeded", counts: { changed: 1, removed: 1 } });
   expect(existsSync(join(agent.root, "srv/current"))).toBe(false);
   expect(readFileSync(page, "utf8")).toBe("hello\n");

@@ -59,7 +59,7 @@ it(
     const begun = await server.client.assignments.apply("all", { rollout: { batch: 1 }, wait_seconds: 0 });
     await eventually("one agent has begun", () => both.some((agent) => runs(agent) !== ""));
     const [one, other] = runs(first) === "" ? [second, first] : [first, second];
-    const queued = await server.client.agents.apply(one.nodeId, {
+    const queued = await server.client.state.apply(one.nodeId, {
       modules: ["slow", "each"],
       wait_seconds: 0,
     });
@@ -96,7 +96,7 @@ it(
 
     // An operator may ask for anything meanwhile; nothing else happens.
     await connection(back, other);
-    expect(await back.client.agents.plan(other.nodeId, { modules: ["each"] })).toMatchObject({
+    expect(await back.client.state.plan(other.nodeId, { modules: ["each"] })).toMatchObject({
       status: "succeeded",
     });
     await pause(2_000);
@@ -158,14 +158,14 @@ it(
     await using newer = await startRestored(file, { from: dataDir, to: join(folder, "new") });
     expect((await newer.client.status.get()).public_key).toBe((await older.client.status.get()).public_key);
     // Both live; an agent that has not seen the newer one obeys the older.
-    expect(await older.client.agents.apply(first.nodeId, { modules: ["each"] })).toMatchObject({
+    expect(await older.client.state.apply(first.nodeId, { modules: ["each"] })).toMatchObject({
       status: "succeeded",
     });
     await first.program.end();
 
     await using second = await startAgentProcess(member, newer.url);
     await connection(newer, first);
-    expect(await newer.client.agents.apply(first.nodeId, { modules: ["each"] })).toMatchObject({
+    expect(await newer.client.state.apply(first.nodeId, { modules: ["each"] })).toMatchObject({
       status: "succeeded",
     });
     await second.program.end();
@@ -182,7 +182,7 @@ it(
       "degraded",
       { name: "restore", status: "failed", detail: expect.stringContaining(String(number)) as string },
     ]);
-    await expect(older.client.agents.apply(first.nodeId, { modules: ["each"] })).rejects.toMatchObject({
+    await expect(older.client.state.apply(first.nodeId, { modules: ["each"] })).rejects.toMatchObject({
       code: "AGENT_OFFLINE",
     });
     await third.program.end();

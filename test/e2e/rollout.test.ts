@@ -23,7 +23,7 @@ async function startMember(folder: string, server: ServerProcess, rack: string):
     (await server.client.agents.list()).items.some(({ node_id }) => node_id === agent.nodeId),
   );
   await server.client.agents.setStatus(agent.nodeId, { status: "approved" });
-  await server.client.tags.replace(agent.nodeId, { rack });
+  await server.client.tags.replace(agent.nodeId, { tags: { rack } });
   return agent;
 }
 

@@ -56,7 +56,7 @@ describe("the first start", () => {
     await using server = await startServerProcess(dataDir);
     expect(server.program.stdout.trimEnd().split("\n")).toHaveLength(5);
     expect(statSync(join(dataDir, "admin-key")).mode & 0o777).toBe(0o600);
-    expect(await server.client.session.get()).toMatchObject({
+    expect(await server.client.auth.session()).toMatchObject({
       operator: { username: "admin", role: "Admin" },
     });
   });

@@ -91,7 +91,7 @@ it.each([
   "a server that logs %s serves on, says so in its status, and stops in order",
   async (_, output, reason) => {
     const { child, url, client } = await startServer(output());
-    const { operator } = await client.session.get();
+    const { operator } = await client.auth.session();
     expect(operator.username).toBe("admin");
     await eventually("the log is lost", async () => {
       await annoy(url, 1);
@@ -109,7 +109,7 @@ it.each([
 it("a server whose log goes to a socket that nobody reads stops in order, too", async () => {
   const { child, url, client } = await startServer("pipe");
   for (let n = 0; n < 10; n += 1) await annoy(url, 100);
-  await client.session.get();
+  await client.auth.session();
   child.kill("SIGTERM");
   await once(child, "exit");
   expect(child.exitCode).toBe(0);

@@ -93,7 +93,7 @@ test(
     expect(statuses["succeeded"]).toBeGreaterThan(wanted / 10);
     // No lane is blocked.
     for (const { nodeId } of fleet.agents)
-      expect(await fleet.client.agents.apply(nodeId, { when_offline: "queue" })).toMatchObject({
+      expect(await fleet.client.state.apply(nodeId, { when_offline: "queue" })).toMatchObject({
         status: "succeeded",
       });
   },

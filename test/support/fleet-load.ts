@@ -122,7 +122,7 @@ export class FleetLoad {
 
   async #apply(client: Client, nodeId: string): Promise<void> {
     const input = { modules: ["base"], wait_seconds: 0, when_offline: "queue" } as const;
-    const { operation_id } = await client.agents.apply(nodeId, input);
+    const { operation_id } = await client.state.apply(nodeId, input);
     this.#operations.add(operation_id);
     this.#requests.push({ mark: `operation ${operation_id}`, acknowledged: true });
   }

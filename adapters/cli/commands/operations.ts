@@ -44,7 +44,7 @@ export function addOperationsCommands(program: Command, run: Run): void {
     .action(
       run(async (call, operationId: string) => {
         const { node_id } = await call.client.operations.get(operationId);
-        const output = await call.client.operations.output(node_id, operationId);
+        const output = await call.client.operations.output(node_id, { operation_id: operationId });
         call.show(output, () => describeOutput(output));
       }),
     );

@@ -108,7 +108,7 @@ async function logout(call: CommandCall): Promise<void> {
 }
 
 async function whoami(call: CommandCall): Promise<void> {
-  const session = await call.client.session.get();
+  const session = await call.client.auth.session();
   const { username, role } = session.operator;
   call.show(session, () => toLines([`${username}, ${role}, at ${call.client.url}`]));
 }

@@ -50,7 +50,7 @@ export function addStateCommands(program: Command, run: Run): void {
     .action(
       run(async (call, text: string) => {
         const { node_id, name = node_id } = await findAgent(call.client, text);
-        const check = await call.client.agents.checkDrift(node_id, { wait_seconds: firstWaitSeconds });
+        const check = await call.client.drift.check(node_id, { wait_seconds: firstWaitSeconds });
         const drift = await awaitDrift(call.client, check);
         call.show(drift, () => describeDrift(name, drift));
         if (drift.status === "in_sync") return exitCode.ok;
@@ -66,7 +66,7 @@ async function runOne(
   const { client } = call;
   const node_id = await findMachine(call, agent, options.plan);
   const isLive = options.wait && call.options.json !== true;
-  const { operation_id } = await client.agents[kind](node_id, toInput(options, isLive));
+  const { operation_id } = await client.state[kind](node_id, toInput(options, isLive));
   if (isLive) return exitCodeOf([await showLive(call, operation_id)]);
   const operation = await awaitOperation(client, operation_id, options.wait);
   call.show(operation, () => describeOperation(operation));

@@ -47,7 +47,7 @@ export function addTagsCommands(program: Command, run: Run): void {
     .action(
       run(async (call, text: string, keys: string[]) => {
         const { node_id } = await findAgent(call.client, text);
-        for (const key of keys) await call.client.tags.remove(node_id, key);
+        for (const key of keys) await call.client.tags.remove(node_id, { key });
         call.show(null, () => toLines([`Removed ${keys.join(", ")}.`]));
       }),
     );

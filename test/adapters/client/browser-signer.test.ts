@@ -18,7 +18,7 @@ describe("a key in a browser", () => {
     const key = await createBrowserKey();
     await product.orchestrator.operators.add(systemCaller, { username: "ada", public_key: key.publicKey });
     const client = createClient({ url: server.url, signer: createBrowserSigner(structuredClone(key)) });
-    expect(await client.session.get()).toMatchObject({ operator: { username: "ada" } });
+    expect(await client.auth.session()).toMatchObject({ operator: { username: "ada" } });
     const { privateKey } = key;
     if (privateKey instanceof Uint8Array) throw new Error("Node knows Ed25519.");
     await expect(crypto.subtle.exportKey("pkcs8", privateKey)).rejects.toThrow(/not extractable/i);

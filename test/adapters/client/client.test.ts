@@ -12,7 +12,7 @@ describe("a client with a key", () => {
     const { url, signer, server } = await startTestServer();
     const tokens: string[] = [];
     const client = createClient({ url, signer, onToken: (token) => tokens.push(token) });
-    const [modules, session] = await Promise.all([client.modules.list(), client.session.get()]);
+    const [modules, session] = await Promise.all([client.modules.list(), client.auth.session()]);
     expect(modules).toEqual({ items: [], next_cursor: null });
     expect(session.operator.role).toBe("Admin");
     expect(tokens).toEqual([expect.stringMatching(/^fw_/)]);
@@ -45,9 +45,9 @@ describe("a client with a key", () => {
       public_key: signer.publicKey,
     });
     const client = createClient({ url, signer });
-    await client.session.get();
+    await client.auth.session();
     await server.orchestrator.operators.remove(systemCaller, { operator_id });
-    const error = await client.session.get().catch((thrown: unknown) => thrown);
+    const error = await client.auth.session().catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(ApiError);
     expect(error).toMatchObject({ status: 401 });
   });
@@ -57,7 +57,7 @@ describe("a client with a key", () => {
     const client = createClient({ url, signer });
     const { token } = await client.signIn();
     await client.signOut();
-    await expect(createClient({ url, token }).session.get()).rejects.toMatchObject({
+    await expect(createClient({ url, token }).auth.session()).rejects.toMatchObject({
       code: "UNAUTHENTICATED",
     });
   });
@@ -113,7 +113,7 @@ describe("a path", () => {
       return Promise.resolve(new Response(null, { status: 204 }));
     };
     const client = createClient({ url: "http://127.0.0.1:1/", token: "fw_x", fetch: record });
-    await client.tags.remove("../operators", "a/b?c");
+    await client.tags.remove("../operators", { key: "a/b?c" });
     expect(asked).toEqual(["http://127.0.0.1:1/api/v1/agents/..%2Foperators/tags/a%2Fb%3Fc"]);
   });
 });

@@ -12,10 +12,10 @@ type Told<Call extends (...inputs: never[]) => unknown, At extends number> = Non
 describe("the inputs of the client", () => {
   it("have the fields of the procedures, no more and no fewer", () => {
     expectTypeOf<keyof Told<Client["agents"]["list"], 0>>().toEqualTypeOf<keyof Asked["agents"]["list"]>();
-    expectTypeOf<keyof Told<Client["agents"]["apply"], 1> | "node_id">().toEqualTypeOf<
+    expectTypeOf<keyof Told<Client["state"]["apply"], 1> | "node_id">().toEqualTypeOf<
       keyof Asked["state"]["applyNow"]
     >();
-    expectTypeOf<keyof Told<Client["agents"]["plan"], 1> | "node_id">().toEqualTypeOf<
+    expectTypeOf<keyof Told<Client["state"]["plan"], 1> | "node_id">().toEqualTypeOf<
       keyof Asked["state"]["plan"]
     >();
     expectTypeOf<keyof Told<Client["assignments"]["update"], 1> | "name">().toEqualTypeOf<
@@ -42,28 +42,28 @@ describe("the inputs of the client", () => {
   });
 
   it("refuse what the server would refuse", () => {
-    const calls = ({ agents, assignments, operations, operators }: Client) => [
-      agents.apply("n", { expires_in_seconds: 60, when_offline: "queue" }),
+    const calls = ({ agents, assignments, operations, operators, state }: Client) => [
+      state.apply("n", { expires_in_seconds: 60, when_offline: "queue" }),
       assignments.update("web", { rollout: null, schedule: null }),
       // @ts-expect-error There is no such filter.
       agents.list({ selektor: "x" }),
       // @ts-expect-error There is no such status.
       agents.list({ status: "waiting" }),
       // @ts-expect-error A plan is made of modules, not of another plan.
-      agents.plan("n", { plan_id: "p" }),
+      state.plan("n", { plan_id: "p" }),
       // @ts-expect-error The agent stands in the path.
-      agents.apply("n", { node_id: "n" }),
+      state.apply("n", { node_id: "n" }),
       // @ts-expect-error The server wants a number.
-      agents.apply("n", { timeout_seconds: "60" }),
-      agents.apply("n", { params: { port: 80, hosts: ["a", { b: null }] } }),
+      state.apply("n", { timeout_seconds: "60" }),
+      state.apply("n", { params: { port: 80, hosts: ["a", { b: null }] } }),
       // @ts-expect-error A function is no JSON.
-      agents.apply("n", { params: { port: () => 80 } }),
+      state.apply("n", { params: { port: () => 80 } }),
       // @ts-expect-error An assignment keeps its name.
       assignments.update("web", { name: "mail" }),
       // @ts-expect-error There is no such kind.
       operations.list({ kind: "check" }),
       // @ts-expect-error There is no such role.
-      operators.setRole("o", "Root"),
+      operators.setRole("o", { role: "Root" }),
     ];
     expectTypeOf(calls).toBeFunction();
   });

@@ -29,7 +29,7 @@ export async function run() {
   const found = await client.agents.get("0".repeat(32));
   // @ts-expect-error There is no such filter.
   await client.agents.list({ selektor: "role=web" });
-  await client.agents.apply(found.node_id, { when_offline: "queue", expires_in_seconds: 60 });
+  await client.state.apply(found.node_id, { when_offline: "queue", expires_in_seconds: 60 });
   const status: "pending" | "approved" | "rejected" = found.status;
   // @ts-expect-error A module has no such field.
   const none = items[0]?.colour;

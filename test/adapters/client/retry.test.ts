@@ -142,12 +142,14 @@ describe("against a server", () => {
     const read = await client.operators.get(operator_id);
     await product.orchestrator.operators.setRole(systemCaller, { operator_id, role: "Operator" });
     await expect(
-      client.operators.setRole(operator_id, "Admin", { ifVersion: read.version }),
+      client.operators.setRole(operator_id, { role: "Admin" }, { ifVersion: read.version }),
     ).rejects.toMatchObject({
       code: "PRECONDITION_FAILED",
     });
     const fresh = await client.operators.get(operator_id);
-    expect(await client.operators.setRole(operator_id, "Admin", { ifVersion: fresh.version })).toMatchObject({
+    expect(
+      await client.operators.setRole(operator_id, { role: "Admin" }, { ifVersion: fresh.version }),
+    ).toMatchObject({
       role: "Admin",
     });
   });

@@ -36,7 +36,9 @@ describe.each(Object.entries(hosts))("mounted in %s", (_, start) => {
     const client = createClient({ url, signer, onToken: (made) => (token = made) });
     const content = "name: web\nresources:\n  - { type: directory, path: /etc/web }\n";
     expect(await client.modules.upload({ content })).toMatchObject({ name: "web", revision: 1 });
-    await expect(client.tags.remove("0".repeat(32), "a/b")).rejects.toMatchObject({ code: "NOT_FOUND" });
+    await expect(client.tags.remove("0".repeat(32), { key: "a/b" })).rejects.toMatchObject({
+      code: "NOT_FOUND",
+    });
     const made = { name: "web", selector: "*", modules: ["web"] };
     const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
     const post = { method: "POST", headers, body: JSON.stringify(made) };

@@ -58,7 +58,7 @@ export async function startScene(agents: number): Promise<AttackScene> {
     await client.operators.add({ username, public_key: signer.publicKey, role });
     let token = "";
     const own = createClient({ url: server.url, signer, onToken: (opened) => (token = opened) });
-    await own.session.get();
+    await own.auth.session();
     return token;
   };
   const target = {

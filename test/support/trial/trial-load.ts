@@ -78,7 +78,7 @@ export class TrialLoad {
     const dice = this.#random();
     if (dice < 0.6) this.#run("apply");
     else if (dice < 0.7) this.#run("plan");
-    else if (dice < 0.8) this.#call(({ agents }) => this.#check(agents));
+    else if (dice < 0.8) this.#call(({ drift }) => this.#check(drift));
     else if (dice < 0.9) this.#cancel();
     else this.#roll();
   }
@@ -132,8 +132,8 @@ export class TrialLoad {
     });
   }
 
-  async #check(agents: Client["agents"]): Promise<void> {
-    await agents.checkDrift(this.#anyAgent(), { wait_seconds: 0 });
+  async #check(drift: Client["drift"]): Promise<void> {
+    await drift.check(this.#anyAgent(), { wait_seconds: 0 });
     this.counts.checks += 1;
   }
 

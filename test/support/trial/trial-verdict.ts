@@ -109,7 +109,7 @@ async function addClaims(
   }: { operation: OperationDetail; number: string | undefined; claims: Claims; verdict: Verdict },
 ): Promise<void> {
   const { operation_id, node_id, status, resources, error } = operation;
-  const told = await client.operations.output(node_id, operation_id);
+  const told = await client.operations.output(node_id, { operation_id });
   for (const name of operation.modules.map((module) => module.name)) {
     const id = name === "counted" ? "count" : "roll";
     const result = resources.find(({ module, resource_id }) => module === name && resource_id === id);

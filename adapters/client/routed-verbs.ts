@@ -1,0 +1,214 @@
+/** The verbs of the client, but for streams and signing in. Written from the router by a test: `npm run generate`. */
+import type { CallOptions } from "./http.ts";
+import type { Input, Output } from "./inputs.ts";
+
+/** Verbs by feature, each of which is one request. */
+// prettier-ignore
+export interface RoutedVerbs {
+  status: {
+    /**
+     * Get protocol version and health. Whether the service works and which versions of the agent protocol it speaks. Needs no
+     * session; who is signed in also sees each check.
+     */
+    get: (options?: CallOptions) => Promise<Output<"statusSchema">>;
+  };
+  auth: {
+    /** Tell who the caller is. The operator behind the token, and when the session ends in any case. */
+    session: (options?: CallOptions) => Promise<Output<"sessionInfoSchema">>;
+  };
+  operators: {
+    /** List operators. Everybody who may sign in, in the order of their ids. */
+    list: (input?: Input<"listOperatorsInput">, options?: CallOptions) => Promise<Output<"operatorPageSchema">>;
+    /** Add an operator. Registers the public key of somebody who may sign in from now on. The private key never leaves them. */
+    add: (input: Input<"addOperatorInput">, options?: CallOptions) => Promise<Output<"operatorSchema">>;
+    /** Get one operator. One operator by id. */
+    get: (operatorId: string, options?: CallOptions) => Promise<Output<"operatorSchema">>;
+    /** Remove an operator. Ends the operator's sessions and streams at once. The last Admin can't be removed. */
+    remove: (operatorId: string, options?: CallOptions) => Promise<null>;
+    /** Change an operator's role. Ends the operator's sessions, so that the new role holds at once. The last Admin stays one. */
+    setRole: (operatorId: string, input: Input<"setRoleInput", "operator_id">, options?: CallOptions) => Promise<Output<"operatorSchema">>;
+  };
+  agents: {
+    /**
+     * List agents. Agents that pass every filter. `connected` says whether an agent is connected at this moment; attributes come
+     * with the single agent only.
+     */
+    list: (input?: Input<"listAgentsInput">, options?: CallOptions) => Promise<Output<"agentPageSchema">>;
+    /** Get one agent. One agent by id, with the attributes of its machine. */
+    get: (nodeId: string, options?: CallOptions) => Promise<Output<"agentSchema">>;
+    /**
+     * Approve or reject an agent. Approve an agent before anything can be done with it. Rejecting one that is connected ends its
+     * connection. Both ways are open later; the same status again is refused.
+     */
+    setStatus: (nodeId: string, input: Input<"setStatusInput", "node_id">, options?: CallOptions) => Promise<Output<"agentSchema">>;
+    /**
+     * Remove a rejected agent's record. Only a rejected agent can be removed. Its tags, its state and its history go with it; the
+     * same key coming back is pending, with nothing inherited.
+     */
+    remove: (nodeId: string, options?: CallOptions) => Promise<null>;
+    /**
+     * Reject agents that wait to be approved. Whoever can reach the server can make up agents: this rejects the first 1000 that
+     * pass every filter and ends their connections. Without a filter it is all that wait.
+     */
+    rejectPending: (input?: Input<"rejectPendingInput">, options?: CallOptions) => Promise<Output<"rejectedAgentsSchema">>;
+    /**
+     * Get the attributes of an agent. What the agent tells of its machine: flat keys with dots, such as `os.family`. Selectors can
+     * use them.
+     */
+    attributes: (nodeId: string, options?: CallOptions) => Promise<Output<"agentAttributesSchema">>;
+  };
+  tags: {
+    /** List all distinct tag keys and values. Every key and value in use, with the number of agents that have it. */
+    list: (options?: CallOptions) => Promise<Output<"tagListSchema">>;
+    /** Replace all tags of an agent. The agent has exactly these tags afterwards. At most 64. */
+    replace: (nodeId: string, input: Input<"replaceTagsInput", "node_id">, options?: CallOptions) => Promise<Output<"agentTagsSchema">>;
+    /** Set one tag of an agent. Adds the tag or changes its value; the other tags stay. */
+    set: (nodeId: string, input: Input<"setTagInput", "node_id">, options?: CallOptions) => Promise<Output<"agentTagsSchema">>;
+    /** Remove one tag of an agent. The other tags stay. A tag that is not there is `NOT_FOUND`. */
+    remove: (nodeId: string, input: Input<"removeTagInput", "node_id">, options?: CallOptions) => Promise<null>;
+  };
+  modules: {
+    /** List modules. Modules by name, each in its newest revision, without the content. */
+    list: (input?: Input<"listModulesInput">, options?: CallOptions) => Promise<Output<"modulePageSchema">>;
+    /**
+     * Upload a module. A new name makes revision 1, a known one the next revision, and content that is there already changes
+     * nothing: 200 with the present revision. Every fault of the YAML is told with line and column, and nothing is stored then.
+     */
+    upload: (input: Input<"uploadModuleInput">, options?: CallOptions) => Promise<Output<"uploadedModuleSchema">>;
+    /** Get a module's details and content. With the YAML as it was uploaded. `revision` reads an older one. */
+    get: (name: string, input?: Input<"getModuleInput", "name">, options?: CallOptions) => Promise<Output<"moduleDetailSchema">>;
+    /** Delete a module. Only a module that no assignment uses; `details.used_by` names those that do. */
+    remove: (name: string, options?: CallOptions) => Promise<null>;
+  };
+  assignments: {
+    /** List assignments. Assignments by name, each with how many approved agents it matches now. */
+    list: (input?: Input<"listAssignmentsInput">, options?: CallOptions) => Promise<Output<"assignmentPageSchema">>;
+    /**
+     * Create an assignment. Binds modules to a selector. Nothing changes on any machine before it is applied. `*` means every agent
+     * and must be written.
+     */
+    create: (input: Input<"createAssignmentInput">, options?: CallOptions) => Promise<Output<"assignmentSchema">>;
+    /** Get one assignment. With the agents that the selector matches now. */
+    get: (name: string, options?: CallOptions) => Promise<Output<"assignmentDetailSchema">>;
+    /** Change an assignment. What is absent stays as it is. Machines change at the next apply. */
+    update: (name: string, input?: Input<"updateAssignmentInput", "name">, options?: CallOptions) => Promise<Output<"assignmentSchema">>;
+    /** Delete an assignment. What it brought to machines is no longer desired: the next apply there removes it. */
+    remove: (name: string, options?: CallOptions) => Promise<null>;
+    /**
+     * Apply to every agent that the selector matches now. A rollout with one operation for each agent that matches at the time of
+     * the call, in batches where the assignment says so. Answers with 200 when all have ended within `wait_seconds`, else with 202.
+     */
+    apply: (name: string, input?: Input<"rolloutApplyInput", "name">, options?: CallOptions) => Promise<Output<"rolloutDetailSchema">>;
+    /**
+     * Plan against every agent that the selector matches now. As apply, but nothing is changed: each operation tells what would
+     * change. Answers with 200 when all have ended within `wait_seconds`, else with 202.
+     */
+    plan: (name: string, input?: Input<"rolloutPlanInput", "name">, options?: CallOptions) => Promise<Output<"rolloutDetailSchema">>;
+  };
+  rollouts: {
+    /** List rollouts, most recent first. Assignments carried out, or being carried out, on the agents they matched. */
+    list: (input?: Input<"listRolloutsInput">, options?: CallOptions) => Promise<Output<"rolloutPageSchema">>;
+    /**
+     * Get one rollout with its agents. With its first 1,000 agents in the order in which they are begun; `truncated` says whether
+     * there are more.
+     */
+    get: (rolloutId: string, options?: CallOptions) => Promise<Output<"rolloutDetailSchema">>;
+    /**
+     * List the agents of a rollout. Its agents in the order in which they are begun, with what came of each. A filtered page may be
+     * short.
+     */
+    agents: (rolloutId: string, input?: Input<"listMembersInput", "rollout_id">, options?: CallOptions) => Promise<Output<"rolloutMemberPageSchema">>;
+    /** Begin no further agent for now. What runs on a machine goes on there; no further agent is begun before it is resumed. */
+    pause: (rolloutId: string, options?: CallOptions) => Promise<Output<"rolloutDetailSchema">>;
+    /** Go on with a paused rollout. Goes on where it was paused. */
+    resume: (rolloutId: string, options?: CallOptions) => Promise<Output<"rolloutDetailSchema">>;
+    /**
+     * End a rollout; what runs on a machine ends there. No further agent is begun, and operations in progress end after their
+     * present change.
+     */
+    cancel: (rolloutId: string, options?: CallOptions) => Promise<Output<"rolloutDetailSchema">>;
+  };
+  state: {
+    /**
+     * Apply modules to the agent. Brings the machine to its desired state: what its assignments say, and `modules` beside. One
+     * apply runs on an agent at a time; a second waits. Answers with 200 when it has ended within `wait_seconds`, else with 202.
+     */
+    apply: (nodeId: string, input?: Input<"applyInput", "node_id">, options?: CallOptions) => Promise<Output<"operationSchema">>;
+    /**
+     * Plan a change of the agent. Tells what an apply would change, and changes nothing. Answers with 200 when it has ended within
+     * `wait_seconds`, else with 202.
+     */
+    plan: (nodeId: string, input?: Input<"planInput", "node_id">, options?: CallOptions) => Promise<Output<"operationSchema">>;
+    /**
+     * Get the believed state of the machine. What was applied last, what the next apply removes and what is desired but not applied
+     * yet.
+     */
+    believed: (nodeId: string, options?: CallOptions) => Promise<Output<"believedStateSchema">>;
+  };
+  operations: {
+    /** List operations, most recent first. Plans and applies of all agents that pass every filter. */
+    list: (input?: Input<"listOperationsInput">, options?: CallOptions) => Promise<Output<"operationPageSchema">>;
+    /** List operations of one agent, most recent first. Plans and applies of one agent that pass every filter. */
+    listForAgent: (nodeId: string, input?: Input<"listAgentOperationsInput", "node_id">, options?: CallOptions) => Promise<Output<"operationPageSchema">>;
+    /** Get one operation with the result of each resource. What happened, or would happen, to each resource. */
+    get: (operationId: string, options?: CallOptions) => Promise<Output<"operationDetailSchema">>;
+    /** Get what the scripts of an operation printed. What scripts wrote to stdout and stderr, with secrets made unreadable. */
+    output: (nodeId: string, input: Input<"operationOfAgentInput", "node_id">, options?: CallOptions) => Promise<Output<"outputListSchema">>;
+    /**
+     * Stop an operation after the change in progress. The change in progress is finished, never cut; what comes after it is
+     * skipped.
+     */
+    cancel: (operationId: string, options?: CallOptions) => Promise<Output<"operationSchema">>;
+  };
+  drift: {
+    /**
+     * Compare the machine with its last successful apply. Compares the machine with the snapshot of its last successful apply, and
+     * changes nothing. Answers with 200 when it has ended within `wait_seconds`, else with 202.
+     */
+    check: (nodeId: string, input?: Input<"checkDriftInput", "node_id">, options?: CallOptions) => Promise<Output<"driftDetailSchema">>;
+    /** List drift records of the agent. Checks of one agent, newest first. */
+    list: (nodeId: string, input?: Input<"listDriftInput", "node_id">, options?: CallOptions) => Promise<Output<"driftPageSchema">>;
+    /** Get the newest drift record. The newest check of one agent. `NOT_FOUND` where there was none. */
+    latest: (nodeId: string, options?: CallOptions) => Promise<Output<"driftDetailSchema">>;
+    /** Get one drift record. One check, with what differs of each resource. */
+    get: (driftId: string, options?: CallOptions) => Promise<Output<"driftDetailSchema">>;
+  };
+  backups: {
+    /**
+     * Download everything as one file, the keys included. A file for `fleetwright restore`, taken without a pause. It holds the
+     * orchestrator's private key: keep it as you keep that.
+     */
+    create: (options?: CallOptions) => Promise<ReadableStream<Uint8Array>>;
+  };
+  restores: {
+    /**
+     * Tell what waits after a restore. Whether the server waits after a restore for an operator's word, and what that would set
+     * going: operations, rollouts and schedules.
+     */
+    get: (options?: CallOptions) => Promise<Output<"restoreStateSchema">>;
+    /**
+     * Go on after a restore. Lets a restored server go on: operations that waited may begin and rollouts go on. Due times that have
+     * passed are not carried out; `missed` names them.
+     */
+    resume: (options?: CallOptions) => Promise<Output<"restoreStateSchema">>;
+  };
+  audit: {
+    /**
+     * Query the audit log, newest first. Who did what, to what, when and from where. Each event is chained by its hash to the one
+     * before; with `order=asc` the chain can be checked page by page.
+     */
+    list: (input?: Input<"listAuditInput">, options?: CallOptions) => Promise<Output<"auditPageSchema">>;
+    /** Recompute the chain of hashes. Says whether an event was changed or taken out, and which is the first. */
+    verify: (options?: CallOptions) => Promise<Output<"verifyAuditSchema">>;
+    /**
+     * Prune the events before a time. Removes the oldest events. What is left still verifies, and the pruning itself is in the log.
+     * A time in the future is refused. `dry_run=true` tells what would go, and `expected` has it refused where that is another
+     * number.
+     */
+    prune: (input: Input<"pruneAuditInput">, options?: CallOptions) => Promise<Output<"pruneResultSchema">>;
+    /** Get for how long events are kept. How many days events are kept; null keeps them for ever. */
+    getRetention: (options?: CallOptions) => Promise<Output<"retentionSchema">>;
+    /** Set for how long events are kept. Events that are older are pruned by themselves. */
+    setRetention: (input: Input<"setRetentionInput">, options?: CallOptions) => Promise<Output<"retentionSchema">>;
+  };
+}

@@ -1,0 +1,104 @@
+/** Where each verb of the client goes. Written from the router by a test: `npm run generate`. */
+import type { RoutedVerbs } from "./routed-verbs.ts";
+
+/** Where one verb goes. */
+export interface Route {
+  method: string;
+  /** Below `/api/v1`. The first value in braces is given by itself, others with the rest of the input. */
+  path: string;
+  /** Where the rest of the input goes, but for what stands in the path; absent where there is none. */
+  input?: "query" | "body";
+  /** Whether the answer is bytes. */
+  asStream?: true;
+}
+
+export const routes: {
+  readonly [Group in keyof RoutedVerbs]: Readonly<Record<keyof RoutedVerbs[Group], Route>>;
+} = {
+  status: {
+    get: { method: "GET", path: "/status" },
+  },
+  auth: {
+    session: { method: "GET", path: "/auth/session" },
+  },
+  operators: {
+    list: { method: "GET", path: "/operators", input: "query" },
+    add: { method: "POST", path: "/operators", input: "body" },
+    get: { method: "GET", path: "/operators/{operator_id}" },
+    remove: { method: "DELETE", path: "/operators/{operator_id}" },
+    setRole: { method: "PATCH", path: "/operators/{operator_id}", input: "body" },
+  },
+  agents: {
+    list: { method: "GET", path: "/agents", input: "query" },
+    get: { method: "GET", path: "/agents/{node_id}" },
+    setStatus: { method: "POST", path: "/agents/{node_id}", input: "body" },
+    remove: { method: "DELETE", path: "/agents/{node_id}" },
+    rejectPending: { method: "POST", path: "/pending-agents/reject", input: "body" },
+    attributes: { method: "GET", path: "/agents/{node_id}/attributes" },
+  },
+  tags: {
+    list: { method: "GET", path: "/tags" },
+    replace: { method: "PUT", path: "/agents/{node_id}/tags", input: "body" },
+    set: { method: "PUT", path: "/agents/{node_id}/tags/{key}", input: "body" },
+    remove: { method: "DELETE", path: "/agents/{node_id}/tags/{key}", input: "query" },
+  },
+  modules: {
+    list: { method: "GET", path: "/modules", input: "query" },
+    upload: { method: "POST", path: "/modules", input: "body" },
+    get: { method: "GET", path: "/modules/{name}", input: "query" },
+    remove: { method: "DELETE", path: "/modules/{name}" },
+  },
+  assignments: {
+    list: { method: "GET", path: "/assignments", input: "query" },
+    create: { method: "POST", path: "/assignments", input: "body" },
+    get: { method: "GET", path: "/assignments/{name}" },
+    update: { method: "PUT", path: "/assignments/{name}", input: "body" },
+    remove: { method: "DELETE", path: "/assignments/{name}" },
+    apply: { method: "POST", path: "/assignments/{name}/apply", input: "body" },
+    plan: { method: "POST", path: "/assignments/{name}/plan", input: "body" },
+  },
+  rollouts: {
+    list: { method: "GET", path: "/rollouts", input: "query" },
+    get: { method: "GET", path: "/rollouts/{rollout_id}" },
+    agents: { method: "GET", path: "/rollouts/{rollout_id}/agents", input: "query" },
+    pause: { method: "POST", path: "/rollouts/{rollout_id}/pause" },
+    resume: { method: "POST", path: "/rollouts/{rollout_id}/resume" },
+    cancel: { method: "POST", path: "/rollouts/{rollout_id}/cancel" },
+  },
+  state: {
+    apply: { method: "POST", path: "/agents/{node_id}/apply", input: "body" },
+    plan: { method: "POST", path: "/agents/{node_id}/plan", input: "body" },
+    believed: { method: "GET", path: "/agents/{node_id}/state" },
+  },
+  operations: {
+    list: { method: "GET", path: "/state/operations", input: "query" },
+    listForAgent: { method: "GET", path: "/agents/{node_id}/state/operations", input: "query" },
+    get: { method: "GET", path: "/state/operations/{operation_id}" },
+    output: {
+      method: "GET",
+      path: "/agents/{node_id}/state/operations/{operation_id}/output",
+      input: "query",
+    },
+    cancel: { method: "POST", path: "/state/operations/{operation_id}/cancel" },
+  },
+  drift: {
+    check: { method: "POST", path: "/agents/{node_id}/drift", input: "body" },
+    list: { method: "GET", path: "/agents/{node_id}/drift", input: "query" },
+    latest: { method: "GET", path: "/agents/{node_id}/drift/latest" },
+    get: { method: "GET", path: "/drift/{drift_id}" },
+  },
+  backups: {
+    create: { method: "GET", path: "/backup", asStream: true },
+  },
+  restores: {
+    get: { method: "GET", path: "/restore" },
+    resume: { method: "POST", path: "/restore/resume" },
+  },
+  audit: {
+    list: { method: "GET", path: "/audit", input: "query" },
+    verify: { method: "GET", path: "/audit/verify" },
+    prune: { method: "DELETE", path: "/audit", input: "query" },
+    getRetention: { method: "GET", path: "/audit/retention" },
+    setRetention: { method: "PUT", path: "/audit/retention", input: "body" },
+  },
+};
