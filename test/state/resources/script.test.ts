@@ -131,30 +131,30 @@ test("checks of many scripts run eight at once", async () => {
   expect(most).toBe(8);
 });
 
-describe("a script that runs when somebody cancels", () => {
-  /** Cancels as soon as the script says that it is ready. */
-  async function cancel(run: string, reason: Error = new OrchestratorError("CANCELLED"), more = {}) {
-    const host = new LocalHost({ stateFolder: join(folder, "state") });
-    const script = { id: "s", type: "script", run, creates: join(folder, "done"), cwd: folder, ...more };
-    const after = { id: "after", type: "file", path: join(folder, "after"), content: "x" };
-    const stop = new AbortController();
-    let began = 0;
-    const result = await runState({
-      mode: "apply",
-      desired: declare([script, after]),
-      applied: [],
-      host,
-      clock: systemClock,
-      signal: stop.signal,
-      timeoutMs: 60_000,
-      onOutput() {
-        began = performance.now();
-        stop.abort(reason);
-      },
-    });
-    return { result, ms: performance.now() - began };
-  }
+/** Cancels as soon as the script says that it is ready. */
+async function cancel(run: string, reason: Error = new OrchestratorError("CANCELLED"), more = {}) {
+  const host = new LocalHost({ stateFolder: join(folder, "state") });
+  const script = { id: "s", type: "script", run, creates: join(folder, "done"), cwd: folder, ...more };
+  const after = { id: "after", type: "file", path: join(folder, "after"), content: "x" };
+  const stop = new AbortController();
+  let began = 0;
+  const result = await runState({
+    mode: "apply",
+    desired: declare([script, after]),
+    applied: [],
+    host,
+    clock: systemClock,
+    signal: stop.signal,
+    timeoutMs: 60_000,
+    onOutput() {
+      began = performance.now();
+      stop.abort(reason);
+    },
+  });
+  return { result, ms: performance.now() - began };
+}
 
+describe("a script that runs when somebody cancels", () => {
   test("is ended by SIGTERM, with what it started, and the result says so", async () => {
     const { result, ms } = await cancel("sleep 60 & echo ready; wait");
     expect(result.status).toBe("cancelled");
