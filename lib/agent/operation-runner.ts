@@ -93,7 +93,7 @@ export class OperationRunner {
   }
 
   /**
-   * Ends an operation after the change in progress, or before it begins. Nothing happens where it has ended.
+   * Ends an operation after the change in progress, which is cut where its type ends with a cancel, or before it begins. Nothing happens where it has ended.
    *
    * @throws {OrchestratorError} `NOT_FOUND` for an operation that this agent never accepted.
    */

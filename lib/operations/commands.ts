@@ -52,7 +52,7 @@ export class Commands {
     return this.#sendRun(operation, { id, operation_id, timeout_seconds, resources: [], not_after });
   }
 
-  /** Has an agent stop an operation after the change in progress. */
+  /** Has an agent stop an operation: a script that runs is ended, any other change in progress finished. */
   cancel(id: string, { node_id, operation_id }: Operation): Promise<boolean> {
     return this.#send(node_id, { type: "cancel", id, operation_id, not_after: this.#noticeEnd() });
   }

@@ -134,7 +134,8 @@ export class Operations {
   }
 
   /**
-   * Stops an operation: what waits ends at once, what runs ends after the change in progress.
+   * Stops an operation: what waits ends at once, what runs ends after the change in progress, and a script that
+   * runs is ended (SIGTERM, after 5 s SIGKILL).
    *
    * @throws {OrchestratorError} `NOT_FOUND`; `INVALID_TRANSITION` where it has ended.
    */

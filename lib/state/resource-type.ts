@@ -51,6 +51,11 @@ export interface ResourceType<Spec = unknown> {
   /** Whether `check` starts programs: then several are checked at once, each with a deadline of its own. Default: no. */
   readonly checksWithPrograms?: boolean;
   /**
+   * Whether a cancel ends a change of it in the middle: for what may take as long as it likes and can be ended anywhere, such as a
+   * script. Default: no, the change in progress is finished.
+   */
+  readonly endsOnCancel?: boolean;
+  /**
    * What differs from the spec; empty = in sync. Reads only. Values may be secret: the engine hides those of a sensitive
    * resource.
    *

@@ -58,7 +58,7 @@ export const orchestratorMessageSchema = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("plan"), ...run }),
   /** Compares the machine with `resources`; nothing is removed or planned to be. */
   z.strictObject({ type: z.literal("check"), ...run }),
-  /** Stops an operation after the change in progress. */
+  /** Stops an operation: a script that runs is ended, any other change in progress finished. */
   z.strictObject({ type: z.literal("cancel"), ...command, operation_id: uuid }),
   /** The result of an operation is on disk here; the agent may forget it. */
   z.strictObject({ type: z.literal("ack"), ...command, operation_id: uuid }),

@@ -132,7 +132,7 @@ describe("OperationRunner", () => {
     const first = await ended(1);
     expect(first.status).toBe("cancelled");
     expect(first.results).toMatchObject([
-      { outcome: "changed" },
+      { outcome: "failed", code: "CANCELLED", message: "It was cancelled: it exited with 0 after SIGTERM." },
       { outcome: "skipped", skipped_because: "cancelled" },
     ]);
     expect(await ended(2)).toMatchObject({ status: "cancelled", results: [] });

@@ -106,6 +106,11 @@ const types: Record<string, (scene: Scene) => JsonObject> = {
   block: ({ sub }) => ({ type: "block", path: `${sub}/f`, name: "b", content: "evil\n" }),
   symlink: ({ sub }) => ({ type: "symlink", path: `${sub}/new`, target: "/tmp" }),
   directory: ({ sub }) => ({ type: "directory", path: `${sub}/new`, owner: String(stranger) }),
+  "directory with parents": ({ sub }) => ({
+    type: "directory",
+    path: `${sub}/new/deep/deeper`,
+    parents: true,
+  }),
   "directory that stands": ({ sub }) => ({
     type: "directory",
     path: `${sub}/deep`,
@@ -148,5 +153,27 @@ describe.runIf(isRoot)("a link of the owner's on the way leads out of his folder
     }
   });
 });
+
+test.runIf(isRoot)(
+  "a folder above one that we made there, replaced by a link, takes nothing of root's away",
+  async () => {
+    const scene = new Scene();
+    const { home, profile } = scene;
+    const made = join(home, "made");
+    await scene.run("apply", [{ type: "directory", path: `${made}/a/b`, parents: true }]);
+    expect(scene.applied[0]?.prior?.spec).toMatchObject({ made_parents: [made, `${made}/a`] });
+    mkdirSync(join(profile, "a/b"), { recursive: true });
+    rmSync(made, { recursive: true });
+    symlinkSync(profile, made);
+    lchownSync(made, stranger, stranger);
+    const before = scene.canary();
+    for (const mode of ["plan", "apply"] as const) {
+      const { results } = await scene.run(mode, []);
+      expect(results).toMatchObject([{ outcome: "failed", code: "HOST_ERROR" }]);
+      expect(scene.canary()).toEqual(before);
+      expect(readdirSync(join(profile, "a"))).toEqual(["b"]);
+    }
+  },
+);
 
 const commit = ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "x"];

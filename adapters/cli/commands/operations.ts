@@ -50,7 +50,7 @@ export function addOperationsCommands(program: Command, run: Run): void {
     );
   operations
     .command("cancel <operation>")
-    .description("stop an operation after the change in progress")
+    .description("stop an operation: a running script is ended, any other change in progress is finished")
     .action(
       run(async (call, operationId: string) => {
         const operation = await call.client.operations.cancel(operationId);

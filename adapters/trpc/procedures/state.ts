@@ -123,8 +123,9 @@ export const operationProcedures = t.router({
     .meta(
       route("operations.cancel", "POST /state/operations/{operation_id}/cancel", {
         tag,
-        summary: "Stop an operation after the change in progress",
-        description: "The change in progress is finished, never cut; what comes after it is skipped.",
+        summary: "Stop an operation",
+        description:
+          "A script that runs is ended (SIGTERM, after 5 s SIGKILL; its result says which). Any other change in progress is finished, never cut. What comes after it is skipped.",
         problems: ["INVALID_TRANSITION"],
         rest: started,
       }),

@@ -1,6 +1,6 @@
 /**
  * A folder. Owns its mode and owner; what is in it only with `recurse` (owner and mode) or `purge` (what no resource
- * declares goes). The folder above must exist or be declared.
+ * declares goes). The folder above must exist or be declared, unless `parents` has it made.
  *
  * Taken away only while empty: a folder that holds something is never deleted with its content. No link is followed and
  * no mount point crossed. What the first purge took away comes back when the resource is removed.
@@ -31,6 +31,7 @@ import {
   keptEntrySchema,
   surveyContent,
 } from "./directory/content.ts";
+import { emptyParents, makeParents, missingParents } from "./directory/parents.ts";
 import { isAsKept, restoreEntry } from "./directory/restore.ts";
 import { obstacle } from "./shared/obstacle.ts";
 import { ensureSchema, modeSchema, pathSchema } from "./shared/properties.ts";
@@ -42,6 +43,8 @@ const properties = z.strictObject({
   ensure: ensureSchema.default("present"),
   /** `mode`: default for a new folder "0755". */
   ...attributeShape,
+  /** Makes the folders above it where they are missing, with mode "0755" and the agent as owner. */
+  parents: z.boolean().default(false),
   /** Gives owner and group to all that is in it too, and the mode to all folders. */
   recurse: z.boolean().default(false),
   /** With `recurse`: mode of all that is neither folder nor link. */
@@ -57,14 +60,17 @@ export const directorySchema = properties
     path: ["file_mode"],
     message: "needs recurse",
   })
-  .refine((spec) => spec.ensure === "present" || !(spec.recurse || spec.purge), {
+  .refine((spec) => spec.ensure === "present" || !(spec.parents || spec.recurse || spec.purge), {
     path: ["ensure"],
-    message: "can't be absent with recurse or purge",
+    message: "can't be absent with parents, recurse or purge",
   })
   .refine((spec) => !(spec.recurse || spec.purge) || !isSystemFolder(spec.path), {
     path: ["path"],
     message: "is a folder of the system: recurse and purge are refused",
   });
+
+/** More folders than a path can have above it. */
+const maxParents = 2048;
 
 /** As many as one run may purge and change. */
 const maxKept = 11_000;
@@ -72,6 +78,8 @@ const maxKept = 11_000;
 const directoryPriorSchema = properties.extend({
   /** What we made goes away only if nobody put anything into it: then it is in sync as it is. */
   only_if_empty: z.boolean().optional(),
+  /** Folders above it that we made, the topmost first: they go with it, the innermost first, while nothing else is in them. */
+  made_parents: z.array(pathSchema).max(maxParents).optional(),
   /** What was in it and differed or went. */
   inside: z.array(keptEntrySchema).max(maxKept).optional(),
   /** What it had beside mode and owner. */
@@ -105,11 +113,12 @@ export const directoryResourceType = defineResourceType<DirectorySpec>({
 function check(spec: DirectorySpec, host: Host, signal: AbortSignal): Change[] | Promise<Change[]> {
   const stat = host.files.stat(spec.path);
   if (stat && stat.kind !== "directory") throw obstacle(spec.path, stat);
-  if (spec.ensure === "absent") {
-    if (!stat || (spec.only_if_empty === true && host.files.list(spec.path).length > 0)) return [];
-    return [{ property: "ensure", before: "present", after: "absent" }];
+  if (spec.ensure === "absent") return compareAbsence(spec, stat !== null, host);
+  if (!stat) {
+    const parents = spec.parents ? missingParents(spec.path, host) : [];
+    const ensure: Change = { property: "ensure", before: "absent", after: "present" };
+    return [ensure, ...parentChange([], parents), ...newAttributes(spec)];
   }
-  if (!stat) return [{ property: "ensure", before: "absent", after: "present" }, ...newAttributes(spec)];
   const changes = compareAttributes(spec, stat, host);
   if (spec.extras) changes.push(...compareExtras(spec.path, spec.extras, host.files));
   const missing = (spec.inside ?? []).filter((entry) => !isAsKept(entry, spec.path, host));
@@ -128,6 +137,18 @@ function check(spec: DirectorySpec, host: Host, signal: AbortSignal): Change[] |
   });
 }
 
+function compareAbsence(spec: DirectorySpec, stands: boolean, host: Host): Change[] {
+  if (stands && spec.only_if_empty === true && host.files.list(spec.path).length > 0) return [];
+  const parents = emptyParents(spec.path, spec.made_parents ?? [], host);
+  const ensure: Change = { property: "ensure", before: "present", after: "absent" };
+  return [...(stands ? [ensure] : []), ...parentChange(parents, [])];
+}
+
+/** Folders above it that are made or go. */
+function parentChange(before: string[], after: string[]): Change[] {
+  return before.length + after.length === 0 ? [] : [{ property: "parents", before, after }];
+}
+
 /** Paths below the folder, the first hundred of them. */
 function print(found: readonly { path: string }[], folder: string): string[] {
   const names = found.slice(0, 100).map(({ path }) => path.slice(folder.length + 1));
@@ -143,10 +164,20 @@ async function apply(
   const ensure = changes.find((change) => change.property === "ensure");
   const changed = (...names: string[]): boolean => changes.some(({ property }) => names.includes(property));
   signal.throwIfAborted();
-  if (ensure?.after === "absent") return host.files.removeDirectory(spec.path);
+  if (spec.ensure === "absent") {
+    if (ensure) host.files.removeDirectory(spec.path);
+    for (const parent of emptyParents(spec.path, spec.made_parents ?? [], host)) {
+      signal.throwIfAborted();
+      host.files.removeDirectory(parent);
+    }
+    return;
+  }
   const attributes: FileAttributes = toFileAttributes(spec, host);
   if (spec.extras) attributes.extras = spec.extras;
-  if (ensure) return host.files.makeDirectory(spec.path, { mode: 0o755, ...attributes });
+  if (ensure) {
+    if (spec.parents) makeParents(spec.path, host, signal);
+    return host.files.makeDirectory(spec.path, { mode: 0o755, ...attributes });
+  }
   if (changed("mode", "owner", "group", "extras")) await host.files.setAttributes(spec.path, attributes);
   for (const entry of spec.inside ?? []) {
     if (isAsKept(entry, spec.path, host)) continue;
@@ -175,13 +206,26 @@ function remove({ path, stat }: Found, spec: DirectorySpec, host: Host): void {
 function capture(spec: DirectorySpec, host: Host, signal: AbortSignal): Prior | Promise<Prior> {
   const { path } = spec;
   const stat = host.files.stat(path);
-  if (!stat) return { type: "directory", spec: { path, ensure: "absent", only_if_empty: true } };
+  if (!stat) {
+    const prior = { type: "directory", spec: { path, ensure: "absent", only_if_empty: true } };
+    return spec.parents ? withMissingParents(prior, path, host) : prior;
+  }
   const captured = spec.ensure === "absent" ? captureAllExtras(path, host.files) : {};
   const prior = {
     type: "directory",
     spec: { path, ensure: "present", ...captureAttributes(stat, host), ...(captured as JsonObject) },
   };
   return extendPrior(prior, spec, host, signal);
+}
+
+/** What stood before was without these folders, too: those that are missing now, beside those that we made already. */
+function withMissingParents(prior: Prior, path: string, host: Host): Prior {
+  const known = directoryPriorSchema.shape.made_parents.parse(prior.spec["made_parents"]) ?? [];
+  const made = new Set([...known, ...missingParents(path, host)]);
+  if (made.size === known.length) return prior;
+  // The topmost is the shortest: all of them lead to one path.
+  const made_parents = [...made].sort((a, b) => a.length - b.length);
+  return { ...prior, spec: { ...prior.spec, made_parents } };
 }
 
 /**
@@ -195,7 +239,10 @@ function extendPrior(
   signal: AbortSignal,
 ): Prior | Promise<Prior> {
   const { ensure } = prior.spec;
-  if (prior.type !== "directory" || ensure !== "present") return prior;
+  if (prior.type !== "directory") return prior;
+  // They went after we made the folder, and are made again.
+  if (ensure === "absent" && spec.parents) return withMissingParents(prior, spec.path, host);
+  if (ensure !== "present") return prior;
   if (!spec.recurse && !spec.purge) return prior;
   const inside = directoryPriorSchema.shape.inside.parse(prior.spec["inside"]);
   const known = new Set(inside?.map(({ path }) => path));

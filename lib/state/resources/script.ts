@@ -10,7 +10,7 @@
  * ```
  */
 import { z } from "zod";
-import { OrchestratorError } from "../../errors.ts";
+import { isOrchestratorError, OrchestratorError } from "../../errors.ts";
 import type { Host, HostCommand, HostCommandResult } from "../../host/host.ts";
 import type { JsonObject } from "../../json.ts";
 import { defineResourceType } from "../resource-type.ts";
@@ -64,6 +64,7 @@ export const scriptResourceType = defineResourceType<ScriptSpec>({
   summary: "A script or program that runs where its work is not done, or when something changed.",
   schema: scriptSchema,
   checksWithPrograms: true,
+  endsOnCancel: true,
   identity: () => null,
   paths: (spec) => (spec.creates === undefined ? [] : [spec.creates]),
   check,
@@ -110,11 +111,30 @@ const notDone: Change = { property: "run", before: "not done", after: "done" };
 
 async function run(spec: ScriptSpec, host: Host, signal: AbortSignal): Promise<void> {
   const { exitCode, signal: killedBy } = await start(spec, spec.run, { host, signal });
-  signal.throwIfAborted();
+  if (signal.aborted) throw endedFor(signal.reason, { exitCode, killedBy });
   if (exitCode === 0) return;
   throw new OrchestratorError("COMMAND_FAILED", {
     message: exitCode === null ? `It was ended by ${killedBy}.` : `It exited with ${exitCode}.`,
     details: { exit_code: exitCode, signal: killedBy },
+  });
+}
+
+/** Why it was ended, and by what: SIGTERM, which it may heed as it likes, or SIGKILL after that. */
+function endedFor(
+  reason: unknown,
+  { exitCode, killedBy }: { exitCode: number | null; killedBy: string | null },
+): unknown {
+  if (!isOrchestratorError(reason)) return reason;
+  const how =
+    killedBy === "SIGKILL"
+      ? "SIGKILL ended it, 5 s after SIGTERM"
+      : exitCode === null
+        ? `${killedBy} ended it`
+        : `it exited with ${exitCode} after SIGTERM`;
+  return new OrchestratorError(reason.code, {
+    message: `${reason.message.replace(/\.$/, "")}: ${how}.`,
+    details: { ...reason.details, exit_code: exitCode, signal: killedBy },
+    cause: reason,
   });
 }
 

@@ -4,6 +4,7 @@
  */
 import { OrchestratorError } from "../../errors.ts";
 import { announce, captureAnew, settleFailure, settleSuccess } from "./capture.ts";
+import { cutByCancel } from "./cut-signal.ts";
 import { withDeadline } from "./deadline.ts";
 import { declaredIdentity } from "./prepared.ts";
 import { examine, timeoutOf } from "./examine.ts";
@@ -61,7 +62,8 @@ async function tryOnce(
     const left = type.check(spec, run.host, signal);
     return left instanceof Promise ? left.then(assertConverged) : assertConverged(left);
   };
-  const limits = { clock: run.clock, timeoutMs: timeoutOf(item), signal: run.deadline };
+  const cut = type.endsOnCancel === true ? cutByCancel(run) : null;
+  const limits = { clock: run.clock, timeoutMs: timeoutOf(item), signal: cut?.signal ?? run.deadline };
   try {
     const working = withDeadline(limits, (signal) => {
       const acting = act(signal);
@@ -71,6 +73,8 @@ async function tryOnce(
   } catch (error) {
     await settleFailure(item, run, traces);
     throw error;
+  } finally {
+    cut?.release();
   }
   settleSuccess(item, run, found);
   const { exitCode } = traces;

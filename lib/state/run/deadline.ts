@@ -1,5 +1,5 @@
 import type { Clock } from "../../clock.ts";
-import { OrchestratorError } from "../../errors.ts";
+import { isOrchestratorError, OrchestratorError } from "../../errors.ts";
 
 /** Longest time for one try of a resource that names none, milliseconds. */
 export const defaultResourceTimeoutMs = 600_000;
@@ -57,7 +57,10 @@ async function limit<T>(
     controller.signal.throwIfAborted();
     return value;
   } catch (error) {
-    throw controller.signal.aborted ? controller.signal.reason : error;
+    const { aborted, reason } = controller.signal;
+    // One that says how it was ended for that reason says more.
+    const saysMore = isOrchestratorError(error) && error.cause === reason;
+    throw aborted && !saysMore ? reason : error;
   } finally {
     timer.cancel();
     signal.removeEventListener("abort", stop);

@@ -174,8 +174,9 @@ function statusOf(
 ): RunStatus {
   if (run.cut?.aborted === true) return "cancelled";
   if (run.deadline.aborted) return "timed_out";
-  if (run.signal.aborted && results.some((result) => result.skipped_because === "cancelled"))
-    return "cancelled";
+  const isCancelled = ({ skipped_because, code }: ResourceResult): boolean =>
+    skipped_because === "cancelled" || code === "CANCELLED";
+  if (run.signal.aborted && results.some(isCancelled)) return "cancelled";
   if (!error && !results.some((result) => result.outcome === "failed")) return "succeeded";
   return results.some((result) => result.outcome === "changed") ? "partial" : "failed";
 }

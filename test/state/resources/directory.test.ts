@@ -19,6 +19,18 @@ describeLaws({
     definition: { type: "directory", path: "/work/folder", mode: "0750" },
     breakIt: (host) => host.files.setAttributes("/work/folder", { mode: 0o777 }),
   },
+  "a new folder with the folders above it": {
+    definition: { type: "directory", path: "/work/a/b/folder", mode: "0750", parents: true },
+    breakIt: (host) => host.files.setAttributes("/work/a/b/folder", { mode: 0o777 }),
+  },
+  "a new folder whose parents are there in part, by a link": {
+    definition: { type: "directory", path: "/work/link/a/folder", parents: true },
+    prepare: (host) => {
+      host.files.makeDirectory("/work/real", { mode: 0o700 });
+      host.files.makeSymlink("/work/link", "real");
+    },
+    breakIt: (host) => host.files.removeDirectory("/work/real/a/folder"),
+  },
   "a folder with another mode": {
     definition: { type: "directory", path: "/work/folder", mode: "0750" },
     prepare: (host) => host.files.makeDirectory("/work/folder", { mode: 0o700 }),
@@ -205,4 +217,98 @@ test.each([
   { ensure: "absent", purge: true },
 ])("%j is a fault", (more) => {
   expect(() => folder(more)).toThrow();
+});
+
+describe("parents", () => {
+  const deep = (more: object = {}) =>
+    declare([{ id: "d", type: "directory", path: "/work/a/b/c", parents: true, ...more }]);
+  const machine = (): StateFixture => new StateFixture(memoryMachine());
+  const modeOf = (state: StateFixture, at: string): number | undefined => state.host.files.stat(at)?.mode;
+  const withoutTimes = ({ results }: { results: object[] }) =>
+    results.map((each) => ({ ...each, outcome: "", duration_ms: 0, attempts: 0 }));
+
+  test("are made as mkdir -p makes them, whatever the folder gets itself, and a plan says so", async () => {
+    const state = machine();
+    const desired = deep({ mode: "0700", owner: "33" });
+    const plan = await state.run("plan", desired);
+    expect(plan.results[0]?.changes.slice(0, 2)).toEqual([
+      { property: "ensure", before: "absent", after: "present" },
+      { property: "parents", before: [], after: ["/work/a", "/work/a/b"] },
+    ]);
+    expect(withoutTimes(await state.run("apply", desired))).toEqual(withoutTimes(plan));
+    expect(["/work/a", "/work/a/b", "/work/a/b/c"].map((at) => modeOf(state, at))).toEqual([
+      0o755, 0o755, 0o700,
+    ]);
+    expect(state.host.files.stat("/work/a/b")?.uid).not.toBe(33);
+    expect(state.host.files.stat("/work/a/b/c")?.uid).toBe(33);
+    expect(outcomes(await state.run("check", desired))).toEqual(["d unchanged"]);
+  });
+
+  test("go with the folder, as far as we made them and nothing else is in them, as the plan says", async () => {
+    const state = machine();
+    await state.run("apply", deep());
+    state.write("/work/a/theirs", "x");
+    const plan = await state.run("plan", []);
+    expect(plan.results[0]).toMatchObject({
+      action: "remove",
+      changes: [
+        { property: "ensure", before: "present", after: "absent" },
+        { property: "parents", before: ["/work/a/b"], after: [] },
+      ],
+    });
+    expect(withoutTimes(await state.run("apply", []))).toEqual(withoutTimes(plan));
+    expect(state.host.files.list("/work/a")).toEqual(["theirs"]);
+    expect(state.applied).toEqual([]);
+  });
+
+  test("stay where the folder holds something, and go where only they are left", async () => {
+    const state = machine();
+    await state.run("apply", deep());
+    state.write("/work/a/b/c/theirs", "x");
+    expect((await state.run("apply", [])).results).toMatchObject([{ outcome: "unchanged" }]);
+    expect(state.read("/work/a/b/c/theirs")).toBe("x");
+
+    const other = machine();
+    await other.run("apply", deep());
+    other.host.files.removeDirectory("/work/a/b/c");
+    expect((await other.run("apply", [])).results).toMatchObject([{ outcome: "changed", action: "remove" }]);
+    expect(other.host.files.stat("/work/a")).toBeNull();
+  });
+
+  test("that stood before, or that another resource made, stay or go with that", async () => {
+    const state = machine();
+    state.host.files.makeDirectory("/work/a", {});
+    const parent = declare([{ id: "b", type: "directory", path: "/work/a/b" }]);
+    await state.run("apply", [...parent, ...deep()]);
+    await state.run("apply", parent);
+    expect(state.host.files.list("/work/a/b")).toEqual([]);
+    await state.run("apply", []);
+    expect(state.host.files.list("/work/a")).toEqual([]);
+  });
+
+  test("that went meanwhile are made again, and go in the end", async () => {
+    const state = machine();
+    state.host.files.makeDirectory("/work/a", {});
+    await state.run("apply", deep());
+    for (const gone of ["/work/a/b/c", "/work/a/b", "/work/a"]) state.host.files.removeDirectory(gone);
+    expect(outcomes(await state.run("apply", deep()))).toEqual(["d changed"]);
+    await state.run("apply", []);
+    expect(state.host.files.stat("/work/a")).toBeNull();
+  });
+
+  test("that can't be made fail the plan as the apply, with what is in the way", async () => {
+    const state = machine();
+    state.write("/work/a", "x");
+    for (const mode of ["plan", "apply"] as const) {
+      const { results } = await state.run(mode, deep());
+      expect(results).toMatchObject([
+        { outcome: "failed", message: "/work/a is a file, which is left alone." },
+      ]);
+    }
+    expect(state.read("/work/a")).toBe("x");
+  });
+
+  test("of a folder that is to be absent are a fault", () => {
+    expect(() => deep({ ensure: "absent" })).toThrow("can't be absent with parents, recurse or purge");
+  });
 });

@@ -1,10 +1,12 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readlinkSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { systemClock } from "../../../lib/clock.ts";
+import { OrchestratorError } from "../../../lib/errors.ts";
 import { LocalHost } from "../../../lib/host/local-host.ts";
 import type { JsonObject } from "../../../lib/json.ts";
+import { listProcesses } from "../../../lib/host/process-table.ts";
 import { runState, type StateRunResult } from "../../../lib/state/run/engine.ts";
 import { describeLaws } from "../../support/laws.ts";
 import { declare, StateFixture } from "../../support/state-fixture.ts";
@@ -36,6 +38,15 @@ describeLaws({
 let folder: string;
 beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), "fleetwright-script-"))));
 afterEach(() => rmSync(folder, { recursive: true }));
+
+/** Whether a process works in a folder; what has ended works nowhere. */
+function isIn(path: string, pid: number): boolean {
+  try {
+    return readlinkSync(`/proc/${pid}/cwd`) === path;
+  } catch {
+    return false;
+  }
+}
 
 /** Runs a script for real; what it writes comes with the result. */
 async function apply(script: JsonObject): Promise<StateRunResult & { output: string }> {
@@ -118,4 +129,90 @@ test("checks of many scripts run eight at once", async () => {
   }));
   await new StateFixture(host).run("plan", declare(scripts));
   expect(most).toBe(8);
+});
+
+/** Cancels as soon as the script says that it is ready. */
+async function cancel(run: string, reason: Error = new OrchestratorError("CANCELLED"), more = {}) {
+  const host = new LocalHost({ stateFolder: join(folder, "state") });
+  const script = { id: "s", type: "script", run, creates: join(folder, "done"), cwd: folder, ...more };
+  const after = { id: "after", type: "file", path: join(folder, "after"), content: "x" };
+  const stop = new AbortController();
+  let began = 0;
+  const result = await runState({
+    mode: "apply",
+    desired: declare([script, after]),
+    applied: [],
+    host,
+    clock: systemClock,
+    signal: stop.signal,
+    timeoutMs: 60_000,
+    onOutput() {
+      began = performance.now();
+      stop.abort(reason);
+    },
+  });
+  return { result, ms: performance.now() - began };
+}
+
+describe("a script that runs when somebody cancels", () => {
+  test("is ended by SIGTERM, with what it started, and the result says so", async () => {
+    const { result, ms } = await cancel("sleep 60 & echo ready; wait");
+    expect(result.status).toBe("cancelled");
+    expect(result.results).toMatchObject([
+      { outcome: "failed", code: "CANCELLED", message: "It was cancelled: SIGTERM ended it." },
+      { outcome: "skipped", skipped_because: "cancelled" },
+    ]);
+    expect(ms).toBeLessThan(4000);
+    const left = listProcesses().filter(({ pid }) => isIn(folder, pid));
+    expect(left).toEqual([]);
+  });
+
+  test("is ended by SIGKILL after five seconds where it ignores SIGTERM, and the result says so", async () => {
+    const { result, ms } = await cancel("trap '' TERM; echo ready; while :; do sleep 0.1; done");
+    expect(result.results[0]).toMatchObject({
+      outcome: "failed",
+      code: "CANCELLED",
+      message: "It was cancelled: SIGKILL ended it, 5 s after SIGTERM.",
+    });
+    expect(ms).toBeGreaterThan(4900);
+    expect(ms).toBeLessThan(9000);
+  }, 20_000);
+
+  test("may end in its own way on SIGTERM, with its exit code in the result", async () => {
+    const { result } = await cancel("trap 'exit 3' TERM; echo ready; while :; do sleep 0.1; done");
+    expect(result.results[0]).toMatchObject({
+      code: "CANCELLED",
+      exit_code: 3,
+      message: "It was cancelled: it exited with 3 after SIGTERM.",
+    });
+  });
+
+  test("is the last one, and the run is cancelled all the same", async () => {
+    const { result } = await cancel("echo ready; sleep 60", undefined, { requires: ["after"] });
+    expect(result.results.map(({ outcome }) => outcome)).toEqual(["changed", "failed"]);
+    expect(result.status).toBe("cancelled");
+  });
+
+  test("is not tried again", async () => {
+    const { result } = await cancel("echo ready; sleep 60", undefined, {
+      retry: { attempts: 3, delay_seconds: 0 },
+    });
+    expect(result.results[0]).toMatchObject({ code: "CANCELLED", attempts: 1 });
+  });
+
+  test("goes on to its end where it is the agent that stops", async () => {
+    const { result } = await cancel(
+      "echo ready; sleep 0.3; touch done",
+      new OrchestratorError("UNAVAILABLE"),
+    );
+    expect(result.results).toMatchObject([{ outcome: "changed" }, { outcome: "skipped" }]);
+  });
+});
+
+test("a script that takes too long says what ended it", async () => {
+  const { results } = await apply({ run: "sleep 60", timeout_seconds: 0.2 });
+  expect(results[1]).toMatchObject({
+    code: "RESOURCE_TIMEOUT",
+    message: "It took longer than 0.2 s: SIGTERM ended it.",
+  });
 });
