@@ -1,16 +1,16 @@
 /** What the transport hears, brought to the feature that it concerns. */
-import { systemCaller } from "./callers/caller.ts";
-import { RateLimiter } from "./internal/rate-limiter.ts";
 import { AgentReports } from "./agents/agent-reports.ts";
 import type { AgentService } from "./agents/agent-service.ts";
+import { systemCaller } from "./callers/caller.ts";
 import type { Context } from "./context.ts";
 import { OrchestratorError } from "./errors.ts";
 import { sourceOfAddress } from "./internal/network.ts";
+import { RateLimiter } from "./internal/rate-limiter.ts";
 import type { Dispatcher } from "./operations/dispatcher.ts";
 import type { OperationService } from "./operations/operation-service.ts";
 import type { Admission, AgentIntroduction, TransportHandlers } from "./transport/transport.ts";
-import type { AgentMessage } from "./wire/messages.ts";
 import type { MessageHead } from "./wire/message-head.ts";
+import type { AgentMessage } from "./wire/messages.ts";
 
 /** Refusals of one address a minute that are audited; the rest is only logged, so that a flood does not fill the disk. */
 const auditedRefusalsPerMinute = 10;

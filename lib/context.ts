@@ -1,9 +1,12 @@
+import { Authorizer, type Denial } from "./callers/authorizer.ts";
 import { toSubject, type Caller } from "./callers/caller.ts";
 import { permissionTable, type Permission } from "./callers/permissions.ts";
-import { Authorizer, type Denial } from "./callers/authorizer.ts";
 import type { Clock } from "./clock.ts";
 import { toTimestamp } from "./clock.ts";
+import { Contents } from "./contents/contents.ts";
 import type { Crypto, Signer } from "./crypto/crypto.ts";
+import { Epochs } from "./epochs.ts";
+import type { EventMetadata, NoMetadata } from "./event-metadata.ts";
 import {
   eventTable,
   type EventListener,
@@ -11,14 +14,10 @@ import {
   type EventType,
   type OrchestratorEvent,
 } from "./events.ts";
-import type { EventMetadata, NoMetadata } from "./event-metadata.ts";
-import { Epochs } from "./epochs.ts";
-import { createIds, type Ids } from "./ids.ts";
-import { Contents } from "./contents/contents.ts";
-import { toJsonObject } from "./json.ts";
-import { SlicedWork } from "./internal/work.ts";
 import { FleetTime } from "./fleet-time.ts";
-import { RetentionClock } from "./upkeep/retention-clock.ts";
+import { createIds, type Ids } from "./ids.ts";
+import { SlicedWork } from "./internal/work.ts";
+import { toJsonObject } from "./json.ts";
 import type { Logger } from "./logger.ts";
 import type { ResolvedOptions } from "./options.ts";
 import { References } from "./references.ts";
@@ -27,6 +26,7 @@ import { resourceTypesWith } from "./state/own-types.ts";
 import type { ResourceTypes } from "./state/resource-type.ts";
 import type { CommitResult, Storage, Write } from "./storage/storage.ts";
 import type { Transport } from "./transport/transport.ts";
+import { RetentionClock } from "./upkeep/retention-clock.ts";
 
 /** The log that audited events are appended to. */
 export const auditLog = "audit";

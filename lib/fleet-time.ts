@@ -8,8 +8,8 @@
  * do. What was told is written once a minute and at the stop, so that a start with a wall clock that was set back goes on where the
  * process before ended; after a kill it may repeat a minute, which everything that goes by it allows for.
  */
-import { toTimestamp, type Clock } from "./clock.ts";
 import { ClockWatch } from "./clock-watch.ts";
+import { toTimestamp, type Clock } from "./clock.ts";
 import type { Logger } from "./logger.ts";
 import type { CollectionDefinition, Storage } from "./storage/storage.ts";
 

@@ -1,8 +1,8 @@
 /** The parts that orchestrator, agent and storages are all given. */
 import type { Clock } from "./clock.ts";
 import type { Crypto } from "./crypto/crypto.ts";
-import type { Logger } from "./logger.ts";
 import { type OptionRule, partWith } from "./internal/option-rules.ts";
+import type { Logger } from "./logger.ts";
 
 export const clockRule: OptionRule = partWith<Clock>({ now: true, monotonic: true, setTimer: true });
 

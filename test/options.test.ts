@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { isOrchestratorError, MemoryStorage, MemoryTransport, nodeCrypto, Orchestrator } from "fleetwright";
 import type { Issue, OrchestratorOptions } from "fleetwright";
-import { resolveOptions } from "../lib/options.ts";
 import { orchestratorOptionTable } from "../lib/option-table.ts";
+import { resolveOptions } from "../lib/options.ts";
 
 const parts = { storage: new MemoryStorage(), transport: new MemoryTransport() };
 

@@ -1,6 +1,6 @@
 /** What a command says when it fails, and the exit code. */
-import { isOrchestratorError } from "fleetwright/errors";
 import { CommanderError } from "commander";
+import { isOrchestratorError } from "fleetwright/errors";
 import { ApiError } from "../client/api-error.ts";
 import type { ProblemFault } from "../client/api-error.ts";
 import { exitCode } from "./context.ts";

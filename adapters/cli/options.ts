@@ -1,6 +1,6 @@
 /** Values of options, read strictly. */
-import type { Assignment } from "fleetwright";
 import { InvalidArgumentError } from "commander";
+import type { Assignment } from "fleetwright";
 
 /** Reads a whole number within bounds. */
 export function integer(minimum: number, maximum: number): (text: string) => number {

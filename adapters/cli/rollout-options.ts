@@ -1,7 +1,7 @@
 /** Options that say how a rollout goes through the agents. */
-import type { RolloutStrategy } from "fleetwright";
 import { InvalidArgumentError } from "commander";
 import type { Command } from "commander";
+import type { RolloutStrategy } from "fleetwright";
 import { integer } from "./options.ts";
 
 /** The options as they are read. */

@@ -2,10 +2,10 @@
 import type { Session } from "fleetwright";
 import type { ApiProblem } from "./api-error.ts";
 import { ApiError } from "./api-error.ts";
-import { toHex, toHexKey } from "./hex.ts";
-import { createSend } from "./http.ts";
 import { readEvents } from "./event-stream.ts";
 import type { OpenStream } from "./event-stream.ts";
+import { toHex, toHexKey } from "./hex.ts";
+import { createSend } from "./http.ts";
 import type { Fetch, Query, RequestExtras, Send } from "./http.ts";
 import { resolveRetry, withRetries } from "./retry.ts";
 import type { RetryOptions } from "./retry.ts";

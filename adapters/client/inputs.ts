@@ -1,6 +1,6 @@
 /** What the calls take and answer, read off the schemas that the server checks them with. Types alone: no schema is loaded. */
-import type { EventPattern, schemas } from "fleetwright";
 import type { z } from "zod";
+import type { EventPattern, schemas } from "fleetwright";
 
 type Schemas = typeof schemas;
 

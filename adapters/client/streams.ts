@@ -1,7 +1,7 @@
 /** The streams of the server by name: what is told item by item. */
 import type { EventPattern, EventStreamItem, MatchedType, OperationWatchItem } from "fleetwright";
-import type { EventFilter } from "./inputs.ts";
 import type { Query } from "./http.ts";
+import type { EventFilter } from "./inputs.ts";
 
 /** Reads a stream of the server. */
 export type Watch = <Item>(path: string, query?: Query, signal?: AbortSignal) => AsyncGenerator<Item, void>;

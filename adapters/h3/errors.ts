@@ -1,9 +1,9 @@
 /** Problems and headers for whatever h3 answers itself. */
+import type { H3Event, HTTPError } from "h3";
 import { OrchestratorError } from "fleetwright";
 import type { ErrorCode, Logger } from "fleetwright";
-import type { H3Event, HTTPError } from "h3";
-import { createReplies } from "../rest/replies.ts";
 import { acceptedRequestId } from "../http/request-id.ts";
+import { createReplies } from "../rest/replies.ts";
 import { toOrchestratorError } from "../trpc/error-map.ts";
 
 /** What h3 itself refuses, by status. */

@@ -3,6 +3,7 @@
  * start.
  */
 import { isIP } from "node:net";
+import type { Logger, Orchestrator, SocketTransport } from "fleetwright";
 import {
   aFunction,
   aMap,
@@ -16,7 +17,6 @@ import {
   wholeNumber,
 } from "fleetwright/options";
 import type { OptionRow, SettingRow } from "fleetwright/options";
-import type { Logger, Orchestrator, SocketTransport } from "fleetwright";
 import type { OpenApiOptions } from "../rest/openapi.ts";
 import { isNetwork } from "./source-address.ts";
 

@@ -1,13 +1,14 @@
 /** Health, the API reference, the format of modules, and the pages about problems. */
+import type { EventHandler, H3, H3Event } from "h3";
 import { moduleJsonSchema, OrchestratorError } from "fleetwright";
 import type { ResourceTypes } from "fleetwright/ports";
-import type { EventHandler, H3, H3Event } from "h3";
+import { acceptedRequestId } from "../http/request-id.ts";
+import { toResponse } from "../rest/fetch.ts";
 import type { OpenApiDocument } from "../rest/openapi/document.ts";
 import { renderHome } from "../rest/pages/home.ts";
 import { pageContentSecurityPolicy, styleSheetPath } from "../rest/pages/page.ts";
 import { renderReference } from "../rest/pages/reference.ts";
 import { styleSheet } from "../rest/pages/style.ts";
-import { toResponse } from "../rest/fetch.ts";
 import {
   findProblemPage,
   renderProblemIndex,
@@ -16,7 +17,6 @@ import {
 } from "../rest/problem-pages.ts";
 import { PublicText } from "../rest/public-text.ts";
 import { createReplies } from "../rest/replies.ts";
-import { acceptedRequestId } from "../http/request-id.ts";
 
 /** Whether requests can be served. May throw the `OrchestratorError` that says why they can't; its code decides the status. */
 export type AppReadiness = () => boolean | Promise<boolean>;

@@ -2,8 +2,8 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Hooks } from "crossws";
-import { OrchestratorError } from "fleetwright";
 import crossws from "crossws/adapters/node";
+import { OrchestratorError } from "fleetwright";
 import { acceptedRequestId } from "../http/request-id.ts";
 import { serveWithoutUpgrade } from "./connections.ts";
 import type { HostCheck } from "./hosts.ts";

@@ -8,11 +8,11 @@
 import { getErrorShape } from "@trpc/server";
 import type { AnyRouter, TRPCError } from "@trpc/server";
 import { getHTTPStatusCode } from "@trpc/server/http";
+import { problemHeaders } from "../http/problem.ts";
+import { acceptedRequestId } from "../http/request-id.ts";
 import type { RestRequest } from "../rest/message.ts";
 import type { PiecedReply } from "../rest/node.ts";
 import type { Read, Reads } from "../rest/reads.ts";
-import { problemHeaders } from "../http/problem.ts";
-import { acceptedRequestId } from "../http/request-id.ts";
 import type { RequestContext } from "../trpc/context.ts";
 import { toOrchestratorError, toTrpcError } from "../trpc/error-map.ts";
 import { requirePermission } from "../trpc/trpc.ts";

@@ -1,17 +1,17 @@
 /** tRPC over the Fetch API. */
-import { fetchRequestHandler } from "@trpc/server/adapters/fetch";
 import type { AnyRouter, TRPCError } from "@trpc/server";
-import { OrchestratorError } from "fleetwright";
-import type { Logger } from "fleetwright";
+import { fetchRequestHandler } from "@trpc/server/adapters/fetch";
 import { bodyLimit } from "h3";
 import type { H3, H3Event } from "h3";
-import { strangerBodyLimitBytes } from "../http/body-limit.ts";
-import { toResponse } from "../rest/fetch.ts";
-import { problemHeaders } from "../http/problem.ts";
-import { createReplies } from "../rest/replies.ts";
-import { acceptedRequestId } from "../http/request-id.ts";
-import { restProcedures } from "../rest/routes.ts";
+import { OrchestratorError } from "fleetwright";
+import type { Logger } from "fleetwright";
 import type { LocalEnd } from "../http/audience.ts";
+import { strangerBodyLimitBytes } from "../http/body-limit.ts";
+import { problemHeaders } from "../http/problem.ts";
+import { acceptedRequestId } from "../http/request-id.ts";
+import { toResponse } from "../rest/fetch.ts";
+import { createReplies } from "../rest/replies.ts";
+import { restProcedures } from "../rest/routes.ts";
 import type { ContextFactory, RequestContext } from "../trpc/context.ts";
 import { toOrchestratorError } from "../trpc/error-map.ts";
 import { isProtected, nameRequest } from "../trpc/trpc.ts";

@@ -2,19 +2,19 @@
 import type { AnyRouter } from "@trpc/server";
 import { OrchestratorError } from "fleetwright";
 import type { Logger } from "fleetwright";
+import { defaultBodyLimitBytes, strangerBodyLimitBytes } from "../http/body-limit.ts";
+import { acceptedRequestId } from "../http/request-id.ts";
 import type { ContextFactory, RequestContext } from "../trpc/context.ts";
 import { toOrchestratorError } from "../trpc/error-map.ts";
 import { requirePermission } from "../trpc/trpc.ts";
-import { defaultBodyLimitBytes, strangerBodyLimitBytes } from "../http/body-limit.ts";
 import { toEventStream } from "./event-stream.ts";
 import { readJsonBody, toInput } from "./input.ts";
 import type { RestHandler, RestReply, RestRequest } from "./message.ts";
-import { PublicText } from "./public-text.ts";
 import { readPreferences } from "./preferences.ts";
+import { PublicText } from "./public-text.ts";
+import type { Reads } from "./reads.ts";
 import { createReplies } from "./replies.ts";
 import type { Replies } from "./replies.ts";
-import { acceptedRequestId } from "../http/request-id.ts";
-import type { Reads } from "./reads.ts";
 import type { RestRoute } from "./routes.ts";
 import { createRouteTable, resumeField } from "./routes.ts";
 

@@ -1,18 +1,18 @@
 /** The OpenAPI 3.1 description of a router. */
 import type { AnyProcedure, AnyRouter } from "@trpc/server";
-import type { OpenApiDocument } from "./openapi/document.ts";
 import type { ProcedureMeta, SuccessStatus } from "../trpc/trpc.ts";
 import { eventStreamMediaType } from "./event-stream.ts";
 import { defaultBasePath } from "./handler.ts";
-import { answerHeaders, notModified, requestHeaders, sharedHeaders } from "./openapi/headers.ts";
 import { describeSchemas } from "./openapi/descriptions.ts";
+import type { OpenApiDocument } from "./openapi/document.ts";
 import { addExample } from "./openapi/examples.ts";
+import { answerHeaders, notModified, requestHeaders, sharedHeaders } from "./openapi/headers.ts";
 import { codesOf, describeRefusals, otherRefusal, problemSchema } from "./openapi/problems.ts";
 import { tidySchemas } from "./openapi/schemas.ts";
 import { inputFields, inputSchema } from "./parameters.ts";
 import { operationExamples } from "./reference/examples.ts";
-import { tagReference } from "./reference/tags.ts";
 import { parameterReference } from "./reference/schemas.ts";
+import { tagReference } from "./reference/tags.ts";
 import { checkStatuses, restProcedures, resumeField } from "./routes.ts";
 
 /** What a description says beside the procedures. */

@@ -1,10 +1,10 @@
 /** The pages that a problem's `type` leads to. */
 import { errorGuide, errorTable } from "fleetwright";
 import type { ErrorCode, ErrorExplanation } from "fleetwright";
+import { exampleProblem, problemSlug } from "../http/problem.ts";
 import { httpStatusOf } from "../http/status.ts";
 import { markup, prose } from "./pages/html.ts";
 import { renderPage } from "./pages/page.ts";
-import { exampleProblem, problemSlug } from "../http/problem.ts";
 
 /** What a page says. */
 export interface ProblemPage extends ErrorExplanation {

@@ -1,9 +1,9 @@
 /** Writes answers. Everything that does not differ between two answers is built once. */
 import { OrchestratorError } from "fleetwright";
-import { httpStatusOf } from "../http/status.ts";
 import { namesEntityTag, toEntityTag, toVersionTag } from "../http/entity-tags.ts";
-import type { RestReply } from "./message.ts";
 import { problemHeaders, problemMediaType, toProblem } from "../http/problem.ts";
+import { httpStatusOf } from "../http/status.ts";
+import type { RestReply } from "./message.ts";
 import type { EncodedText } from "./public-text.ts";
 import type { Rendering } from "./rendering.ts";
 import type { RestRoute } from "./routes.ts";

@@ -6,8 +6,8 @@ import type { ErrorCode } from "fleetwright";
 import { toProblem } from "../http/problem.ts";
 import type { Problem } from "../http/problem.ts";
 import type { RequestContext } from "./context.ts";
-import { toOrchestratorError, toTrpcError, trpcCodeOf } from "./error-map.ts";
 import { asTransparent } from "./direct-call.ts";
+import { toOrchestratorError, toTrpcError, trpcCodeOf } from "./error-map.ts";
 
 /**
  * How a procedure answers over REST beside its output. The functions get the procedure's output: write its type at the

@@ -1,10 +1,10 @@
 /** An Express program with a fleet inside: its own pages at the root, REST, tRPC, the API reference and the agents' socket below `/fleet`. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import express from "express";
 import { MemoryStorage, Orchestrator, SocketTransport } from "fleetwright";
 import { createClient } from "fleetwright/client";
 import { createOrchestratorApp } from "fleetwright/h3";
-import express from "express";
 
 const transport = new SocketTransport();
 await using orchestrator = new Orchestrator({ storage: new MemoryStorage(), transport });

@@ -2,10 +2,10 @@
 import { mkdirSync, mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { z } from "zod";
 import { MemoryStorage, MemoryTransport, Orchestrator, systemCaller } from "fleetwright";
 import { createAgent } from "fleetwright/agent";
 import { defineResourceType, describeChange, resourceTypesWith, type Host } from "fleetwright/ports";
-import { z } from "zod";
 
 const path = "/etc/motto";
 

@@ -1,6 +1,6 @@
+import type { Caller } from "../callers/caller.ts";
 import type { Context } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
-import type { Caller } from "../callers/caller.ts";
 import { Challenges } from "./challenges.ts";
 import { OperatorRegistry } from "./operator-registry.ts";
 import { Sessions } from "./sessions.ts";

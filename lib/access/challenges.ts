@@ -6,11 +6,11 @@
  * The text that is signed names what it is for: purpose, service, the origin that the caller means to talk to, and the
  * orchestrator, which proves its key by signing the text first. A text that another server passed on fits none of that.
  */
+import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { concatBytes, fromHex, toHex, toUtf8 } from "../crypto/encoding.ts";
-import { fromBase64Url, toBase64Url } from "../internal/base64url.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
-import { toTimestamp } from "../clock.ts";
+import { fromBase64Url, toBase64Url } from "../internal/base64url.ts";
 import type { CommitOptions, Write } from "../storage/storage.ts";
 import type { Challenge } from "./schemas.ts";
 

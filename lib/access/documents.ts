@@ -1,5 +1,5 @@
-import type { CollectionDefinition } from "../storage/storage.ts";
 import type { Role } from "../callers/roles.ts";
+import type { CollectionDefinition } from "../storage/storage.ts";
 
 /** An operator as stored, under its operator_id. */
 export interface OperatorDocument {

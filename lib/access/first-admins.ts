@@ -1,8 +1,8 @@
 /** How the first Admin comes to be. */
+import { systemCaller } from "../callers/caller.ts";
 import type { Context } from "../context.ts";
 import { parsePublicKey } from "../crypto/parse-public-key.ts";
 import { personNameSchema } from "../internal/common-schemas.ts";
-import { systemCaller } from "../callers/caller.ts";
 import type { OperatorRegistry } from "./operator-registry.ts";
 import type { Operators } from "./operators.ts";
 

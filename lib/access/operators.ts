@@ -1,18 +1,18 @@
 import type { z } from "zod";
+import { answering, toSubject, type Caller } from "../callers/caller.ts";
+import type { Role } from "../callers/roles.ts";
 import type { Context, EventInput } from "../context.ts";
-import type { EventSubject } from "../events.ts";
 import { parsePublicKey } from "../crypto/parse-public-key.ts";
 import { requireVersion, type ChangeOptions } from "../document-version.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
+import type { EventSubject } from "../events.ts";
 import type { Page } from "../internal/common-schemas.ts";
 import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
-import { answering, toSubject, type Caller } from "../callers/caller.ts";
 import type { AdminsDocument, OperatorDocument } from "./documents.ts";
 import { toOperator, type OperatorRegistry } from "./operator-registry.ts";
-import type { Role } from "../callers/roles.ts";
 import {
   addOperatorInput,
   listOperatorsInput,

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { roles, roleSchema } from "../callers/roles.ts";
 import {
   keyIdSchema,
   pageInput,
@@ -6,7 +7,6 @@ import {
   personNameSchema,
   versionSchema,
 } from "../internal/common-schemas.ts";
-import { roles, roleSchema } from "../callers/roles.ts";
 
 const publicKeyInput = z
   .string()

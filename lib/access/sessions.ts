@@ -1,8 +1,8 @@
 import type { Context } from "../context.ts";
 import { toHex, toUtf8 } from "../crypto/encoding.ts";
+import { OrchestratorError } from "../errors.ts";
 import { fleetTimeStepMs } from "../fleet-time.ts";
 import { toBase64Url } from "../internal/base64url.ts";
-import { OrchestratorError } from "../errors.ts";
 import { eachDocument } from "../storage/each-document.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import type { SessionDocument } from "./documents.ts";

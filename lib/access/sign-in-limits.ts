@@ -5,10 +5,10 @@
  * Past the limit of a source, its answers tell a key of an operator from others. Keys can't be guessed; who suspects one learns that it
  * may sign in, which is no secret that anything rests on.
  */
+import { sourceOf } from "../callers/caller-source.ts";
+import type { Caller } from "../callers/caller.ts";
 import type { Clock } from "../clock.ts";
 import { decodeBytes } from "../crypto/parse-public-key.ts";
-import type { Caller } from "../callers/caller.ts";
-import { sourceOf } from "../callers/caller-source.ts";
 import { RateLimiter } from "../internal/rate-limiter.ts";
 
 /** Counts attempts to sign in. */

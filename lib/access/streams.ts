@@ -1,9 +1,9 @@
 import type { Caller } from "../callers/caller.ts";
 import type { Timer } from "../clock.ts";
 import type { Context } from "../context.ts";
-import type { AccessService } from "./access-service.ts";
 import { OrchestratorError } from "../errors.ts";
 import { eventTable } from "../events.ts";
+import type { AccessService } from "./access-service.ts";
 
 /** Streams that one session may hold open. */
 const streamsPerSession = 32;

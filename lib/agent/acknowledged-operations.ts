@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { z } from "zod";
-import type { JournalContext } from "./journal-context.ts";
 import { readText, renewFile, replaceFile, writeCopy } from "./durable-file.ts";
+import type { JournalContext } from "./journal-context.ts";
 import { seal, unseal } from "./sealed-text.ts";
 
 const fileSchema = z.strictObject({

@@ -12,20 +12,20 @@
  */
 import { hostname } from "node:os";
 import type { Clock } from "../clock.ts";
-import type { Crypto } from "../crypto/crypto.ts";
-import type { Logger } from "../logger.ts";
-import type { AgentStatus } from "../wire/handshake-messages.ts";
-import type { AgentMessage } from "../wire/messages.ts";
 import { createSystemClock, toTimestamp } from "../clock.ts";
+import type { Crypto } from "../crypto/crypto.ts";
 import { nodeCrypto } from "../crypto/node-crypto.ts";
 import { OrchestratorError, isOrchestratorError } from "../errors.ts";
 import type { Host, LeftProgram } from "../host/host.ts";
 import { LocalHost } from "../host/local-host.ts";
+import type { Logger } from "../logger.ts";
 import { silentLogger } from "../logger.ts";
 import { resourceTypes } from "../state/resources/index.ts";
+import type { AgentStatus } from "../wire/handshake-messages.ts";
+import type { AgentMessage } from "../wire/messages.ts";
+import { type AgentLink, createAgentLink } from "./agent-link.ts";
 import { type AgentOptions, checkAgentOptions, type Dial, dialOf } from "./agent-options.ts";
 import { agentVersion } from "./agent-version.ts";
-import { type AgentLink, createAgentLink } from "./agent-link.ts";
 import { AppliedSet } from "./applied-set.ts";
 import { collectAttributes } from "./attributes.ts";
 import { CommandHandler } from "./command-handler.ts";

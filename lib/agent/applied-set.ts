@@ -1,11 +1,11 @@
 /** What the agent applied to its machine and what stood there before: what a removal needs to know. */
 import { join } from "node:path";
 import { z } from "zod";
-import type { AppliedResource } from "../state/run/state-item.ts";
 import { OrchestratorError } from "../errors.ts";
 import { jsonSchema } from "../internal/common-schemas.ts";
 import { type OwedTrigger, owedTriggerSchema } from "../state/owed.ts";
 import { resolvedResourceSchema } from "../state/resource.ts";
+import type { AppliedResource } from "../state/run/state-item.ts";
 import { readText, renewFile, replaceFile } from "./durable-file.ts";
 import { seal, unseal } from "./sealed-text.ts";
 

@@ -1,9 +1,9 @@
-import type { AgentMessage, OrchestratorMessage } from "../wire/messages.ts";
-import type { Logger } from "../logger.ts";
-import type { OperationRunner } from "./operation-runner.ts";
-import type { ResultDelivery } from "./result-delivery.ts";
 import { OrchestratorError, isOrchestratorError } from "../errors.ts";
+import type { Logger } from "../logger.ts";
+import type { AgentMessage, OrchestratorMessage } from "../wire/messages.ts";
+import type { OperationRunner } from "./operation-runner.ts";
 import { toPeerError } from "./peer-error.ts";
+import type { ResultDelivery } from "./result-delivery.ts";
 
 /** What an orchestrator orders. */
 export type Command = Exclude<OrchestratorMessage, { type: "status" }>;

@@ -3,11 +3,11 @@ import { chmodSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import type { Crypto, KeyPair, Signer } from "../crypto/crypto.ts";
-import type { Logger } from "../logger.ts";
 import { fromHex, nodeIdOf, toHex } from "../crypto/encoding.ts";
 import { OrchestratorError } from "../errors.ts";
-import type { OrchestratorPin } from "./link-connection.ts";
+import type { Logger } from "../logger.ts";
 import { readText, renewFile, replaceFile } from "./durable-file.ts";
+import type { OrchestratorPin } from "./link-connection.ts";
 import { checksumOf, seal, unseal } from "./sealed-text.ts";
 
 const key = z.string().regex(/^[0-9a-f]{64}$/);

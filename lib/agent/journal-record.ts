@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { resolvedResourceSchema } from "../state/resource.ts";
 import { type Watching, watchingSchema } from "../state/owed.ts";
+import { resolvedResourceSchema } from "../state/resource.ts";
 import { resourceResultSchema } from "../state/result.ts";
 import type { AppliedResource } from "../state/run/state-item.ts";
 import { type AgentMessage, type MessageOf, type PeerError, agentMessageSchema } from "../wire/messages.ts";

@@ -18,13 +18,12 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { type Clock, toTimestamp } from "../clock.ts";
 import type { Logger } from "../logger.ts";
-import type { BegunChange } from "../state/run/state-run.ts";
 import type { ResourceResult } from "../state/result.ts";
+import type { BegunChange } from "../state/run/state-run.ts";
 import type { AgentMessage, MessageOf, PeerError } from "../wire/messages.ts";
 import { AcknowledgedOperations } from "./acknowledged-operations.ts";
 import { currentBoot } from "./boot.ts";
 import type { CutOperation } from "./cut-operation.ts";
-import { type AcceptedRecord, interruptionOf, lostAcceptance } from "./interruption.ts";
 import {
   appendFile,
   createFile,
@@ -34,7 +33,7 @@ import {
   removeFile,
   replaceFile,
 } from "./durable-file.ts";
-import { isOperationId } from "./operation-id.ts";
+import { type AcceptedRecord, interruptionOf, lostAcceptance } from "./interruption.ts";
 import type { JournalContext } from "./journal-context.ts";
 import {
   type JournalRecord,
@@ -44,6 +43,7 @@ import {
   toLine,
 } from "./journal-record.ts";
 import { KeptResults } from "./kept-results.ts";
+import { isOperationId } from "./operation-id.ts";
 
 /** How an operation ended, as the orchestrator gets it. */
 export type OperationResult = MessageOf<AgentMessage, "result">;

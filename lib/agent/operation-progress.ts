@@ -1,6 +1,6 @@
 import type { Clock, Timer } from "../clock.ts";
-import type { ResourceOutput } from "../state/run/state-run.ts";
 import type { ResourceResult } from "../state/result.ts";
+import type { ResourceOutput } from "../state/run/state-run.ts";
 import type { AgentMessage } from "../wire/messages.ts";
 import { OutputCapture } from "./output-capture.ts";
 

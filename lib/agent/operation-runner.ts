@@ -10,17 +10,17 @@
  * What is queued when the agent stops or dies ends `interrupted` at the next start, as what was running does.
  */
 import type { Clock } from "../clock.ts";
+import { OrchestratorError } from "../errors.ts";
 import type { Host } from "../host/host.ts";
 import type { Logger } from "../logger.ts";
 import type { ResourceTypes } from "../state/resource-type.ts";
 import type { PeerError } from "../wire/messages.ts";
 import type { AppliedSet } from "./applied-set.ts";
-import type { ProgressSink } from "./operation-progress.ts";
-import type { OperationJournal } from "./operation-journal.ts";
-import { OrchestratorError } from "../errors.ts";
-import { type OperationOutcome, type RunCommand, runOperation } from "./run-operation.ts";
 import { isOperationId } from "./operation-id.ts";
+import type { OperationJournal } from "./operation-journal.ts";
+import type { ProgressSink } from "./operation-progress.ts";
 import { toPeerError } from "./peer-error.ts";
+import { type OperationOutcome, type RunCommand, runOperation } from "./run-operation.ts";
 
 /** What the runner works with. */
 export interface OperationRunnerOptions {

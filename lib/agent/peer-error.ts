@@ -1,5 +1,5 @@
-import type { PeerError } from "../wire/messages.ts";
 import { errorTable, isOrchestratorError } from "../errors.ts";
+import type { PeerError } from "../wire/messages.ts";
 
 const maxMessageLength = 4096;
 

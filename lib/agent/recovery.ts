@@ -10,17 +10,16 @@ import type { Clock } from "../clock.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { Host, LeftProgram } from "../host/host.ts";
 import type { Logger } from "../logger.ts";
-import type { AppliedSet } from "./applied-set.ts";
-import type { OperationJournal } from "./operation-journal.ts";
-import { askPrior, type Looking, standsAsBefore } from "../state/run/as-before.ts";
 import type { Prior, ResourceTypes } from "../state/resource-type.ts";
 import { backupsOf } from "../state/resources/file/prior.ts";
+import { askPrior, type Looking, standsAsBefore } from "../state/run/as-before.ts";
 import {
   type AppliedResource,
   desiredItem,
   tellDeclaredPaths,
   type StateItem,
 } from "../state/run/state-item.ts";
+import type { AppliedSet } from "./applied-set.ts";
 import {
   bootOf,
   type CutChange,
@@ -29,6 +28,7 @@ import {
   identitiesOf,
   resourcesOf,
 } from "./cut-operation.ts";
+import type { OperationJournal } from "./operation-journal.ts";
 import { owedAfter } from "./owed-after.ts";
 import { toPeerError } from "./peer-error.ts";
 import { ThingNames } from "./thing-names.ts";

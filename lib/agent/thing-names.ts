@@ -1,9 +1,9 @@
 import type { Host } from "../host/host.ts";
 import { resourceIdentityKey } from "../state/definition.ts";
-import { Identities, movePrior } from "../state/run/identities.ts";
 import type { Prior, ResourceTypes } from "../state/resource-type.ts";
 import type { ResolvedResource } from "../state/resource.ts";
 import type { ResourceResult } from "../state/result.ts";
+import { Identities, movePrior } from "../state/run/identities.ts";
 
 /**
  * What the resources of an operation that was cut off are about, as its run named it: whose a folder on the way is may have led it

@@ -1,5 +1,5 @@
-import { RateLimiter } from "../internal/rate-limiter.ts";
 import type { Context } from "../context.ts";
+import { RateLimiter } from "../internal/rate-limiter.ts";
 import type { AgentMessage, MessageOf } from "../wire/messages.ts";
 
 /** Lines of one agent a minute that reach the log. */

@@ -7,8 +7,8 @@ import { AgentViews } from "./agent-views.ts";
 import { Approvals } from "./approvals.ts";
 import type { AgentDocument } from "./documents.ts";
 import { Enrolment } from "./enrolment.ts";
-import { PendingSlots, type TakenSlots } from "./pending-slots.ts";
 import { PendingRetention } from "./pending-retention.ts";
+import { PendingSlots, type TakenSlots } from "./pending-slots.ts";
 import { AgentRegistry, toTarget } from "./registry.ts";
 
 /** Hears of agents that may be given work, or no longer, or are forgotten. */

@@ -1,7 +1,7 @@
 /** Agents as everyone sees them. The same object is given out as long as nothing in it changes. */
-import type { Attributes } from "../wire/messages.ts";
 import { makeLasting } from "../lasting.ts";
 import type { StoredDocument } from "../storage/storage.ts";
+import type { Attributes } from "../wire/messages.ts";
 import type { AgentDocument, AttributesDocument } from "./documents.ts";
 import type { Agent } from "./schemas.ts";
 

@@ -2,10 +2,10 @@
  * What agents tell of their machines, written a bounded number of times a minute: what comes meanwhile waits, and of one agent the
  * newest counts.
  */
-import { RateLimiter } from "../internal/rate-limiter.ts";
 import type { Timer } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { isOrchestratorError } from "../errors.ts";
+import { RateLimiter } from "../internal/rate-limiter.ts";
 import type { AgentMessage, Attributes, MessageOf } from "../wire/messages.ts";
 import type { AgentRegistry } from "./registry.ts";
 

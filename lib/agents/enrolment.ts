@@ -7,10 +7,10 @@
  */
 import { systemCaller } from "../callers/caller.ts";
 import type { Context } from "../context.ts";
-import type { Admission, AgentIntroduction } from "../transport/transport.ts";
-import type { AgentMessage, MessageOf } from "../wire/messages.ts";
 import { OrchestratorError } from "../errors.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
+import type { Admission, AgentIntroduction } from "../transport/transport.ts";
+import type { AgentMessage, MessageOf } from "../wire/messages.ts";
 import { AttributeIntake } from "./attribute-intake.ts";
 import type { AgentDocument } from "./documents.ts";
 import type { PendingSlots } from "./pending-slots.ts";

@@ -11,12 +11,12 @@ import { systemCaller } from "../callers/caller.ts";
 import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { isOrchestratorError } from "../errors.ts";
-import { keepRounds } from "../upkeep/rounds.ts";
+import { dayMs } from "../internal/durations.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
+import { keepRounds } from "../upkeep/rounds.ts";
 import type { AgentDocument } from "./documents.ts";
 import { forgottenEvent } from "./pending-slots.ts";
 import type { AgentRegistry } from "./registry.ts";
-import { dayMs } from "../internal/durations.ts";
 
 const roundMs = 3_600_000;
 /** Between two slices, so that a long round leaves time for everything else. */

@@ -7,11 +7,11 @@
  *                 └─nobody does───▶ RATE_LIMITED
  */
 import { systemCaller } from "../callers/caller.ts";
-import { RateLimiter } from "../internal/rate-limiter.ts";
 import type { Context, EventInput } from "../context.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import type { SlotHolder } from "../internal/fair-slots.ts";
 import { networkOfAddress } from "../internal/network.ts";
+import { RateLimiter } from "../internal/rate-limiter.ts";
 import type { Write } from "../storage/storage.ts";
 import type { AgentIntroduction } from "../transport/transport.ts";
 import type { AgentDocument } from "./documents.ts";

@@ -3,16 +3,16 @@ import type { Caller } from "../callers/caller.ts";
 import type { Context, EventInput } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { EventSubject } from "../events.ts";
-import type { Selector, SelectorTarget } from "../selectors/selector.ts";
+import { FairSlots } from "../internal/fair-slots.ts";
+import { KeyedQueue } from "../internal/keyed-queue.ts";
+import { toJsonObject } from "../json.ts";
 import { SelectorCache } from "../selectors/selector-cache.ts";
 import { SelectorIndex } from "../selectors/selector-index.ts";
-import { FairSlots } from "../internal/fair-slots.ts";
+import type { Selector, SelectorTarget } from "../selectors/selector.ts";
 import { eachDocument } from "../storage/each-document.ts";
-import { toJsonObject } from "../json.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import type { Attributes } from "../wire/messages.ts";
 import type { AgentDocument, AttributesDocument } from "./documents.ts";
-import { KeyedQueue } from "../internal/keyed-queue.ts";
 
 export class AgentRegistry {
   readonly index: SelectorIndex = new SelectorIndex();

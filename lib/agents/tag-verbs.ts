@@ -1,9 +1,9 @@
 import type { z } from "zod";
 import { answering, type Caller } from "../callers/caller.ts";
+import type { Permission } from "../callers/permissions.ts";
 import type { Context } from "../context.ts";
 import { requireVersion, type ChangeOptions } from "../document-version.ts";
 import { OrchestratorError } from "../errors.ts";
-import type { Permission } from "../callers/permissions.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { Tags } from "./documents.ts";

@@ -1,11 +1,11 @@
 import type { AgentService } from "../agents/agent-service.ts";
 import type { Context } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
-import { eachDocument } from "../storage/each-document.ts";
 import type { ModuleService } from "../modules/module-service.ts";
 import { matchesSelector } from "../selectors/match.ts";
 import { SelectorCache } from "../selectors/selector-cache.ts";
 import type { SelectorTarget } from "../selectors/selector.ts";
+import { eachDocument } from "../storage/each-document.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import { AssignmentAgreement } from "./assignment-agreement.ts";
 import type { AssignmentDocument } from "./documents.ts";

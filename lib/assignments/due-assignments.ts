@@ -3,10 +3,10 @@
  * in the same step, so that no due time counts twice.
  */
 import type { Context } from "../context.ts";
-import { eachDocument } from "../storage/each-document.ts";
 import { toJsonObject } from "../json.ts";
-import { requireNext } from "../schedules/schedule.ts";
 import type { Schedule } from "../schedules/cron.ts";
+import { requireNext } from "../schedules/schedule.ts";
+import { eachDocument } from "../storage/each-document.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import type { AssignmentDocument, DueDocument } from "./documents.ts";
 

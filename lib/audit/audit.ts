@@ -1,16 +1,16 @@
 import type { z } from "zod";
 import { answering, type Caller } from "../callers/caller.ts";
+import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { auditLog } from "../context.ts";
-import { toTimestamp } from "../clock.ts";
 import { toHex, toUtf8 } from "../crypto/encoding.ts";
 import { requireVersion, type ChangeOptions } from "../document-version.ts";
 import { isOrchestratorError } from "../errors.ts";
 import { canonicalJson } from "../internal/canonical-json.ts";
 import type { Page } from "../internal/common-schemas.ts";
-import type { JsonObject } from "../json.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
+import type { JsonObject } from "../json.ts";
 import type { LogEntry, LogPage, StoredDocument } from "../storage/storage.ts";
 import { isOurs, readAnchor, type Anchor } from "./anchor.ts";
 import type { AuditService } from "./audit-service.ts";

@@ -1,7 +1,7 @@
 /** Reads pages of the audit log, in either direction. */
 import type { z } from "zod";
-import { auditLog, type Context } from "../context.ts";
 import { toTimestamp } from "../clock.ts";
+import { auditLog, type Context } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
 import { eventTable, type EventType } from "../events.ts";
 import type { Page } from "../internal/common-schemas.ts";

@@ -1,6 +1,6 @@
 /** Blobs named after the SHA-256 of their content: equal content is kept once, and reading checks it. */
-import { toHex } from "../crypto/encoding.ts";
 import type { Crypto } from "../crypto/crypto.ts";
+import { toHex } from "../crypto/encoding.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import type { Storage } from "../storage/storage.ts";
 

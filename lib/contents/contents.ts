@@ -12,10 +12,10 @@ import type { Clock } from "../clock.ts";
 import type { Crypto } from "../crypto/crypto.ts";
 import { toHex } from "../crypto/encoding.ts";
 import { isOrchestratorError } from "../errors.ts";
-import type { CollectionDefinition, Storage, StoredDocument, Write } from "../storage/storage.ts";
-import { eachPage } from "../storage/each-document.ts";
-import { readContent, saveContent } from "./content-blob.ts";
 import { KeyedQueue } from "../internal/keyed-queue.ts";
+import { eachPage } from "../storage/each-document.ts";
+import type { CollectionDefinition, Storage, StoredDocument, Write } from "../storage/storage.ts";
+import { readContent, saveContent } from "./content-blob.ts";
 
 /** What kinds of contents there are. */
 export type ContentKind = "module" | "snapshot" | "rollout";

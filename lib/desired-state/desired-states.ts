@@ -2,6 +2,7 @@ import type { AgentService } from "../agents/agent-service.ts";
 import type { AssignmentMatcher, AssignmentService } from "../assignments/assignment-service.ts";
 import type { AssignmentDocument } from "../assignments/documents.ts";
 import { OrchestratorError } from "../errors.ts";
+import { WorkBudget, type SlicedWork, type Work } from "../internal/work.ts";
 import type { Json, JsonObject } from "../json.ts";
 import { findSkipped } from "../module-format/conditions.ts";
 import {
@@ -11,11 +12,10 @@ import {
   type ModuleEvaluation,
 } from "../module-format/module-resources.ts";
 import type { TemplateScope } from "../module-format/template.ts";
-import { WorkBudget, type SlicedWork, type Work } from "../internal/work.ts";
 import type { ModuleRevision } from "../modules/module-revisions.ts";
 import type { ModuleService } from "../modules/module-service.ts";
-import { SelectorCache } from "../selectors/selector-cache.ts";
 import { matchesSelector } from "../selectors/match.ts";
+import { SelectorCache } from "../selectors/selector-cache.ts";
 import type { SelectorTarget } from "../selectors/selector.ts";
 import type { ResourceTypes } from "../state/resource-type.ts";
 import type { ResolvedResource } from "../state/resource.ts";

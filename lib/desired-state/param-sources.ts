@@ -5,11 +5,11 @@
 import type { AssignmentDocument } from "../assignments/documents.ts";
 import { OrchestratorError } from "../errors.ts";
 import { canonicalJson } from "../internal/canonical-json.ts";
-import type { Json, JsonObject } from "../json.ts";
 import type { Work } from "../internal/work.ts";
+import type { Json, JsonObject } from "../json.ts";
 import { declaredParams } from "../module-format/module-resources.ts";
-import type { ModuleRevision } from "../modules/module-revisions.ts";
 import { findMissing, findValueFaults, valuesFor, type DeclaredParams } from "../module-format/params.ts";
+import type { ModuleRevision } from "../modules/module-revisions.ts";
 
 type Values = { readonly [key: string]: Json };
 type Content = ModuleRevision["content"];

@@ -1,12 +1,12 @@
-import { systemCaller, type Caller } from "../callers/caller.ts";
 import type { AgentService } from "../agents/agent-service.ts";
 import type { AssignmentService } from "../assignments/assignment-service.ts";
-import { BackgroundWork } from "../upkeep/background-work.ts";
+import { systemCaller, type Caller } from "../callers/caller.ts";
 import type { Context, EventInput } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { OperationDocument } from "../operations/documents.ts";
 import type { OperationService } from "../operations/operation-service.ts";
 import { countOutcomes } from "../state/result.ts";
+import { BackgroundWork } from "../upkeep/background-work.ts";
 import { concludeCheck, toRecordPut } from "./conclusion.ts";
 import type { DriftDocument } from "./documents.ts";
 import { DriftEnforcement } from "./enforcement.ts";

@@ -1,6 +1,6 @@
 import type { z } from "zod";
-import type { Caller } from "../callers/caller.ts";
 import { agentIdInput } from "../agents/schemas.ts";
+import type { Caller } from "../callers/caller.ts";
 import type { Context } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { Page } from "../internal/common-schemas.ts";

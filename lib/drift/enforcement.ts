@@ -7,13 +7,13 @@
  * longer from time to time; after the last, nothing is applied any more and an event says so. The count is on disk in the
  * step that makes the operation.
  */
-import { systemCaller } from "../callers/caller.ts";
 import type { AgentService } from "../agents/agent-service.ts";
 import type { AssignmentService } from "../assignments/assignment-service.ts";
+import { systemCaller } from "../callers/caller.ts";
 import type { Context } from "../context.ts";
 import type { EventSubject } from "../events.ts";
-import { toJsonObject } from "../json.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
+import { toJsonObject } from "../json.ts";
 import type { AgentStateDocument, OperationDocument } from "../operations/documents.ts";
 import type { OperationService } from "../operations/operation-service.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";

@@ -3,12 +3,12 @@
  * says, so that a fleet is spread evenly over the interval and a restart changes nothing. Only agents that have been
  * connected since the start are in the queue; what is not due costs nothing.
  */
-import type { BackgroundWork } from "../upkeep/background-work.ts";
 import type { Timer } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { isOrchestratorError } from "../errors.ts";
 import type { OperationDocument } from "../operations/documents.ts";
 import type { OperationService } from "../operations/operation-service.ts";
+import type { BackgroundWork } from "../upkeep/background-work.ts";
 import { DueQueue } from "./due-queue.ts";
 
 /** For so long after an apply nothing is checked: what it started may still be settling. */

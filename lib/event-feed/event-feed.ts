@@ -1,12 +1,12 @@
 import type { z } from "zod";
+import type { Streams } from "../access/streams.ts";
 import type { Caller } from "../callers/caller.ts";
 import type { Context } from "../context.ts";
 import { toTypeFilter } from "../event-pattern.ts";
 import type { OrchestratorEvent } from "../events.ts";
 import { parseInput } from "../internal/parse-input.ts";
-import { eventStreamInput, type EventStreamItem } from "./schemas.ts";
 import { StreamWindow, type Tracked } from "../internal/stream-window.ts";
-import type { Streams } from "../access/streams.ts";
+import { eventStreamInput, type EventStreamItem } from "./schemas.ts";
 
 /** Events that a reader may be behind, or away for, without missing one. */
 const maxEvents = 10_000;

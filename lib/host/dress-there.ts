@@ -1,8 +1,8 @@
 /** Giving a file or folder of this machine, which stands and stays, its owner, extras and mode: all of it or nothing. */
 import { fchmodSync, fchownSync, fstatSync, type Stats } from "node:fs";
 import { giveExtras, readExtras } from "./extra-attributes.ts";
-import type { ChangeOptions, FileExtras } from "./host.ts";
 import { lostError } from "./host-error.ts";
+import type { ChangeOptions, FileExtras } from "./host.ts";
 import { setAttributes } from "./open-file.ts";
 
 /**

@@ -1,7 +1,7 @@
 /** Files below a folder whose owner may put links into it. */
 import { OrchestratorError } from "../errors.ts";
-import type { HostFiles } from "./host.ts";
 import { hostError } from "./host-error.ts";
+import type { HostFiles } from "./host.ts";
 
 /** The names on the way from a folder to a path below it; none for the folder itself. `PATH_OUTSIDE_ROOT` for another. */
 export function partsBelow(folder: string, path: string): string[] {

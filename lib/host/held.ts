@@ -2,8 +2,8 @@
 import { accessSync, constants } from "node:fs";
 import { dirname } from "node:path";
 import { holdOn } from "./extra-attributes.ts";
-import type { FileChange } from "./host.ts";
 import { errnoOf, heldError } from "./host-error.ts";
+import type { FileChange } from "./host.ts";
 
 /** Which place, in the words of the caller and of the system. */
 export interface HeldPlace {

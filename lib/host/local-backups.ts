@@ -12,12 +12,12 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { andThen, lastly, type MaybeWaiting, orFail } from "../internal/maybe-waiting.ts";
-import type { BackupOptions, FileDigest, HostBackups, RestoreOptions } from "./host.ts";
 import { errnoOf, hostError, requireSame, toHostError } from "./host-error.ts";
+import type { BackupOptions, FileDigest, HostBackups, RestoreOptions } from "./host.ts";
 import type { LocalFiles } from "./local-files.ts";
-import { copyFile, refuseLinked, toStat, withFile } from "./open-file.ts";
 import { type LocalPaths, PathsBelow } from "./local-paths.ts";
 import type { PendingWrites } from "./local-sync.ts";
+import { copyFile, refuseLinked, toStat, withFile } from "./open-file.ts";
 
 /** What the backups need of the host they belong to. */
 export interface LocalBackupsParts {

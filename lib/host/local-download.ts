@@ -15,12 +15,12 @@ import { type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { isOrchestratorError } from "../errors.ts";
 import { downloadFailed, parseDownloadUrl, redirectTarget } from "./download-url.ts";
-import type { FileDigest, HostDownload } from "./host.ts";
 import { errnoWords } from "./errno-words.ts";
 import { errnoOf, hostError } from "./host-error.ts";
-import { begin, dress, lookAtPlace, place } from "./place-file.ts";
+import type { FileDigest, HostDownload } from "./host.ts";
 import type { LocalPaths } from "./local-paths.ts";
 import type { PendingWrites } from "./local-sync.ts";
+import { begin, dress, lookAtPlace, place } from "./place-file.ts";
 import { beginPart, discard } from "./temporary-files.ts";
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_RDWR } = constants;

@@ -11,6 +11,10 @@ import {
 } from "node:fs";
 import { isOrchestratorError } from "../errors.ts";
 import { andThen, type MaybeWaiting } from "../internal/maybe-waiting.ts";
+import { dressThere } from "./dress-there.ts";
+import { guardFiles } from "./files-below.ts";
+import { refuseHeld } from "./held.ts";
+import { errnoOf, hostError, requireSame, toHostError } from "./host-error.ts";
 import type {
   ChangeOptions,
   FileAttributes,
@@ -23,18 +27,13 @@ import type {
   HostFiles,
   WriteOptions,
 } from "./host.ts";
-import { guardFiles } from "./files-below.ts";
-import { refuseHeld } from "./held.ts";
-import { errnoOf, hostError, requireSame, toHostError } from "./host-error.ts";
 import { attempt, orNull } from "./local-attempt.ts";
 import { type LocalPaths, PathsBelow, type PathUse } from "./local-paths.ts";
 import type { PendingWrites } from "./local-sync.ts";
-import { ledBy, listOpen, makeFolder, openOwn, placeLink, requireNewFolder } from "./path-calls.ts";
-import { beginPart, temporaryBeside } from "./temporary-files.ts";
-import { digest, holds, refuseLinked, toStat, withFile, writeAll } from "./open-file.ts";
-import { dressThere } from "./dress-there.ts";
-import { extrasAt, requireWritable } from "./place-file.ts";
 import { moveFile } from "./move-file.ts";
+import { digest, holds, refuseLinked, toStat, withFile, writeAll } from "./open-file.ts";
+import { ledBy, listOpen, makeFolder, openOwn, placeLink, requireNewFolder } from "./path-calls.ts";
+import { extrasAt, requireWritable } from "./place-file.ts";
 import {
   changeAttributes,
   type LocalFilesParts,
@@ -42,6 +41,7 @@ import {
   requireAttributes,
   type Replacement,
 } from "./replace-file.ts";
+import { beginPart, temporaryBeside } from "./temporary-files.ts";
 
 /** The files of this machine, by synchronous calls; of large ones in slices, so that others get their turn. */
 export class LocalFiles implements HostFiles {

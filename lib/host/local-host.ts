@@ -4,6 +4,7 @@ import { mkdirSync, realpathSync } from "node:fs";
 import { userInfo } from "node:os";
 import { join } from "node:path";
 import { type Clock, systemClock } from "../clock.ts";
+import { hostError } from "./host-error.ts";
 import type {
   FileDigest,
   Host,
@@ -15,17 +16,16 @@ import type {
   HostUsers,
   LeftProgram,
 } from "./host.ts";
-import { HeldPrograms, type ScopeKind } from "./local-programs.ts";
-import { hostError } from "./host-error.ts";
 import { Leftovers, workName } from "./leftovers.ts";
 import { LocalBackups } from "./local-backups.ts";
 import { downloadFile } from "./local-download.ts";
 import { LocalFiles } from "./local-files.ts";
 import { type HeldPath, LocalPaths } from "./local-paths.ts";
-import { withPaths } from "./program-paths.ts";
+import { HeldPrograms, type ScopeKind } from "./local-programs.ts";
 import { runProgram } from "./local-run.ts";
 import { PendingWrites } from "./local-sync.ts";
 import { LocalUsers } from "./local-users.ts";
+import { withPaths } from "./program-paths.ts";
 import { accountEnvironment, requireStarted, startAs, type StartAs } from "./run-as.ts";
 import { ownMark } from "./temporary-files.ts";
 

@@ -1,10 +1,10 @@
 import { closeSync, constants, fstatSync, opendirSync, openSync, realpathSync } from "node:fs";
 import { join, normalize } from "node:path";
 import { OrchestratorError } from "../errors.ts";
-import { isBeside } from "../internal/path-text.ts";
 import { lastly } from "../internal/maybe-waiting.ts";
-import { partsBelow } from "./files-below.ts";
+import { isBeside } from "../internal/path-text.ts";
 import { errnoWords } from "./errno-words.ts";
+import { partsBelow } from "./files-below.ts";
 import { errnoOf, hostError, toHostError } from "./host-error.ts";
 import { LocalWalk, O_PATH, type Reached } from "./local-walk.ts";
 import { refuseLinked } from "./open-file.ts";

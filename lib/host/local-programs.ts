@@ -15,10 +15,10 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { CgroupScopes } from "./cgroup-scope.ts";
 import type { HostCommand, LeftProgram } from "./host.ts";
+import { becomeSubreaper } from "./local-subreaper.ts";
 import { MarkedScopes } from "./marked-scope.ts";
 import { bootOf, listProcesses, processAt, signalProcess } from "./process-table.ts";
 import type { HeldProgram, ProgramScope, ProgramScopes } from "./program-scope.ts";
-import { becomeSubreaper } from "./local-subreaper.ts";
 
 /** How long what an older life left may take to end when asked, milliseconds. */
 const leftGraceMs = 5000;

@@ -11,10 +11,10 @@
 import { type ChildProcess, spawn, type SpawnOptions } from "node:child_process";
 import { isMainThread } from "node:worker_threads";
 import type { Clock, Timer } from "../clock.ts";
-import type { ProgramHold } from "./local-programs.ts";
-import type { HostCommand, HostCommandResult } from "./host.ts";
 import { errnoOf, hostError } from "./host-error.ts";
+import type { HostCommand, HostCommandResult } from "./host.ts";
 import { libc } from "./libc.ts";
+import type { ProgramHold } from "./local-programs.ts";
 
 /** Output kept of each stream unless a command says otherwise, bytes. */
 const defaultMaxOutputBytes = 262_144;

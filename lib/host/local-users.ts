@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { isOrchestratorError } from "../errors.ts";
-import type { HostUsers } from "./host.ts";
 import { errnoOf, hostError } from "./host-error.ts";
+import type { HostUsers } from "./host.ts";
 import { NameService, type NameTable } from "./local-names.ts";
 
 /** How long a table is believed, milliseconds: a run over thousands of files reads it once, a new user is seen at once after. */

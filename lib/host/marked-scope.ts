@@ -6,6 +6,7 @@
  * host that adopts nothing, or was killed.
  */
 import type { ChildProcess } from "node:child_process";
+import type { Subreaper } from "./local-subreaper.ts";
 import {
   bootOf,
   environmentOf,
@@ -15,7 +16,6 @@ import {
   withDescendants,
 } from "./process-table.ts";
 import type { HeldProgram, ProgramScope, ProgramScopes } from "./program-scope.ts";
-import type { Subreaper } from "./local-subreaper.ts";
 
 /** The variable that holds the mark. */
 export const markVariable = "FLEETWRIGHT_PROGRAM";

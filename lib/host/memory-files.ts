@@ -1,4 +1,7 @@
 import { createHash } from "node:crypto";
+import { guardFiles } from "./files-below.ts";
+import { mustBeNew } from "./hands.ts";
+import { heldError, hostError, requireSame } from "./host-error.ts";
 import type {
   ChangeOptions,
   FileAttributes,
@@ -11,11 +14,8 @@ import type {
   HostFiles,
   WriteOptions,
 } from "./host.ts";
-import { guardFiles } from "./files-below.ts";
-import { mustBeNew } from "./hands.ts";
-import { type Passing, rootAlone, Trail, Way } from "./trail.ts";
-import { heldError, hostError, requireSame } from "./host-error.ts";
 import { extrasWithMode } from "./posix-acl.ts";
+import { type Passing, rootAlone, Trail, Way } from "./trail.ts";
 
 interface MemoryNode {
   kind: "file" | "directory" | "symlink";

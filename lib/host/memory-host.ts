@@ -1,6 +1,7 @@
 /** A machine in memory: files, users and programs that exist only as long as the object. */
 import { createHash } from "node:crypto";
 import { downloadFailed, parseDownloadUrl } from "./download-url.ts";
+import { hostError } from "./host-error.ts";
 import type {
   FileDigest,
   Host,
@@ -11,7 +12,6 @@ import type {
   HostFiles,
   HostUsers,
 } from "./host.ts";
-import { hostError } from "./host-error.ts";
 import { MemoryFiles } from "./memory-files.ts";
 import { withPaths } from "./program-paths.ts";
 

@@ -20,8 +20,8 @@ import { andThen, lastly, type MaybeWaiting } from "../internal/maybe-waiting.ts
 import { nextTurn } from "../internal/next-turn.ts";
 import { keepingCapabilities } from "./extra-attributes.ts";
 import { losesCapabilities } from "./hands.ts";
-import type { FileAttributes, FileDigest, FileStat } from "./host.ts";
 import { hostError } from "./host-error.ts";
+import type { FileAttributes, FileDigest, FileStat } from "./host.ts";
 
 const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY, S_IFDIR, S_IFLNK, S_IFMT, S_IFREG } = constants;
 

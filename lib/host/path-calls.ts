@@ -11,8 +11,8 @@ import {
   symlinkSync,
   unlinkSync,
 } from "node:fs";
-import type { FileOwner } from "./host.ts";
 import { hostError } from "./host-error.ts";
+import type { FileOwner } from "./host.ts";
 import { orNull } from "./local-attempt.ts";
 import type { HeldPath, LocalPaths } from "./local-paths.ts";
 import { readFlags, refuseLinked, setSpecialAttributes, withFile } from "./open-file.ts";

@@ -34,8 +34,8 @@ import {
   withoutCapabilities,
 } from "./hands.ts";
 import { type HeldPlace, refuseHeld } from "./held.ts";
-import type { ChangeOptions, FileExtras, WriteOptions } from "./host.ts";
 import { errnoOf, heldError, hostError, lostError } from "./host-error.ts";
+import type { ChangeOptions, FileExtras, WriteOptions } from "./host.ts";
 import { refuseLinked, setAttributes, toStat, withFile, withoutSetId } from "./open-file.ts";
 import { temporaryBeside } from "./temporary-files.ts";
 

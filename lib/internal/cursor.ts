@@ -1,6 +1,6 @@
 import { OrchestratorError } from "../errors.ts";
-import { canonicalJson } from "./canonical-json.ts";
 import type { Json, JsonObject } from "../json.ts";
+import { canonicalJson } from "./canonical-json.ts";
 
 const halfCharacters = /\p{Surrogate}/gu;
 

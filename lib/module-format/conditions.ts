@@ -1,6 +1,6 @@
 /** The conditions of resources: what is wrong with them, where they hold, and what decided where they do not. */
-import type { Json, JsonObject } from "../json.ts";
 import type { Work, WorkBudget } from "../internal/work.ts";
+import type { Json, JsonObject } from "../json.ts";
 import { findDeciders, holds, paramTerms, withParams, type ParamTexts } from "../selectors/condition.ts";
 import { printKey } from "../selectors/key.ts";
 import { parseCondition } from "../selectors/parse.ts";

@@ -5,12 +5,12 @@
  */
 import type { Issue } from "../errors.ts";
 import { canonicalJson } from "../internal/canonical-json.ts";
+import { WorkBudget, type Work } from "../internal/work.ts";
 import type { Json, JsonObject } from "../json.ts";
-import { shownCondition } from "./conditions.ts";
 import { splitDefinition } from "../state/definition.ts";
 import type { ResourceTypes } from "../state/resource-type.ts";
-import { WorkBudget, type Work } from "../internal/work.ts";
 import { hidden } from "../state/run/state-result.ts";
+import { shownCondition } from "./conditions.ts";
 import { moduleLimits } from "./module-schema.ts";
 import type { Param, Params } from "./params.ts";
 import type { ParsedModule, ResourceDefinition, ResourceOutline } from "./parsed-module.ts";

@@ -1,8 +1,8 @@
 /** Finds where modules of one use contradict those of another. */
 import { isOrchestratorError } from "../errors.ts";
 import { canonicalJson } from "../internal/canonical-json.ts";
-import type { JsonObject } from "../json.ts";
 import { WorkBudget, type SlicedWork, type Work } from "../internal/work.ts";
+import type { JsonObject } from "../json.ts";
 import type { SelectorCache } from "../selectors/selector-cache.ts";
 import { allOf, type Selector } from "../selectors/selector.ts";
 import { findConflicts, type ResourceConflict } from "../state/conflicts.ts";

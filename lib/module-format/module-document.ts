@@ -1,7 +1,7 @@
 /** From the text of a module to what it declares, or every fault in it with line and column. */
+import { finish, WorkBudget, type Work } from "../internal/work.ts";
 import type { ResourceTypes } from "../state/resource-type.ts";
 import { resourceTypes } from "../state/resources/index.ts";
-import { finish, WorkBudget, type Work } from "../internal/work.ts";
 import { ModuleReader } from "./module-reader.ts";
 import { moduleLimits } from "./module-schema.ts";
 import type { ParsedModule } from "./parsed-module.ts";

@@ -1,8 +1,8 @@
 /** The format of a module as JSON Schema, made from the schemas of all types: what an editor checks while one writes. */
 import { z } from "zod";
 import type { Json, JsonObject } from "../json.ts";
-import type { ResourceType, ResourceTypes } from "../state/resource-type.ts";
 import { commonPropertiesSchema } from "../state/definition.ts";
+import type { ResourceType, ResourceTypes } from "../state/resource-type.ts";
 import { resourceTypes } from "../state/resources/index.ts";
 import { moduleTextSchema } from "./module-schema.ts";
 

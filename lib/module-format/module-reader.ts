@@ -1,21 +1,21 @@
 /** Reading a module part by part, so that one fault hides no other. */
 import type { z } from "zod";
 import type { Issue } from "../errors.ts";
-import type { Json, JsonObject } from "../json.ts";
-import type { ResourceTypes } from "../state/resource-type.ts";
 import { OrchestratorError, isOrchestratorError } from "../errors.ts";
 import { WorkExceeded, type Work, type WorkBudget } from "../internal/work.ts";
+import type { Json, JsonObject } from "../json.ts";
 import { parseSelector } from "../selectors/parse.ts";
 import { commonPropertiesSchema, resolveResource, splitDefinition } from "../state/definition.ts";
-import type { ParsedModule, ResourceDefinition, ResourceOutline } from "./parsed-module.ts";
-import { moduleLimits, moduleTextSchema } from "./module-schema.ts";
-import { type DeclaredResource, findRelationFaults } from "./module-relations.ts";
-import { evaluateKnown, fillIn, groupByResource, type ModuleTemplate } from "./module-templates.ts";
+import type { ResourceTypes } from "../state/resource-type.ts";
 import { findConditionFaults } from "./conditions.ts";
+import { type DeclaredResource, findRelationFaults } from "./module-relations.ts";
+import { moduleLimits, moduleTextSchema } from "./module-schema.ts";
+import { evaluateKnown, fillIn, groupByResource, type ModuleTemplate } from "./module-templates.ts";
 import { defaultsOf, findParamFaults, type Params, paramsSchema } from "./params.ts";
+import type { ParsedModule, ResourceDefinition, ResourceOutline } from "./parsed-module.ts";
 import { findMadeSensitive, sensitiveParams, usesParam } from "./secret-parts.ts";
-import { isTemplate } from "./template.ts";
 import { readTemplates } from "./template-reader.ts";
+import { isTemplate } from "./template.ts";
 import { identityAsWritten, secretsThatName } from "./written-identity.ts";
 import type { YamlText } from "./yaml-text.ts";
 

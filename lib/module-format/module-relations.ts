@@ -1,9 +1,9 @@
 /** What is wrong between the resources of one module: ids and things that are there twice, unknown ids, circles. */
 import type { Issue } from "../errors.ts";
 import type { Json, JsonObject } from "../json.ts";
-import type { ResourceTypes } from "../state/resource-type.ts";
 import { resourceIdentityKey } from "../state/definition.ts";
 import { edgeProperties, type GraphNode, orderResources } from "../state/graph.ts";
+import type { ResourceTypes } from "../state/resource-type.ts";
 
 type EdgeProperty = (typeof edgeProperties)[number];
 

@@ -1,7 +1,7 @@
 import { OrchestratorError } from "../errors.ts";
 import type { Issue } from "../errors.ts";
-import type { Json, JsonObject } from "../json.ts";
 import type { Work, WorkBudget } from "../internal/work.ts";
+import type { Json, JsonObject } from "../json.ts";
 import { matchesNobody } from "../selectors/condition.ts";
 import { printSelector } from "../selectors/print.ts";
 import { findConflicts, type ResourceConflict } from "../state/conflicts.ts";
@@ -14,7 +14,6 @@ import {
 import type { ResourceTypes } from "../state/resource-type.ts";
 import type { ResolvedResource } from "../state/resource.ts";
 import { wantedBy } from "./conditions.ts";
-import type { ParsedModule } from "./parsed-module.ts";
 import {
   evaluateKnown,
   evaluateTemplates,
@@ -25,6 +24,7 @@ import {
   type TemplateValues,
 } from "./module-templates.ts";
 import { defaultsOf, type DeclaredParams } from "./params.ts";
+import type { ParsedModule } from "./parsed-module.ts";
 import { findSecretParts, findUnquotable } from "./secret-parts.ts";
 import type { TemplateScope } from "./template.ts";
 

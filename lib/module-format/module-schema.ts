@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { paramsSchema } from "./params.ts";
 import { nameSchema } from "../internal/common-schemas.ts";
+import { paramsSchema } from "./params.ts";
 
 /** Limits of a module; past them it is refused. */
 export const moduleLimits = {

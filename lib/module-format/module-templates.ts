@@ -1,7 +1,7 @@
 /** The templates of a module: where they stand, what they use, and the resources that their values make. */
 import type { Issue } from "../errors.ts";
-import type { Json, JsonObject } from "../json.ts";
 import type { Work, WorkBudget } from "../internal/work.ts";
+import type { Json, JsonObject } from "../json.ts";
 import { liquidTemplates } from "./liquid/liquid-templates.ts";
 import { isTemplate, type Template, type TemplateFault, type TemplateScope } from "./template.ts";
 

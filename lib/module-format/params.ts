@@ -2,9 +2,9 @@
 import { z } from "zod";
 import type { Issue } from "../errors.ts";
 import { linearJson } from "../internal/json-value.ts";
-import type { Json, JsonObject } from "../json.ts";
 import { parseTextPattern } from "../internal/text-pattern.ts";
 import { WorkBudget, WorkExceeded, type Work } from "../internal/work.ts";
+import type { Json, JsonObject } from "../json.ts";
 
 /** What a param is named, in a module and before a dot in a template. */
 const paramNamePattern = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;

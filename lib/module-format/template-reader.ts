@@ -1,7 +1,7 @@
 /** Reading the templates of a module, and checking what they name. */
 import type { Issue } from "../errors.ts";
-import type { Json } from "../json.ts";
 import type { Work, WorkBudget } from "../internal/work.ts";
+import type { Json } from "../json.ts";
 import { splitDefinition } from "../state/definition.ts";
 import { moduleLimits } from "./module-schema.ts";
 import { findTexts, readTemplate, toIssue, type ModuleTemplate } from "./module-templates.ts";

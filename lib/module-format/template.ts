@@ -1,6 +1,6 @@
 /** What the rest of the feature knows of templates; which package reads them is known to one file. */
-import type { Json, JsonObject } from "../json.ts";
 import type { Work, WorkBudget } from "../internal/work.ts";
+import type { Json, JsonObject } from "../json.ts";
 
 /** What a template may name. Plain JSON: nothing in it is ever run. */
 export interface TemplateScope {

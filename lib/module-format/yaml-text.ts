@@ -8,9 +8,9 @@
 import type { Alias, Pair, ParsedNode, Scalar, YAMLMap, YAMLSeq } from "yaml";
 import type { Issue } from "../errors.ts";
 import { isWellFormed } from "../internal/canonical-json.ts";
+import type { Work, WorkBudget } from "../internal/work.ts";
 import type { Json } from "../json.ts";
 import { yamlPackage } from "./packages.ts";
-import type { Work, WorkBudget } from "../internal/work.ts";
 import { composeTokens } from "./yaml-pieces.ts";
 import { readTokens, type Aside, type TokensFault } from "./yaml-tokens.ts";
 

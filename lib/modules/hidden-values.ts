@@ -1,11 +1,11 @@
 /** Values of params as those read them who may not read the secrets among them. */
 import type { Context } from "../context.ts";
-import type { Json } from "../json.ts";
 import { nextTurn } from "../internal/next-turn.ts";
+import type { Json } from "../json.ts";
+import type { ParamValues } from "../module-format/params.ts";
 import { hidden } from "../state/run/state-result.ts";
 import type { ModuleDocument } from "./documents.ts";
 import type { ModuleViews, ViewSummary } from "./module-views.ts";
-import type { ParamValues } from "../module-format/params.ts";
 
 /** A module that may declare the params. */
 interface Declaring {

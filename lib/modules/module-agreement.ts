@@ -4,9 +4,6 @@ import { toHex, toUtf8 } from "../crypto/encoding.ts";
 import { isOrchestratorError } from "../errors.ts";
 import { canonicalJson } from "../internal/canonical-json.ts";
 import { WorkBudget, type SlicedWork, type Work } from "../internal/work.ts";
-import { SelectorCache } from "../selectors/selector-cache.ts";
-import { resourceIdentityKey } from "../state/definition.ts";
-import type { ResourceTypes } from "../state/resource-type.ts";
 import {
   ModuleComparison,
   resolveUsable,
@@ -14,9 +11,12 @@ import {
   type ModuleThings,
   type Things,
 } from "../module-format/module-comparison.ts";
-import type { ModuleRevisions } from "./module-revisions.ts";
 import { requireUsable, type ModuleUse } from "../module-format/module-use.ts";
 import type { ParsedModule } from "../module-format/parsed-module.ts";
+import { SelectorCache } from "../selectors/selector-cache.ts";
+import { resourceIdentityKey } from "../state/definition.ts";
+import type { ResourceTypes } from "../state/resource-type.ts";
+import type { ModuleRevisions } from "./module-revisions.ts";
 
 /** Of how many contents it is remembered what they are about. */
 const keptInMemory = 5_000;

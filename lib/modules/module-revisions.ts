@@ -1,10 +1,10 @@
 /** Modules as they are read: documents, and contents that are parsed once for as long as they are remembered. */
 import type { Context } from "../context.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
-import { revisionKey, type ModuleDocument } from "./documents.ts";
+import { SharedCalls } from "../internal/shared-calls.ts";
 import { readModule } from "../module-format/module-document.ts";
 import type { ParsedModule } from "../module-format/parsed-module.ts";
-import { SharedCalls } from "../internal/shared-calls.ts";
+import { revisionKey, type ModuleDocument } from "./documents.ts";
 
 /** How many parsed revisions are kept in memory: parsing is slow and a fleet applies the same few. */
 const keptInMemory = 200;

@@ -1,5 +1,7 @@
 import type { Context } from "../context.ts";
 import { toJsonObject, type Json } from "../json.ts";
+import type { ParamValues } from "../module-format/params.ts";
+import type { ParsedModule } from "../module-format/parsed-module.ts";
 import type { Write } from "../storage/storage.ts";
 import type { ModuleDocument } from "./documents.ts";
 import { HiddenValues } from "./hidden-values.ts";
@@ -7,8 +9,6 @@ import { ModuleAgreement } from "./module-agreement.ts";
 import { ModuleRequirements } from "./module-requirements.ts";
 import { moduleNotFound, ModuleRevisions, type ModuleRevision } from "./module-revisions.ts";
 import { ModuleViews } from "./module-views.ts";
-import type { ParamValues } from "../module-format/params.ts";
-import type { ParsedModule } from "../module-format/parsed-module.ts";
 
 /**
  * Stands between a module and its being taken in: refuses it by what it throws, or calls `store`, once, with what must be

@@ -4,9 +4,9 @@ import type { Work } from "../internal/work.ts";
 import { hideModule } from "../module-format/hidden-module.ts";
 import type { Params } from "../module-format/params.ts";
 import type { ParsedModule, ResourceOutline } from "../module-format/parsed-module.ts";
+import { findSecretParts } from "../module-format/secret-parts.ts";
 import type { ResourceTypes } from "../state/resource-type.ts";
 import type { ModuleDetail } from "./schemas.ts";
-import { findSecretParts } from "../module-format/secret-parts.ts";
 
 /** Goes up with every change of what is hidden or how: what an earlier version stored is made anew. */
 const viewVersion = 1;

@@ -4,10 +4,10 @@ import { toHex, toUtf8 } from "../crypto/encoding.ts";
 import { isOrchestratorError } from "../errors.ts";
 import { BoundedCache } from "../internal/bounded-cache.ts";
 import { nextTurn } from "../internal/next-turn.ts";
+import { SharedCalls } from "../internal/shared-calls.ts";
 import type { ModuleDocument } from "./documents.ts";
 import type { ModuleRevisions } from "./module-revisions.ts";
 import { decodeView, encodeView, makeView, noView, type ModuleView } from "./module-view.ts";
-import { SharedCalls } from "../internal/shared-calls.ts";
 
 /** Hash and size of a content as it is shown: those of all of it would let one try guesses. */
 export type ShownContent = Pick<ModuleDocument, "content_hash" | "size">;

@@ -6,18 +6,17 @@ import { requireVersion, type ChangeOptions } from "../document-version.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { Page } from "../internal/common-schemas.ts";
 import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
-import { eachDocument } from "../storage/each-document.ts";
-import { toJsonObject } from "../json.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
+import { toJsonObject } from "../json.ts";
+import { readModule } from "../module-format/module-document.ts";
+import type { ParsedModule } from "../module-format/parsed-module.ts";
+import { eachDocument } from "../storage/each-document.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import { revisionKey, type ModuleDocument } from "./documents.ts";
-import { readModule } from "../module-format/module-document.ts";
-import { encodeView, makeView, type ModuleView } from "./module-view.ts";
 import { moduleNotFound } from "./module-revisions.ts";
 import { toModulePut, type ModuleService } from "./module-service.ts";
-import type { ParsedModule } from "../module-format/parsed-module.ts";
-import { ShownModules } from "./shown-modules.ts";
+import { encodeView, makeView, type ModuleView } from "./module-view.ts";
 import {
   getModuleInput,
   listModulesInput,
@@ -27,6 +26,7 @@ import {
   type ModuleDetail,
   type UploadedModule,
 } from "./schemas.ts";
+import { ShownModules } from "./shown-modules.ts";
 
 /** Declared state, uploaded as YAML. Every upload of other content is a new revision; old ones stay readable. */
 export class Modules {

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { paramValuesSchema } from "../module-format/params.ts";
-import { linearJson } from "../internal/json-value.ts";
 import { nameSchema, pageInput, pageOf } from "../internal/common-schemas.ts";
+import { linearJson } from "../internal/json-value.ts";
+import { paramValuesSchema } from "../module-format/params.ts";
 
 /** A module as lists show it. */
 export const moduleSchema = z

@@ -15,19 +15,19 @@
  * never stays open because the storage was full when it should have ended.
  */
 import { systemCaller } from "../callers/caller.ts";
-import { BackgroundWork } from "../upkeep/background-work.ts";
 import type { Context } from "../context.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import { Turns } from "../internal/turns.ts";
+import { BackgroundWork } from "../upkeep/background-work.ts";
 import type { AgentMessage, MessageOf } from "../wire/messages.ts";
 import { awaitedMs, toBegun } from "./begun.ts";
 import { Commands } from "./commands.ts";
+import { cancelled, isFirstResult, notRun, offline, overtaken, rejected, unheard } from "./conclusions.ts";
 import type { OperationDocument } from "./documents.ts";
 import { Inquiries } from "./inquiries.ts";
 import { returnMs, type Lanes } from "./lanes.ts";
 import type { OperationParts } from "./operation-parts.ts";
 import { isOpen, type OperationStore } from "./operation-store.ts";
-import { cancelled, isFirstResult, notRun, offline, overtaken, rejected, unheard } from "./conclusions.ts";
 import type { Outcome, OutcomeRecorder } from "./outcomes.ts";
 import { type ProgressFeeds, toStep } from "./progress-feeds.ts";
 import { mayBegin } from "./repeated-baseline.ts";

@@ -1,6 +1,6 @@
 import type { Json } from "../json.ts";
-import type { CollectionDefinition, LogDefinition } from "../storage/storage.ts";
 import type { Counts } from "../state/result.ts";
+import type { CollectionDefinition, LogDefinition } from "../storage/storage.ts";
 import type { OperationKind, OperationStatus } from "./schemas.ts";
 
 /** An operation as stored, under its id (a UUIDv7, so that keys are in order of time). */

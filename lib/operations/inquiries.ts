@@ -15,9 +15,9 @@
 import type { Epochs } from "../epochs.ts";
 import type { PeerError } from "../wire/messages.ts";
 import type { Commands } from "./commands.ts";
+import { notRun, unheardSinceBackup } from "./conclusions.ts";
 import type { OperationDocument } from "./documents.ts";
 import { isOpen, type OperationStore } from "./operation-store.ts";
-import { notRun, unheardSinceBackup } from "./conclusions.ts";
 import type { Outcome } from "./outcomes.ts";
 
 type Operation = Readonly<OperationDocument>;

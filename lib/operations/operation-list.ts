@@ -1,15 +1,15 @@
 /** Pages through operations, newest first, under every filter at once. */
 import type { z } from "zod";
 import type { Context } from "../context.ts";
+import { leastIdAt } from "../ids.ts";
 import type { Page } from "../internal/common-schemas.ts";
 import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
-import { leastIdAt } from "../ids.ts";
 import type { JsonObject } from "../json.ts";
 import type { ListQuery } from "../storage/storage.ts";
 import type { OperationDocument } from "./documents.ts";
+import { isListed } from "./operation-kinds.ts";
 import { toOperation } from "./operation-view.ts";
 import type { listOperationsInput, Operation } from "./schemas.ts";
-import { isListed } from "./operation-kinds.ts";
 
 type Query = z.output<typeof listOperationsInput>;
 type Filter = Omit<Query, "limit" | "cursor">;

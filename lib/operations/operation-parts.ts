@@ -1,5 +1,5 @@
-import type { Context } from "../context.ts";
 import type { Streams } from "../access/streams.ts";
+import type { Context } from "../context.ts";
 import type { OperationStore } from "./operation-store.ts";
 import type { OutcomeRecorder } from "./outcomes.ts";
 import type { ProgressFeeds } from "./progress-feeds.ts";

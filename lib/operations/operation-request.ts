@@ -4,9 +4,9 @@ import { OrchestratorError } from "../errors.ts";
 import type { ResolvedResource } from "../state/resource.ts";
 import { countOutcomes } from "../state/result.ts";
 import type { AgentStateDocument, OperationDocument } from "./documents.ts";
+import { isListed } from "./operation-kinds.ts";
 import { operationSubject, type OperationChange, type OperationStore } from "./operation-store.ts";
 import type { Snapshots } from "./snapshots.ts";
-import { isListed } from "./operation-kinds.ts";
 
 /** What makes an operation. */
 export interface OperationRequest {

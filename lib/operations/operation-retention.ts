@@ -12,16 +12,16 @@ import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { isOrchestratorError } from "../errors.ts";
 import type { EventMetadata } from "../event-metadata.ts";
+import { dayMs } from "../internal/durations.ts";
+import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import { toJsonObject } from "../json.ts";
 import { eachPage } from "../storage/each-document.ts";
-import { eachOldPage, keepRetention, retentionNow } from "../upkeep/retention.ts";
-import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
+import { eachOldPage, keepRetention, retentionNow } from "../upkeep/retention.ts";
+import { readAgentState } from "./agent-states.ts";
 import { resultsLog, type OperationDocument } from "./documents.ts";
 import { loadReport, saveReport } from "./operation-results.ts";
 import { isOpen } from "./operation-store.ts";
-import { dayMs } from "../internal/durations.ts";
-import { readAgentState } from "./agent-states.ts";
 
 /** What a feature says of old operations of its kind. */
 export interface Expiry {

@@ -1,13 +1,14 @@
-import type { Caller } from "../callers/caller.ts";
 import type { Streams } from "../access/streams.ts";
 import type { AgentService } from "../agents/agent-service.ts";
 import type { AssignmentService } from "../assignments/assignment-service.ts";
+import type { Caller } from "../callers/caller.ts";
 import type { Context } from "../context.ts";
+import { DesiredStates, type DesiredReader } from "../desired-state/desired-states.ts";
 import type { ModuleService } from "../modules/module-service.ts";
 import type { ResolvedResource } from "../state/resource.ts";
-import { DesiredStates, type DesiredReader } from "../desired-state/desired-states.ts";
-import { Dispatcher } from "./dispatcher.ts";
+import type { StoredDocument, Write } from "../storage/storage.ts";
 import { expectAgentState, forgetAgentState, readAgentState } from "./agent-states.ts";
+import { Dispatcher } from "./dispatcher.ts";
 import type { AgentStateDocument, OperationDocument } from "./documents.ts";
 import { Lanes } from "./lanes.ts";
 import type { OperationParts } from "./operation-parts.ts";
@@ -21,7 +22,6 @@ import { ProgressFeeds } from "./progress-feeds.ts";
 import { findRepeatable } from "./repeated-baseline.ts";
 import type { Operation } from "./schemas.ts";
 import { Snapshots } from "./snapshots.ts";
-import type { StoredDocument, Write } from "../storage/storage.ts";
 
 const defaultWaitSeconds = 30;
 

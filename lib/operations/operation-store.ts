@@ -2,9 +2,9 @@
 import type { Caller } from "../callers/caller.ts";
 import type { Context, EventInput } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
-import { eachDocument } from "../storage/each-document.ts";
-import { toJsonObject } from "../json.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
+import { toJsonObject } from "../json.ts";
+import { eachDocument } from "../storage/each-document.ts";
 import type { Write } from "../storage/storage.ts";
 import type { OperationDocument } from "./documents.ts";
 import type { OperationStatus } from "./schemas.ts";

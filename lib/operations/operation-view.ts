@@ -1,6 +1,6 @@
 import type { OperationDocument } from "./documents.ts";
-import type { Operation } from "./schemas.ts";
 import { shownKind } from "./operation-kinds.ts";
+import type { Operation } from "./schemas.ts";
 
 /** The operation as callers see it: these fields and no other, whatever else is stored beside them. */
 export function toOperation(operation: Readonly<OperationDocument>): Operation {

@@ -2,9 +2,9 @@
 import type { z } from "zod";
 import type { AgentService } from "../agents/agent-service.ts";
 import type { Context } from "../context.ts";
+import type { DesiredStates } from "../desired-state/desired-states.ts";
 import { OrchestratorError } from "../errors.ts";
 import { readAgentState } from "./agent-states.ts";
-import type { DesiredStates } from "../desired-state/desired-states.ts";
 import { requireSomething, type OperationRequest } from "./operation-request.ts";
 import type { applyInput } from "./schemas.ts";
 import type { StoredPlans } from "./stored-plans.ts";

@@ -1,10 +1,10 @@
 /** Plans that were made and may be applied: a plan is an operation of its kind, with its resources and its results. */
 import type { Context } from "../context.ts";
 import { toHex, toUtf8 } from "../crypto/encoding.ts";
+import type { DesiredState, DesiredStates } from "../desired-state/desired-states.ts";
 import { isOrchestratorError, OrchestratorError, type ErrorCode } from "../errors.ts";
 import type { Json } from "../json.ts";
 import { planText } from "../state/plan-text.ts";
-import type { DesiredState, DesiredStates } from "../desired-state/desired-states.ts";
 import type { OperationDocument } from "./documents.ts";
 import { loadReport } from "./operation-results.ts";
 import { isOpen, type OperationStore } from "./operation-store.ts";

@@ -13,13 +13,13 @@ import { OrchestratorError } from "../errors.ts";
 import type { Tracked } from "../internal/stream-window.ts";
 import type { ResourceResult } from "../state/result.ts";
 import type { OperationOutput } from "../wire/messages.ts";
-import { loadReport } from "./operation-results.ts";
+import { isListed } from "./operation-kinds.ts";
 import type { OperationParts } from "./operation-parts.ts";
+import { loadReport } from "./operation-results.ts";
 import { isOpen } from "./operation-store.ts";
 import { toOperation } from "./operation-view.ts";
 import type { ProgressStep } from "./progress-feeds.ts";
 import type { OperationWatchItem } from "./schemas.ts";
-import { isListed } from "./operation-kinds.ts";
 
 /** Tells how an operation goes on until it has ended, from its beginning. As {@link Operations.watch}. */
 export async function* watchOperation(

@@ -1,14 +1,14 @@
-import { answering, type Caller } from "../callers/caller.ts";
-import type { AssignmentDocument } from "../assignments/documents.ts";
 import type { AssignmentService } from "../assignments/assignment-service.ts";
+import type { AssignmentDocument } from "../assignments/documents.ts";
+import { answering, type Caller } from "../callers/caller.ts";
 import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
-import { eachDocument } from "../storage/each-document.ts";
 import type { OperationDocument } from "../operations/documents.ts";
 import type { OperationService } from "../operations/operation-service.ts";
-import type { MissedRun } from "../rollouts/scheduled-rollouts.ts";
 import type { RolloutService } from "../rollouts/rollout-service.ts";
+import type { MissedRun } from "../rollouts/scheduled-rollouts.ts";
+import { eachDocument } from "../storage/each-document.ts";
 import type { RestoreState } from "./schemas.ts";
 
 /** Most of each kind that are named. */

@@ -1,9 +1,9 @@
 /** How a rollout comes to be: which agents and revisions it gets is settled here and stays. */
-import { toSubject, type Caller } from "../callers/caller.ts";
 import type { AgentService } from "../agents/agent-service.ts";
 import type { AssignmentService } from "../assignments/assignment-service.ts";
 import type { AssignmentDocument } from "../assignments/documents.ts";
 import type { RolloutStrategy } from "../assignments/schemas.ts";
+import { toSubject, type Caller } from "../callers/caller.ts";
 import type { Context, EventInput } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { Write } from "../storage/storage.ts";

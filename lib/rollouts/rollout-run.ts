@@ -11,19 +11,19 @@
  * restart the run goes on with the first that has none. Each step reads the document anew, so that a pause or a cancel that
  * came meanwhile counts. One of a backup begins nobody before an operator has the server go on. How the operations fare is counted as they change and never looked up.
  */
-import type { Caller } from "../callers/caller.ts";
 import type { AgentService } from "../agents/agent-service.ts";
-import type { BackgroundWork } from "../upkeep/background-work.ts";
+import type { Caller } from "../callers/caller.ts";
 import { toTimestamp, type Timer } from "../clock.ts";
 import type { Context, EventInput } from "../context.ts";
-import { isOrchestratorError } from "../errors.ts";
-import { toJsonObject } from "../json.ts";
-import { nextTurn } from "../internal/next-turn.ts";
 import type { DesiredReader } from "../desired-state/desired-states.ts";
+import { isOrchestratorError } from "../errors.ts";
+import { nextTurn } from "../internal/next-turn.ts";
+import { toJsonObject } from "../json.ts";
 import type { OperationDocument } from "../operations/documents.ts";
 import type { OperationRequest } from "../operations/operation-request.ts";
 import type { OperationService } from "../operations/operation-service.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
+import type { BackgroundWork } from "../upkeep/background-work.ts";
 import { Waiters } from "../waiters.ts";
 import type { RefusalDocument, RolloutDocument } from "./documents.ts";
 import { hasEnded, Progress, resultOf, whyStop } from "./progress.ts";

@@ -1,12 +1,12 @@
-import { systemCaller, type Caller } from "../callers/caller.ts";
 import type { AgentService } from "../agents/agent-service.ts";
 import type { AssignmentService } from "../assignments/assignment-service.ts";
 import type { AssignmentDocument } from "../assignments/documents.ts";
-import { BackgroundWork } from "../upkeep/background-work.ts";
+import { systemCaller, type Caller } from "../callers/caller.ts";
 import type { Context } from "../context.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { OperationDocument } from "../operations/documents.ts";
 import type { OperationService } from "../operations/operation-service.ts";
+import { BackgroundWork } from "../upkeep/background-work.ts";
 import type { RolloutDocument } from "./documents.ts";
 import { RolloutBeginnings, type Beginning, type Begun } from "./rollout-beginnings.ts";
 import { RolloutRetention } from "./rollout-retention.ts";

@@ -5,14 +5,14 @@
  * times that are too far ahead be worked out anew. After a restore none is carried out before an operator has the server go on, and
  * those that came until then are passed over: they may have been carried out elsewhere.
  */
-import { systemCaller } from "../callers/caller.ts";
 import type { AssignmentService } from "../assignments/assignment-service.ts";
 import type { AssignmentDocument, DueDocument } from "../assignments/documents.ts";
-import type { BackgroundWork } from "../upkeep/background-work.ts";
+import { systemCaller } from "../callers/caller.ts";
 import { toTimestamp, type Timer } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { isOrchestratorError } from "../errors.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
+import type { BackgroundWork } from "../upkeep/background-work.ts";
 
 /** How late a due time is still carried out. */
 const graceMs = 3_600_000;

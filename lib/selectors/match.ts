@@ -1,5 +1,5 @@
-import type { CompareOperator, Selector, SelectorKey, SelectorTarget } from "./selector.ts";
 import { toNumber } from "./parse.ts";
+import type { CompareOperator, Selector, SelectorKey, SelectorTarget } from "./selector.ts";
 
 /** Tells whether a selector matches an agent. */
 export function matchesSelector(selector: Selector, target: SelectorTarget): boolean {

@@ -1,7 +1,7 @@
-import type { CompareOperator, Selector, SelectorKey } from "./selector.ts";
-import type { Token } from "./tokens.ts";
-import { selectorLimits } from "./selector.ts";
 import { findPrefixFault, isGrammarWord, type KeyPlace, parseKey } from "./key.ts";
+import type { CompareOperator, Selector, SelectorKey } from "./selector.ts";
+import { selectorLimits } from "./selector.ts";
+import type { Token } from "./tokens.ts";
 import { selectorFault, tokenize } from "./tokens.ts";
 
 const compareOperators: ReadonlySet<string> = new Set<CompareOperator>([">", ">=", "<", "<="]);

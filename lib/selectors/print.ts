@@ -1,5 +1,5 @@
-import type { Selector } from "./selector.ts";
 import { printKey } from "./key.ts";
+import type { Selector } from "./selector.ts";
 import { isWord } from "./tokens.ts";
 
 /** Writes a selector in its canonical form: `parseSelector(printSelector(x))` is `x`. */

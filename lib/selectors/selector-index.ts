@@ -1,9 +1,9 @@
-import type { Selector, SelectorKey, SelectorTarget } from "./selector.ts";
-import type { SelectorTerm } from "./match.ts";
 import { EntryOrder, type Entry } from "./entry-order.ts";
 import { isImpossible } from "./impossible.ts";
 import { KeyIndex } from "./key-index.ts";
+import type { SelectorTerm } from "./match.ts";
 import { matchesSelector, matchesValue, valueOf } from "./match.ts";
+import type { Selector, SelectorKey, SelectorTarget } from "./selector.ts";
 
 /** A superset of what a selector matches, found without looking at every agent. */
 interface Candidates {

@@ -1,5 +1,5 @@
-import type { Caller } from "../callers/caller.ts";
 import type { TakenSlots } from "../agents/pending-slots.ts";
+import type { Caller } from "../callers/caller.ts";
 import type { Context } from "../context.ts";
 import { toHex } from "../crypto/encoding.ts";
 import { version } from "../version.ts";

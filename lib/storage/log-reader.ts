@@ -1,5 +1,5 @@
-import type { Json } from "../json.ts";
 import { canonicalJson } from "../internal/canonical-json.ts";
+import type { Json } from "../json.ts";
 import { checkLimit, fieldAt } from "./collection.ts";
 import type { LogState } from "./database.ts";
 import type { LogEntry, LogPage, LogQuery } from "./storage.ts";

@@ -1,9 +1,9 @@
-import { checkOptions, type OptionTable } from "../internal/check-options.ts";
-import { anObject } from "../internal/option-rules.ts";
-import { clockRule } from "../part-rules.ts";
 import { systemClock, toTimestamp, type Clock } from "../clock.ts";
 import { OrchestratorError } from "../errors.ts";
+import { checkOptions, type OptionTable } from "../internal/check-options.ts";
+import { anObject } from "../internal/option-rules.ts";
 import type { JsonObject } from "../json.ts";
+import { clockRule } from "../part-rules.ts";
 import { Database, type DatabaseView } from "./database.ts";
 import { ProcessLeases } from "./leases.ts";
 import { Lifetime } from "./lifetime.ts";

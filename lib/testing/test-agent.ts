@@ -1,6 +1,6 @@
 /** An agent without a machine: it speaks the protocol over any socket, exactly as told, for tests of a transport. */
-import { nodeIdOf } from "../crypto/encoding.ts";
 import type { Crypto, Signer } from "../crypto/crypto.ts";
+import { nodeIdOf } from "../crypto/encoding.ts";
 import type { FrameSocket } from "../transport/socket.ts";
 import { createAgentHandshake, type AgentHandshake } from "../wire/agent-handshake.ts";
 import type { AgentStatus } from "../wire/handshake-messages.ts";

@@ -1,9 +1,9 @@
 import type { OperatorCaller } from "../callers/caller.ts";
 import { systemCaller } from "../callers/caller.ts";
 import type { Role } from "../callers/roles.ts";
-import { nodeCrypto } from "../crypto/node-crypto.ts";
-import { toHex, toUtf8 } from "../crypto/encoding.ts";
 import type { Signer } from "../crypto/crypto.ts";
+import { toHex, toUtf8 } from "../crypto/encoding.ts";
+import { nodeCrypto } from "../crypto/node-crypto.ts";
 import type { OrchestratorEvent } from "../events.ts";
 import type { Logger } from "../logger.ts";
 import type { OrchestratorOptions } from "../options.ts";

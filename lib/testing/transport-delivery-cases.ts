@@ -1,4 +1,5 @@
 /** What arrives, in which order, and how fast: promises 2, 3, 4 and 7 of the transport port. */
+import { nextTurn } from "../internal/next-turn.ts";
 import type { AgentMessage } from "../wire/messages.ts";
 import {
   check,
@@ -10,7 +11,6 @@ import {
   refreshCommand,
   type SceneCase,
 } from "./transport-scene.ts";
-import { nextTurn } from "../internal/next-turn.ts";
 
 /** Cases of promises 2, 3, 4 and 7. */
 export const transportDeliveryCases: SceneCase[] = [

@@ -1,6 +1,6 @@
 import { createSocketPair } from "./memory-socket.ts";
-import type { FrameSocket } from "./socket.ts";
 import { SocketTransport } from "./socket-transport.ts";
+import type { FrameSocket } from "./socket.ts";
 
 /**
  * A transport inside the process, for an orchestrator that embeds its agents and for tests. The protocol is the real one,

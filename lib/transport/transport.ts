@@ -5,8 +5,8 @@ import type { ErrorCode } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import type { Epoch } from "../wire/epoch.ts";
 import type { AgentStatus } from "../wire/handshake-messages.ts";
-import type { AgentMessage, OrchestratorMessage } from "../wire/messages.ts";
 import type { MessageHead } from "../wire/message-head.ts";
+import type { AgentMessage, OrchestratorMessage } from "../wire/messages.ts";
 import type { ProvedAgent } from "../wire/orchestrator-handshake.ts";
 
 /**

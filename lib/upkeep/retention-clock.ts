@@ -10,9 +10,9 @@
  * restart with a wrong clock is noticed, too; so is a server that was away for more than a day, and it waits a day.
  */
 import type { Clock } from "../clock.ts";
+import { dayMs } from "../internal/durations.ts";
 import type { Logger } from "../logger.ts";
 import type { CollectionDefinition, Storage } from "../storage/storage.ts";
-import { dayMs } from "../internal/durations.ts";
 
 /** How far the two clocks may part between two looks and still be steady. */
 const steadyMs = 300_000;

@@ -1,10 +1,10 @@
 /** How records of operations, and of what is made of them, are removed when they are old: in rounds of short slices. */
 import type { Context } from "../context.ts";
 import { leastIdAt } from "../ids.ts";
-import { eachPage } from "../storage/each-document.ts";
-import { keepRounds } from "./rounds.ts";
-import type { StoredDocument } from "../storage/storage.ts";
 import { dayMs } from "../internal/durations.ts";
+import { eachPage } from "../storage/each-document.ts";
+import type { StoredDocument } from "../storage/storage.ts";
+import { keepRounds } from "./rounds.ts";
 
 const roundMs = 3_600_000;
 /** Between two slices: a hundred records in a tenth of a second leave time for all else. */

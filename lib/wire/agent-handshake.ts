@@ -5,11 +5,12 @@
  *
  * Any other frame, or one that does not prove what it must, ends in `failed` and throws; nothing more is taken then.
  */
-import { nodeIdOf, toHex, toUtf8 } from "../crypto/encoding.ts";
 import type { Crypto, Signer } from "../crypto/crypto.ts";
+import { nodeIdOf, toHex, toUtf8 } from "../crypto/encoding.ts";
 import { errorTable, OrchestratorError, type ErrorCode } from "../errors.ts";
 import type { Epoch } from "./epoch.ts";
 import { frameKind } from "./framing.ts";
+import { bytesOf, checkEpochVersion, checkHandshakeFrame, outOfOrder } from "./handshake-frame.ts";
 import {
   acceptedOrRefusedSchema,
   welcomeOrRefusedSchema,
@@ -18,7 +19,6 @@ import {
   type Refused,
   type Welcome,
 } from "./handshake-messages.ts";
-import { bytesOf, checkEpochVersion, checkHandshakeFrame, outOfOrder } from "./handshake-frame.ts";
 import { epochVersion, versionsOf } from "./limits.ts";
 import { parseMessage } from "./parse-json.ts";
 import { createSealing, type Sealing } from "./sealing.ts";

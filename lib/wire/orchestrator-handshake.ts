@@ -6,8 +6,8 @@
  * Between `proved` and `accept` the caller decides about the agent. Any other frame, or one that does not prove what it
  * must, ends in `failed` and throws; `refuse` still makes the frame that tells the agent why.
  */
-import { nodeIdOf, toHex, toUtf8 } from "../crypto/encoding.ts";
 import type { Crypto, Signer } from "../crypto/crypto.ts";
+import { nodeIdOf, toHex, toUtf8 } from "../crypto/encoding.ts";
 import { OrchestratorError, type ErrorCode } from "../errors.ts";
 import type { Epoch } from "./epoch.ts";
 import { frameKind } from "./framing.ts";

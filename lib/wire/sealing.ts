@@ -2,8 +2,8 @@
  * Sealed frames: ChaCha20-Poly1305 with a key a direction and a counter as nonce. A frame that was changed, left out,
  * repeated or moved does not open. Frames are sealed over TLS too: one path, and a proxy that ends TLS reads nothing.
  */
-import { concatBytes } from "../crypto/encoding.ts";
 import type { Crypto } from "../crypto/crypto.ts";
+import { concatBytes } from "../crypto/encoding.ts";
 import { OrchestratorError } from "../errors.ts";
 
 /** The two directions of a connection; each has its own key. */

@@ -1,11 +1,10 @@
 /** What both sides speak after the handshake: messages and streams in, sealed frames out, and the way back. */
-import { toUtf8 } from "../crypto/encoding.ts";
 import type { Crypto, Signer } from "../crypto/crypto.ts";
+import { toUtf8 } from "../crypto/encoding.ts";
 import { OrchestratorError } from "../errors.ts";
 import { finish, type Work } from "../internal/work.ts";
 import { createReassembly, frameKind, frameMessage, frameStream, readStream } from "./framing.ts";
 import { maxFrameBytes } from "./limits.ts";
-import { checkSize, toUnread, UnreadIntake, type UnreadMessage } from "./unread-message.ts";
 import {
   agentMessageSchema,
   orchestratorMessageSchema,
@@ -15,6 +14,7 @@ import {
 import { parseInSlices } from "./parse-json.ts";
 import type { Sealing } from "./sealing.ts";
 import { signatureBytes, signCommand, verifyCommand } from "./signed-command.ts";
+import { checkSize, toUnread, UnreadIntake, type UnreadMessage } from "./unread-message.ts";
 
 /** What a frame of the peer meant. */
 export type Incoming<In> =

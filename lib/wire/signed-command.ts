@@ -5,8 +5,8 @@
  * On the wire a command is 64 bytes of signature, then canonical JSON. The signature is over the label, the node_id and
  * exactly those bytes: the agent verifies before it parses. Whether the time is past (`not_after`) is the agent's to check.
  */
-import { concatBytes, toUtf8 } from "../crypto/encoding.ts";
 import type { Crypto, Signer } from "../crypto/crypto.ts";
+import { concatBytes, toUtf8 } from "../crypto/encoding.ts";
 import { OrchestratorError } from "../errors.ts";
 import { canonicalJson } from "../internal/canonical-json.ts";
 import type { Json } from "../json.ts";

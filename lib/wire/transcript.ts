@@ -1,6 +1,6 @@
 /** What both sides sign: everything that was said, so that nothing between can change a word of it. */
-import { concatBytes, toHex, toUtf8 } from "../crypto/encoding.ts";
 import type { Crypto } from "../crypto/crypto.ts";
+import { concatBytes, toHex, toUtf8 } from "../crypto/encoding.ts";
 import { canonicalJson } from "../internal/canonical-json.ts";
 import { toJsonObject } from "../json.ts";
 import type { Hello, Prove, Welcome } from "./handshake-messages.ts";

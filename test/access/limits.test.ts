@@ -1,6 +1,6 @@
+import { describe, expect, it } from "vitest";
 import { nodeCrypto, toHex, type Caller } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
-import { describe, expect, it } from "vitest";
 import { sourceOf } from "../../lib/callers/caller-source.ts";
 
 const from = (source_address: string): Caller => ({ kind: "anonymous", origin: { source_address } });

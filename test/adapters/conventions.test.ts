@@ -1,7 +1,7 @@
 /** The conventions of the REST surface that hold for every row, on rows of the product. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { nodeCrypto, schemas, systemCaller } from "fleetwright";
 import { createTestOrchestrator, type SignedIn, type TestOrchestrator } from "fleetwright/testing";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { TestAgent } from "../../lib/testing/test-agent.ts";
 import type { Answer } from "../support/http.ts";
 import { serve, type TestServer } from "../support/server.ts";

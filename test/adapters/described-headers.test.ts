@@ -1,11 +1,11 @@
 /** Every header that REST answers with is named by the OpenAPI description. All tests hold their calls against it (`serve`). */
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { FileStorage } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
-import { afterAll, beforeAll, expect, test } from "vitest";
 import { undescribedHeaders } from "../support/described-headers.ts";
 import { playExampleCalls } from "../support/example-calls.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
 import { serve, type TestServer } from "../support/server.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 let product: TestOrchestrator;
 let server: TestServer;

@@ -1,8 +1,8 @@
 import { createTRPCClient, httpSubscriptionLink } from "@trpc/client";
 import { EventSource } from "eventsource";
+import { describe, expect, it } from "vitest";
 import { systemCaller } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
-import { describe, expect, it } from "vitest";
 import type { AppRouter } from "../../adapters/trpc/router.ts";
 import { startApprovedAgent } from "../support/fleet.ts";
 import { serve } from "../support/server.ts";

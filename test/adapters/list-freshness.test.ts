@@ -1,8 +1,8 @@
 /** Lists are answered from what was made for an earlier answer. Whatever changes an agent must show in the very next one. */
-import { createContextFactory, appRouter } from "fleetwright/trpc";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { MemoryStorage, nodeCrypto, systemCaller, type Agent } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createContextFactory, appRouter } from "fleetwright/trpc";
 import { createApp } from "../../adapters/h3/app.ts";
 import { nextTurn } from "../../lib/internal/next-turn.ts";
 import { TestAgent } from "../../lib/testing/test-agent.ts";

@@ -1,16 +1,16 @@
 /** The main job, as a program does it that has nothing but HTTP: sign in, approve, upload, assign, plan, apply, look, restart. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
 import { FileStorage, nodeCrypto, Orchestrator, SocketTransport, toHex } from "fleetwright";
 import type { OrchestratorEvent, Signer } from "fleetwright";
 import { createAgent } from "fleetwright/agent";
-import { expect, onTestFinished, test } from "vitest";
 import { createAgentSocket } from "../../adapters/h3/agent-socket.ts";
+import { servicesOf } from "../../lib/orchestrator.ts";
 import { newFolders } from "../support/fleet.ts";
 import type { Answer } from "../support/http.ts";
 import { serve } from "../support/server.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { servicesOf } from "../../lib/orchestrator.ts";
 
 type Json = Record<string, unknown>;
 

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { hostname } from "node:os";
 import { expect, test } from "vitest";
-import { restProcedures } from "../../adapters/rest/routes.ts";
 import { operationExamples } from "../../adapters/rest/reference/examples.ts";
+import { restProcedures } from "../../adapters/rest/routes.ts";
 import { appRouter } from "../../adapters/trpc/router.ts";
 import { playExampleCalls, type RecordedCall } from "../support/example-calls.ts";
 

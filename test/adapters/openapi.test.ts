@@ -1,12 +1,12 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
-import { permissionTable, type ErrorCode, type Permission } from "fleetwright";
 import { describe, expect, test } from "vitest";
-import { codesOf } from "../../adapters/rest/openapi/problems.ts";
-import { sourceFiles } from "../architecture/source-tree.ts";
+import { permissionTable, type ErrorCode, type Permission } from "fleetwright";
 import { createOpenApiDocument } from "../../adapters/rest/openapi.ts";
+import { codesOf } from "../../adapters/rest/openapi/problems.ts";
 import { restProcedures } from "../../adapters/rest/routes.ts";
 import { appRouter } from "../../adapters/trpc/router.ts";
 import type { ProcedureMeta } from "../../adapters/trpc/trpc.ts";
+import { sourceFiles } from "../architecture/source-tree.ts";
 
 interface Media {
   schema?: object;

@@ -5,15 +5,15 @@
  * large one cost the server seconds.
  */
 import type { AnyProcedure } from "@trpc/server";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { permissionTable, roles } from "fleetwright";
 import type { Caller, Orchestrator, Permission, Role } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createContextFactory } from "../../adapters/trpc/context.ts";
 import { appRouter } from "../../adapters/trpc/router.ts";
 import type { ProcedureMeta } from "../../adapters/trpc/trpc.ts";
-import { serve, type TestServer } from "../support/server.ts";
 import type { Answer } from "../support/http.ts";
+import { serve, type TestServer } from "../support/server.ts";
 
 type Protected = [permission: Permission, procedure: AnyProcedure, needed: Role];
 const procedures = Object.entries(appRouter._def.procedures as Record<string, unknown>).flatMap(

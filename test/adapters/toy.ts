@@ -1,7 +1,7 @@
 /** A small surface with one procedure for everything that the adapters can do. */
 import { initTRPC } from "@trpc/server";
-import { OrchestratorError } from "fleetwright";
 import { z } from "zod";
+import { OrchestratorError } from "fleetwright";
 import { createContextFactory } from "../../adapters/trpc/context.ts";
 import type { RequestContext } from "../../adapters/trpc/context.ts";
 import { errorLink, trpcOptions } from "../../adapters/trpc/trpc.ts";

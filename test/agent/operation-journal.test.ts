@@ -2,8 +2,8 @@ import { appendFileSync, existsSync, readFileSync, readdirSync, statSync, writeF
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { OperationResult } from "../../lib/agent/operation-journal.ts";
-import type { ResourceResult } from "../../lib/state/result.ts";
 import { OperationJournal } from "../../lib/agent/operation-journal.ts";
+import type { ResourceResult } from "../../lib/state/result.ts";
 import { FakeClock } from "../../lib/testing/fake-clock.ts";
 import { resource, uuid } from "../support/agent-commands.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { OutputCapture } from "../../lib/agent/output-capture.ts";
-import { OperationProgress } from "../../lib/agent/operation-progress.ts";
-import { fitResult } from "../../lib/agent/result-size.ts";
 import type { OperationResult } from "../../lib/agent/operation-journal.ts";
-import type { AgentMessage } from "../../lib/wire/messages.ts";
+import { OperationProgress } from "../../lib/agent/operation-progress.ts";
+import { OutputCapture } from "../../lib/agent/output-capture.ts";
+import { fitResult } from "../../lib/agent/result-size.ts";
 import { FakeClock } from "../../lib/testing/fake-clock.ts";
+import type { AgentMessage } from "../../lib/wire/messages.ts";
 import { uuid } from "../support/agent-commands.ts";
 
 const kib = 1024;

@@ -11,12 +11,12 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { Host, HostFiles } from "../../lib/host/host.ts";
-import type { RunCommand } from "../../lib/agent/run-operation.ts";
 import { AppliedSet } from "../../lib/agent/applied-set.ts";
 import { OperationJournal, type OperationResult } from "../../lib/agent/operation-journal.ts";
 import { OperationRunner } from "../../lib/agent/operation-runner.ts";
 import { recoverCutOff } from "../../lib/agent/recovery.ts";
+import type { RunCommand } from "../../lib/agent/run-operation.ts";
+import type { Host, HostFiles } from "../../lib/host/host.ts";
 import { LocalHost } from "../../lib/host/local-host.ts";
 import { silentLogger } from "../../lib/logger.ts";
 import { resourceTypes } from "../../lib/state/resources/index.ts";

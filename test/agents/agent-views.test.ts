@@ -1,6 +1,6 @@
+import { expect, it } from "vitest";
 import { isLasting, nodeCrypto, systemCaller } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
-import { expect, it } from "vitest";
 import { TestAgent } from "../../lib/testing/test-agent.ts";
 
 async function approved(test: TestOrchestrator): Promise<string> {

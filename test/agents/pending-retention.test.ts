@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { systemCaller } from "fleetwright";
 import { createTestOrchestrator, FakeClock, type TestOrchestrator } from "fleetwright/testing";
+import { servicesOf } from "../../lib/orchestrator.ts";
 import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import { connectScriptedAgent } from "../support/scripted-agent.ts";
-import { servicesOf } from "../../lib/orchestrator.ts";
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;

@@ -2,9 +2,9 @@
 import { describe, expect, it } from "vitest";
 import { systemCaller } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
+import { servicesOf } from "../../lib/orchestrator.ts";
 import { settle } from "../support/deferred.ts";
 import { connectScriptedAgent } from "../support/scripted-agent.ts";
-import { servicesOf } from "../../lib/orchestrator.ts";
 
 const introductionOf = (n: number, address: string) => ({
   node_id: String(n).padStart(32, "0"),

@@ -30,7 +30,7 @@ it.each(lists)("the list of %s names each place of its example, and counts them"
 
 /** Everything that complains where a place is missing, and the tests of the examples themselves. */
 const complaining = [
-  ...["boundaries", "docs", "doc-examples", "file-size", "from-router", "words"].map(
+  ...["boundaries", "docs", "doc-examples", "file-size", "from-router", "import-order", "words"].map(
     (name) => `test/architecture/${name}.test.ts`,
   ),
   "test/access/faces.test.ts",

@@ -1,4 +1,3 @@
-import { publicMembers } from "./public-members.ts";
 import { existsSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -7,6 +6,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { errorTable } from "../../lib/errors.ts";
 import { renderErrorDocs } from "./error-docs.ts";
+import { publicMembers } from "./public-members.ts";
 import { renderSettingDocs } from "./setting-docs.ts";
 import { listFiles, readText, repository, sourceFiles, visit } from "./source-tree.ts";
 

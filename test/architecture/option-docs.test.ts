@@ -1,9 +1,9 @@
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
+import type { OptionRow } from "fleetwright/options";
 import { orchestratorOptions, orchestratorOptionTable } from "./option-tables.ts";
 import { type DocumentedOptions, optionInterfaces } from "./option-tables.ts";
 import { sourceFiles, visit } from "./source-tree.ts";
-import type { OptionRow } from "fleetwright/options";
 
 describe("the documentation of options in the sources agrees with their tables", () => {
   it.each(Object.entries(orchestratorOptionTable))("word by word, of the orchestrator: %s", (name, row) => {

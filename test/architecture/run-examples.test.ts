@@ -2,11 +2,11 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { beforeEach, expect, it, onTestFinished, vi } from "vitest";
 import { FileStorage, nodeCrypto, systemCaller, toHex } from "fleetwright";
 import { createClient } from "fleetwright/client";
 import { createKeyFile } from "fleetwright/client/node";
 import { createTestOrchestrator } from "fleetwright/testing";
-import { beforeEach, expect, it, onTestFinished, vi } from "vitest";
 import { startApprovedAgent } from "../support/fleet.ts";
 import { serve } from "../support/server.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";

@@ -1,5 +1,5 @@
-import { seededRandom } from "../support/random.ts";
 import type { SampleRow } from "../../lib/storage/storage.ts";
+import { seededRandom } from "../support/random.ts";
 
 /** Time between two rows of an agent. */
 export const rowMs = 15_000;

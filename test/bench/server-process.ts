@@ -2,8 +2,8 @@
 import { createServer } from "node:http";
 import type { RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
-import { pathToFileURL } from "node:url";
 import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 
 /** What a module under `servers/` exports by default. */
 export interface ServerUnderTest {

@@ -3,6 +3,7 @@
  * Run: `npm run bench -- state`. Prints milliseconds of wall clock and of CPU, medians of interleaved rounds, and their ratios.
  * The CPU time is this process's alone, and the better judge on a busy machine; what waits for the disk is not in it.
  */
+import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
   closeSync,
@@ -17,11 +18,10 @@ import {
   rmSync,
   writeSync,
 } from "node:fs";
-import { spawnSync } from "node:child_process";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { StateRunResult } from "../../lib/state/run/engine.ts";
 import type { ResolvedResource } from "../../lib/state/resource.ts";
+import type { StateRunResult } from "../../lib/state/run/engine.ts";
 import type { AppliedResource } from "../../lib/state/run/state-item.ts";
 import type { RunMode } from "../../lib/state/run/state-run.ts";
 import "./use-build.ts";

@@ -7,8 +7,8 @@
 import { closeSync, existsSync, fdatasyncSync, fsyncSync, openSync, statSync, writeSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { monitorEventLoopDelay } from "node:perf_hooks";
 import { join } from "node:path";
+import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { DocumentPage, Storage, StorageSchema, Write } from "../../lib/storage/storage.ts";
 import "./use-build.ts";
 

@@ -2,8 +2,8 @@
  * What the agent protocol costs, over memory sockets: both sides run in this process, so half of each figure is the agent's.
  * Run: node --import tsx test/bench/transport.bench.ts
  */
-import { nodeCrypto } from "../../lib/crypto/node-crypto.ts";
 import { systemClock } from "../../lib/clock.ts";
+import { nodeCrypto } from "../../lib/crypto/node-crypto.ts";
 import { silentLogger } from "../../lib/logger.ts";
 import { TestAgent } from "../../lib/testing/test-agent.ts";
 import { MemoryTransport } from "../../lib/transport/memory-transport.ts";

@@ -1,10 +1,10 @@
 /** Everything that expires, is due or is limited, one row each, while clocks are set by minutes, days and years, both ways. */
 import { describe, expect, it } from "vitest";
 import { systemCaller } from "fleetwright";
-import { RateLimiter } from "../../lib/internal/rate-limiter.ts";
 import { toHex, toUtf8 } from "../../lib/crypto/encoding.ts";
 import { nodeCrypto } from "../../lib/crypto/node-crypto.ts";
 import { isOrchestratorError } from "../../lib/errors.ts";
+import { RateLimiter } from "../../lib/internal/rate-limiter.ts";
 import { ProcessLeases } from "../../lib/storage/leases.ts";
 import {
   createClockScene,

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { nodeCrypto } from "../../lib/crypto/node-crypto.ts";
-import { toUtf8 } from "../../lib/crypto/encoding.ts";
 import { contentCollections, Contents } from "../../lib/contents/contents.ts";
+import { toUtf8 } from "../../lib/crypto/encoding.ts";
+import { nodeCrypto } from "../../lib/crypto/node-crypto.ts";
 import { FileStorage } from "../../lib/storage/file-storage.ts";
 import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import type { Storage } from "../../lib/storage/storage.ts";

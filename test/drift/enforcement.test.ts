@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { systemCaller } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
+import { servicesOf } from "../../lib/orchestrator.ts";
 import { settle, settleAll } from "../support/deferred.ts";
 import { startApprovedAgent, type TestAgent } from "../support/fleet.ts";
-import { servicesOf } from "../../lib/orchestrator.ts";
 
 const module = 'name: motd\nresources:\n  - { type: file, path: /etc/motd, content: "ours\\n" }\n';
 

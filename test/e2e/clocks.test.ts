@@ -1,8 +1,8 @@
 /** Real processes whose wall clocks are set while they run: libfaketime moves `clock_gettime` and leaves the monotonic clock alone. */
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { SetClock } from "../support/set-clock.ts";
 import { startFleetMember, startServerProcess } from "../support/processes.ts";
+import { SetClock } from "../support/set-clock.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const module = "name: motd\nresources:\n  - { type: file, path: /motd, content: hi }\n";

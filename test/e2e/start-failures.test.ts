@@ -1,7 +1,7 @@
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { once } from "node:events";
 import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { Program, startServerProcess } from "../support/processes.ts";

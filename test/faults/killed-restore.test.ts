@@ -7,6 +7,7 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { expect, test } from "vitest";
 import {
   systemCaller,
   systemClock,
@@ -15,7 +16,6 @@ import {
   Orchestrator,
   restoreBackup,
 } from "fleetwright";
-import { expect, test } from "vitest";
 import { originOf } from "../support/backups.ts";
 import { buildProgram, hasStrace, runUnderStrace } from "../support/strace.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";

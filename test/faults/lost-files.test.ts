@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import type { OrchestratorError } from "../../lib/errors.ts";
 import type { FileStorage } from "../../lib/storage/file-storage.ts";
-import { change, openStorage } from "../support/file-storages.ts";
 import { backupSigner } from "../support/backups.ts";
+import { change, openStorage } from "../support/file-storages.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const sizes = { segmentBytes: 64 * 1_024, minJournalBytes: 1 << 20, logSegmentBytes: 32_768 };

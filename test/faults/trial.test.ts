@@ -5,9 +5,9 @@
  *
  * FLEETWRIGHT_SEEDS="<n>-<n>" repeats a run as far as chance goes, FLEETWRIGHT_TRIAL_OPERATIONS says how many operations it takes.
  */
-import { setTimeout as pause } from "node:timers/promises";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { mountSmallDisk, reasonNotToMount } from "../support/mounts.ts";
 import { hasPrograms } from "../support/programs.ts";

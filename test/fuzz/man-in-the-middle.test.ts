@@ -5,10 +5,10 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { expect, test } from "vitest";
 import { systemCaller } from "fleetwright";
 import { createAgent } from "fleetwright/agent";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
-import { expect, test } from "vitest";
 import { newFolders } from "../support/fleet.ts";
 import { seededRandom } from "../support/random.ts";
 import { isSoak, seedsFor } from "../support/soak.ts";

@@ -5,8 +5,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isSoak } from "../support/soak.ts";
-import { hostileBytes, hostileTexts, pumped } from "./support/hostile-texts.ts";
 import { byteParsers } from "./support/byte-parsers.ts";
+import { hostileBytes, hostileTexts, pumped } from "./support/hostile-texts.ts";
 import { isRefusal, textParsers } from "./support/parsers.ts";
 
 const many = isSoak ? 20_000 : 150;

@@ -3,9 +3,9 @@
  * fault of the server, none does what the caller may not, and none holds the others up.
  */
 import fc from "fast-check";
+import { expect, test } from "vitest";
 import { permissionTable, roles, systemCaller, type Permission, type Role } from "fleetwright";
 import { createTestOrchestrator } from "fleetwright/testing";
-import { expect, test } from "vitest";
 import { connectScriptedAgent } from "../support/scripted-agent.ts";
 import { describedCodes, serve } from "../support/server.ts";
 import { isSoak } from "../support/soak.ts";

@@ -7,8 +7,8 @@ import { systemClock } from "../../lib/clock.ts";
 import { LocalHost } from "../../lib/host/local-host.ts";
 import { runState } from "../../lib/state/run/engine.ts";
 import { serveFiles } from "../support/file-server.ts";
-import { buildProgram } from "../support/strace.ts";
 import { declare } from "../support/state-fixture.ts";
+import { buildProgram } from "../support/strace.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const uuid = "0f0f0f0f-1111-2222-3333-444444444444";

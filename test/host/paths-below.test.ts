@@ -12,8 +12,8 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { LocalPaths, PathsBelow } from "../../lib/host/local-paths.ts";
 import { LocalHost } from "../../lib/host/local-host.ts";
+import { LocalPaths, PathsBelow } from "../../lib/host/local-paths.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 test.runIf(process.platform === "linux")(

@@ -1,8 +1,8 @@
+import { expect, it } from "vitest";
 import { OrchestratorError, type Caller, type KeyedCall } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
-import { expect, it } from "vitest";
-import { deferred } from "../support/deferred.ts";
 import { servicesOf } from "../../lib/orchestrator.ts";
+import { deferred } from "../support/deferred.ts";
 
 const call = (key: string, input: unknown = { a: 1 }): KeyedCall => ({
   key,

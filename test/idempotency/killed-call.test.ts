@@ -2,9 +2,9 @@
  * A process is killed after each of its commits while it makes a call with an idempotency key; the next process is sent the call
  * again. Either nothing had happened, and it is done now, or it is answered as it would have been: never twice, and never "unknown".
  */
+import { describe, expect, test } from "vitest";
 import { nodeCrypto, OrchestratorError, systemCaller, toHex } from "fleetwright";
 import { createTestOrchestrator, FakeClock, type TestOrchestrator } from "fleetwright/testing";
-import { describe, expect, test } from "vitest";
 import { nodeIdOf } from "../../lib/crypto/encoding.ts";
 import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import type { CommitOptions, CommitResult, Write } from "../../lib/storage/storage.ts";

@@ -1,5 +1,5 @@
-import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { once } from "node:events";
+import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { expect, it } from "vitest";
 import { SlicedWork } from "../../lib/internal/work.ts";
 

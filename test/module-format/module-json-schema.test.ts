@@ -1,12 +1,12 @@
-import { Ajv2020 } from "ajv/dist/2020.js";
 import { readFileSync } from "node:fs";
+import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { checkModule, MemoryStorage, moduleJsonSchema, Orchestrator, SocketTransport } from "fleetwright";
 import { createOrchestratorApp } from "fleetwright/h3";
 import { resourceTypes, resourceTypesWith, type ResourceType } from "fleetwright/ports";
-import { noteType } from "../package/project/own-type.ts";
 import { listFiles } from "../architecture/source-tree.ts";
+import { noteType } from "../package/project/own-type.ts";
 
 // Formats are said for people; the patterns beside them are what is checked.
 const validate = new Ajv2020({ strict: false, validateFormats: false, allErrors: true }).compile(

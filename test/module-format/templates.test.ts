@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { isOrchestratorError, type Issue } from "../../lib/errors.ts";
-import type { Json } from "../../lib/json.ts";
 import { finish, WorkBudget } from "../../lib/internal/work.ts";
+import type { Json } from "../../lib/json.ts";
 import { liquidTemplates } from "../../lib/module-format/liquid/liquid-templates.ts";
 import { parseModule } from "../../lib/module-format/module-document.ts";
 import type { TemplateScope } from "../../lib/module-format/template.ts";

@@ -10,11 +10,11 @@ import { createTestOrchestrator } from "fleetwright/testing";
 import { toHex } from "../../lib/crypto/encoding.ts";
 import { nodeCrypto } from "../../lib/crypto/node-crypto.ts";
 import { BoundedCache } from "../../lib/internal/bounded-cache.ts";
+import { finish } from "../../lib/internal/work.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { readModule } from "../../lib/module-format/module-document.ts";
-import { resourceTypes } from "../../lib/state/resources/index.ts";
 import { makeView } from "../../lib/modules/module-view.ts";
-import { finish } from "../../lib/internal/work.ts";
+import { resourceTypes } from "../../lib/state/resources/index.ts";
 
 const content = `name: web
 params:

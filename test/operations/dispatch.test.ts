@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { OrchestratorError, systemCaller } from "fleetwright";
 import { createTestOrchestrator, FakeClock, type TestOrchestrator } from "fleetwright/testing";
+import { servicesOf } from "../../lib/orchestrator.ts";
 import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import { eventOf } from "../support/fleet.ts";
 import { connectScriptedAgent, emptyResult } from "../support/scripted-agent.ts";
-import { servicesOf } from "../../lib/orchestrator.ts";
 
 const motd = "name: motd\nresources:\n  - { type: file, path: /etc/motd, content: hi }\n";
 

@@ -7,10 +7,10 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { systemCaller } from "fleetwright";
 import type { OperationDocument } from "../../lib/operations/documents.ts";
+import { servicesOf } from "../../lib/orchestrator.ts";
 import { createClockScene, day, type ClockScene } from "../support/clock-scene.ts";
 import { deferred } from "../support/deferred.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { servicesOf } from "../../lib/orchestrator.ts";
 
 const get = (scene: ClockScene, operation_id: string) =>
   scene.server.orchestrator.operations.get(systemCaller, { operation_id });

@@ -2,8 +2,8 @@
 import { describe, expect, it } from "vitest";
 import { systemCaller } from "fleetwright";
 import { createTestOrchestrator, FakeClock } from "fleetwright/testing";
-import { type OperationDocument, resultsLog } from "../../lib/operations/documents.ts";
 import { toJsonObject } from "../../lib/json.ts";
+import { type OperationDocument, resultsLog } from "../../lib/operations/documents.ts";
 import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import { OldOperations } from "../support/retention.ts";
 import { connectScriptedAgent, emptyResult } from "../support/scripted-agent.ts";

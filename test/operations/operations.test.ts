@@ -4,8 +4,8 @@ import { describe, expect, it } from "vitest";
 import { systemCaller } from "fleetwright";
 import type { Orchestrator } from "fleetwright";
 import { createTestOrchestrator } from "fleetwright/testing";
-import { startAgent, startApprovedAgent } from "../support/fleet.ts";
 import { servicesOf } from "../../lib/orchestrator.ts";
+import { startAgent, startApprovedAgent } from "../support/fleet.ts";
 
 const web = `
 name: web

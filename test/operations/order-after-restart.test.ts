@@ -2,10 +2,10 @@
  * Symptom: of two operations that waited for one agent, the later one ran first. Cause: after a start they were taken up in the order of
  * their ids, which go by a wall clock; that was set back between the two.
  */
-import { systemCaller } from "fleetwright";
 import { expect, it } from "vitest";
-import { createClockScene, year, type ClockScene } from "../support/clock-scene.ts";
+import { systemCaller } from "fleetwright";
 import { servicesOf } from "../../lib/orchestrator.ts";
+import { createClockScene, year, type ClockScene } from "../support/clock-scene.ts";
 
 async function queue(scene: ClockScene): Promise<string> {
   const input = { node_id: scene.nodeId, modules: ["motd"], wait_seconds: 0, when_offline: "queue" as const };

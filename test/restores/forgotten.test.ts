@@ -4,8 +4,8 @@
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { systemCaller } from "fleetwright";
 import { expect, it } from "vitest";
+import { systemCaller } from "fleetwright";
 import { seal } from "../../lib/agent/sealed-text.ts";
 import { createClockScene, minute, type ClockScene } from "../support/clock-scene.ts";
 import { deferred } from "../support/deferred.ts";

@@ -1,6 +1,6 @@
 /** What a restored server does with what was open in its backup, and with what would happen by itself. */
-import { systemCaller, type Operation } from "fleetwright";
 import { describe, expect, it } from "vitest";
+import { systemCaller, type Operation } from "fleetwright";
 import { createClockScene, hour, minute, type ClockScene } from "../support/clock-scene.ts";
 import { deferred } from "../support/deferred.ts";
 

@@ -1,7 +1,7 @@
 /** What becomes of the rollouts of a backup. */
+import { expect, it, onTestFinished } from "vitest";
 import { systemCaller } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
-import { expect, it, onTestFinished } from "vitest";
 import { MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import { settleAll } from "../support/deferred.ts";
 import { createScene, type Scene } from "../support/rollout-scene.ts";

@@ -1,7 +1,7 @@
 /** Two servers of one key: the agent refuses the older one, and the older one does not take in who follows the newer. */
+import { expect, it, onTestFinished } from "vitest";
 import { nodeCrypto, silentLogger, systemCaller } from "fleetwright";
 import { createTestOrchestrator, FakeClock, type TestOrchestrator } from "fleetwright/testing";
-import { expect, it, onTestFinished } from "vitest";
 import { createAgentLink } from "../../lib/agent/agent-link.ts";
 import { FollowedEpoch } from "../../lib/agent/followed-epoch.ts";
 import type { EpochMemory } from "../../lib/agent/link-connection.ts";

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { MemoryStorage } from "fleetwright";
+import { OperationStore } from "../../lib/operations/operation-store.ts";
+import type { RolloutDocument } from "../../lib/rollouts/documents.ts";
 import { RolloutMembers, type Listed } from "../../lib/rollouts/rollout-members.ts";
 import { RolloutStore } from "../../lib/rollouts/rollout-store.ts";
-import type { RolloutDocument } from "../../lib/rollouts/documents.ts";
 import type { RolloutMember } from "../../lib/rollouts/schemas.ts";
-import { OperationStore } from "../../lib/operations/operation-store.ts";
 import { FakeClock } from "../../lib/testing/fake-clock.ts";
 import { OldOperations } from "../support/retention.ts";
 

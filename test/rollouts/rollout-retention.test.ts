@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { FakeClock } from "fleetwright/testing";
 import type { JsonObject } from "../../lib/json.ts";
-import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import { saveTargets } from "../../lib/rollouts/targets.ts";
+import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import { OldOperations } from "../support/retention.ts";
 
 const hourMs = 3_600_000;

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { planTargets, toNumber } from "../../lib/rollouts/targets.ts";
 import type { RolloutStrategy } from "fleetwright";
+import { planTargets, toNumber } from "../../lib/rollouts/targets.ts";
 
 const hash = (text: string): string => [...text].toReversed().join("");
 const agents = (count: number) =>

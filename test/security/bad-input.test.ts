@@ -1,6 +1,6 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { systemCaller } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Call } from "../support/http.ts";
 import { sendRaw } from "../support/raw-http.ts";
 import { serve, type TestServer } from "../support/server.ts";

@@ -2,9 +2,9 @@
 import { describe, expect, it } from "vitest";
 import { systemCaller, toHex } from "fleetwright";
 import { createTestOrchestrator } from "fleetwright/testing";
+import type { Signer } from "../../lib/crypto/crypto.ts";
 import { toUtf8 } from "../../lib/crypto/encoding.ts";
 import { nodeCrypto } from "../../lib/crypto/node-crypto.ts";
-import type { Signer } from "../../lib/crypto/crypto.ts";
 import { createAgentHandshake } from "../../lib/wire/agent-handshake.ts";
 import type { AgentHandshake } from "../../lib/wire/agent-handshake.ts";
 import { createOrchestratorHandshake } from "../../lib/wire/orchestrator-handshake.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { SelectorTarget } from "../../lib/selectors/selector.ts";
 import { matchesGlob, matchesSelector } from "../../lib/selectors/match.ts";
 import { parseSelector } from "../../lib/selectors/parse.ts";
+import type { SelectorTarget } from "../../lib/selectors/selector.ts";
 
 const target: SelectorTarget = {
   node_id: "n1",

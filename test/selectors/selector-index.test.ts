@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { SelectorTarget } from "../../lib/selectors/selector.ts";
 import { matchesSelector } from "../../lib/selectors/match.ts";
 import { parseSelector } from "../../lib/selectors/parse.ts";
 import { SelectorIndex } from "../../lib/selectors/selector-index.ts";
+import type { SelectorTarget } from "../../lib/selectors/selector.ts";
 import { anySelector, anyTarget } from "../support/selectors.ts";
 
 describe("SelectorIndex", () => {

@@ -3,9 +3,9 @@ import { systemCaller } from "../../lib/callers/caller.ts";
 import type { OperationDocument } from "../../lib/operations/documents.ts";
 import type { OperationDetail } from "../../lib/operations/schemas.ts";
 import type { Orchestrator } from "../../lib/orchestrator.ts";
+import { servicesOf } from "../../lib/orchestrator.ts";
 import type { SimulatedAgent } from "./simulated-agent.ts";
 import type { Simulation } from "./simulation.ts";
-import { servicesOf } from "../../lib/orchestrator.ts";
 
 /** An operation as the orchestrator tells of it, and which work it was to do. */
 interface Told {

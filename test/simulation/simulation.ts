@@ -2,12 +2,12 @@
  * A fleet in one process: a real orchestrator and real agents over a network, a disk and a clock that are not. Everything
  * that happens is drawn from one seed, so a run that found a fault is run again by its number.
  */
-import { isOrchestratorError } from "../../lib/errors.ts";
 import { systemCaller } from "../../lib/callers/caller.ts";
+import { isOrchestratorError } from "../../lib/errors.ts";
+import { servicesOf } from "../../lib/orchestrator.ts";
 import { SimulatedAgent } from "./simulated-agent.ts";
 import { SimulatedOrchestrator } from "./simulated-orchestrator.ts";
 import { World } from "./world.ts";
-import { servicesOf } from "../../lib/orchestrator.ts";
 
 const agentCount = 2;
 

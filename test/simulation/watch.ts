@@ -1,8 +1,8 @@
 import { fleetTimeStepMs } from "../../lib/fleet-time.ts";
 import type { Orchestrator } from "../../lib/orchestrator.ts";
+import { servicesOf } from "../../lib/orchestrator.ts";
 import { longestQueueSeconds } from "./actions.ts";
 import type { Simulation } from "./simulation.ts";
-import { servicesOf } from "../../lib/orchestrator.ts";
 
 /** How late an end may come, milliseconds: a slow disk, and a minute at most until what failed is tried again. */
 const latenessMs = 120_000;

@@ -1,8 +1,8 @@
 /** What everything in one simulation shares. */
 import type { Crypto } from "../../lib/crypto/crypto.ts";
-import type { LogFields, Logger } from "../../lib/logger.ts";
 import { nodeCrypto } from "../../lib/crypto/node-crypto.ts";
 import { isOrchestratorError } from "../../lib/errors.ts";
+import type { LogFields, Logger } from "../../lib/logger.ts";
 import { silentLogger } from "../../lib/logger.ts";
 import { FakeClock } from "../../lib/testing/fake-clock.ts";
 import { seededRandom } from "../support/random.ts";

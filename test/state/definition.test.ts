@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../lib/json.ts";
 import { resolveResource, resourceIdentityKey } from "../../lib/state/definition.ts";
-import { resourceTypes } from "../../lib/state/resources/index.ts";
 import { resolvedResourceSchema } from "../../lib/state/resource.ts";
+import { resourceTypes } from "../../lib/state/resources/index.ts";
 
 const resolve = (definition: JsonObject) => resolveResource(definition, { module: "m" });
 

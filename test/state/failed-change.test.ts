@@ -6,9 +6,9 @@ import type { HostFiles } from "../../lib/host/host.ts";
 import type { MemoryHost } from "../../lib/host/memory-host.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { backupsOf } from "../../lib/state/resources/file/prior.ts";
-import { createMachine, declare, outcomes, StateFixture } from "../support/state-fixture.ts";
 import { memoryMachine } from "../support/machine/memory-machine.ts";
 import { wholeMachine } from "../support/machine/whole-machine.ts";
+import { createMachine, declare, outcomes, StateFixture } from "../support/state-fixture.ts";
 
 const conf = { id: "f", type: "file", path: "/conf", content: "ours" };
 

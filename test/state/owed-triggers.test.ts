@@ -4,16 +4,16 @@
  */
 import fc from "fast-check";
 import { beforeEach, describe, expect, test } from "vitest";
-import type { JsonObject } from "../../lib/json.ts";
+import { systemClock } from "../../lib/clock.ts";
 import { OrchestratorError } from "../../lib/errors.ts";
+import type { JsonObject } from "../../lib/json.ts";
 import type { Watching } from "../../lib/state/owed.ts";
 import { planText } from "../../lib/state/plan-text.ts";
+import { resourceTypes } from "../../lib/state/resources/index.ts";
 import type { ResourceResult } from "../../lib/state/result.ts";
 import type { StateRunResult } from "../../lib/state/run/engine.ts";
-import { systemClock } from "../../lib/clock.ts";
-import { resourceTypes } from "../../lib/state/resources/index.ts";
-import { foretold, told } from "../support/plan-and-apply.ts";
 import { ServiceMachine } from "../support/machine/services.ts";
+import { foretold, told } from "../support/plan-and-apply.ts";
 import { createMachine, declare, outcomes, StateFixture } from "../support/state-fixture.ts";
 
 const first = "01890000-0000-7000-8000-000000000001";

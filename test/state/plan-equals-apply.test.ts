@@ -3,8 +3,8 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { JsonObject } from "../../lib/json.ts";
 import { planText } from "../../lib/state/plan-text.ts";
-import type { ResourceResult } from "../../lib/state/result.ts";
 import type { ResolvedResource } from "../../lib/state/resource.ts";
+import type { ResourceResult } from "../../lib/state/result.ts";
 import { foretold, told } from "../support/plan-and-apply.ts";
 import { declare, StateFixture } from "../support/state-fixture.ts";
 

@@ -10,9 +10,9 @@ import { restoreMark } from "../../lib/storage/file/folder.ts";
 import { encodeEntry } from "../../lib/storage/file/log-segment.ts";
 import { restoreBackup, verifyBackup } from "../../lib/storage/file/restore.ts";
 import { chainHash, zeroHash } from "../../lib/storage/hash-chain.ts";
+import { backupOrigin, backupSigner } from "../support/backups.ts";
 import { change, openStorage } from "../support/file-storages.ts";
 import { seededRandom } from "../support/random.ts";
-import { backupOrigin, backupSigner } from "../support/backups.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const sizes = { segmentBytes: 64 * 1_024, minJournalBytes: 128 * 1_024, logSegmentBytes: 4_096 };

@@ -5,8 +5,8 @@ import { OrchestratorError } from "../../lib/errors.ts";
 import { FileStorage } from "../../lib/storage/file-storage.ts";
 import type { FileSeries } from "../../lib/storage/file/series/file-series.ts";
 import { FakeClock } from "../../lib/testing/fake-clock.ts";
-import { LimitedDisk } from "../support/limited-disk.ts";
 import { change, openStorage, schema } from "../support/file-storages.ts";
+import { LimitedDisk } from "../support/limited-disk.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 test("a commit that finds no space is taken back whole, and the next one works", async () => {

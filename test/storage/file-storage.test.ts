@@ -2,8 +2,8 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Snapshot } from "../../lib/storage/file/snapshot-text.ts";
-import { LimitedDisk } from "../support/limited-disk.ts";
 import { change, openStorage } from "../support/file-storages.ts";
+import { LimitedDisk } from "../support/limited-disk.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const journals = (folder: string): string[] =>

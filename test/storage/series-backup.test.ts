@@ -4,9 +4,9 @@ import { describe, expect, test } from "vitest";
 import type { FileStorage } from "../../lib/storage/file-storage.ts";
 import { restoreBackup, verifyBackup } from "../../lib/storage/file/restore.ts";
 import { FakeClock } from "../../lib/testing/fake-clock.ts";
+import { backupOrigin, backupSigner } from "../support/backups.ts";
 import { change, openStorage } from "../support/file-storages.ts";
 import { seededRandom } from "../support/random.ts";
-import { backupOrigin, backupSigner } from "../support/backups.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const minute = 60_000;

@@ -1,7 +1,7 @@
-import type { ResolvedResource } from "../../lib/state/resource.ts";
-import type { MessageOf, OrchestratorMessage } from "../../lib/wire/messages.ts";
 import type { RunCommand } from "../../lib/agent/run-operation.ts";
 import { resolveResource } from "../../lib/state/definition.ts";
+import type { ResolvedResource } from "../../lib/state/resource.ts";
+import type { MessageOf, OrchestratorMessage } from "../../lib/wire/messages.ts";
 
 /** A resolved resource of a module "web", as an orchestrator sends it. */
 export function resource(definition: Record<string, string | string[] | boolean>): ResolvedResource {

@@ -2,8 +2,8 @@
 import { createServer } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
-import crossws from "crossws/adapters/node";
 import type { ResolveHooks } from "crossws";
+import crossws from "crossws/adapters/node";
 import { H3 } from "h3";
 import { toNodeHandler } from "h3/node";
 import { agentSocketHandler, agentSocketMaxPayload } from "../../adapters/h3/agent-socket.ts";

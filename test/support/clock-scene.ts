@@ -4,8 +4,8 @@ import { createAgent, type AgentProgram, type AgentOptions } from "fleetwright/a
 import { createTestOrchestrator, FakeClock, type TestOrchestrator } from "fleetwright/testing";
 import { MemoryHost } from "../../lib/host/memory-host.ts";
 import type { OrchestratorOptions } from "../../lib/options.ts";
-import type { FrameSocket } from "../../lib/transport/socket.ts";
 import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
+import type { FrameSocket } from "../../lib/transport/socket.ts";
 import { settle } from "./deferred.ts";
 import { SideClock } from "./side-clock.ts";
 import { temporaryFolder } from "./temporary-folder.ts";

@@ -1,7 +1,7 @@
 /** A data folder with something in every kind of file, and what can be read from it. */
+import { readContent, saveContent } from "../../lib/contents/content-blob.ts";
 import { toHex } from "../../lib/crypto/encoding.ts";
 import { nodeCrypto as crypto } from "../../lib/crypto/node-crypto.ts";
-import { readContent, saveContent } from "../../lib/contents/content-blob.ts";
 import { FileStorage, type FileStorageOptions } from "../../lib/storage/file-storage.ts";
 import type { LogPage, Storage, StorageSchema } from "../../lib/storage/storage.ts";
 

@@ -5,8 +5,8 @@ import { systemClock } from "../../lib/clock.ts";
 import { LocalHost } from "../../lib/host/local-host.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { resolveResource } from "../../lib/state/definition.ts";
-import { runState } from "../../lib/state/run/engine.ts";
 import type { ResolvedResource } from "../../lib/state/resource.ts";
+import { runState } from "../../lib/state/run/engine.ts";
 import type { RunMode } from "../../lib/state/run/state-run.ts";
 
 const folder = process.argv[2] ?? "";

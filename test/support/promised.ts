@@ -1,6 +1,6 @@
 /** Work on a storage that may die at any moment, and a ledger of what it promised over all its lives. */
-import { chainHash } from "../../lib/storage/hash-chain.ts";
 import { isOrchestratorError } from "../../lib/errors.ts";
+import { chainHash } from "../../lib/storage/hash-chain.ts";
 import type { LogEntry, LogPage, Storage, StorageSchema } from "../../lib/storage/storage.ts";
 
 /** What the ledger works with. */

@@ -3,8 +3,8 @@ import { createReadStream } from "node:fs";
 import { systemCaller } from "../../lib/callers/caller.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { Orchestrator } from "../../lib/orchestrator.ts";
-import { restoreBackup } from "../../lib/storage/file/restore.ts";
 import { FileStorage } from "../../lib/storage/file-storage.ts";
+import { restoreBackup } from "../../lib/storage/file/restore.ts";
 import { MemoryTransport } from "../../lib/transport/memory-transport.ts";
 import { originOf } from "./backups.ts";
 

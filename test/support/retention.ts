@@ -1,20 +1,19 @@
 import { agentCollections } from "../../lib/agents/documents.ts";
 import { auditCollections, auditLogs } from "../../lib/audit/documents.ts";
+import { contentCollections } from "../../lib/contents/contents.ts";
 import { Context } from "../../lib/context.ts";
 import { toUtf8 } from "../../lib/crypto/encoding.ts";
-import { Drift } from "../../lib/drift/drift.ts";
 import { driftCollections } from "../../lib/drift/documents.ts";
-import { contentCollections } from "../../lib/contents/contents.ts";
+import { Drift } from "../../lib/drift/drift.ts";
 import { toJsonObject, type JsonObject } from "../../lib/json.ts";
-import { retentionClockCollections } from "../../lib/upkeep/retention-clock.ts";
 import { moduleCollections } from "../../lib/modules/documents.ts";
 import {
   operationCollections,
   operationLogs,
   type OperationDocument,
 } from "../../lib/operations/documents.ts";
-import type { OperationRetention } from "../../lib/operations/operation-retention.ts";
 import { saveReport } from "../../lib/operations/operation-results.ts";
+import type { OperationRetention } from "../../lib/operations/operation-retention.ts";
 import { type OrchestratorOptions, resolveOptions } from "../../lib/options.ts";
 import { rolloutCollections } from "../../lib/rollouts/documents.ts";
 import type { RolloutService } from "../../lib/rollouts/rollout-service.ts";
@@ -23,6 +22,7 @@ import { countOutcomes } from "../../lib/state/result.ts";
 import type { Storage } from "../../lib/storage/storage.ts";
 import { FakeClock } from "../../lib/testing/fake-clock.ts";
 import { MemoryTransport } from "../../lib/transport/memory-transport.ts";
+import { retentionClockCollections } from "../../lib/upkeep/retention-clock.ts";
 
 const schema = {
   version: 1,

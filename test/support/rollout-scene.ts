@@ -2,8 +2,8 @@
 import { systemCaller } from "fleetwright";
 import type { OrchestratorOptions } from "fleetwright";
 import { createTestOrchestrator, FakeClock, type TestOrchestrator } from "fleetwright/testing";
-import type { MessageOf, OrchestratorMessage } from "../../lib/wire/messages.ts";
 import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
+import type { MessageOf, OrchestratorMessage } from "../../lib/wire/messages.ts";
 import { settle } from "./deferred.ts";
 import { connectScriptedAgent, emptyResult, type ScriptedAgent } from "./scripted-agent.ts";
 

@@ -1,14 +1,14 @@
-import type { Orchestrator } from "fleetwright";
 import { expect } from "vitest";
+import type { Orchestrator } from "fleetwright";
 import { createApp } from "../../adapters/h3/app.ts";
 import type { SocketRoutes } from "../../adapters/h3/sockets.ts";
 import { codesOf } from "../../adapters/rest/openapi/problems.ts";
 import { restProcedures } from "../../adapters/rest/routes.ts";
 import { createContextFactory } from "../../adapters/trpc/context.ts";
 import { appRouter } from "../../adapters/trpc/router.ts";
-import { listenOnLoopback, send, type Answer, type AppOnSocket, type Call } from "./http.ts";
 import type { ProcedureMeta } from "../../adapters/trpc/trpc.ts";
 import { undescribedHeaders } from "./described-headers.ts";
+import { listenOnLoopback, send, type Answer, type AppOnSocket, type Call } from "./http.ts";
 import { RecordingLogger } from "./recording-logger.ts";
 
 /** An orchestrator with its whole surface on a real socket. */

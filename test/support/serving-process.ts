@@ -1,8 +1,8 @@
 /** A server in a process of its own, with one large module. Tells its port and the token of an Admin on one line. */
 import { createOrchestratorApp } from "../../adapters/h3/orchestrator-app.ts";
 import { listenApp } from "../../adapters/h3/serve.ts";
-import { createTestOrchestrator } from "../../lib/testing/index.ts";
 import { systemCaller } from "../../lib/index.ts";
+import { createTestOrchestrator } from "../../lib/testing/index.ts";
 
 /** What the process tells when it listens. */
 export interface Serving {

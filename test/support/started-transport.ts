@@ -1,6 +1,6 @@
 /** A transport that a test speaks to, with its own ends of what is not looked at. */
-import { nodeCrypto } from "../../lib/crypto/node-crypto.ts";
 import { toTimestamp, type Clock } from "../../lib/clock.ts";
+import { nodeCrypto } from "../../lib/crypto/node-crypto.ts";
 import { silentLogger } from "../../lib/logger.ts";
 import { MemoryTransport } from "../../lib/transport/memory-transport.ts";
 import type { SocketTransportOptions } from "../../lib/transport/socket-transport.ts";

@@ -2,8 +2,8 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { onTestFinished } from "vitest";
 import { build } from "vite";
+import { onTestFinished } from "vitest";
 
 /** Whether strace is here and may be used. */
 export const hasStrace = spawnSync("strace", ["-qq", "-o", "/dev/null", "true"]).status === 0;

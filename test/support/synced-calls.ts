@@ -2,8 +2,8 @@
 import { mkdirSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { appendFile, createFile, makeFolder, replaceFile } from "../../lib/agent/durable-file.ts";
-import { nodeDisk } from "../../lib/storage/file/disk.ts";
 import { FileStorage } from "../../lib/storage/file-storage.ts";
+import { nodeDisk } from "../../lib/storage/file/disk.ts";
 
 const folder = process.argv[2] ?? "";
 mkdirSync(join(folder, "data", "logs", "audit"), { recursive: true });

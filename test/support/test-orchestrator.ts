@@ -1,10 +1,10 @@
 import type { Clock } from "../../lib/clock.ts";
 import type { Signer } from "../../lib/crypto/crypto.ts";
-import type { AgentMessage, MessageOf, OrchestratorMessage } from "../../lib/wire/messages.ts";
 import { toHex } from "../../lib/crypto/encoding.ts";
 import { nodeCrypto } from "../../lib/crypto/node-crypto.ts";
 import { silentLogger } from "../../lib/logger.ts";
 import { MemoryTransport } from "../../lib/transport/memory-transport.ts";
+import type { AgentMessage, MessageOf, OrchestratorMessage } from "../../lib/wire/messages.ts";
 import { uuid } from "./agent-commands.ts";
 
 /** An orchestrator's end of the real transport, which takes every agent in and keeps what agents say. */

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { dialWebSocket } from "../../lib/agent/websocket-dial.ts";
 import { nodeCrypto } from "../../lib/crypto/node-crypto.ts";
 import { transportConformance } from "../../lib/testing/transport-conformance.ts";
 import type { CreateTransportUnderTest } from "../../lib/testing/transport-scene.ts";
-import { dialWebSocket } from "../../lib/agent/websocket-dial.ts";
 import { MemoryTransport } from "../../lib/transport/memory-transport.ts";
 import { SocketTransport } from "../../lib/transport/socket-transport.ts";
 import { listenForAgents } from "../support/agent-listener.ts";

@@ -3,13 +3,13 @@
  * Before, one frame of 1 MiB of an agent that nobody had approved stopped everything for 10 s, one message of 13 MiB for minutes.
  */
 import { describe, expect, test } from "vitest";
-import { nodeCrypto } from "../../lib/crypto/node-crypto.ts";
-import { toUtf8 } from "../../lib/crypto/encoding.ts";
-import { silentLogger } from "../../lib/logger.ts";
 import { systemClock, toTimestamp } from "../../lib/clock.ts";
+import { toUtf8 } from "../../lib/crypto/encoding.ts";
+import { nodeCrypto } from "../../lib/crypto/node-crypto.ts";
+import { silentLogger } from "../../lib/logger.ts";
 import { TestAgent } from "../../lib/testing/test-agent.ts";
-import type { Admission, TransportHandlers } from "../../lib/transport/transport.ts";
 import { MemoryTransport } from "../../lib/transport/memory-transport.ts";
+import type { Admission, TransportHandlers } from "../../lib/transport/transport.ts";
 import { frameMessage } from "../../lib/wire/framing.ts";
 import { hostileMessages } from "../support/hostile-messages.ts";
 

@@ -1,6 +1,6 @@
 /** Long messages of many agents that are whole in one moment: each waits for its turn, and next to nothing is kept of those that wait. */
-import { nodeCrypto, systemClock } from "fleetwright";
 import { expect, test } from "vitest";
+import { nodeCrypto, systemClock } from "fleetwright";
 import { nextTurn } from "../../lib/internal/next-turn.ts";
 import { TestAgent } from "../../lib/testing/test-agent.ts";
 import { LongReads } from "../../lib/transport/long-reads.ts";

@@ -2,9 +2,9 @@
  * Long messages are read in slices: whoever waits is served in between, their order stays, the peer pays for each slice, and what is left of
  * one is dropped when its connection ends. Before, one of 16 MiB held the event loop for up to 257 ms of the processor.
  */
-import { nodeCrypto } from "../../lib/crypto/node-crypto.ts";
 import { describe, expect, test } from "vitest";
 import { systemClock, type Clock } from "../../lib/clock.ts";
+import { nodeCrypto } from "../../lib/crypto/node-crypto.ts";
 import { nextTurn } from "../../lib/internal/next-turn.ts";
 import type { ResourceResult } from "../../lib/state/result.ts";
 import { EventLog } from "../../lib/testing/event-log.ts";

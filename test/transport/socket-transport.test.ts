@@ -1,4 +1,3 @@
-import { createSocketPair } from "../../lib/transport/memory-socket.ts";
 /** What the conformance suite can't see from outside: limits, times and the ways in which handlers go wrong. */
 import { expect, test } from "vitest";
 import { nodeCrypto } from "../../lib/crypto/node-crypto.ts";
@@ -7,6 +6,7 @@ import { silentLogger } from "../../lib/logger.ts";
 import { EventLog } from "../../lib/testing/event-log.ts";
 import { FakeClock } from "../../lib/testing/fake-clock.ts";
 import { TestAgent } from "../../lib/testing/test-agent.ts";
+import { createSocketPair } from "../../lib/transport/memory-socket.ts";
 import { MemoryTransport } from "../../lib/transport/memory-transport.ts";
 import type { SocketTransportOptions } from "../../lib/transport/socket-transport.ts";
 import type { TransportHandlers } from "../../lib/transport/transport.ts";

@@ -1,8 +1,8 @@
 /** Both sides of the handshake together: every step, and every way in which a peer or a relay may cheat. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { nodeCrypto } from "../../lib/crypto/node-crypto.ts";
 import { toHex } from "../../lib/crypto/encoding.ts";
+import { nodeCrypto } from "../../lib/crypto/node-crypto.ts";
 import { createAgentHandshake } from "../../lib/wire/agent-handshake.ts";
 import { createOrchestratorHandshake } from "../../lib/wire/orchestrator-handshake.ts";
 import {

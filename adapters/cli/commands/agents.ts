@@ -1,5 +1,5 @@
-import type { Agent } from "fleetwright";
 import type { Command } from "commander";
+import type { Agent } from "fleetwright";
 import type { Input } from "../../client/inputs.ts";
 import type { CommandCall, Run } from "../call.ts";
 import { UsageError } from "../failure.ts";

@@ -1,17 +1,17 @@
+import type { Command } from "commander";
 import type { Assignment, OperationDetail, RolloutDetail, RolloutMember } from "fleetwright";
 import type { Client } from "fleetwright/client";
-import type { Command } from "commander";
 import type { NewAssignment } from "../../client/inputs.ts";
 import { collect, type CommandCall, type Run } from "../call.ts";
 import { exitCode } from "../context.ts";
 import type { ExitCode } from "../context.ts";
 import { gather, limitOption, paramOption } from "../options.ts";
 import type { ParamOptions } from "../options.ts";
+import { addStrategyOptions, describeStrategy, toStrategy } from "../rollout-options.ts";
+import type { StrategyOptions } from "../rollout-options.ts";
 import { describeOperation } from "../show-results.ts";
 import { toFacts, toLine, toLines } from "../text.ts";
 import type { Column } from "../text.ts";
-import { addStrategyOptions, describeStrategy, toStrategy } from "../rollout-options.ts";
-import type { StrategyOptions } from "../rollout-options.ts";
 import { awaitOperation, awaitRollout, exitCodeOf, firstWaitSeconds, isUnfinished } from "../wait.ts";
 
 interface CreateOptions extends StrategyOptions {

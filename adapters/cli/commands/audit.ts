@@ -1,5 +1,5 @@
-import type { AuditEvent } from "fleetwright";
 import type { Command } from "commander";
+import type { AuditEvent } from "fleetwright";
 import type { Run } from "../call.ts";
 import { exitCode } from "../context.ts";
 import { limitOption } from "../options.ts";

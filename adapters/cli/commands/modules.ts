@@ -1,5 +1,5 @@
-import type { Module, ModuleCheck } from "fleetwright";
 import type { Command } from "commander";
+import type { Module, ModuleCheck } from "fleetwright";
 import type { Run } from "../call.ts";
 import { exitCode } from "../context.ts";
 import { integer, limitOption } from "../options.ts";

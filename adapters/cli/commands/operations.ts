@@ -1,5 +1,5 @@
-import type { OperationOutputList } from "fleetwright";
 import type { Command } from "commander";
+import type { OperationOutputList } from "fleetwright";
 import type { Input } from "../../client/inputs.ts";
 import type { Run } from "../call.ts";
 import { findAgent } from "../find-agent.ts";

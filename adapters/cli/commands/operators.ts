@@ -1,6 +1,6 @@
-import type { Operator, Role } from "fleetwright";
 import { Option } from "commander";
 import type { Command } from "commander";
+import type { Operator, Role } from "fleetwright";
 import type { Run } from "../call.ts";
 import { UsageError } from "../failure.ts";
 import { limitOption } from "../options.ts";

@@ -1,5 +1,5 @@
-import type { RestoreState } from "fleetwright";
 import type { Command } from "commander";
+import type { RestoreState } from "fleetwright";
 import type { CommandCall, Run } from "../call.ts";
 import { exitCode, type ExitCode } from "../context.ts";
 import { UsageError } from "../failure.ts";

@@ -1,5 +1,5 @@
-import type { Rollout, RolloutDetail, RolloutMember } from "fleetwright";
 import type { Command } from "commander";
+import type { Rollout, RolloutDetail, RolloutMember } from "fleetwright";
 import type { Input } from "../../client/inputs.ts";
 import type { Run } from "../call.ts";
 import { limitOption } from "../options.ts";

@@ -1,12 +1,12 @@
 import { appendFileSync, existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import type { Status } from "fleetwright";
 import type { Command } from "commander";
+import type { Status } from "fleetwright";
 import { createClient } from "../../client/client.ts";
 import { createKeyFile, readSigner } from "../../client/node-signer.ts";
-import { UsageError } from "../failure.ts";
-import type { CommandCall, Run } from "../call.ts";
 import { adminKeysFile } from "../admin-keys.ts";
+import type { CommandCall, Run } from "../call.ts";
+import { UsageError } from "../failure.ts";
 import { pinKey, readKey } from "../orchestrator-keys.ts";
 import { keyPath, makePrivateFolder, readProfile, serverUrl, writeProfile } from "../profile.ts";
 import { quote, toFacts, toLines, toTable } from "../text.ts";

@@ -1,11 +1,11 @@
-import type { Operation } from "fleetwright";
 import type { Command } from "commander";
+import type { Operation } from "fleetwright";
 import type { RunInput } from "../../client/inputs.ts";
 import type { CommandCall, Run } from "../call.ts";
 import { exitCode } from "../context.ts";
 import type { ExitCode } from "../context.ts";
-import { findAgent } from "../find-agent.ts";
 import { UsageError } from "../failure.ts";
+import { findAgent } from "../find-agent.ts";
 import { LiveProgress } from "../live-progress.ts";
 import { gather, integer, paramOption } from "../options.ts";
 import type { ParamOptions } from "../options.ts";

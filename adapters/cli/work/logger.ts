@@ -1,6 +1,6 @@
 /** The log of the process: a JSON object a line on standard error. */
-import type { LogFields, Logger } from "fleetwright";
 import { pino } from "pino";
+import type { LogFields, Logger } from "fleetwright";
 import type { CommandContext } from "../context.ts";
 import type { LogLevel } from "../log-level.ts";
 import { LineBudget } from "./line-budget.ts";

@@ -1,8 +1,8 @@
 import { FileStorage, systemClock, toHex } from "fleetwright";
 import { startServer } from "../../h3/server.ts";
 import type { RunningServer } from "../../h3/server.ts";
-import type { CommandCall } from "../call.ts";
 import { readAdminKeys } from "../admin-keys.ts";
+import type { CommandCall } from "../call.ts";
 import { readSettings, unknownVariables } from "../settings.ts";
 import type { ServerFlags } from "../settings.ts";
 import { quote, toFacts } from "../text.ts";

@@ -1,6 +1,6 @@
 /** Puts words to the schemas of the OpenAPI description that have none of their own. */
-import type { OpenApiDocument } from "./document.ts";
 import { fieldReference, schemaReference } from "../reference/schemas.ts";
+import type { OpenApiDocument } from "./document.ts";
 
 interface Described {
   $ref?: string;

@@ -3,12 +3,12 @@ import { isDeepStrictEqual } from "node:util";
 import type { AnyProcedure } from "@trpc/server";
 import { errorGuide, permissionTable } from "fleetwright";
 import type { ErrorCode, Permission } from "fleetwright";
+import { exampleProblem, problemMediaType } from "../../http/problem.ts";
 import { httpStatusOf } from "../../http/status.ts";
 import { isProtected } from "../../trpc/trpc.ts";
 import type { ProcedureMeta } from "../../trpc/trpc.ts";
 import { inputFields } from "../parameters.ts";
 import { commonHeaders } from "./headers.ts";
-import { exampleProblem, problemMediaType } from "../../http/problem.ts";
 
 /** The schema of every refusal. */
 export const problemSchema = {

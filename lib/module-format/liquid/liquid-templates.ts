@@ -3,13 +3,13 @@
  * an allowance of work that is counted, so that the same template is refused on a slow machine and on a fast one.
  */
 import type { Context, Emitter, Liquid, Template as Node } from "liquidjs";
-import type { Json, JsonObject } from "../../json.ts";
 import type { Work, WorkBudget } from "../../internal/work.ts";
+import type { Json, JsonObject } from "../../json.ts";
 import { liquidPackage } from "../packages.ts";
-import { findTooLong } from "./expression-length.ts";
-import { findNames, findTakenName } from "./names.ts";
 import type { Template, TemplateEngine, TemplateFault, TemplateResult } from "../template.ts";
+import { findTooLong } from "./expression-length.ts";
 import { json, shellQuote, toJson, toText } from "./filters.ts";
+import { findNames, findTakenName } from "./names.ts";
 
 const tagNames = new Set(["if", "unless", "case", "for", "break", "continue", "comment", "raw"]);
 

@@ -1,3 +1,6 @@
+import { refuseLinksBelow } from "../../host/files-below.ts";
+import { mustBeNew } from "../../host/hands.ts";
+import { hostError, requireSame } from "../../host/host-error.ts";
 import type {
   ChangeOptions,
   FileAttributes,
@@ -10,12 +13,9 @@ import type {
   HostFiles,
   WriteOptions,
 } from "../../host/host.ts";
-import { refuseLinksBelow } from "../../host/files-below.ts";
-import { mustBeNew } from "../../host/hands.ts";
+import { extrasWithMode } from "../../host/posix-acl.ts";
 import type { MaybeWaiting } from "../../internal/maybe-waiting.ts";
 import { type ForeseenContent, type ForeseenPlace, type ForeseenTree, newNode } from "./foreseen-tree.ts";
-import { extrasWithMode } from "../../host/posix-acl.ts";
-import { hostError, requireSame } from "../../host/host-error.ts";
 
 /** What the files of a foreseen machine share, guarded or not. */
 export interface ForeseenFilesParts {

@@ -1,8 +1,6 @@
 /** A machine as it will be. */
 import { isOrchestratorError } from "../../errors.ts";
-import { andThen } from "../../internal/maybe-waiting.ts";
-import { ForeseenFiles, type ForeseenFilesParts } from "./foreseen-files.ts";
-import { type ForeseenContent, type ForeseenNode, ForeseenTree } from "./foreseen-tree.ts";
+import { hostError, requireSame } from "../../host/host-error.ts";
 import type {
   FileDigest,
   Host,
@@ -13,8 +11,10 @@ import type {
   HostFiles,
   HostUsers,
 } from "../../host/host.ts";
-import { hostError, requireSame } from "../../host/host-error.ts";
+import { andThen } from "../../internal/maybe-waiting.ts";
 import type { ForeseenMachine } from "../resource-type.ts";
+import { ForeseenFiles, type ForeseenFilesParts } from "./foreseen-files.ts";
+import { type ForeseenContent, type ForeseenNode, ForeseenTree } from "./foreseen-tree.ts";
 
 /**
  * A host over another one that is never changed: what is written here is kept in memory and read back from there. Programs

@@ -1,7 +1,7 @@
 /** What differs on a foreseen machine from the one below it, path by path. */
 import { OrchestratorError } from "../../errors.ts";
-import type { FileAttributes, FileDigest, FileExtras, FileStat, Host, HostFiles } from "../../host/host.ts";
 import { hostError } from "../../host/host-error.ts";
+import type { FileAttributes, FileDigest, FileExtras, FileStat, Host, HostFiles } from "../../host/host.ts";
 import { type Passing, rootAlone, Trail, Way } from "../../host/trail.ts";
 import type { MaybeWaiting } from "../../internal/maybe-waiting.ts";
 

@@ -10,18 +10,18 @@
  * that the resource would be changed, as well as its type can tell how, and which resource must be done before it can be
  * checked.
  */
-import { ForeseenHost } from "./foreseen-host.ts";
-import type { Host } from "../../host/host.ts";
 import { isOrchestratorError, type OrchestratorError } from "../../errors.ts";
+import type { Host } from "../../host/host.ts";
+import { type ResolvedResource, resourceKey } from "../resource.ts";
+import type { Change } from "../result.ts";
 import { requireCapturable } from "../run/capture.ts";
 import { withDeadline } from "../run/deadline.ts";
 import { look, type Seen, timeoutOf } from "../run/examine.ts";
-import { type ResolvedResource, resourceKey } from "../resource.ts";
-import type { Change } from "../result.ts";
 import type { StateItem } from "../run/state-item.ts";
 import { actionOf, failureParts, type ResultParts } from "../run/state-result.ts";
 import type { StateRun } from "../run/state-run.ts";
 import { type Firing, watchedIds } from "../triggers.ts";
+import { ForeseenHost } from "./foreseen-host.ts";
 
 /** The foreseen machine of one plan. */
 export class Foresight {

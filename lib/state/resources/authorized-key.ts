@@ -17,13 +17,13 @@ import { andThen, type MaybeWaiting } from "../../internal/maybe-waiting.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { accountNameSchema, findAccount, type UserEntry } from "./shared/accounts.ts";
-import type { Machine } from "./shared/command.ts";
 import { printMode } from "./shared/attributes.ts";
+import type { Machine } from "./shared/command.ts";
 import { describeChange } from "./shared/describe.ts";
+import { keepLines, keptLineSchema, restoreLines, noteEnd, unendedSchema } from "./shared/kept-lines.ts";
 import { missing } from "./shared/missing.ts";
 import { obstacle } from "./shared/obstacle.ts";
 import { ensureSchema, modeSchema } from "./shared/properties.ts";
-import { keepLines, keptLineSchema, restoreLines, noteEnd, unendedSchema } from "./shared/kept-lines.ts";
 import { fileChanges, readText } from "./shared/text-file.ts";
 import { putLine, type TextLine, toLines, toText } from "./shared/text-lines.ts";
 

@@ -18,10 +18,9 @@ import { OrchestratorError } from "../../errors.ts";
 import type { Host } from "../../host/host.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
+import { matchesPattern } from "./line/pattern.ts";
 import { describeChange } from "./shared/describe.ts";
 import { hardLinksSchema } from "./shared/extras.ts";
-import { matchesPattern } from "./line/pattern.ts";
-import { ensureSchema, pathSchema } from "./shared/properties.ts";
 import {
   type LinePlace,
   placeAt,
@@ -31,6 +30,7 @@ import {
   noteEnd,
   unendedSchema,
 } from "./shared/kept-lines.ts";
+import { ensureSchema, pathSchema } from "./shared/properties.ts";
 import { joinLines, readText, splitLines } from "./shared/text-file.ts";
 import {
   insertLines,

@@ -16,15 +16,6 @@ import type { JsonObject } from "../../json.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import {
-  attributeShape,
-  captureAttributes,
-  compareAttributes,
-  newAttributes,
-  toFileAttributes,
-} from "./shared/attributes.ts";
-import { describeChange } from "./shared/describe.ts";
-import { captureAllExtras, compareExtras, extrasSchema } from "./shared/extras.ts";
-import {
   attributesFor,
   type Found,
   keepContent,
@@ -33,6 +24,15 @@ import {
 } from "./directory/content.ts";
 import { emptyParents, makeParents, missingParents } from "./directory/parents.ts";
 import { isAsKept, restoreEntry } from "./directory/restore.ts";
+import {
+  attributeShape,
+  captureAttributes,
+  compareAttributes,
+  newAttributes,
+  toFileAttributes,
+} from "./shared/attributes.ts";
+import { describeChange } from "./shared/describe.ts";
+import { captureAllExtras, compareExtras, extrasSchema } from "./shared/extras.ts";
 import { obstacle } from "./shared/obstacle.ts";
 import { ensureSchema, modeSchema, pathSchema } from "./shared/properties.ts";
 import { isSystemFolder } from "./shared/system-folders.ts";

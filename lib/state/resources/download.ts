@@ -15,9 +15,9 @@
  */
 import { z } from "zod";
 import { defineResourceType } from "../resource-type.ts";
+import { type FileSpec, fileResourceType } from "./file.ts";
 import { attributeShape } from "./shared/attributes.ts";
 import { describeChange } from "./shared/describe.ts";
-import { type FileSpec, fileResourceType } from "./file.ts";
 import { ensureSchema, headersSchema, pathSchema, sha256Schema, urlSchema } from "./shared/properties.ts";
 
 export const downloadSchema = z

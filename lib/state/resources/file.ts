@@ -20,13 +20,13 @@ import type { FileAttributes, FileComparison, FileStat, Host, WriteOptions } fro
 import { andThen, type MaybeWaiting } from "../../internal/maybe-waiting.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
+import { contentToCompare, describeContent, forgetDescription } from "./file/content.ts";
+import { captureFile, captureLink, withForce } from "./file/prior.ts";
+import { rewriteContent, writeContent } from "./file/write.ts";
 import { attributeShape, compareAttributes, newAttributes, toFileAttributes } from "./shared/attributes.ts";
 import type { Machine } from "./shared/command.ts";
 import { describeChange } from "./shared/describe.ts";
 import { brokenLinks, compareExtras, extrasSchema, hardLinksSchema } from "./shared/extras.ts";
-import { contentToCompare, describeContent, forgetDescription } from "./file/content.ts";
-import { captureFile, captureLink, withForce } from "./file/prior.ts";
-import { rewriteContent, writeContent } from "./file/write.ts";
 import { obstacle } from "./shared/obstacle.ts";
 import { argvSchema, ensureSchema, pathSchema, sha256Schema, urlSchema } from "./shared/properties.ts";
 

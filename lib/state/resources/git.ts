@@ -12,13 +12,10 @@
  */
 import { z } from "zod";
 import type { Host } from "../../host/host.ts";
-import type { JsonObject } from "../../json.ts";
 import { toPublicUrl } from "../../internal/url-text.ts";
+import type { JsonObject } from "../../json.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
-import { toFileAttributes } from "./shared/attributes.ts";
-import type { Machine } from "./shared/command.ts";
-import { describeChange } from "./shared/describe.ts";
 import {
   bringTo,
   differingSubmodules,
@@ -32,6 +29,9 @@ import {
   wantedCommit,
 } from "./git/clone.ts";
 import { storedAddress } from "./git/program.ts";
+import { toFileAttributes } from "./shared/attributes.ts";
+import type { Machine } from "./shared/command.ts";
+import { describeChange } from "./shared/describe.ts";
 import { accountSchema, ensureSchema, pathSchema } from "./shared/properties.ts";
 
 const properties = z.strictObject({

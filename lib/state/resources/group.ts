@@ -21,6 +21,7 @@ import {
   membershipSchema,
   wantedMembers,
 } from "./shared/accounts.ts";
+import { act } from "./shared/command.ts";
 import { describeChange } from "./shared/describe.ts";
 import {
   findGroupRows,
@@ -33,10 +34,9 @@ import {
 } from "./shared/group-rows.ts";
 import { addMissing } from "./shared/later-prior.ts";
 import { refuseConfined, requireLinux } from "./shared/platform.ts";
+import { ensureSchema } from "./shared/properties.ts";
 import { foreseeGroup } from "./user/foresee.ts";
 import { refuseGroup } from "./user/obstacles.ts";
-import { ensureSchema } from "./shared/properties.ts";
-import { act } from "./shared/command.ts";
 
 /** Linux takes 128 KiB for one argument of a program, its end included. */
 const maxMembersLength = 131_071;

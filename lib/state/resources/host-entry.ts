@@ -15,7 +15,6 @@ import type { Host } from "../../host/host.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { describeChange } from "./shared/describe.ts";
-import { ensureSchema } from "./shared/properties.ts";
 import {
   keepLines,
   type KeptLine,
@@ -24,6 +23,7 @@ import {
   noteEnd,
   unendedSchema,
 } from "./shared/kept-lines.ts";
+import { ensureSchema } from "./shared/properties.ts";
 import { fileChanges, readText, writeText } from "./shared/text-file.ts";
 import { insertLines, type TextLine, toLines, toText } from "./shared/text-lines.ts";
 

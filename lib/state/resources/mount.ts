@@ -16,7 +16,6 @@ import type { Host } from "../../host/host.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { compareLive } from "./mount/compare.ts";
-import { describeChange } from "./shared/describe.ts";
 import {
   findMounted,
   fstabPath,
@@ -25,11 +24,12 @@ import {
   printFstab,
   readFstab,
 } from "./mount/tables.ts";
+import { act } from "./shared/command.ts";
+import { describeChange } from "./shared/describe.ts";
+import { keepLines, keptLineSchema, restoreLines, noteEnd, unendedSchema } from "./shared/kept-lines.ts";
 import { refuseConfined, requireLinux } from "./shared/platform.ts";
 import { pathSchema } from "./shared/properties.ts";
-import { act } from "./shared/command.ts";
 import { realPath } from "./shared/real-path.ts";
-import { keepLines, keptLineSchema, restoreLines, noteEnd, unendedSchema } from "./shared/kept-lines.ts";
 import { fileChanges, writeText } from "./shared/text-file.ts";
 import { insertLines, type TextLine, toText } from "./shared/text-lines.ts";
 

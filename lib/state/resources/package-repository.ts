@@ -20,14 +20,14 @@ import type { Host } from "../../host/host.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { diffText } from "../text-diff.ts";
+import { type RepositoryLayout, repositoryLayouts } from "./package/repository.ts";
 import { act, type Machine } from "./shared/command.ts";
-import { missing } from "./shared/missing.ts";
-import { refuseConfined } from "./shared/platform.ts";
 import { describeChange } from "./shared/describe.ts";
 import { captureKept, keptAttributes, keptFileSchema } from "./shared/kept-file.ts";
-import { readText } from "./shared/text-file.ts";
-import { type RepositoryLayout, repositoryLayouts } from "./package/repository.ts";
+import { missing } from "./shared/missing.ts";
+import { refuseConfined } from "./shared/platform.ts";
 import { ensureSchema, pathSchema } from "./shared/properties.ts";
+import { readText } from "./shared/text-file.ts";
 
 const uri = z
   .string()

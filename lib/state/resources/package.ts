@@ -18,20 +18,20 @@ import type { Host } from "../../host/host.ts";
 import { toJsonObject } from "../../json.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
-import { ask } from "./shared/command.ts";
-import { missing } from "./shared/missing.ts";
-import { refuseConfined } from "./shared/platform.ts";
-import { describeChange } from "./shared/describe.ts";
 import { apkProvider } from "./package/apk.ts";
 import { aptProvider } from "./package/apt.ts";
 import { brewProvider } from "./package/brew.ts";
 import { dnfProvider } from "./package/dnf.ts";
+import { foretell, refuseUntold, requestsFor, toSideChanges } from "./package/foretell.ts";
+import { captureLater, captureStates, look, namesOf, packNames } from "./package/look.ts";
 import { pacmanProvider } from "./package/pacman.ts";
 import { addHolds, priorPackageSchema } from "./package/prior.ts";
 import { notInstalled, type PackageMachine, type PackageProvider } from "./package/provider.ts";
-import { foretell, refuseUntold, requestsFor, toSideChanges } from "./package/foretell.ts";
-import { captureLater, captureStates, look, namesOf, packNames } from "./package/look.ts";
 import { matchesVersion, type PackageDifference, toChanges } from "./package/wanted.ts";
+import { ask } from "./shared/command.ts";
+import { describeChange } from "./shared/describe.ts";
+import { missing } from "./shared/missing.ts";
+import { refuseConfined } from "./shared/platform.ts";
 
 /** In the order in which they are looked for: a machine's own before one that somebody added. */
 const providers = {

@@ -17,14 +17,14 @@ import type { Host } from "../../host/host.ts";
 import type { JsonObject } from "../../json.ts";
 import { defineResourceType, type FireCall, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
-import type { Machine } from "./shared/command.ts";
-import { missing } from "./shared/missing.ts";
-import { refuseConfined } from "./shared/platform.ts";
-import { describeChange } from "./shared/describe.ts";
 import { openrcProvider } from "./service/openrc.ts";
 import type { ServiceProvider, ServiceState, ServiceVerb } from "./service/provider.ts";
 import { systemdProvider } from "./service/systemd.ts";
 import { sysvinitProvider } from "./service/sysvinit.ts";
+import type { Machine } from "./shared/command.ts";
+import { describeChange } from "./shared/describe.ts";
+import { missing } from "./shared/missing.ts";
+import { refuseConfined } from "./shared/platform.ts";
 
 const names = ["systemd", "openrc", "sysvinit"] as const;
 const providers = { systemd: systemdProvider, openrc: openrcProvider, sysvinit: sysvinitProvider } as const;

@@ -13,9 +13,9 @@ import type { Host } from "../../host/host.ts";
 import type { MaybeWaiting } from "../../internal/maybe-waiting.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
+import { captureFile, captureLink, withForce } from "./file/prior.ts";
 import { compareAttributes, toFileAttributes } from "./shared/attributes.ts";
 import { describeChange } from "./shared/describe.ts";
-import { captureFile, captureLink, withForce } from "./file/prior.ts";
 import { obstacle } from "./shared/obstacle.ts";
 import { accountSchema, ensureSchema, pathSchema } from "./shared/properties.ts";
 

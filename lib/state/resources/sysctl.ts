@@ -14,12 +14,12 @@ import { OrchestratorError } from "../../errors.ts";
 import type { Host } from "../../host/host.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
+import { act } from "./shared/command.ts";
 import { describeChange } from "./shared/describe.ts";
+import { keepLines, keptLineSchema, restoreLines, noteEnd, unendedSchema } from "./shared/kept-lines.ts";
 import { missing } from "./shared/missing.ts";
 import { refuseConfined, requireLinux } from "./shared/platform.ts";
 import { ensureSchema, pathSchema } from "./shared/properties.ts";
-import { act } from "./shared/command.ts";
-import { keepLines, keptLineSchema, restoreLines, noteEnd, unendedSchema } from "./shared/kept-lines.ts";
 import { fileChanges, readText, writeText } from "./shared/text-file.ts";
 import { putLine, type TextLine, toLines, toText } from "./shared/text-lines.ts";
 

@@ -22,12 +22,12 @@ import type { Host } from "../../host/host.ts";
 import { andThen } from "../../internal/maybe-waiting.ts";
 import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
+import { describeContent } from "./file/content.ts";
 import { act } from "./shared/command.ts";
 import { describeChange } from "./shared/describe.ts";
-import { describeContent } from "./file/content.ts";
 import { captureKept, keptAttributes, keptChanges, keptFileSchema } from "./shared/kept-file.ts";
-import { readText } from "./shared/text-file.ts";
 import { ensureSchema } from "./shared/properties.ts";
+import { readText } from "./shared/text-file.ts";
 
 const folder = "/etc/systemd/system";
 

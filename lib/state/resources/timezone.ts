@@ -16,9 +16,9 @@ import { defineResourceType, type Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
 import { describeChange } from "./shared/describe.ts";
 import { captureKept, keptAttributes, keptFileSchema } from "./shared/kept-file.ts";
-import { readText, writeText } from "./shared/text-file.ts";
 import { missing } from "./shared/missing.ts";
 import { obstacle } from "./shared/obstacle.ts";
+import { readText, writeText } from "./shared/text-file.ts";
 
 const linkPath = "/etc/localtime";
 const namePath = "/etc/timezone";

@@ -27,12 +27,11 @@ import { describeChange } from "./shared/describe.ts";
 import { findGroupRows, membershipPlaces } from "./shared/group-rows.ts";
 import { addMissing } from "./shared/later-prior.ts";
 import { refuseConfined, requireLinux } from "./shared/platform.ts";
+import { readText } from "./shared/text-file.ts";
 import { foreseeUser } from "./user/foresee.ts";
 import { refuseUser } from "./user/obstacles.ts";
-import { applyUser } from "./user/programs.ts";
-import { readText } from "./shared/text-file.ts";
 import { bareHash, isLocked, wantedPassword } from "./user/password.ts";
-import { type Subordinates, subordinatesOf } from "./user/subordinates.ts";
+import { applyUser } from "./user/programs.ts";
 import {
   createsHome,
   fromExpiresDay,
@@ -41,6 +40,7 @@ import {
   userSchema,
   type UserSpec,
 } from "./user/properties.ts";
+import { type Subordinates, subordinatesOf } from "./user/subordinates.ts";
 
 export const userResourceType = defineResourceType<UserSpec>({
   type: "user",

@@ -4,11 +4,11 @@
  */
 import type { Clock } from "../../clock.ts";
 import type { Host } from "../../host/host.ts";
-import { isSameJson } from "../../json.ts";
 import type { MaybeWaiting } from "../../internal/maybe-waiting.ts";
+import { isSameJson } from "../../json.ts";
+import type { Prior, ResourceTypes } from "../resource-type.ts";
 import { withDeadline } from "./deadline.ts";
 import { timeoutOf } from "./examine.ts";
-import type { Prior, ResourceTypes } from "../resource-type.ts";
 import { removalItem, type StateItem } from "./state-item.ts";
 
 /** How long one look may take, milliseconds: it is for a thing that has failed already. */

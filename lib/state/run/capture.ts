@@ -11,11 +11,11 @@
  */
 import type { Host } from "../../host/host.ts";
 import { andThen, type MaybeWaiting } from "../../internal/maybe-waiting.ts";
-import { askPrior, isSamePrior, isUntouched } from "./as-before.ts";
-import type { Traces } from "./observed-host.ts";
 import type { Watching } from "../owed.ts";
 import type { Prior } from "../resource-type.ts";
 import type { Change } from "../result.ts";
+import { askPrior, isSamePrior, isUntouched } from "./as-before.ts";
+import type { Traces } from "./observed-host.ts";
 import type { StateItem } from "./state-item.ts";
 import type { StateRun } from "./state-run.ts";
 

@@ -3,17 +3,17 @@
  * only this file calls `apply`.
  */
 import { OrchestratorError } from "../../errors.ts";
+import type { Change } from "../result.ts";
+import type { Firing } from "../triggers.ts";
 import { announce, captureAnew, settleFailure, settleSuccess } from "./capture.ts";
 import { cutByCancel } from "./cut-signal.ts";
 import { withDeadline } from "./deadline.ts";
-import { declaredIdentity } from "./prepared.ts";
 import { examine, timeoutOf } from "./examine.ts";
 import { observe } from "./observed-host.ts";
-import type { Change } from "../result.ts";
+import { declaredIdentity } from "./prepared.ts";
 import type { StateItem } from "./state-item.ts";
 import { actionOf, failureParts, type ResultParts } from "./state-result.ts";
 import type { StateRun } from "./state-run.ts";
-import type { Firing } from "../triggers.ts";
 
 /** Converges one item, again and again as its `retry` says. Never rejects: a failure is a result. */
 export async function converge(item: StateItem, run: StateRun, firing: Firing | null): Promise<ResultParts> {

@@ -12,10 +12,10 @@ import { type OwedTrigger, OwedTriggers } from "../owed.ts";
 import { resourceKey } from "../resource.ts";
 import type { ResourceResult } from "../result.ts";
 import { type Firing, watchedIds } from "../triggers.ts";
-import { isWatching } from "./watchers.ts";
 import type { StateItem } from "./state-item.ts";
 import { toResult, type ResultParts } from "./state-result.ts";
 import type { StateRun } from "./state-run.ts";
+import { isWatching } from "./watchers.ts";
 
 /** Triggers that are owed, through one walk. */
 export class Debts {

@@ -10,15 +10,16 @@
  */
 import { isOrchestratorError, OrchestratorError } from "../../errors.ts";
 import { findConflicts } from "../conflicts.ts";
-import { captureAll } from "./capture.ts";
-import { examineAll } from "./examine.ts";
-import { Identities } from "./identities.ts";
 import { Foresight } from "../foreseen/foresight.ts";
 import { orderResources } from "../graph.ts";
 import type { OwedTrigger } from "../owed.ts";
 import { type ResolvedResource, resourceKey } from "../resource.ts";
-import type { ResourceResult } from "../result.ts";
 import { resourceTypes } from "../resources/index.ts";
+import type { ResourceResult } from "../result.ts";
+import { watchesAny } from "../triggers.ts";
+import { captureAll } from "./capture.ts";
+import { examineAll } from "./examine.ts";
+import { Identities } from "./identities.ts";
 import {
   type AppliedResource,
   desiredItem,
@@ -28,7 +29,6 @@ import {
   type StateItem,
 } from "./state-item.ts";
 import type { StateRun, StateRunOptions } from "./state-run.ts";
-import { watchesAny } from "../triggers.ts";
 import { walk } from "./walk.ts";
 import { Watchers } from "./watchers.ts";
 

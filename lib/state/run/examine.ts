@@ -1,7 +1,7 @@
 /** Looking at resources: many in short slices, and several programs at once. */
 import type { Host } from "../../host/host.ts";
-import { defaultResourceTimeoutMs, withDeadline } from "./deadline.ts";
 import type { Change } from "../result.ts";
+import { defaultResourceTimeoutMs, withDeadline } from "./deadline.ts";
 import { Slices } from "./slices.ts";
 import type { StateItem } from "./state-item.ts";
 import type { StateRun } from "./state-run.ts";

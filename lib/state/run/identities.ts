@@ -1,9 +1,9 @@
 /** What the resources of a run are about on this machine: two paths that lead to one thing are one identity here. */
 import type { Host } from "../../host/host.ts";
-import { declaredIdentity } from "./prepared.ts";
-import { RealPaths } from "./real-paths.ts";
 import { identityKey, type Prior, type ResourceTypes } from "../resource-type.ts";
 import type { ResolvedResource } from "../resource.ts";
+import { declaredIdentity } from "./prepared.ts";
+import { RealPaths } from "./real-paths.ts";
 
 /** As much of what is applied as tells whether we changed it. */
 interface Applied {

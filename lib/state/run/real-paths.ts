@@ -1,7 +1,7 @@
 /** Which paths of a run are one: the folders above them with every link followed, those that the run itself will make too. */
 import { isOrchestratorError } from "../../errors.ts";
-import { isBeside } from "../../internal/path-text.ts";
 import type { HostFiles } from "../../host/host.ts";
+import { isBeside } from "../../internal/path-text.ts";
 
 /** As many as the kernel follows. */
 const maxLinks = 40;

@@ -1,10 +1,10 @@
 /** What the engine knows about one resource while a run lasts. */
 import type { OrchestratorError } from "../../errors.ts";
-import type { Identities } from "./identities.ts";
-import { invalid, keyOf, read, unknownType } from "./prepared.ts";
 import type { Prior, ResourceType, ResourceTypes } from "../resource-type.ts";
 import type { ResolvedResource } from "../resource.ts";
 import type { Change } from "../result.ts";
+import type { Identities } from "./identities.ts";
+import { invalid, keyOf, read, unknownType } from "./prepared.ts";
 
 /** What was applied to a machine, and what to come back to when it is no longer desired. */
 export interface AppliedResource {

@@ -2,11 +2,11 @@
 import type { Clock } from "../../clock.ts";
 import type { Host } from "../../host/host.ts";
 import type { Logger } from "../../logger.ts";
-import type { Identities } from "./identities.ts";
-import type { ResourceTypes } from "../resource-type.ts";
 import type { OwedTrigger, Watching } from "../owed.ts";
+import type { ResourceTypes } from "../resource-type.ts";
 import type { ResolvedResource } from "../resource.ts";
 import type { ResourceResult } from "../result.ts";
+import type { Identities } from "./identities.ts";
 import type { AppliedResource, CapturedResource } from "./state-item.ts";
 import type { Watchers } from "./watchers.ts";
 

@@ -1,18 +1,18 @@
 /** The way through the resources: who is skipped, who is fired, who is converged, and what is applied afterwards. */
+import type { Foresight } from "../foreseen/foresight.ts";
+import type { OwedTrigger } from "../owed.ts";
+import { resourceKey } from "../resource.ts";
+import type { ResourceResult } from "../result.ts";
+import { type Firing, watchedIds, watchesAny } from "../triggers.ts";
 import { standsAsBefore } from "./as-before.ts";
 import { isToRecapture, recapture } from "./capture.ts";
 import { converge, isKnownInSync } from "./converge.ts";
-import type { Foresight } from "../foreseen/foresight.ts";
-import { resourceKey } from "../resource.ts";
-import type { ResourceResult } from "../result.ts";
-import { type AppliedResource, desiredItem, type StateItem, toApplied } from "./state-item.ts";
-import { actionOf, failureParts, type ResultParts, toResult } from "./state-result.ts";
-import { Slices } from "./slices.ts";
-import type { StateRun } from "./state-run.ts";
-import type { OwedTrigger } from "../owed.ts";
-import { type Firing, watchedIds, watchesAny } from "../triggers.ts";
 import { Debts } from "./debts.ts";
 import { FailedModules } from "./failed-modules.ts";
+import { Slices } from "./slices.ts";
+import { type AppliedResource, desiredItem, type StateItem, toApplied } from "./state-item.ts";
+import { actionOf, failureParts, type ResultParts, toResult } from "./state-result.ts";
+import type { StateRun } from "./state-run.ts";
 
 /** Where a walk is. */
 interface Walk {

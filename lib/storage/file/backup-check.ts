@@ -7,8 +7,8 @@ import { fileNameOf } from "./file-name.ts";
 import { decodeEntry } from "./log-segment.ts";
 import { decodeRecord } from "./record.ts";
 import { FrameCheck } from "./series/frame-check.ts";
-import { parseSnapshot } from "./snapshot.ts";
 import type { Snapshot } from "./snapshot-text.ts";
+import { parseSnapshot } from "./snapshot.ts";
 
 /** What a backup holds. */
 export interface BackupContent {

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { isOrchestratorError, OrchestratorError } from "../../errors.ts";
+import { KeyedQueue } from "../../internal/keyed-queue.ts";
 import { errorCodeOf, type Disk, type DiskFile } from "./disk.ts";
 import { diskFailure, storageError } from "./errors.ts";
 import { fileNameOf } from "./file-name.ts";
-import { KeyedQueue } from "../../internal/keyed-queue.ts";
 
 /** A stretch of a blob, in bytes. */
 interface BlobRange {

@@ -4,8 +4,8 @@ import type { Database } from "../database.ts";
 import { diskFailure, storageError } from "./errors.ts";
 import type { Journal } from "./journal.ts";
 import type { LogFile } from "./log-file.ts";
-import { emptySnapshot, folderFormat, type SnapshotFile } from "./snapshot.ts";
 import type { Snapshot } from "./snapshot-text.ts";
+import { emptySnapshot, folderFormat, type SnapshotFile } from "./snapshot.ts";
 
 /** What a checkpoint brings together. */
 export interface CheckpointParts {

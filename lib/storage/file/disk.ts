@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { dirname } from "node:path";
 import { constants, existsSync, fdatasyncSync, statSync, writeSync } from "node:fs";
 import { link, mkdir, open, readdir, rename, rm, statfs, writeFile, type FileHandle } from "node:fs/promises";
+import { dirname } from "node:path";
 import { takeFileLock, type LockOptions, type LockOutcome } from "../../native/file-lock.ts";
 import { WritePace } from "./write-pace.ts";
 

@@ -1,5 +1,5 @@
-import { Low } from "lowdb";
 import { join } from "node:path";
+import { Low } from "lowdb";
 import type { Clock } from "../../clock.ts";
 import { OrchestratorError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
@@ -9,8 +9,8 @@ import type { LogEntry, StorageSchema } from "../storage.ts";
 import { BlobFiles } from "./blobs.ts";
 import { Checkpoints } from "./checkpoints.ts";
 import type { Disk } from "./disk.ts";
-import { corrupt, diskFailure } from "./errors.ts";
 import { effectsFromText } from "./effects.ts";
+import { corrupt, diskFailure } from "./errors.ts";
 import { fileNameOf } from "./file-name.ts";
 import { readHead } from "./head-file.ts";
 import { replayJournal, type ReplayedJournal, type ReplayOptions } from "./journal-replay.ts";
@@ -19,8 +19,8 @@ import { LogFile } from "./log-file.ts";
 import { LossRecord } from "./loss-record.ts";
 import { Losses } from "./losses.ts";
 import { RestoreNoteFile } from "./restore-note.ts";
-import { emptySnapshot, folderFormat, SnapshotFile } from "./snapshot.ts";
 import type { Snapshot } from "./snapshot-text.ts";
+import { emptySnapshot, folderFormat, SnapshotFile } from "./snapshot.ts";
 import { Space, triedFile } from "./space.ts";
 
 /** A file that says that a restore into the folder is not finished: what is there must not be taken for all of it. */

@@ -6,9 +6,9 @@
  * Two places are written in turn, each with a checksum: what a power loss tears is one of them.
  */
 import { join } from "node:path";
-import type { Disk, DiskFile } from "./disk.ts";
 import { isOrchestratorError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
+import type { Disk, DiskFile } from "./disk.ts";
 import { storageError } from "./errors.ts";
 import { decodeRecord, encodeRecord } from "./record.ts";
 

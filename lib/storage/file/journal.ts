@@ -5,8 +5,8 @@
  * fails is cut off again; if that fails too, or the disk reports anything but "out of space", nothing is written any more.
  */
 import { join } from "node:path";
-import { isOrchestratorError, OrchestratorError } from "../../errors.ts";
 import type { Clock } from "../../clock.ts";
+import { isOrchestratorError, OrchestratorError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import type { CommitOptions } from "../storage.ts";
 import type { Disk, DiskFile, FileIdentity } from "./disk.ts";

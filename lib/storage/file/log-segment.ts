@@ -1,8 +1,8 @@
 import type { JsonObject } from "../../json.ts";
-import type { LogEntry } from "../storage.ts";
 import { deepFreeze } from "../deep-freeze.ts";
-import { corrupt } from "./errors.ts";
+import type { LogEntry } from "../storage.ts";
 import { errorCodeOf, type Disk, type DiskFile } from "./disk.ts";
+import { corrupt } from "./errors.ts";
 import { decodeRecord, encodeRecord, type StoredRecord } from "./record.ts";
 
 /** One entry in so many has its place noted: a page is read from the note before it. */

@@ -1,5 +1,5 @@
-import { rm } from "node:fs/promises";
 import { randomUUID } from "node:crypto";
+import { rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { systemClock, toTimestamp } from "../../clock.ts";
 import { OrchestratorError } from "../../errors.ts";

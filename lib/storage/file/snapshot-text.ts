@@ -2,8 +2,8 @@
 import { z } from "zod";
 import type { DatabaseView } from "../database.ts";
 import type { BlobFields } from "../named-blobs.ts";
-import { readStoredText, StoredText } from "../stored-text.ts";
 import type { StoredDocument } from "../storage.ts";
+import { readStoredText, StoredText } from "../stored-text.ts";
 import { decodeText } from "./decode-text.ts";
 
 const sliceChars = 64 * 1_024;

@@ -1,6 +1,6 @@
-import type { Adapter } from "lowdb";
 import { dirname } from "node:path";
 import { crc32 } from "node:zlib";
+import type { Adapter } from "lowdb";
 import type { Disk } from "./disk.ts";
 import { corrupt } from "./errors.ts";
 import { readSnapshotLines, snapshotTexts, type Snapshot } from "./snapshot-text.ts";

@@ -1,8 +1,8 @@
 import { join } from "node:path";
-import { MemoryStorage, systemCaller } from "fleetwright";
-import { createTestOrchestrator } from "fleetwright/testing";
 import { describe, expect, it } from "vitest";
+import { MemoryStorage, systemCaller } from "fleetwright";
 import { createKeyFile } from "fleetwright/client/node";
+import { createTestOrchestrator } from "fleetwright/testing";
 import { runIn, startCommandLine, type CommandLine } from "../../support/command-line.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 

@@ -1,9 +1,9 @@
 import { appendFileSync, existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { describe, expect, it } from "vitest";
 import { MemoryStorage } from "fleetwright";
 import { readSigner } from "fleetwright/client/node";
 import { startServer } from "fleetwright/h3";
-import { describe, expect, it } from "vitest";
 import { readAdminKeys } from "../../../adapters/cli/admin-keys.ts";
 import { runIn, startCommandLine, startSignedIn } from "../../support/command-line.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";

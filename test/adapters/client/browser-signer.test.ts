@@ -1,5 +1,5 @@
-import { gzipSync } from "node:zlib";
 import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
 import { build } from "vite";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { fromHex, nodeCrypto, systemCaller } from "fleetwright";

@@ -1,8 +1,8 @@
 import { generateKeyPairSync } from "node:crypto";
 import { statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
 import nacl from "tweetnacl";
+import { describe, expect, it } from "vitest";
 import { createKeyFile, readSigner } from "fleetwright/client/node";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
-import crossws from "crossws/adapters/node";
 import type { ResolveHooks } from "crossws";
+import crossws from "crossws/adapters/node";
 import { H3 } from "h3";
 import { toNodeHandler } from "h3/node";
 import { listen } from "listhen";
@@ -11,8 +11,8 @@ import { agentSocketHandler, agentSocketMaxPayload } from "../../../adapters/h3/
 import { dialWebSocket } from "../../../lib/agent/websocket-dial.ts";
 import { toHex } from "../../../lib/crypto/encoding.ts";
 import { EventLog } from "../../../lib/testing/event-log.ts";
-import type { FrameSocket } from "../../../lib/transport/socket.ts";
 import { SocketTransport } from "../../../lib/transport/socket-transport.ts";
+import type { FrameSocket } from "../../../lib/transport/socket.ts";
 import { listenForAgents } from "../../support/agent-listener.ts";
 
 type SocketEvent =

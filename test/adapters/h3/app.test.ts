@@ -1,6 +1,6 @@
+import { once } from "node:events";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
-import { once } from "node:events";
 import { errorGuide, errorTable, moduleJsonSchema } from "fleetwright";
 import { createAgentSocket } from "../../../adapters/h3/agent-socket.ts";
 import type { Call } from "../../support/http.ts";

@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { get } from "node:http";
-import { connect as connectTls } from "node:tls";
 import { connect } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
+import { connect as connectTls } from "node:tls";
 import { describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { createApp, type AppOptions } from "../../../adapters/h3/app.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { MemoryStorage, MemoryTransport, Orchestrator } from "fleetwright";
-import { createTestOrchestrator } from "fleetwright/testing";
 import { createApp, createOrchestratorApp, listenApp, startServer } from "fleetwright/h3";
+import { createTestOrchestrator } from "fleetwright/testing";
 import { Toy, toyContexts, toyRouter } from "../toy.ts";
 
 type Given = Record<string, unknown>;

@@ -1,10 +1,10 @@
 /** Requests that two parts of a way may read differently, written byte by byte: each is refused, and the connection goes on. */
-import { connect } from "node:net";
 import { once } from "node:events";
 import { request } from "node:https";
+import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startToy } from "../rest/server.ts";
 import { listenApp } from "../../../adapters/h3/serve.ts";
+import { startToy } from "../rest/server.ts";
 import { createCertificate } from "./certificate.ts";
 
 let server: Awaited<ReturnType<typeof startToy>>;

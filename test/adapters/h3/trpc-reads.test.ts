@@ -1,7 +1,7 @@
 import { initTRPC } from "@trpc/server";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createTestOrchestrator } from "fleetwright/testing";
 import { appRouter, createContextFactory } from "fleetwright/trpc";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createApp } from "../../../adapters/h3/app.ts";
 import { listenOnLoopback, send, type Call } from "../../support/http.ts";
 import { startToy } from "../rest/server.ts";

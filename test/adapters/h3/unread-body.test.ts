@@ -1,16 +1,16 @@
 /** Answers that are given before the body was read must leave the connection fit for the next request, which may be anybody's. */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { Agent, request } from "node:http";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
-import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createApp } from "../../../adapters/h3/app.ts";
 import { listenApp } from "../../../adapters/h3/serve.ts";
-import { sendRaw } from "../../support/raw-http.ts";
 import { eventually } from "../../support/processes.ts";
+import { sendRaw } from "../../support/raw-http.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { Toy, toyContexts, toyRouter } from "../toy.ts";
 

@@ -1,10 +1,10 @@
+import { createTRPCClient, httpBatchLink } from "@trpc/client";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { MemoryStorage, nodeCrypto, Orchestrator, SocketTransport, systemCaller, toHex } from "fleetwright";
 import { createAgent } from "fleetwright/agent";
 import { createClient, type OperatorSigner } from "fleetwright/client";
 import { createOrchestratorApp } from "fleetwright/h3";
-import { createTRPCClient, httpBatchLink } from "@trpc/client";
 import type { AppRouter } from "fleetwright/trpc";
-import { describe, expect, it, onTestFinished } from "vitest";
 import { newFolders } from "../../support/fleet.ts";
 import { hosts, mountPath, urlOf } from "./hosts.ts";
 

@@ -1,8 +1,8 @@
-import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { request, type IncomingHttpHeaders } from "node:http";
 import { buffer } from "node:stream/consumers";
-import { createTestOrchestrator } from "fleetwright/testing";
+import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
+import { createTestOrchestrator } from "fleetwright/testing";
 import { PublicText } from "../../../adapters/rest/public-text.ts";
 import { serve } from "../../support/server.ts";
 

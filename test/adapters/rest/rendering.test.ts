@@ -1,6 +1,6 @@
-import { makeLasting } from "fleetwright";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
+import { makeLasting } from "fleetwright";
 import { createRender, type OutputVersion } from "../../../adapters/rest/rendering.ts";
 
 const machine = z.object({ name: z.string(), tags: z.record(z.string(), z.string()) });

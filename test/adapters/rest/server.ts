@@ -1,11 +1,11 @@
 /** The toy on a real socket on loopback. */
+import type { Logger } from "fleetwright";
 import { createApp } from "../../../adapters/h3/app.ts";
 import type { AppOptions } from "../../../adapters/h3/app.ts";
-import { Toy, toyContexts, toyRouter } from "../toy.ts";
 import type { RequestContext } from "../../../adapters/trpc/context.ts";
-import type { Logger } from "fleetwright";
 import { listenOnLoopback, send } from "../../support/http.ts";
 import type { Call } from "../../support/http.ts";
+import { Toy, toyContexts, toyRouter } from "../toy.ts";
 
 export type { Call } from "../../support/http.ts";
 

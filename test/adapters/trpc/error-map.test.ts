@@ -1,12 +1,12 @@
 import { TRPCError } from "@trpc/server";
 import { getHTTPStatusCodeFromError } from "@trpc/server/http";
+import { describe, expect, test } from "vitest";
 import { errorTable, OrchestratorError } from "fleetwright";
 import type { ErrorCode } from "fleetwright";
-import { describe, expect, test } from "vitest";
-import { toOrchestratorError, toTrpcError } from "../../../adapters/trpc/error-map.ts";
+import { problemSlug } from "../../../adapters/http/problem.ts";
 import { httpStatusOf } from "../../../adapters/http/status.ts";
 import { findProblemPage, renderProblemPage } from "../../../adapters/rest/problem-pages.ts";
-import { problemSlug } from "../../../adapters/http/problem.ts";
+import { toOrchestratorError, toTrpcError } from "../../../adapters/trpc/error-map.ts";
 
 /** Codes of requests that no procedure sees, with statuses that tRPC has no code for. */
 const beforeTrpc: ReadonlySet<ErrorCode> = new Set([

@@ -1,7 +1,7 @@
 /** What the servers under test have in common: one agent of the usual size, behind a session. */
 import { initTRPC } from "@trpc/server";
-import { OrchestratorError } from "fleetwright";
 import { z } from "zod";
+import { OrchestratorError } from "fleetwright";
 import type { AppOptions } from "../../../adapters/h3/app.ts";
 import { createContextFactory } from "../../../adapters/trpc/context.ts";
 import type { RequestContext } from "../../../adapters/trpc/context.ts";

@@ -12,6 +12,7 @@ import {
 } from "../../../lib/storage/file/record.ts";
 import { decodeFrame, encodeFrame } from "../../../lib/storage/file/series/frames.ts";
 import { emptySnapshot, parseSnapshot, snapshotChunks } from "../../../lib/storage/file/snapshot.ts";
+import { createAgentHandshake } from "../../../lib/wire/agent-handshake.ts";
 import {
   createReassembly,
   frameKind,
@@ -19,6 +20,7 @@ import {
   frameStream,
   readStream,
 } from "../../../lib/wire/framing.ts";
+import { createOrchestratorHandshake } from "../../../lib/wire/orchestrator-handshake.ts";
 import { agentExamples, streamExample } from "../../wire/support/examples.ts";
 import {
   agentOptions,
@@ -26,8 +28,6 @@ import {
   orchestratorOptions,
   orchestratorSigner,
 } from "../../wire/support/peers.ts";
-import { createAgentHandshake } from "../../../lib/wire/agent-handshake.ts";
-import { createOrchestratorHandshake } from "../../../lib/wire/orchestrator-handshake.ts";
 
 /** One parser of bytes. It reads them, or refuses with an error that says why. */
 export interface ByteParser {

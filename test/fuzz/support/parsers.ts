@@ -1,10 +1,21 @@
 /** The parsers of what comes from outside - the wire, bodies, headers, modules, stored files, outputs of programs - a row for each. */
-import { isOrchestratorError } from "../../../lib/errors.ts";
-import { parsePublicKey } from "../../../lib/crypto/parse-public-key.ts";
-import { nodeCrypto } from "../../../lib/crypto/node-crypto.ts";
-import { parseJournal, parseLastRecord } from "../../../lib/agent/journal-record.ts";
+import { toSafeText } from "../../../adapters/cli/text.ts";
+import { toApiError } from "../../../adapters/client/api-error.ts";
+import { createHostCheck } from "../../../adapters/h3/hosts.ts";
+import { checkForm } from "../../../adapters/h3/request-form.ts";
+import { createSourceAddress } from "../../../adapters/h3/source-address.ts";
+import { faultOfQuery } from "../../../adapters/h3/trpc-input.ts";
+import { namesEntityTag, toChangeOptions } from "../../../adapters/http/entity-tags.ts";
+import { checkMediaType, parseJsonBody } from "../../../adapters/http/json-body.ts";
+import { parsePathParameter, parseQuery } from "../../../adapters/rest/parameters.ts";
+import { readPreferences } from "../../../adapters/rest/preferences.ts";
 import { parseOsRelease } from "../../../lib/agent/attributes.ts";
+import { parseJournal, parseLastRecord } from "../../../lib/agent/journal-record.ts";
 import { seal, unseal } from "../../../lib/agent/sealed-text.ts";
+import { toUtf8 } from "../../../lib/crypto/encoding.ts";
+import { nodeCrypto } from "../../../lib/crypto/node-crypto.ts";
+import { parsePublicKey } from "../../../lib/crypto/parse-public-key.ts";
+import { isOrchestratorError } from "../../../lib/errors.ts";
 import { parseDownloadUrl } from "../../../lib/host/download-url.ts";
 import { decodeCursor, encodeCursor } from "../../../lib/internal/cursor.ts";
 import { isWithin, networkOfAddress, parseNetwork, sourceOfAddress } from "../../../lib/internal/network.ts";
@@ -25,21 +36,10 @@ import * as pacman from "../../../lib/state/resources/package/pacman.ts";
 import { parseSystemctlShow, toServiceState } from "../../../lib/state/resources/service/systemd.ts";
 import { readMarked } from "../../../lib/state/resources/shared/marked-lines.ts";
 import { readCursor, writeCursor } from "../../../lib/storage/cursor.ts";
-import { toUtf8 } from "../../../lib/crypto/encoding.ts";
-import { agentMessageSchema, orchestratorMessageSchema } from "../../../lib/wire/messages.ts";
 import { helloSchema, welcomeOrRefusedSchema } from "../../../lib/wire/handshake-messages.ts";
+import { agentMessageSchema, orchestratorMessageSchema } from "../../../lib/wire/messages.ts";
 import { parseMessage, parseScanned } from "../../../lib/wire/parse-json.ts";
 import { toUnread } from "../../../lib/wire/unread-message.ts";
-import { toApiError } from "../../../adapters/client/api-error.ts";
-import { createHostCheck } from "../../../adapters/h3/hosts.ts";
-import { checkForm } from "../../../adapters/h3/request-form.ts";
-import { createSourceAddress } from "../../../adapters/h3/source-address.ts";
-import { faultOfQuery } from "../../../adapters/h3/trpc-input.ts";
-import { toSafeText } from "../../../adapters/cli/text.ts";
-import { checkMediaType, parseJsonBody } from "../../../adapters/http/json-body.ts";
-import { parsePathParameter, parseQuery } from "../../../adapters/rest/parameters.ts";
-import { readPreferences } from "../../../adapters/rest/preferences.ts";
-import { namesEntityTag, toChangeOptions } from "../../../adapters/http/entity-tags.ts";
 import { agentExamples, orchestratorExamples } from "../../wire/support/examples.ts";
 
 /** One parser. It reads a text, or refuses it with an error that says why. */

@@ -1,8 +1,8 @@
 /** Calls of the REST surface that are made from its own description, and what of their answers the description does not tell. */
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import fc from "fast-check";
-import { hostileTexts } from "./hostile-texts.ts";
 import { SchemaValues, type KnownTexts, type Schema } from "./from-schema.ts";
+import { hostileTexts } from "./hostile-texts.ts";
 
 interface Media {
   schema?: Schema;

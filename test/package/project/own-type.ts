@@ -1,4 +1,5 @@
 /** A type of resource of one's own: a note, which is a file that says one thing. */
+import { z } from "zod";
 import {
   defineResourceType,
   describeChange,
@@ -13,7 +14,6 @@ import {
   type ResourceType,
   type ResourceTypes,
 } from "fleetwright/ports";
-import { z } from "zod";
 
 export const noteSchema = z.strictObject({
   path: z.string().startsWith("/"),

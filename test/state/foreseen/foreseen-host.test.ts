@@ -1,9 +1,9 @@
 /** The machine that a plan looks at: whatever is done to it, the machine below it stays as it is. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { ForeseenHost } from "../../../lib/state/foreseen/foreseen-host.ts";
 import { type HostFiles } from "../../../lib/host/host.ts";
 import { MemoryHost, type MemoryProgram } from "../../../lib/host/memory-host.ts";
+import { ForeseenHost } from "../../../lib/state/foreseen/foreseen-host.ts";
 
 const { signal } = new AbortController();
 

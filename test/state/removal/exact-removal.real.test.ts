@@ -7,10 +7,10 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { foretold, told } from "../../support/plan-and-apply.ts";
 import { describeOnRealMachine } from "../../support/machine/real-machine.ts";
 import { RealState } from "../../support/machine/real-state.ts";
 import { treeSnapshot } from "../../support/machine/tree-snapshot.ts";
+import { foretold, told } from "../../support/plan-and-apply.ts";
 import { removalRows, type Sources } from "./removal-rows.ts";
 import { startingStates } from "./starting-states.ts";
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { Host } from "../../../lib/host/host.ts";
+import { backupsOf } from "../../../lib/state/resources/file/prior.ts";
 import { describeLaws, text } from "../../support/laws.ts";
 import { memoryMachine } from "../../support/machine/memory-machine.ts";
 import { declare, outcomes, StateFixture } from "../../support/state-fixture.ts";
-import { backupsOf } from "../../../lib/state/resources/file/prior.ts";
 
 /** A folder with a file, a link, and a folder with a file. */
 function fill(host: Host): void {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { Host } from "../../../lib/host/host.ts";
+import { hostEntryResourceType } from "../../../lib/state/resources/host-entry.ts";
 import { describeLaws, localHost, text } from "../../support/laws.ts";
 import { memoryMachine, observeFiles } from "../../support/machine/memory-machine.ts";
-import { hostEntryResourceType } from "../../../lib/state/resources/host-entry.ts";
 import { declare, StateFixture } from "../../support/state-fixture.ts";
 
 const path = "/etc/hosts";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
+import type { Host } from "../../../lib/host/host.ts";
 import { describeLaws } from "../../support/laws.ts";
 import { memoryMachine, observeAccounts } from "../../support/machine/memory-machine.ts";
 import { declare, outcomes, StateFixture } from "../../support/state-fixture.ts";
-import type { Host } from "../../../lib/host/host.ts";
 
 const { signal } = new AbortController();
 const run = async (host: Host, argv: [string, ...string[]], stdin?: string): Promise<void> => {

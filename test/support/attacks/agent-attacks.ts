@@ -3,8 +3,8 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
 import { WebSocket } from "ws";
-import { emptyResult } from "../scripted-agent.ts";
 import { hostileMessages } from "../hostile-messages.ts";
+import { emptyResult } from "../scripted-agent.ts";
 import type { Attack, Target, Turn } from "./attack.ts";
 import { approvedSeeds, freshSeed, HostileAgent } from "./hostile-agent.ts";
 

@@ -5,8 +5,8 @@ import { dialWebSocket } from "../../../lib/agent/websocket-dial.ts";
 import { toUtf8 } from "../../../lib/crypto/encoding.ts";
 import { nodeCrypto } from "../../../lib/crypto/node-crypto.ts";
 import { TestAgent } from "../../../lib/testing/test-agent.ts";
-import type { AgentMessage } from "../../../lib/wire/messages.ts";
 import { frameMessage } from "../../../lib/wire/framing.ts";
+import type { AgentMessage } from "../../../lib/wire/messages.ts";
 
 /** A connected agent that speaks bytes of its own. */
 export class HostileAgent {

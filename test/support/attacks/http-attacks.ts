@@ -1,7 +1,7 @@
 /** What is done to the server by those that call it over HTTP, with a session and without. */
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { randomBytes } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { refusedModules, takenModules } from "../heavy-modules.ts";
 import { send } from "../http.ts";

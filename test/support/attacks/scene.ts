@@ -1,7 +1,7 @@
 /** A server in a process of its own, a fleet that is honest, and attackers: each kind in a process of its own. */
 import { fork, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
 import { execFileSync } from "node:child_process";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -10,9 +10,9 @@ import { onTestFinished } from "vitest";
 import type { Agent, Role } from "fleetwright";
 import { createClient, type Client } from "fleetwright/client";
 import { createKeyFile } from "fleetwright/client/node";
+import { takenModules } from "../heavy-modules.ts";
 import { eventually, startServerProcess, type ServerProcess } from "../processes.ts";
 import { temporaryFolder } from "../temporary-folder.ts";
-import { takenModules } from "../heavy-modules.ts";
 import type { Counts, Target } from "./attack.ts";
 import { approvedSeeds, HostileAgent } from "./hostile-agent.ts";
 

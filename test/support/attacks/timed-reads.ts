@@ -1,7 +1,7 @@
 /** Small authenticated reads at a steady rate, on connections that are kept or new ones, each timed from the moment it was due. */
 import { setTimeout as pause } from "node:timers/promises";
-import { send } from "../http.ts";
 import { ask, openConnections, writeGet } from "../../bench/http-load.ts";
+import { send } from "../http.ts";
 
 const everyMs = 50;
 

@@ -1,6 +1,6 @@
 /** Small models of sysctl, mount and umount, over the files that a kernel shows. */
-import type { MemoryHost, MemoryProgram } from "../../../lib/host/memory-host.ts";
 import type { FileStat, HostFiles } from "../../../lib/host/host.ts";
+import type { MemoryHost, MemoryProgram } from "../../../lib/host/memory-host.ts";
 
 const mountTable = "/proc/self/mountinfo";
 

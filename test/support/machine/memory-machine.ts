@@ -1,10 +1,10 @@
 /** A machine in memory with the account files and programs of a small Linux. */
-import type { JsonObject } from "../../../lib/json.ts";
 import type { Host } from "../../../lib/host/host.ts";
 import { MemoryHost } from "../../../lib/host/memory-host.ts";
+import type { JsonObject } from "../../../lib/json.ts";
 import { lawFolder } from "../../../lib/testing/resource-laws.ts";
-import { kernelPrograms, prepareKernel } from "./kernel.ts";
 import { accountPrograms, prepareAccounts } from "./accounts.ts";
+import { kernelPrograms, prepareKernel } from "./kernel.ts";
 
 /** Makes one, with an empty {@link lawFolder}. */
 export function memoryMachine(): MemoryHost {

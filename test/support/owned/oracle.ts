@@ -2,11 +2,11 @@
 import { isDeepStrictEqual } from "node:util";
 import type { MemoryHost } from "../../../lib/host/memory-host.ts";
 import type { Json } from "../../../lib/json.ts";
-import { backupsOf } from "../../../lib/state/resources/file/prior.ts";
-import { assertEqual, assertThat } from "../../../lib/testing/expect.ts";
 import { resourceIdentityKey } from "../../../lib/state/definition.ts";
+import { backupsOf } from "../../../lib/state/resources/file/prior.ts";
 import { resourceTypes } from "../../../lib/state/resources/index.ts";
 import type { AppliedResource } from "../../../lib/state/run/state-item.ts";
+import { assertEqual, assertThat } from "../../../lib/testing/expect.ts";
 import { type Thing, things } from "./things.ts";
 
 /** What is known of one thing. */

@@ -1,6 +1,6 @@
 /** What is between agents and their server, and fails: it cuts, holds up, swallows and refuses. */
-import { createConnection, createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { once } from "node:events";
+import { createConnection, createServer, type AddressInfo, type Server, type Socket } from "node:net";
 
 /** Both halves of a connection. */
 interface Pair {

@@ -1,6 +1,6 @@
 /** What operators ask a fleet for during a trial, and what they were answered: each apply leaves a line with a number of its own. */
-import { ApiError, type Client } from "fleetwright/client";
 import type { Operation, RolloutDetail } from "fleetwright";
+import { ApiError, type Client } from "fleetwright/client";
 import type { TrialFleet } from "./trial-fleet.ts";
 
 /** A script that leaves a line each time that it runs, and tells it. Its check finds it done once, right after it ran. */

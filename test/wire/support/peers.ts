@@ -4,12 +4,12 @@ import type { Crypto } from "../../../lib/crypto/crypto.ts";
 import { concatBytes, nodeIdOf } from "../../../lib/crypto/encoding.ts";
 import { nodeCrypto } from "../../../lib/crypto/node-crypto.ts";
 import { createAgentHandshake, type AgentHandshakeOptions } from "../../../lib/wire/agent-handshake.ts";
+import type { AgentStatus } from "../../../lib/wire/handshake-messages.ts";
 import {
   createOrchestratorHandshake,
   type OrchestratorHandshakeOptions,
 } from "../../../lib/wire/orchestrator-handshake.ts";
 import type { AgentSession, OrchestratorSession } from "../../../lib/wire/session.ts";
-import type { AgentStatus } from "../../../lib/wire/handshake-messages.ts";
 
 export const agentSigner = nodeCrypto.createSigner(new Uint8Array(32).fill(1));
 export const orchestratorSigner = nodeCrypto.createSigner(new Uint8Array(32).fill(2));

@@ -8,9 +8,12 @@
  */
 import { OrchestratorError } from "../../../errors.ts";
 import type { FileStat, HostFiles } from "../../../host/host.ts";
+import { toFileAttributes } from "../shared/attributes.ts";
+import type { Machine } from "../shared/command.ts";
 import { ArchiveLimit } from "./limit.ts";
 import type { ListedEntry } from "./list.ts";
 import { type ArchiveFile, type ArchiveFormat, extractArchive, formatOf, listArchive } from "./program.ts";
+import { Stage } from "./stage.ts";
 import {
   contentOf,
   eachEntry,
@@ -21,9 +24,6 @@ import {
   stampName,
   writeStamp,
 } from "./stamp.ts";
-import { toFileAttributes } from "../shared/attributes.ts";
-import type { Machine } from "../shared/command.ts";
-import { Stage } from "./stage.ts";
 
 /** Which archive, and where it goes. */
 export interface ArchiveProperties {

@@ -1,8 +1,8 @@
 /** The programs that list and extract archives: tar and unzip, without a shell and without what an archive says of owners. */
 import type { HostCommand } from "../../../host/host.ts";
+import { act, ask, type Machine } from "../shared/command.ts";
 import type { ArchiveLimit } from "./limit.ts";
 import { type ListedEntry, readTarList, readZipList } from "./list.ts";
-import { act, ask, type Machine } from "../shared/command.ts";
 
 /** An archive and how it is to be read. */
 export interface ArchiveFile {

@@ -1,13 +1,13 @@
 /** What was extracted into a folder, written down in it: what a check compares with and all that a removal takes away. */
 import { z } from "zod";
-import { andThen, type MaybeWaiting } from "../../../internal/maybe-waiting.ts";
 import { OrchestratorError } from "../../../errors.ts";
 import { isTrusted } from "../../../host/hands.ts";
 import type { HostFiles } from "../../../host/host.ts";
-import type { Machine } from "../shared/command.ts";
-import type { ListedEntry } from "./list.ts";
-import { sha256Schema } from "../shared/properties.ts";
+import { andThen, type MaybeWaiting } from "../../../internal/maybe-waiting.ts";
 import { nextTurn } from "../../../internal/next-turn.ts";
+import type { Machine } from "../shared/command.ts";
+import { sha256Schema } from "../shared/properties.ts";
+import type { ListedEntry } from "./list.ts";
 
 /** Name of the stamp, in the folder. */
 export const stampName = ".fleetwright-archive";

@@ -1,13 +1,13 @@
 /** What is in a folder and is not as it was declared: the wrong owner or mode, or there without a resource that says so. */
 import { z } from "zod";
 import { OrchestratorError } from "../../../errors.ts";
-import type { Machine } from "../shared/command.ts";
 import type { FileStat, Host, HostFiles } from "../../../host/host.ts";
-import { type AttributeProperties, captureAttributes, compareAttributes } from "../shared/attributes.ts";
-import { captureExtras, extrasSchema } from "../shared/extras.ts";
-import { listMounted } from "../mount/tables.ts";
-import { accountSchema, modeSchema, pathSchema, sha256Schema } from "../shared/properties.ts";
 import { nextTurn } from "../../../internal/next-turn.ts";
+import { listMounted } from "../mount/tables.ts";
+import { type AttributeProperties, captureAttributes, compareAttributes } from "../shared/attributes.ts";
+import type { Machine } from "../shared/command.ts";
+import { captureExtras, extrasSchema } from "../shared/extras.ts";
+import { accountSchema, modeSchema, pathSchema, sha256Schema } from "../shared/properties.ts";
 
 /** More is a declaration that went wrong rather than one that is meant. */
 const maxStrangers = 1000;

@@ -1,7 +1,7 @@
 /** Bringing back what was in a folder before it was purged, or before its content got another owner or mode. */
 import type { Host } from "../../../host/host.ts";
-import type { Machine } from "../shared/command.ts";
 import { type AttributeProperties, compareAttributes, toFileAttributes } from "../shared/attributes.ts";
+import type { Machine } from "../shared/command.ts";
 import type { KeptEntry } from "./content.ts";
 
 /** Whether there is nothing to bring back: it stands as it did, or something else has taken its place. */

@@ -1,9 +1,9 @@
 /** The content of a file resource: as bytes, and as a change to show. */
 import type { FileStat, Host } from "../../../host/host.ts";
 import { andThen, type MaybeWaiting } from "../../../internal/maybe-waiting.ts";
-import type { Machine } from "../shared/command.ts";
 import type { Change } from "../../result.ts";
 import { diffText } from "../../text-diff.ts";
+import type { Machine } from "../shared/command.ts";
 
 /** The ways to say a content. */
 export interface ContentProperties {

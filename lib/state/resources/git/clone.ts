@@ -2,8 +2,8 @@
 import { OrchestratorError } from "../../../errors.ts";
 import { toPublicUrl } from "../../../internal/url-text.ts";
 import type { Machine } from "../shared/command.ts";
-import { askInClone, askOutside, changeClone, type GitPlace, storedAddress } from "./program.ts";
 import { obstacle } from "../shared/obstacle.ts";
+import { askInClone, askOutside, changeClone, type GitPlace, storedAddress } from "./program.ts";
 
 /** What is wanted of a clone. */
 export interface WantedClone extends GitPlace {

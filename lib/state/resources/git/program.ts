@@ -1,7 +1,7 @@
 /** Running git: without hooks, prompts and the transports that run programs, and with no password on a command line or on disk. */
+import { isOrchestratorError, OrchestratorError } from "../../../errors.ts";
 import type { HostCommand, HostCommandResult } from "../../../host/host.ts";
 import { withoutCredentials } from "../../../internal/url-text.ts";
-import { isOrchestratorError, OrchestratorError } from "../../../errors.ts";
 import { act, ask, type Machine } from "../shared/command.ts";
 
 /** A clone, or the place of one, and where it comes from. */

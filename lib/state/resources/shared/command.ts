@@ -1,7 +1,7 @@
 /** Programs that a type runs: as argument arrays, their messages in English, with an error that says what the program said. */
 import { OrchestratorError } from "../../../errors.ts";
-import { refuseConfined } from "./platform.ts";
 import type { Host, HostCommand, HostCommandResult } from "../../../host/host.ts";
+import { refuseConfined } from "./platform.ts";
 
 /** Where commands run, and what ends them. */
 export interface Machine {

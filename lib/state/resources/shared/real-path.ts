@@ -1,5 +1,5 @@
-import type { HostFiles } from "../../../host/host.ts";
 import { hostError } from "../../../host/host-error.ts";
+import type { HostFiles } from "../../../host/host.ts";
 
 /** As many as the kernel follows. */
 const maxLinks = 40;

@@ -1,9 +1,9 @@
 /** What resources have in common that own a part of a text file: the part comes and goes, the file mostly stays. */
-import type { FileAttributes, FileStat } from "../../../host/host.ts";
 import { hostError } from "../../../host/host-error.ts";
-import { diffText } from "../../text-diff.ts";
-import type { Action, Change } from "../../result.ts";
+import type { FileAttributes, FileStat } from "../../../host/host.ts";
 import type { Host } from "../../../host/host.ts";
+import type { Action, Change } from "../../result.ts";
+import { diffText } from "../../text-diff.ts";
 import type { Machine } from "./command.ts";
 import { brokenLinks, linkOptions, type LinkProperties } from "./extras.ts";
 import { readText } from "./text-file.ts";

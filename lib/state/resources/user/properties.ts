@@ -1,9 +1,9 @@
 /** Properties of a `user`, and those of a captured one. */
 import { z } from "zod";
+import { dayMs } from "../../../internal/durations.ts";
 import { accountIdSchema, accountNameSchema, membershipSchema } from "../shared/accounts.ts";
 import { groupRowsSchema, membershipPlaceSchema } from "../shared/group-rows.ts";
 import { accountSchema, ensureSchema, pathSchema } from "../shared/properties.ts";
-import { dayMs } from "../../../internal/durations.ts";
 
 /** What a field of an account file may hold: a colon or a line break would be another field or account. */
 const fieldSchema = z

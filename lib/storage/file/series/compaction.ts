@@ -3,13 +3,13 @@
  * five-minute points, and these are let go at the end of theirs.
  */
 import type { Clock } from "../../../clock.ts";
+import { hourMs } from "../../../internal/durations.ts";
 import type { Logger } from "../../../logger.ts";
-import { decodeChunk, encodeChunk } from "./chunk.ts";
 import type { Chunk, ChunkFiles } from "./chunk-files.ts";
+import { decodeChunk, encodeChunk } from "./chunk.ts";
 import { toCoarse } from "./coarse.ts";
 import type { OwnerSeries, Tier } from "./owner-series.ts";
 import { joinTables, rowsFrom, type SampleTable } from "./table.ts";
-import { hourMs } from "../../../internal/durations.ts";
 
 /** Chunks of ten minutes that make one of two hours. */
 const merged = 12;

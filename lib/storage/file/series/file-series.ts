@@ -8,6 +8,7 @@
  */
 import type { Clock, Timer } from "../../../clock.ts";
 import type { OrchestratorError } from "../../../errors.ts";
+import { hourMs } from "../../../internal/durations.ts";
 import type { Logger } from "../../../logger.ts";
 import { checkSampleQuery, checkSampleRows } from "../../samples.ts";
 import type { SamplePoint, SampleQuery, SampleRow, SeriesStorage } from "../../storage.ts";
@@ -23,7 +24,6 @@ import { PointCollector } from "./points.ts";
 import { readSeries, type SeriesContent } from "./series-folder.ts";
 import { SeriesWriter } from "./series-writer.ts";
 import { tableOf, type SampleTable } from "./table.ts";
-import { hourMs } from "../../../internal/durations.ts";
 
 const upkeepMs = 1_000;
 

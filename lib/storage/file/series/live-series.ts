@@ -1,7 +1,7 @@
 import type { Clock } from "../../../clock.ts";
 import type { SampleRow } from "../../storage.ts";
-import { Head } from "./head.ts";
 import type { Trim } from "./head-journal.ts";
+import { Head } from "./head.ts";
 import { OwnerSeries } from "./owner-series.ts";
 
 /** A head is written as a chunk after so long, or when it is so large. */

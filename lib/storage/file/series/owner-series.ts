@@ -1,6 +1,6 @@
 import type { Chunk } from "./chunk-files.ts";
-import type { Head } from "./head.ts";
 import type { Trim } from "./head-journal.ts";
+import type { Head } from "./head.ts";
 
 /** How a chunk was made: of one head, of several chunks of heads, or of five-minute points. */
 export type Tier = "recent" | "raw" | "coarse";

@@ -1,6 +1,6 @@
 import type { Chunk, ChunkFiles } from "./chunk-files.ts";
-import { Head, readRows } from "./head.ts";
 import type { HeadJournal, StoredHead } from "./head-journal.ts";
+import { Head, readRows } from "./head.ts";
 import { OwnerSeries, tiers, type Tier } from "./owner-series.ts";
 
 /** What was found in a folder of time series. */

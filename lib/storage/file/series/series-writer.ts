@@ -1,12 +1,12 @@
 import type { Clock } from "../../../clock.ts";
-import type { Logger } from "../../../logger.ts";
 import type { OrchestratorError } from "../../../errors.ts";
+import type { Logger } from "../../../logger.ts";
 import { errnoOf, storageError } from "../errors.ts";
-import { encodeChunk } from "./chunk.ts";
 import type { ChunkFiles } from "./chunk-files.ts";
+import { encodeChunk } from "./chunk.ts";
 import { timesOf, type Compaction } from "./compaction.ts";
-import type { Head } from "./head.ts";
 import type { HeadJournal, Trim } from "./head-journal.ts";
+import type { Head } from "./head.ts";
 import type { LiveSeries } from "./live-series.ts";
 import { tiers, type OwnerSeries, type Tier } from "./owner-series.ts";
 import { tableOf } from "./table.ts";

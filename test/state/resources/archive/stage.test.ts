@@ -19,9 +19,9 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../../../lib/clock.ts";
 import { LocalHost } from "../../../../lib/host/local-host.ts";
+import type { ResourceResult } from "../../../../lib/state/result.ts";
 import { runState } from "../../../../lib/state/run/engine.ts";
 import type { AppliedResource } from "../../../../lib/state/run/state-item.ts";
-import type { ResourceResult } from "../../../../lib/state/result.ts";
 import { declare } from "../../../support/state-fixture.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";
 

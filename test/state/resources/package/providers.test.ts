@@ -1,7 +1,7 @@
 /** The command lines that each package manager gets; apt, dnf and pacman run for real too, in package.real.test.ts and beside this file. */
 import { describe, expect, test } from "vitest";
-import { type MemoryProgram, MemoryHost } from "../../../../lib/host/memory-host.ts";
 import type { HostCommand } from "../../../../lib/host/host.ts";
+import { type MemoryProgram, MemoryHost } from "../../../../lib/host/memory-host.ts";
 import { apkProvider } from "../../../../lib/state/resources/package/apk.ts";
 import { aptProvider } from "../../../../lib/state/resources/package/apt.ts";
 import { brewProvider } from "../../../../lib/state/resources/package/brew.ts";

@@ -1,8 +1,8 @@
 import { cp, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { FakeClock } from "../../../../lib/testing/fake-clock.ts";
 import type { FileSeries } from "../../../../lib/storage/file/series/file-series.ts";
+import { FakeClock } from "../../../../lib/testing/fake-clock.ts";
 import { openSeries } from "../../../support/file-series.ts";
 import { LimitedDisk } from "../../../support/limited-disk.ts";
 import { RecordingLogger } from "../../../support/recording-logger.ts";
