@@ -63,5 +63,5 @@ it.skipIf(!isAsked)(
     await Promise.all([run("oxlint", "--deny-warnings"), run("prettier", "--check", "."), run("knip")]);
     expect(faults.join("\n\n")).toBe("");
   },
-  400_000,
+  900_000,
 );
