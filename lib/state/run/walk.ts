@@ -7,6 +7,7 @@ import { resourceKey } from "../resource.ts";
 import type { ResourceResult } from "../result.ts";
 import { type AppliedResource, desiredItem, type StateItem, toApplied } from "./state-item.ts";
 import { actionOf, failureParts, type ResultParts, toResult } from "./state-result.ts";
+import { nameMissing } from "./missing-part.ts";
 import { Slices } from "./slices.ts";
 import type { StateRun } from "./state-run.ts";
 import { type Firing, findFiring, watchedIds, watchesAny } from "../triggers.ts";
@@ -105,7 +106,7 @@ function work(
   { run, foresight }: Walk,
 ): ResultParts | Promise<ResultParts> {
   if (item.removal) return takeAway(item, run, foresight);
-  if (run.mode === "check") return compare(item);
+  if (run.mode === "check") return compare(item, run);
   if (!foresight && !firing && isKnownInSync(item, run)) return unchanged;
   const parts = foresight ? foresight.foresee(item, run, firing) : converge(item, run, firing);
   return parts instanceof Promise
@@ -127,8 +128,8 @@ function withCauses(parts: ResultParts, firing: Firing | null): ResultParts {
 }
 
 /** What differs from a baseline, as it was found. */
-function compare(item: StateItem): ResultParts {
-  if (!item.changes) return failureParts(item.resource, item.error);
+function compare(item: StateItem, run: StateRun): ResultParts {
+  if (!item.changes) return failureParts(item.resource, nameMissing(item.error, run.host));
   const { ignore_drift: ignored } = item.resource;
   const changes = item.changes.filter((change) => !ignored.includes(change.property));
   if (changes.length === 0) return unchanged;
