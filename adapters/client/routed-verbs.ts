@@ -155,8 +155,8 @@ export interface RoutedVerbs {
     /** Get what the scripts of an operation printed. What scripts wrote to stdout and stderr, with secrets made unreadable. */
     output: (nodeId: string, input: Input<"operationOfAgentInput", "node_id">, options?: CallOptions) => Promise<Output<"outputListSchema">>;
     /**
-     * Stop an operation after the change in progress. The change in progress is finished, never cut; what comes after it is
-     * skipped.
+     * Stop an operation. A script that runs is ended (SIGTERM, after 5 s SIGKILL; its result says which). Any other change in
+     * progress is finished, never cut. What comes after it is skipped.
      */
     cancel: (operationId: string, options?: CallOptions) => Promise<Output<"operationSchema">>;
   };

@@ -17,6 +17,7 @@ import type { Change } from "../result.ts";
 import { requireCapturable } from "../run/capture.ts";
 import { withDeadline } from "../run/deadline.ts";
 import { look, type Seen, timeoutOf } from "../run/examine.ts";
+import { nameMissing } from "../run/missing-part.ts";
 import type { StateItem } from "../run/state-item.ts";
 import { actionOf, failureParts, type ResultParts } from "../run/state-result.ts";
 import type { StateRun } from "../run/state-run.ts";
@@ -54,7 +55,7 @@ export class Foresight {
     const { type, spec } = item.target;
     if (!seen.changes && run.stop.aborted) return { outcome: "skipped", skipped_because: "cancelled" };
     let wanting = this.#wantedFor(item, seen.changes ? null : seen.error);
-    if (!seen.changes && wanting === null) return failed(item, [], { firing, error: seen.error });
+    if (!seen.changes && wanting === null) return this.#failed(item, [], { firing, error: seen.error });
     const known = seen.changes ?? type.planning?.assumedChanges?.(spec);
     if (known?.length === 0 && !firing) return { outcome: "unchanged" };
     const changes = known ?? [];
@@ -65,7 +66,7 @@ export class Foresight {
       const below =
         error === null ? (type.planning?.unknownAfterApply?.(spec) ?? null) : isFailed ? null : "/";
       this.#done.push({ resource: item.resource, below });
-      if (isFailed) return failed(item, changes, { firing, error });
+      if (isFailed) return this.#failed(item, changes, { firing, error });
       return wouldChange(item, changes, { firing, wanting });
     };
     const making = changes.length > 0 || firing ? this.#make(item, changes, run) : null;
@@ -96,6 +97,16 @@ export class Foresight {
     } catch (error) {
       return error;
     }
+  }
+
+  #failed(
+    item: StateItem,
+    changes: readonly Change[],
+    { firing, error }: { firing: Firing | null; error: unknown },
+  ): ResultParts {
+    const action = firing ? firing.trigger : changes.length === 0 ? "none" : actionOf(item, changes);
+    const parts = failureParts(item.resource, nameMissing(error, this.host));
+    return { ...parts, action, changes: [...changes] };
   }
 
   /** The earlier resource of the run for want of which something failed, by its name; null where that is not why. */
@@ -139,13 +150,4 @@ function wouldChange(
   const action = firing ? firing.trigger : actionOf(item, changes);
   const parts: ResultParts = { outcome: "would_change", action, changes: [...changes] };
   return wanting === null ? parts : { ...parts, message: `not checked yet: needs ${wanting} first` };
-}
-
-function failed(
-  item: StateItem,
-  changes: readonly Change[],
-  { firing, error }: { firing: Firing | null; error: unknown },
-): ResultParts {
-  const action = firing ? firing.trigger : changes.length === 0 ? "none" : actionOf(item, changes);
-  return { ...failureParts(item.resource, error), action, changes: [...changes] };
 }

@@ -9,6 +9,7 @@ import { announce, captureAnew, settleFailure, settleSuccess } from "./capture.t
 import { cutByCancel } from "./cut-signal.ts";
 import { withDeadline } from "./deadline.ts";
 import { examine, timeoutOf } from "./examine.ts";
+import { nameMissing } from "./missing-part.ts";
 import { observe } from "./observed-host.ts";
 import { declaredIdentity } from "./prepared.ts";
 import type { StateItem } from "./state-item.ts";
@@ -28,7 +29,11 @@ export async function converge(item: StateItem, run: StateRun, firing: Firing | 
       if (run.stop.aborted && !begun) return { outcome: "skipped", skipped_because: "cancelled" };
       if (attempts < tries) await pause(run, (item.resource.retry?.delay_seconds ?? 0) * 1000);
       if (attempts < tries && !run.stop.aborted) continue;
-      return { ...failureParts(item.resource, error), ...attempted(item, firing), attempts };
+      return {
+        ...failureParts(item.resource, nameMissing(error, run.host)),
+        ...attempted(item, firing),
+        attempts,
+      };
     }
   }
 }

@@ -9,6 +9,7 @@ import { isToRecapture, recapture } from "./capture.ts";
 import { converge, isKnownInSync } from "./converge.ts";
 import { Debts } from "./debts.ts";
 import { FailedModules } from "./failed-modules.ts";
+import { nameMissing } from "./missing-part.ts";
 import { Slices } from "./slices.ts";
 import { type AppliedResource, desiredItem, type StateItem, toApplied } from "./state-item.ts";
 import { actionOf, failureParts, type ResultParts, toResult } from "./state-result.ts";
@@ -106,7 +107,7 @@ function work(
   { run, foresight }: Walk,
 ): ResultParts | Promise<ResultParts> {
   if (item.removal) return takeAway(item, run, foresight);
-  if (run.mode === "check") return compare(item, firing);
+  if (run.mode === "check") return compare(item, firing, run);
   if (!foresight && !firing && isKnownInSync(item, run)) return unchanged;
   const parts = foresight ? foresight.foresee(item, run, firing) : converge(item, run, firing);
   return parts instanceof Promise
@@ -131,8 +132,8 @@ function withCauses(parts: ResultParts, firing: Firing | null): ResultParts {
 }
 
 /** What differs from a baseline, as it was found, and what has not followed what it watches. */
-function compare(item: StateItem, firing: Firing | null): ResultParts {
-  if (!item.changes) return failureParts(item.resource, item.error);
+function compare(item: StateItem, firing: Firing | null, { host }: StateRun): ResultParts {
+  if (!item.changes) return failureParts(item.resource, nameMissing(item.error, host));
   const { ignore_drift: ignored } = item.resource;
   const changes = item.changes.filter((change) => !ignored.includes(change.property));
   if (firing) return withCauses({ outcome: "would_change", action: firing.trigger, changes }, firing);

@@ -51,10 +51,20 @@ describe("a plan that can't look at a resource yet", () => {
     ]);
   });
 
+  test.each(["plan", "apply"] as const)("a %s names the topmost folder that is missing", async (mode) => {
+    const machine = new StateFixture();
+    machine.host.files.makeDirectory("/opt", {});
+    const { results } = await machine.run(mode, declare([file("conf", { path: "/opt/app/etc/conf" })]));
+    expect(results[0]).toMatchObject({ outcome: "failed", code: "HOST_ERROR", message: "missing: /opt/app" });
+    const line = declare([{ id: "l", type: "line", path: "/opt/app.conf", line: "x" }]);
+    const missed = await machine.run(mode, line);
+    expect(missed.results[0]).toMatchObject({ outcome: "failed", message: "missing: /opt/app.conf" });
+  });
+
   test("fails where nothing before may bring what is missing, and says what", async () => {
     const machine = new StateFixture();
     const folder = { type: "directory", path: "/x" };
     const { results } = await machine.run("plan", declare([folder, file("conf")]));
-    expect(results[1]).toMatchObject({ outcome: "failed", message: "missing: /opt/app/conf" });
+    expect(results[1]).toMatchObject({ outcome: "failed", message: "missing: /opt" });
   });
 });
