@@ -14,6 +14,7 @@ export const appliedResourceSchema: z.ZodType<AppliedResource> = z.strictObject(
   resource: resolvedResourceSchema,
   prior: z.strictObject({ type: z.string(), spec: z.record(z.string(), jsonSchema) }).nullable(),
   changed: z.literal(true).optional(),
+  stuck: z.literal(true).optional(),
 });
 
 const fileSchema = z.strictObject({

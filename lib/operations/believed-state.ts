@@ -6,9 +6,10 @@ import { readAgentState } from "./agent-states.ts";
 import { loadReport } from "./operation-results.ts";
 import type { OperationStore } from "./operation-store.ts";
 import type { BelievedResource, BelievedState } from "./schemas.ts";
+import type { Snapshots } from "./snapshots.ts";
 
 export async function believe(
-  parts: { context: Context; store: OperationStore },
+  parts: { context: Context; store: OperationStore; snapshots: Snapshots },
   nodeId: string,
   desired: readonly ResolvedResource[],
 ): Promise<BelievedState> {
@@ -16,9 +17,13 @@ export async function believe(
   const lastApply = state?.value.last_apply;
   const operation = lastApply ? await parts.store.find(lastApply.operation_id) : null;
   const results = operation ? (await loadReport(parts.context, operation)).results : [];
-  const applied = results.filter(isInPlace);
-  const appliedKeys = new Set(applied.map(resourceKey));
   const desiredKeys = new Set(desired.map(resourceKey));
+  const asked = operation ? await parts.snapshots.load(operation.snapshot) : [];
+  const askedKeys = new Set(asked.map(resourceKey));
+  const applied = results.filter((result) =>
+    askedKeys.has(resourceKey(result)) ? isInPlace(result) : isStuck(result),
+  );
+  const appliedKeys = new Set(applied.map(resourceKey));
   return {
     node_id: nodeId,
     as_of: lastApply?.at ?? null,
@@ -31,9 +36,14 @@ export async function believe(
   };
 }
 
-/** In place after an apply: as desired, and not something that the apply took away. */
+/** In place after an apply that was asked for it. */
 function isInPlace({ outcome, action }: ResourceResult): boolean {
   return (outcome === "unchanged" || outcome === "changed") && action !== "remove";
+}
+
+/** In place after an apply that was to remove it. */
+function isStuck({ outcome }: ResourceResult): boolean {
+  return outcome === "failed";
 }
 
 function toBelieved({ module, resource_id, type, identity }: BelievedResource): BelievedResource {

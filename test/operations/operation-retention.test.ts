@@ -204,7 +204,7 @@ describe("an orchestrator", () => {
       const running = operations.apply(systemCaller, { node_id, modules: ["motd"] });
       const { operation_id } = await scripted.next("apply");
       const result = {
-        resource_id: content,
+        resource_id: "file:/etc/motd",
         module: "motd",
         type: "file",
         identity: "/etc/motd",
@@ -214,6 +214,7 @@ describe("an orchestrator", () => {
         caused_by: [],
         attempts: 1,
         duration_ms: 1,
+        message: content,
       };
       scripted.link.send({ ...emptyResult(operation_id), results: [result] });
       await running;
@@ -228,9 +229,9 @@ describe("an orchestrator", () => {
       code: "NOT_FOUND",
     });
     const { resources } = await operations.get(systemCaller, { operation_id: ids[1]! });
-    expect(resources).toMatchObject([{ resource_id: "two" }]);
+    expect(resources).toMatchObject([{ message: "two" }]);
     expect((await operations.believed(systemCaller, { node_id })).applied).toMatchObject([
-      { resource_id: "two" },
+      { resource_id: "file:/etc/motd" },
     ]);
     expect((await test.storage.readLog(resultsLog)).entries).toHaveLength(1);
     // One snapshot less.

@@ -27,6 +27,33 @@ test("a folder that holds something of others is left, and the result says so", 
   expect(state.applied).toEqual([]);
 });
 
+test("a removal that can't succeed is told each time, and makes no later run partial for what that did right", async () => {
+  const state = new StateFixture();
+  await state.run("apply", declare([folder, inside]));
+  state.host.files.removeFile("/srv/a");
+  state.host.files.makeDirectory("/srv/a", {});
+  const of = (content: string) => declare([{ id: "other", type: "file", path: "/other", content }]);
+  const first = await state.run("apply", of("1"));
+  expect([first.status, outcomes(first)[0]]).toEqual(["partial", "inside failed"]);
+  expect(first.results[0]).toMatchObject({ action: "remove" });
+  for (const [content, outcome] of [
+    ["2", "changed"],
+    ["2", "unchanged"],
+  ] as const) {
+    const plan = await state.run("plan", of(content));
+    expect([plan.status, outcomes(plan)[0]]).toEqual(["succeeded", "inside failed"]);
+    const later = await state.run("apply", of(content));
+    expect(later.status).toBe("succeeded");
+    expect(outcomes(later)).toEqual(["inside failed", "folder unchanged", `other ${outcome}`]);
+  }
+  // Wanted again and given up again it is a removal as any other.
+  state.host.files.removeDirectory("/srv/a");
+  await state.run("apply", [...declare([folder, inside]), ...of("2")]);
+  state.host.files.removeFile("/srv/a");
+  state.host.files.makeDirectory("/srv/a", {});
+  expect((await state.run("apply", of("2"))).status).toBe("failed");
+});
+
 test("a removal that fails is tried again by the next run, and stops nothing", async () => {
   const state = new StateFixture();
   await state.run("apply", declare([folder, inside]));

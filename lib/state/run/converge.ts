@@ -116,7 +116,7 @@ function noteBegun(item: StateItem, run: StateRun): void {
 function attempted(item: StateItem, firing: Firing | null): Pick<ResultParts, "action" | "changes"> {
   const changes = item.changes ?? [];
   if (firing) return { action: firing.trigger, changes };
-  return { action: changes.length === 0 ? "none" : actionOf(item, changes), changes };
+  return { action: changes.length === 0 && !item.removal ? "none" : actionOf(item, changes), changes };
 }
 
 function assertConverged(left: readonly Change[]): void {

@@ -34,7 +34,10 @@ import { Watchers } from "./watchers.ts";
 
 const nilUuid = "00000000-0000-0000-0000-000000000000";
 
-/** How a run ended. "failed": something failed and nothing was changed; "partial": something failed and something was changed. */
+/**
+ * How a run ended. "failed": something failed and nothing was changed; "partial": something failed and something was changed. A
+ * removal at which the last run failed, too, is told and does not count.
+ */
 export type RunStatus = "succeeded" | "failed" | "partial" | "cancelled" | "timed_out";
 
 /** What a run did, or would do. */
@@ -87,9 +90,10 @@ export async function runState(options: StateRunOptions): Promise<StateRunResult
       if (foresight) await confirm(items, run, foresight);
       await captureAll(items, run);
     }
-    const walked = await walk(items, run, run.mode === "plan" ? foresight : null);
+    const { failedAnew, ...walked } = await walk(items, run, run.mode === "plan" ? foresight : null);
     const error = await settle(run);
-    return { status: statusOf(walked.results, run, error), ...walked, ...(error && { error }) };
+    const hasFailed = failedAnew || error !== undefined;
+    return { status: statusOf(walked.results, run, hasFailed), ...walked, ...(error && { error }) };
   } finally {
     timer.cancel();
   }
@@ -167,16 +171,12 @@ async function settle(run: StateRun): Promise<OrchestratorError | undefined> {
   }
 }
 
-function statusOf(
-  results: readonly ResourceResult[],
-  run: StateRun,
-  error: OrchestratorError | undefined,
-): RunStatus {
+function statusOf(results: readonly ResourceResult[], run: StateRun, hasFailed: boolean): RunStatus {
   if (run.cut?.aborted === true) return "cancelled";
   if (run.deadline.aborted) return "timed_out";
   const isCancelled = ({ skipped_because, code }: ResourceResult): boolean =>
     skipped_because === "cancelled" || code === "CANCELLED";
   if (run.signal.aborted && results.some(isCancelled)) return "cancelled";
-  if (!error && !results.some((result) => result.outcome === "failed")) return "succeeded";
+  if (!hasFailed) return "succeeded";
   return results.some((result) => result.outcome === "changed") ? "partial" : "failed";
 }

@@ -13,6 +13,8 @@ export interface AppliedResource {
   prior: Prior | null;
   /** Set where we changed it and there is nothing to come back to: what stands there now is ours, and no prior. */
   changed?: true | undefined;
+  /** Set where it is not desired any more and the last try to remove it failed. */
+  stuck?: true | undefined;
 }
 
 /** What stood before a thing that is about to be changed, and what it is about, across types: links and all may be others later. */
@@ -29,6 +31,8 @@ export interface StateItem {
   readonly identity: string;
   /** Whether the resource is to be taken away, which is: its prior is converged to. */
   readonly removal: boolean;
+  /** Of a removal: whether the last run failed at it, too. */
+  readonly isStuck: boolean;
   /** Type and spec to converge to; null where there is nothing to converge to. */
   target: { type: ResourceType; spec: unknown } | null;
   /** Why it can't be worked with at all. */
@@ -143,6 +147,7 @@ function newItem(parts: FixedParts, entry: AppliedResource | null): StateItem {
     key: parts.key,
     identity: parts.identity,
     removal: parts.removal,
+    isStuck: parts.removal && entry?.stuck === true,
     target: parts.target,
     fault: parts.fault,
     known,

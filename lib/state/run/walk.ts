@@ -28,6 +28,16 @@ interface Walk {
   readonly debts: Debts;
   readonly failed: FailedModules;
   removalFailed: boolean;
+  failedAnew: boolean;
+}
+
+/** What came of a walk. */
+interface WalkResult {
+  results: ResourceResult[];
+  applied: AppliedResource[];
+  owed: OwedTrigger[];
+  /** Whether anything failed beside removals at which the last run failed, too. */
+  failedAnew: boolean;
 }
 
 const unchanged: ResultParts = { outcome: "unchanged" };
@@ -37,9 +47,15 @@ export async function walk(
   items: readonly StateItem[],
   run: StateRun,
   foresight: Foresight | null,
-): Promise<{ results: ResourceResult[]; applied: AppliedResource[]; owed: OwedTrigger[] }> {
+): Promise<WalkResult> {
   const applied = new Map(run.applied);
-  const begin = { results: [], byKey: new Map(), failed: new FailedModules(), removalFailed: false };
+  const begin = {
+    results: [],
+    byKey: new Map(),
+    failed: new FailedModules(),
+    removalFailed: false,
+    failedAnew: false,
+  };
   const debts = new Debts(run);
   const state: Walk = { run, foresight, applied, debts, ...begin };
   const slices = new Slices(run.clock);
@@ -60,7 +76,7 @@ export async function walk(
   }
   for (const result of debts.rest(items)) tell(result, state);
   const owed = run.mode === "apply" ? debts.all() : [...run.owed];
-  return { results: state.results, applied: [...applied.values()], owed };
+  return { results: state.results, applied: [...applied.values()], owed, failedAnew: state.failedAnew };
 }
 
 /** What is clear without looking at the machine; null where the item must be worked on. */
@@ -143,6 +159,7 @@ function compare(item: StateItem, firing: Firing | null, { host }: StateRun): Re
 
 function record(item: StateItem, result: ResourceResult, state: Walk): void {
   const { run } = state;
+  state.failedAnew ||= result.outcome === "failed" && !item.isStuck;
   if (item.removal) {
     state.removalFailed ||= result.outcome === "failed";
   } else {
@@ -173,6 +190,8 @@ function recordApplied(item: StateItem, result: ResourceResult, state: Walk): vo
   const { outcome } = result;
   if (item.removal) {
     const isGone = outcome === "changed" || (outcome === "unchanged" && !state.removalFailed);
+    const entry = applied.get(item.identity);
+    if (entry && outcome === "failed") applied.set(item.identity, { ...entry, stuck: true });
     if (isGone || item.isAsBefore || (outcome === "unchanged" && isLetGo(item)))
       applied.delete(item.identity);
     return;
