@@ -77,8 +77,9 @@ export function describeResults(results: readonly ResourceResult[]): string[] {
 }
 
 function toRow(result: ResourceResult): string[] {
-  const { module, type, identity, action, caused_by, code, message, skipped_because } = result;
-  const cause = caused_by.length === 0 ? "" : `caused by ${caused_by.join(", ")}`;
+  const { module, type, identity, action, caused_by, owed_since, code, message, skipped_because } = result;
+  const since = owed_since === undefined ? "" : `, owed since operation ${owed_since}`;
+  const cause = caused_by.length === 0 ? "" : `caused by ${caused_by.join(", ")}${since}`;
   const why = [skipped_because, code, message].filter((part) => part !== undefined).join(": ");
   const rest = [module, cause, why].filter((part) => part !== "").map(toLine);
   return [`${symbolOf(result)} ${type}`, toLine(identity), action, rest.join("  ")];

@@ -74,6 +74,7 @@ export class ModuleReader {
     return {
       ...rest,
       description,
+      requiredAt: rest.requires.map((_, at) => this.#text.place(["requires", at])),
       resources: resources as ResourceDefinition[],
       templates,
       madeSensitive: findMadeSensitive({ params, templates }),

@@ -5,6 +5,12 @@ import type { Params } from "./params.ts";
 /** A resource as a module writes it: `type`, the properties of every resource and those of its type. Plain JSON. */
 export type ResourceDefinition = JsonObject;
 
+/** A place in the text of a module, both from 1. */
+export interface TextPlace {
+  line: number;
+  column: number;
+}
+
 /** A module without a fault. */
 export interface ParsedModule {
   name: string;
@@ -14,6 +20,8 @@ export interface ParsedModule {
   supports: string[];
   /** Modules that come before it, none of them twice. */
   requires: string[];
+  /** Where each of these is written. */
+  requiredAt: TextPlace[];
   /** What becomes of its resources when they are not desired any more, where they do not say so themselves. */
   removal: "restore" | "keep";
   /** What may be set where the module is used. */

@@ -25,8 +25,9 @@ export class ModuleRequirements {
    *
    * @throws {OrchestratorError} `MODULE_INVALID` where it requires a module that is not there, or one that requires it.
    */
-  async taking({ name, requires }: ParsedModule): Promise<Write[]> {
-    const held = await this.#reachable(name, requires);
+  async taking(module: ParsedModule): Promise<Write[]> {
+    const { name, requires } = module;
+    const held = await this.#reachable(module);
     const before = new Set(await this.#requiredBy(name));
     const added = requires.filter((each) => !before.has(each));
     const dropped = [...before].filter((each) => !requires.includes(each));
@@ -47,16 +48,18 @@ export class ModuleRequirements {
   }
 
   /** Every module that is required, through others too. */
-  async #reachable(name: string, requires: readonly string[]): Promise<string[]> {
+  async #reachable(module: ParsedModule): Promise<string[]> {
+    const { name, requires } = module;
     const seen = new Map<string, string>();
     const waiting = requires.map((each, at) => ({ each, by: name, at }));
     for (let next = waiting.shift(); next; next = waiting.shift()) {
       const { each, by, at } = next;
-      if (each === name) throw invalid(at, `These wait for each other: ${wayTo(by, name, seen)} -> ${name}.`);
+      if (each === name)
+        throw invalid(module, at, `These wait for each other: ${wayTo(by, name, seen)} -> ${name}.`);
       if (seen.has(each)) continue;
       seen.set(each, by);
       if (by === name && !(await this.#context.storage.get("modules", each)))
-        throw invalid(at, `There is no module "${each}".`);
+        throw invalid(module, at, `There is no module "${each}".`);
       for (const further of await this.#requiredBy(each)) waiting.push({ each: further, by: each, at });
     }
     return [...seen.keys()];
@@ -105,6 +108,7 @@ function wayTo(last: string, name: string, cameFrom: ReadonlyMap<string, string>
   return way.join(" -> ");
 }
 
-function invalid(at: number, message: string): OrchestratorError {
-  return new OrchestratorError("MODULE_INVALID", { message, issues: [{ path: ["requires", at], message }] });
+function invalid({ requiredAt }: ParsedModule, at: number, message: string): OrchestratorError {
+  const issue = { path: ["requires", at], message, ...requiredAt[at] };
+  return new OrchestratorError("MODULE_INVALID", { message, issues: [issue] });
 }

@@ -229,6 +229,7 @@ describe("parseModule", () => {
       description: null,
       supports: [],
       requires: [],
+      requiredAt: [],
       removal: "restore",
       params: {},
       resources: [],

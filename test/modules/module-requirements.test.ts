@@ -27,7 +27,7 @@ describe("an upload is refused", () => {
     await upload(fleet, moduleOf("base"));
     await expect(fleet.orchestrator.modules.upload(systemCaller, { content })).rejects.toMatchObject({
       code: "MODULE_INVALID",
-      issues: [{ path, message: expect.stringMatching(message) }],
+      issues: [{ path, message: expect.stringMatching(message), line: 2 }],
     });
     expect((await fleet.orchestrator.modules.list(systemCaller)).items.map(({ name }) => name)).toEqual([
       "base",
@@ -40,7 +40,14 @@ describe("an upload is refused", () => {
     const content = moduleOf("a", ["d"]);
     await expect(fleet.orchestrator.modules.upload(systemCaller, { content })).rejects.toMatchObject({
       code: "MODULE_INVALID",
-      issues: [{ path: ["requires", 0], message: "These wait for each other: a -> d -> c -> a." }],
+      issues: [
+        {
+          path: ["requires", 0],
+          message: "These wait for each other: a -> d -> c -> a.",
+          line: 2,
+          column: 12,
+        },
+      ],
     });
     expect(await fleet.orchestrator.modules.get(systemCaller, { name: "a" })).toMatchObject({ revision: 1 });
     // What is not required any more stands in nobody's way.

@@ -1,9 +1,11 @@
 import type { Command } from "commander";
 import type { Module, ModuleCheck } from "fleetwright";
+import { ApiError } from "../../client/api-error.ts";
 import type { Run } from "../call.ts";
 import { exitCode } from "../context.ts";
 import { integer, limitOption } from "../options.ts";
 import { readText } from "../read-text.ts";
+import { uploadRequiredFirst } from "../required-first.ts";
 import { toLine, toLines, toSafeText } from "../text.ts";
 import type { Column } from "../text.ts";
 
@@ -30,15 +32,18 @@ export function addModulesCommands(program: Command, run: Run): void {
     );
   modules
     .command("upload <file...>")
-    .description("upload modules; - is standard input")
+    .description("upload modules, those that others require first; - is standard input")
     .action(
       run(async (call, files: string[]) => {
-        const uploaded = [];
-        for (const file of files) {
-          const module = await call.client.modules.upload({ content: await readText(call.context, file) });
+        const uploaded: Module[] = [];
+        const texts: string[] = [];
+        for (const file of files) texts.push(await readText(call.context, file));
+        const upload = async (content: string): Promise<void> => {
+          const module = await call.client.modules.upload({ content });
           uploaded.push(module);
           if (!call.options.json) call.context.stdout(`${describeUpload(module)}\n`);
-        }
+        };
+        await uploadRequiredFirst(texts, upload, isOfRequirements);
         if (call.options.json) call.show(uploaded.length === 1 ? uploaded[0] : uploaded, () => "");
       }),
     );
@@ -51,6 +56,12 @@ export function addModulesCommands(program: Command, run: Run): void {
         call.show(null, () => toLines([`${name} is removed.`]));
       }),
     );
+}
+
+function isOfRequirements(error: unknown): boolean {
+  if (!(error instanceof ApiError) || error.code !== "MODULE_INVALID") return false;
+  const { errors = [] } = error.problem;
+  return errors.length > 0 && errors.every(({ pointer }) => pointer.startsWith("/requires/"));
 }
 
 /** What needs no server, but the library, which takes longer to load than to ask a server. */

@@ -10,6 +10,7 @@ import type { LogLevel } from "../log-level.ts";
 import type { ParamOptions, TagOptions } from "../options.ts";
 import { homeFolder } from "../profile.ts";
 import { readText } from "../read-text.ts";
+import { uploadRequiredFirst } from "../required-first.ts";
 import { describeDrift, describeOperation } from "../show-results.ts";
 import { exitCodeOf } from "../wait.ts";
 import { LocalMachine } from "./local-machine.ts";
@@ -63,16 +64,25 @@ export async function runLocal(
 /** Uploads what the files say. Resolves with the names of the modules, in order. */
 async function upload({ orchestrator }: LocalMachine, files: string[], texts: string[]): Promise<string[]> {
   const names: string[] = [];
-  for (const [index, content] of texts.entries()) {
+  const uploaded: (string | undefined)[] = [];
+  const take = async (index: number): Promise<void> => {
+    const content = texts[index]!;
     const { name } = await orchestrator.modules.upload(systemCaller, { content }).catch((error: unknown) => {
       throw isOrchestratorError(error, "MODULE_INVALID") ? inFile(files[index], error) : error;
     });
     // The later would be a revision of the former, and nothing of the former would be desired.
-    const same = files[names.indexOf(name)];
+    const same = uploaded[names.indexOf(name)];
     if (same !== undefined) throw new UsageError(`${same} and ${files[index]} both are the module ${name}.`);
     names.push(name);
-  }
+    uploaded.push(files[index]);
+  };
+  await uploadRequiredFirst([...texts.keys()], take, isOfRequirements);
   return names;
+}
+
+function isOfRequirements(error: unknown): boolean {
+  if (!isOrchestratorError(error, "MODULE_INVALID") || error.issues.length === 0) return false;
+  return error.issues.every(({ path }) => path[0] === "requires");
 }
 
 function inFile(file: string | undefined, { code, message, issues }: OrchestratorError): OrchestratorError {

@@ -94,6 +94,17 @@ describe("this machine alone", () => {
   });
 });
 
+it("takes modules that require each other in any order of their files", async () => {
+  const top = moduleFile("top.yaml", "name: top\nrequires: [mid]\nresources: []\n");
+  const mid = moduleFile("mid.yaml", "name: mid\nrequires: [motd]\nresources: []\n");
+  const low = moduleFile("low.yaml", motd);
+  expect(await local("plan", top, low)).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/top\.yaml: .*2:12 requires\.0 There is no module "mid"/),
+  });
+  expect(await local("plan", top, mid, low)).toMatchObject({ code: 3, stderr: "" });
+});
+
 describe("what is refused", () => {
   it("is a file with faults, one that is not there, and a check before the first apply", async () => {
     const bad = moduleFile("bad.yaml", "name: bad\nresources:\n  - { type: file, path: relative }\n");

@@ -25,18 +25,24 @@ describe("the line of a resource", () => {
       result("d", { action: "reload", caused_by: ["conf"] }),
       result("e", { action: "restart", caused_by: ["conf", "unit file"], message: "not checked yet" }),
       result("f", { action: "run", caused_by: ["d\u001b[2J"], outcome: "failed", code: "COMMAND_FAILED" }),
+      result("owed", {
+        action: "run",
+        caused_by: ["conf"],
+        owed_since: "01890000-0000-7000-8000-000000000001",
+      }),
       result("g", { outcome: "unchanged" }),
       result("h", { outcome: "skipped", skipped_because: "dependency" }),
     ];
     expect(describeResults(results)).toEqual([
-      "  + service  a  create   web",
-      "  ~ service  b  update   web",
-      "  - service  c  remove   web",
-      "  ~ service  d  reload   web  caused by conf",
-      "  ~ service  e  restart  web  caused by conf, unit file  not checked yet",
-      "  ! service  f  run      web  caused by d\\u{1b}[2J  COMMAND_FAILED",
-      "  = service  g  none     web",
-      "  . service  h  none     web  dependency",
+      "  + service  a     create   web",
+      "  ~ service  b     update   web",
+      "  - service  c     remove   web",
+      "  ~ service  d     reload   web  caused by conf",
+      "  ~ service  e     restart  web  caused by conf, unit file  not checked yet",
+      "  ! service  f     run      web  caused by d\\u{1b}[2J  COMMAND_FAILED",
+      "  ~ service  owed  run      web  caused by conf, owed since operation 01890000-0000-7000-8000-000000000001",
+      "  = service  g     none     web",
+      "  . service  h     none     web  dependency",
     ]);
   });
 });
