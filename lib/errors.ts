@@ -58,6 +58,7 @@ export const errorTable = {
     message: "Nothing is desired any more, but something is applied.",
     retryable: false,
   },
+  TOO_MANY_REMOVALS: { message: "The apply would remove more than it may.", retryable: false },
   PLAN_STALE: { message: "The plan no longer describes what an apply would do.", retryable: false },
   // Agents
   AGENT_NOT_APPROVED: { message: "The agent is not approved.", retryable: false },

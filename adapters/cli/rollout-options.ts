@@ -12,6 +12,7 @@ export interface StrategyOptions {
   pause?: number;
   groupBy?: string;
   order?: "name" | "node_id" | "shuffled";
+  maxRemovals?: number;
   queueOffline?: boolean;
 }
 
@@ -24,12 +25,17 @@ export function addStrategyOptions(command: Command): Command {
     .option("--pause <seconds>", "wait between two batches", integer(0, 604_800))
     .option("--group-by <tag>", "never two values of a tag in one batch")
     .option("--order <order>", "name, node_id or shuffled; default name")
+    .option(
+      "--max-removals <n>",
+      "do nothing on an agent where more would be removed; default any number",
+      integer(0, 20_000),
+    )
     .option("--queue-offline", "wait for agents that are away instead of failing");
 }
 
 /** The strategy that options say; undefined where they say nothing. */
 export function toStrategy(options: StrategyOptions): RolloutStrategy | undefined {
-  const { batch, maxFailures, canary, pause, groupBy, order, queueOffline } = options;
+  const { batch, maxFailures, canary, pause, groupBy, order, maxRemovals, queueOffline } = options;
   const strategy: RolloutStrategy = {
     ...(batch !== undefined && { batch }),
     ...(maxFailures !== undefined && { max_failures: maxFailures }),
@@ -37,6 +43,7 @@ export function toStrategy(options: StrategyOptions): RolloutStrategy | undefine
     ...(pause !== undefined && { pause_seconds: pause }),
     ...(groupBy !== undefined && { group_by: groupBy }),
     ...(order !== undefined && { order }),
+    ...(maxRemovals !== undefined && { max_removals: maxRemovals }),
     ...(queueOffline === true && { when_offline: "queue" }),
   };
   return Object.keys(strategy).length > 0 ? strategy : undefined;

@@ -1,16 +1,15 @@
 import type { Clock } from "../clock.ts";
 import { toTimestamp } from "../clock.ts";
-import { toUtf8 } from "../crypto/encoding.ts";
-import { OrchestratorError, isOrchestratorError } from "../errors.ts";
+import { isOrchestratorError } from "../errors.ts";
 import type { Host } from "../host/host.ts";
 import type { Logger } from "../logger.ts";
-import { planText } from "../state/plan-text.ts";
 import type { ResourceTypes } from "../state/resource-type.ts";
 import { backupsOf } from "../state/resources/file/prior.ts";
 import type { ResourceResult } from "../state/result.ts";
 import { type StateRunResult, runState } from "../state/run/engine.ts";
 import type { MessageOf, OrchestratorMessage, PeerError } from "../wire/messages.ts";
 import type { AppliedSet } from "./applied-set.ts";
+import { limitsOf } from "./foreseen-limits.ts";
 import type { OperationJournal, OperationResult } from "./operation-journal.ts";
 import type { ProgressSink } from "./operation-progress.ts";
 import { OperationProgress } from "./operation-progress.ts";
@@ -117,6 +116,7 @@ function runEngine(
   const write = (): void => {
     if (waiting.length > 0) journal.results(operation_id, waiting.splice(0));
   };
+  const confirm = command.type === "apply" ? limitsOf(command, host) : null;
   return runState({
     mode: command.type,
     desired: command.resources,
@@ -130,8 +130,7 @@ function runEngine(
     timeoutMs: command.timeout_seconds * 1000,
     types,
     logger,
-    ...(command.type === "apply" &&
-      command.plan_digest !== undefined && { confirm: requirePlan(command.plan_digest, command, host) }),
+    ...(confirm && { confirm }),
     beforeChanges: async (captured, watching) => journal.captured(operation_id, captured, watching),
     onBegun: (change) => journal.begun(operation_id, change),
     onUntouched: (identity) => journal.untouched(operation_id, identity),
@@ -146,28 +145,6 @@ function runEngine(
     },
     onOutput: (output) => progress.addOutput(output),
   });
-}
-
-/** Refuses to do anything but what a plan said. */
-function requirePlan(
-  digest: string,
-  { operation_id }: RunCommand,
-  host: Host,
-): (foreseen: readonly ResourceResult[]) => void {
-  return (foreseen) => {
-    // As the plan's own results were made to fit into their message.
-    const { results } = fitResult({
-      type: "result",
-      operation_id,
-      status: "succeeded",
-      results: [...foreseen],
-      output: [],
-      started_at: toTimestamp(0),
-      finished_at: toTimestamp(0),
-      duration_ms: 0,
-    });
-    if (host.sha256(toUtf8(planText(results))) !== digest) throw new OrchestratorError("PLAN_STALE");
-  };
 }
 
 /** The error, where what is applied could not be noted. */

@@ -1,6 +1,12 @@
 import { z } from "zod";
 import { tagKeySchema } from "../agents/schemas.ts";
-import { nameSchema, pageInput, pageOf, versionSchema } from "../internal/common-schemas.ts";
+import {
+  maxRemovalsSchema,
+  nameSchema,
+  pageInput,
+  pageOf,
+  versionSchema,
+} from "../internal/common-schemas.ts";
 import { linearJson } from "../internal/json-value.ts";
 import { paramValuesSchema } from "../modules/schemas.ts";
 import { scheduleSchema } from "../schedules/schedule.ts";
@@ -54,6 +60,7 @@ export const rolloutStrategySchema = z
       .enum(["name", "node_id", "shuffled"])
       .optional()
       .describe("In which order agents come. Default name."),
+    max_removals: maxRemovalsSchema.optional(),
     when_offline: z
       .enum(["fail", "queue"])
       .optional()

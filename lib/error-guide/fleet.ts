@@ -101,6 +101,13 @@ export const fleetErrors = {
       "No assignment matches the agent now, so an apply would remove all that was applied before. This is refused in case a tag was lost by mistake.",
     advice: "Look at the plan. If the removal is meant, repeat the call with `allow_empty`.",
   },
+  TOO_MANY_REMOVALS: {
+    meaning: "The apply would remove more than it may.",
+    cause:
+      "The call, or the strategy of the rollout, says `max_removals`, and the machine has more that is not desired any more. Nothing was changed.",
+    advice:
+      "The message names them, and a plan shows each. Repeat the call with a higher `max_removals`, or without it, if they are meant.",
+  },
   PLAN_STALE: {
     meaning: "The plan no longer describes what an apply would do.",
     cause:

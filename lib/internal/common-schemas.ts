@@ -65,3 +65,13 @@ export const versionSchema = z
   .int()
   .min(0)
   .describe("Rises with each change of what is stored of it; the number in its `ETag`.");
+
+/** How many things an apply may remove from a machine. */
+export const maxRemovalsSchema = z
+  .number()
+  .int()
+  .min(0)
+  .max(20_000)
+  .describe(
+    "How many things may be removed from a machine; where it would be more nothing is changed there. Default any number.",
+  );

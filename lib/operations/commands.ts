@@ -73,10 +73,15 @@ export class Commands {
   }
 
   #sendRun(
-    { node_id, kind, allow_empty, plan_digest }: Operation,
+    { node_id, kind, allow_empty, max_removals, plan_digest }: Operation,
     command: Omit<Extract<OrchestratorMessage, { type: "check" }>, "type">,
   ): Promise<boolean> {
-    const applies = { ...command, allow_empty, ...(plan_digest !== undefined && { plan_digest }) };
+    const applies = {
+      ...command,
+      allow_empty,
+      ...(max_removals !== undefined && { max_removals }),
+      ...(plan_digest !== undefined && { plan_digest }),
+    };
     return this.#send(node_id, kind === "apply" ? { type: kind, ...applies } : { type: kind, ...command });
   }
 

@@ -29,6 +29,8 @@ export interface OperationDocument {
   resource_count: number;
   timeout_seconds: number;
   allow_empty: boolean;
+  /** How many things it may remove; absent = any number. */
+  max_removals?: number;
   /** What the call added to what assignments bring; a plan keeps it, to be worked out again. */
   extras?: { modules?: string[]; params?: { [key: string]: Json } };
   /** The plan that an apply carries out, and the SHA-256 of what it says. */

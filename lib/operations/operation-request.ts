@@ -16,6 +16,8 @@ export interface OperationRequest {
   desired: { modules: OperationDocument["modules"]; resources: readonly ResolvedResource[] };
   timeoutSeconds?: number | undefined;
   allowEmpty?: boolean | undefined;
+  /** How many things it may remove. Default any number. */
+  maxRemovals?: number | undefined;
   /** What the call added to what assignments bring. */
   extras?: OperationDocument["extras"];
   /** The plan that is to be carried out, and nothing else. */
@@ -55,6 +57,7 @@ export async function toDocument(
     resource_count: desired.resources.length,
     timeout_seconds: request.timeoutSeconds ?? context.options.operationTimeoutSeconds,
     allow_empty: request.allowEmpty ?? false,
+    ...(request.maxRemovals !== undefined && { max_removals: request.maxRemovals }),
     ...(request.extras && { extras: request.extras }),
     ...(request.plan && { plan_id: request.plan.id, plan_digest: request.plan.digest }),
     ...(repeats !== undefined && { repeats }),

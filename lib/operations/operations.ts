@@ -56,7 +56,8 @@ export class Operations {
    * @returns The operation, ended, or still open after `wait_seconds`.
    * @throws {OrchestratorError} What `DesiredStates.of` throws; `AGENT_NOT_APPROVED`; `AGENT_OFFLINE`;
    * `EMPTY_DESIRED_STATE`; `PLAN_STALE` where modules, params, what they use of the agent, or the machine are not as they were
-   * for the plan (nothing was changed); `INVALID_TRANSITION` for a plan that has not succeeded.
+   * for the plan (nothing was changed); `TOO_MANY_REMOVALS` where it would remove more than `max_removals` (nothing was changed);
+   * `INVALID_TRANSITION` for a plan that has not succeeded.
    */
   async apply(caller: Caller, input: z.input<typeof applyInput>): Promise<Operation> {
     await this.#context.authorize(caller, "state.applyNow");

@@ -2,6 +2,7 @@ import { z } from "zod";
 import {
   idSchema,
   keyIdSchema,
+  maxRemovalsSchema,
   nameSchema,
   pageInput,
   pageOf,
@@ -113,6 +114,7 @@ export const applyInput = z.strictObject({
     .boolean()
     .optional()
     .describe("Whether everything that was applied may be removed. Default false."),
+  max_removals: maxRemovalsSchema.optional(),
 });
 
 /** Output of `operations.output`. */

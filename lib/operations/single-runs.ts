@@ -45,6 +45,7 @@ export class SingleRuns {
       extras: { ...(modules && { modules }), ...(params && { params }) },
       timeoutSeconds: input.timeout_seconds,
       allowEmpty: input.allow_empty,
+      maxRemovals: input.max_removals,
       queueSeconds: queue ? (input.expires_in_seconds ?? defaultQueueSeconds) : undefined,
     };
   }

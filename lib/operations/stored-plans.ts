@@ -84,10 +84,12 @@ export class StoredPlans {
   }
 }
 
-/** Turns the end of an apply that its agent refused, because the plan was not true any more, into that refusal. */
+/** Turns the end of an apply that its agent refused, because it would do what it may not, into that refusal. */
 export function requireTruth(operation: Operation): Operation {
-  if (operation.error?.code !== "PLAN_STALE") return operation;
-  const { operation_id } = operation;
+  const { operation_id, error } = operation;
+  if (error?.code === "TOO_MANY_REMOVALS")
+    throw new OrchestratorError("TOO_MANY_REMOVALS", { message: error.message, details: { operation_id } });
+  if (error?.code !== "PLAN_STALE") return operation;
   throw new OrchestratorError("PLAN_STALE", {
     message: "The machine is not as it was for the plan; nothing was changed.",
     details: { operation_id, reason: "machine" },

@@ -233,6 +233,7 @@ export class RolloutRun {
       desired: await this.#desired.of(node_id, { modules: names }),
       assignment,
       rolloutId: this.rolloutId,
+      maxRemovals: strategy.max_removals,
       queueSeconds: strategy.when_offline === "queue" ? queueSeconds : undefined,
     };
   }

@@ -19,6 +19,7 @@ interface RunOptions {
   timeout?: number;
   queue?: boolean;
   allowEmpty?: boolean;
+  maxRemovals?: number;
   wait: boolean;
 }
 
@@ -38,7 +39,8 @@ export function addStateCommands(program: Command, run: Run): void {
     if (kind === "apply") {
       command
         .option("--plan <id>", "exactly what this plan says, or nothing; the agent need not be named")
-        .option("--allow-empty", "remove everything, where nothing is desired any more");
+        .option("--allow-empty", "remove everything, where nothing is desired any more")
+        .option("--max-removals <n>", "do nothing where more would be removed", integer(0, 20_000));
     }
     command.action(
       run((call, agent: string | undefined, options: RunOptions) => runOne(call, { kind, agent, options })),
@@ -91,7 +93,7 @@ async function showLive(call: CommandCall, operationId: string): Promise<Operati
 }
 
 function toInput(options: RunOptions, isLive: boolean): RunInput {
-  const { module: modules, param: params, plan, timeout, queue, allowEmpty, wait } = options;
+  const { module: modules, param: params, plan, timeout, queue, allowEmpty, maxRemovals, wait } = options;
   return {
     wait_seconds: wait && !isLive ? firstWaitSeconds : 0,
     ...(modules && { modules }),
@@ -100,5 +102,6 @@ function toInput(options: RunOptions, isLive: boolean): RunInput {
     ...(timeout !== undefined && { timeout_seconds: timeout }),
     ...(queue && { when_offline: "queue" }),
     ...(allowEmpty && { allow_empty: true }),
+    ...(maxRemovals !== undefined && { max_removals: maxRemovals }),
   };
 }

@@ -39,7 +39,7 @@ export const stateProcedures = t.router({
         summary: "Apply modules to the agent",
         description:
           "Brings the machine to its desired state: what its assignments say, and `modules` beside. One apply runs on an agent at a time; a second waits. Answers with 200 when it has ended within `wait_seconds`, else with 202.",
-        problems: [...run, "PLAN_STALE", "INVALID_TRANSITION"],
+        problems: [...run, "PLAN_STALE", "TOO_MANY_REMOVALS", "INVALID_TRANSITION"],
         rest: started,
       }),
     )
