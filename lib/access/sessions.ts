@@ -3,6 +3,7 @@ import { toHex, toUtf8 } from "../crypto/encoding.ts";
 import { OrchestratorError } from "../errors.ts";
 import { fleetTimeStepMs } from "../fleet-time.ts";
 import { toBase64Url } from "../internal/base64url.ts";
+import { BoundedCache } from "../internal/bounded-cache.ts";
 import { eachDocument } from "../storage/each-document.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import type { SessionDocument } from "./documents.ts";
@@ -23,7 +24,7 @@ const aheadMs = 2 * fleetTimeStepMs;
 export class Sessions {
   readonly #context: Context;
   /** Of the tokens that were good of late: hashing one for each call was a tenth of a small read. */
-  readonly #ids = new Map<string, string>();
+  readonly #ids = new BoundedCache<string>({ entries: mostIds });
 
   constructor(context: Context) {
     this.#context = context;
@@ -91,8 +92,6 @@ export class Sessions {
   }
 
   #remember(token: string, id: string): void {
-    if (this.#ids.has(token)) return;
-    if (this.#ids.size >= mostIds) this.#ids.clear();
     this.#ids.set(token, id);
   }
 

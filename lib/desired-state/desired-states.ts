@@ -2,6 +2,7 @@ import type { AgentService } from "../agents/agent-service.ts";
 import type { AssignmentMatcher, AssignmentService } from "../assignments/assignment-service.ts";
 import type { AssignmentDocument } from "../assignments/documents.ts";
 import { OrchestratorError } from "../errors.ts";
+import { BoundedCache } from "../internal/bounded-cache.ts";
 import { WorkBudget, type SlicedWork, type Work } from "../internal/work.ts";
 import type { Json, JsonObject } from "../json.ts";
 import { findSkipped } from "../module-format/conditions.ts";
@@ -58,7 +59,7 @@ export class DesiredStates {
   readonly #types: ResourceTypes;
   readonly #work: SlicedWork;
   readonly #selectors = new SelectorCache();
-  readonly #resolved = new Map<string, readonly ResolvedResource[]>();
+  readonly #resolved = new BoundedCache<readonly ResolvedResource[]>({ entries: keptInMemory });
 
   constructor(features: {
     agents: AgentService;
@@ -147,7 +148,6 @@ export class DesiredStates {
         resources.push(content.requires.length > 0 ? { ...each, requires_modules: content.requires } : each);
     requireAgreement(resources, types);
     if (key.length > longestKey) return resources;
-    if (this.#resolved.size >= keptInMemory) this.#resolved.clear();
     this.#resolved.set(key, resources);
     return resources;
   }

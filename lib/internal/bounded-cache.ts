@@ -4,9 +4,9 @@ export class BoundedCache<Value> {
   readonly #entries = new Map<string, { value: Value; weight: number }>();
   #weight = 0;
 
-  /** @param most - How many values at most, and how heavy they may be altogether, in whatever the user counts. */
-  constructor(most: { entries: number; weight: number }) {
-    this.#most = most;
+  /** @param most - How many values at most, and how heavy they may be altogether, in whatever the user counts (default: of any weight). */
+  constructor({ entries, weight = Infinity }: { entries: number; weight?: number }) {
+    this.#most = { entries, weight };
   }
 
   get(key: string): Value | undefined {
@@ -19,18 +19,19 @@ export class BoundedCache<Value> {
   }
 
   /** Remembers a value; one that is too heavy by itself is not kept. */
-  set(key: string, value: Value, weight: number): void {
-    this.#delete(key);
+  set(key: string, value: Value, weight = 0): void {
+    this.delete(key);
     if (weight > this.#most.weight) return;
     this.#entries.set(key, { value, weight });
     this.#weight += weight;
     for (const oldest of this.#entries.keys()) {
       if (this.#entries.size <= this.#most.entries && this.#weight <= this.#most.weight) break;
-      this.#delete(oldest);
+      this.delete(oldest);
     }
   }
 
-  #delete(key: string): void {
+  /** Forgets a value. */
+  delete(key: string): void {
     this.#weight -= this.#entries.get(key)?.weight ?? 0;
     this.#entries.delete(key);
   }

@@ -1,5 +1,6 @@
 import { OrchestratorError } from "../errors.ts";
 import type { Json, JsonObject } from "../json.ts";
+import { BoundedCache } from "./bounded-cache.ts";
 import { canonicalJson } from "./canonical-json.ts";
 
 const halfCharacters = /\p{Surrogate}/gu;
@@ -38,14 +39,13 @@ function readCursor(cursor: string): unknown[] | null {
 
 /** How many fingerprints are remembered: those of lists that somebody looks at again and again. */
 const mostFingerprints = 256;
-const fingerprints = new Map<string, string>();
+const fingerprints = new BoundedCache<string>({ entries: mostFingerprints });
 
 /** A short name of a filter. Working one out costs as much as the rest of a short list. */
 function fingerprint(filter: JsonObject): string {
   const text = JSON.stringify(filter);
   const known = fingerprints.get(text);
   if (known !== undefined) return known;
-  if (fingerprints.size >= mostFingerprints) fingerprints.clear();
   // A filter may hold any text: half a character, which has no canonical form, counts as U+FFFD.
   const wellFormed = JSON.parse(text, (_key, value: Json) =>
     typeof value === "string" ? value.replaceAll(halfCharacters, "\ufffd") : value,

@@ -2,6 +2,7 @@
 import type { Crypto } from "../crypto/crypto.ts";
 import { toHex, toUtf8 } from "../crypto/encoding.ts";
 import { isOrchestratorError } from "../errors.ts";
+import { BoundedCache } from "../internal/bounded-cache.ts";
 import { canonicalJson } from "../internal/canonical-json.ts";
 import { WorkBudget, type SlicedWork, type Work } from "../internal/work.ts";
 import {
@@ -35,7 +36,7 @@ export class ModuleAgreement {
   readonly #work: SlicedWork;
   readonly #selectors = new SelectorCache();
   /** By the hash of the content. */
-  readonly #things = new Map<string, Things>();
+  readonly #things = new BoundedCache<Things>({ entries: keptInMemory });
 
   constructor(revisions: ModuleRevisions, { crypto, types, work }: Surroundings) {
     this.#revisions = revisions;
@@ -92,7 +93,6 @@ export class ModuleAgreement {
       content === null
         ? new Map<string, string>()
         : await this.#work.do(thingsOf(content, { crypto: this.#crypto, types: this.#types }));
-    if (this.#things.size >= keptInMemory) this.#things.clear();
     this.#things.set(content_hash, things);
     return things;
   }

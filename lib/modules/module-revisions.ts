@@ -1,6 +1,7 @@
 /** Modules as they are read: documents, and contents that are parsed once for as long as they are remembered. */
 import type { Context } from "../context.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
+import { BoundedCache } from "../internal/bounded-cache.ts";
 import { SharedCalls } from "../internal/shared-calls.ts";
 import { readModule } from "../module-format/module-document.ts";
 import type { ParsedModule } from "../module-format/parsed-module.ts";
@@ -19,7 +20,7 @@ export interface ModuleRevision {
 
 export class ModuleRevisions {
   readonly #context: Context;
-  readonly #parsed = new Map<string, ParsedModule>();
+  readonly #parsed = new BoundedCache<ParsedModule>({ entries: keptInMemory });
   /** What is being parsed, so that whoever else needs it waits for the same. */
   readonly #parsing = new SharedCalls<ParsedModule>();
 
@@ -66,20 +67,13 @@ export class ModuleRevisions {
 
   /** Remembers what a content was parsed to. */
   remember(hash: string, parsed: ParsedModule): void {
-    // Deleting first moves it to the end: the map's order is the order of last use.
-    this.#parsed.delete(hash);
     this.#parsed.set(hash, parsed);
-    const [oldest] = this.#parsed.keys();
-    if (this.#parsed.size > keptInMemory && oldest !== undefined) this.#parsed.delete(oldest);
   }
 
   /** What a content that was taken in once says. */
   async parsed(hash: string): Promise<ParsedModule> {
     const known = this.#parsed.get(hash);
-    if (known) {
-      this.remember(hash, known);
-      return known;
-    }
+    if (known) return known;
     return this.#parsing.get(hash, () => this.#parse(hash));
   }
 

@@ -1,5 +1,6 @@
 import type { Context } from "../context.ts";
 import { toUtf8 } from "../crypto/encoding.ts";
+import { BoundedCache } from "../internal/bounded-cache.ts";
 import { keepCanonical } from "../internal/canonical-json.ts";
 import type { Json } from "../json.ts";
 import type { ResolvedResource } from "../state/resource.ts";
@@ -15,7 +16,7 @@ const keptInMemory = 100;
  */
 export class Snapshots {
   readonly #context: Context;
-  readonly #known = new Map<string, readonly ResolvedResource[]>();
+  readonly #known = new BoundedCache<readonly ResolvedResource[]>({ entries: keptInMemory });
   readonly #hashes = new WeakMap<readonly ResolvedResource[], string>();
 
   constructor(context: Context) {
@@ -50,7 +51,5 @@ export class Snapshots {
   #remember(hash: string, resources: readonly ResolvedResource[]): void {
     this.#known.set(hash, resources);
     this.#hashes.set(resources, hash);
-    const [oldest] = this.#known.keys();
-    if (this.#known.size > keptInMemory && oldest !== undefined) this.#known.delete(oldest);
   }
 }

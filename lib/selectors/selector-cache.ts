@@ -1,4 +1,5 @@
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
+import { BoundedCache } from "../internal/bounded-cache.ts";
 import { parseSelector } from "./parse.ts";
 import type { Selector } from "./selector.ts";
 
@@ -7,13 +8,12 @@ const keptInMemory = 1000;
 
 /** Parses selectors, each text once for as long as it is remembered. */
 export class SelectorCache {
-  readonly #parsed = new Map<string, Selector>();
+  readonly #parsed = new BoundedCache<Selector>({ entries: keptInMemory });
 
   /** @throws {OrchestratorError} `SELECTOR_INVALID`, which points at the field: every input that has a selector calls it so. */
   parse(text: string): Selector {
     const known = this.#parsed.get(text);
     if (known) return known;
-    if (this.#parsed.size >= keptInMemory) this.#parsed.clear();
     const selector = parseField(text);
     this.#parsed.set(text, selector);
     return selector;
