@@ -131,6 +131,7 @@ function runEngine(
     types,
     logger,
     ...(confirm && { confirm }),
+    holdRemovals: command.type === "apply" && command.hold_removals === true,
     beforeChanges: async (captured, watching) => journal.captured(operation_id, captured, watching),
     onBegun: (change) => journal.begun(operation_id, change),
     onUntouched: (identity) => journal.untouched(operation_id, identity),

@@ -88,7 +88,7 @@ export class Assignments {
    */
   async create(caller: Caller, input: z.input<typeof createAssignmentInput>): Promise<Assignment> {
     await this.#context.authorize(caller, "assignments.create");
-    const { description, params, rollout, schedule, enforce, ...fields } = parseInput(
+    const { description, params, rollout, schedule, enforce, unattended_removals, ...fields } = parseInput(
       createAssignmentInput,
       input,
     );
@@ -99,6 +99,7 @@ export class Assignments {
       ...(rollout && { rollout }),
       ...(schedule && { schedule }),
       ...(enforce !== undefined && { enforce }),
+      ...(unattended_removals !== undefined && { unattended_removals }),
       selector: printSelector(this.#service.selectors.parse(fields.selector)),
       created_at: this.#context.timestamp(),
       created_by: toSubject(caller).name,
@@ -133,7 +134,8 @@ export class Assignments {
   ): Promise<Assignment> {
     await this.#context.authorize(caller, "assignments.update");
     const parsed = parseInput(updateAssignmentInput, input);
-    const { name, description, selector, modules, params, rollout, schedule, enforce } = parsed;
+    const { name, description, selector, modules, params, rollout, schedule } = parsed;
+    const { enforce, unattended_removals } = parsed;
     const changes = {
       ...(description !== undefined && { description }),
       ...(selector !== undefined && { selector: printSelector(this.#service.selectors.parse(selector)) }),
@@ -142,6 +144,7 @@ export class Assignments {
       ...(rollout && { rollout }),
       ...(schedule && { schedule }),
       ...(enforce !== undefined && { enforce }),
+      ...(unattended_removals !== undefined && { unattended_removals }),
     };
     return retryOnConflict(async () => {
       const stored = await this.#service.read(name);
@@ -231,12 +234,13 @@ export class Assignments {
   }
 
   #view({ value: document, revision }: Stored, next: number | null): Assignment {
-    const { created_at, created_by, enforce = false, ...asked } = document;
+    const { created_at, created_by, enforce = false, unattended_removals = false, ...asked } = document;
     return {
       ...asked,
       modules: [...document.modules],
       ...(next !== null && { next_run_at: toTimestamp(next) }),
       enforce,
+      unattended_removals,
       created_at,
       created_by,
       matches: this.#service.matchedAgents(document).length,

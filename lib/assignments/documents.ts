@@ -16,6 +16,8 @@ export interface AssignmentDocument {
   schedule?: Schedule;
   /** Absent = false. */
   enforce?: boolean;
+  /** Absent = false. */
+  unattended_removals?: boolean;
   created_at: string;
   created_by: string;
 }

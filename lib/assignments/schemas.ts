@@ -92,6 +92,7 @@ export const assignmentSchema = z
     schedule: scheduleSchema.optional(),
     next_run_at: z.string().optional().describe("When the schedule is due next."),
     enforce: z.boolean(),
+    unattended_removals: z.boolean(),
     created_at: z.string(),
     created_by: z.string(),
     matches: z.number().int().describe("How many approved agents the selector matches now."),
@@ -115,6 +116,12 @@ const enforceInput = z
   .boolean()
   .optional()
   .describe("Whether what was applied is applied again where a drift check finds it changed. Default false.");
+const unattendedRemovalsInput = z
+  .boolean()
+  .optional()
+  .describe(
+    "Whether its schedule and `enforce` remove what is not desired any more. Else that is left for an apply that somebody asks for. Default false.",
+  );
 /** Input of `assignments.create`. */
 export const createAssignmentInput = z.strictObject({
   name: nameSchema,
@@ -125,6 +132,7 @@ export const createAssignmentInput = z.strictObject({
   rollout: rolloutStrategySchema.optional().describe("How it is applied where a call says nothing else."),
   schedule: scheduleSchema.optional().describe("When it is applied by itself. Default never."),
   enforce: enforceInput,
+  unattended_removals: unattendedRemovalsInput,
 });
 /** Input of `assignments.update`; what is absent stays, and null takes away. */
 export const updateAssignmentInput = z.strictObject({
@@ -136,6 +144,7 @@ export const updateAssignmentInput = z.strictObject({
   rollout: rolloutStrategySchema.nullable().optional(),
   schedule: scheduleSchema.nullable().optional(),
   enforce: enforceInput,
+  unattended_removals: unattendedRemovalsInput,
 });
 
 /** Which modules go to which agents. */

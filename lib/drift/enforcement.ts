@@ -9,6 +9,7 @@
  */
 import type { AgentService } from "../agents/agent-service.ts";
 import type { AssignmentService } from "../assignments/assignment-service.ts";
+import type { AssignmentDocument } from "../assignments/documents.ts";
 import { systemCaller } from "../callers/caller.ts";
 import type { Context } from "../context.ts";
 import type { EventSubject } from "../events.ts";
@@ -30,7 +31,7 @@ interface Cause {
   check: Readonly<OperationDocument>;
   /** The apply that made the baseline which the check compared with. */
   baselineId: string;
-  assignment: string;
+  assignment: Readonly<AssignmentDocument>;
 }
 
 /** The write that counts an apply, and how many it makes. */
@@ -69,7 +70,10 @@ export class DriftEnforcement {
   }
 
   /** The first assignment that enforces something of what has drifted. */
-  async #enforcing({ node_id, operation_id }: Readonly<OperationDocument>): Promise<string | null> {
+  async #enforcing({
+    node_id,
+    operation_id,
+  }: Readonly<OperationDocument>): Promise<Readonly<AssignmentDocument> | null> {
     const { results } = await this.#operations.resultsOf(operation_id);
     const drifted = new Set(
       results.filter(({ outcome }) => outcome === "would_change").map((each) => each.module),
@@ -78,7 +82,7 @@ export class DriftEnforcement {
     const enforcing = matching.find(
       ({ enforce, modules }) => enforce === true && modules.some((module) => drifted.has(module)),
     );
-    return enforcing?.name ?? null;
+    return enforcing ?? null;
   }
 
   async #enforce(cause: Cause): Promise<void> {
@@ -112,7 +116,8 @@ export class DriftEnforcement {
       kind: "apply",
       nodeId: node_id,
       agentName: agent_name,
-      assignment,
+      assignment: assignment.name,
+      holdRemovals: assignment.unattended_removals !== true,
       desired: {
         modules: applied ? [...applied.modules] : [],
         resources: await this.#operations.snapshot(known.value.baseline!.snapshot),
@@ -125,11 +130,11 @@ export class DriftEnforcement {
           {
             type: "drift.enforced",
             target: agentOf(check),
-            summary: `What drifted on ${agent_name} is applied again, for ${assignment}`,
+            summary: `What drifted on ${agent_name} is applied again, for ${assignment.name}`,
             metadata: {
               drift_id: check.operation_id,
               operation_id: operationId,
-              assignment,
+              assignment: assignment.name,
               times: counted.times,
             },
           },
@@ -142,8 +147,8 @@ export class DriftEnforcement {
     await this.#context.commit(systemCaller, [this.#toPut(check, state, next)], {
       type: "drift.enforcementStopped",
       target: agentOf(check),
-      summary: `${check.agent_name} drifts again and again; ${assignment} is not enforced until a check finds it in sync`,
-      metadata: { drift_id: check.operation_id, assignment, times: next.times },
+      summary: `${check.agent_name} drifts again and again; ${assignment.name} is not enforced until a check finds it in sync`,
+      metadata: { drift_id: check.operation_id, assignment: assignment.name, times: next.times },
     });
   }
 

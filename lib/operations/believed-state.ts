@@ -41,9 +41,9 @@ function isInPlace({ outcome, action }: ResourceResult): boolean {
   return (outcome === "unchanged" || outcome === "changed") && action !== "remove";
 }
 
-/** In place after an apply that was to remove it. */
-function isStuck({ outcome }: ResourceResult): boolean {
-  return outcome === "failed";
+/** In place after an apply that was to remove it, or left that to another. */
+function isStuck({ outcome, skipped_because }: ResourceResult): boolean {
+  return outcome === "failed" || skipped_because === "unattended";
 }
 
 function toBelieved({ module, resource_id, type, identity }: BelievedResource): BelievedResource {

@@ -73,13 +73,14 @@ export class Commands {
   }
 
   #sendRun(
-    { node_id, kind, allow_empty, max_removals, plan_digest }: Operation,
+    { node_id, kind, allow_empty, max_removals, hold_removals, plan_digest }: Operation,
     command: Omit<Extract<OrchestratorMessage, { type: "check" }>, "type">,
   ): Promise<boolean> {
     const applies = {
       ...command,
       allow_empty,
       ...(max_removals !== undefined && { max_removals }),
+      ...(hold_removals && { hold_removals }),
       ...(plan_digest !== undefined && { plan_digest }),
     };
     return this.#send(node_id, kind === "apply" ? { type: kind, ...applies } : { type: kind, ...command });

@@ -31,6 +31,8 @@ export interface OperationDocument {
   allow_empty: boolean;
   /** How many things it may remove; absent = any number. */
   max_removals?: number;
+  /** Set where nobody is there to see what it would remove: it leaves that as it is. */
+  hold_removals?: true;
   /** What the call added to what assignments bring; a plan keeps it, to be worked out again. */
   extras?: { modules?: string[]; params?: { [key: string]: Json } };
   /** The plan that an apply carries out, and the SHA-256 of what it says. */

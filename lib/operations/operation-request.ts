@@ -18,6 +18,8 @@ export interface OperationRequest {
   allowEmpty?: boolean | undefined;
   /** How many things it may remove. Default any number. */
   maxRemovals?: number | undefined;
+  /** Whether what is not desired any more is left as it is. Default false. */
+  holdRemovals?: boolean | undefined;
   /** What the call added to what assignments bring. */
   extras?: OperationDocument["extras"];
   /** The plan that is to be carried out, and nothing else. */
@@ -58,6 +60,7 @@ export async function toDocument(
     timeout_seconds: request.timeoutSeconds ?? context.options.operationTimeoutSeconds,
     allow_empty: request.allowEmpty ?? false,
     ...(request.maxRemovals !== undefined && { max_removals: request.maxRemovals }),
+    ...(request.holdRemovals === true && { hold_removals: true }),
     ...(request.extras && { extras: request.extras }),
     ...(request.plan && { plan_id: request.plan.id, plan_digest: request.plan.digest }),
     ...(repeats !== undefined && { repeats }),

@@ -17,6 +17,8 @@ export interface RolloutDocument {
   /** How it ends once nothing runs any more; there while it is stopping. */
   ending?: "cancelled" | "failed";
   strategy: RolloutStrategy;
+  /** Set where nobody is there to see what it would remove: agents leave that as it is. */
+  hold_removals?: true;
   modules: { name: string; revision: number }[];
   matched: number;
   batches: number;

@@ -69,6 +69,7 @@ export class RolloutBeginnings {
       trigger: trigger ?? "manual",
       status: "running",
       strategy,
+      ...(trigger === "scheduled" && assignment.unattended_removals !== true && { hold_removals: true }),
       modules,
       matched: candidates.length,
       batches: targets.ends.length,

@@ -224,16 +224,16 @@ export class RolloutRun {
   ): Promise<OperationRequest> {
     const { strategy, assignment, modules, kind } = rollout;
     await this.#parts.agents.requireApproved(node_id);
-    const names = modules.map((module) => module.name);
     const queueSeconds = strategy.expires_in_seconds ?? defaultQueueSeconds;
     return {
       kind,
       nodeId: node_id,
       agentName: name,
-      desired: await this.#desired.of(node_id, { modules: names }),
+      desired: await this.#desired.of(node_id, { modules: modules.map((module) => module.name) }),
       assignment,
       rolloutId: this.rolloutId,
       maxRemovals: strategy.max_removals,
+      holdRemovals: rollout.hold_removals,
       queueSeconds: strategy.when_offline === "queue" ? queueSeconds : undefined,
     };
   }

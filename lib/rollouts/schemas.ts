@@ -38,6 +38,10 @@ export const rolloutSchema = z
     ),
     reason: z.string().optional().describe("Why it was stopped or cancelled."),
     rollout: rolloutStrategySchema.describe("How it goes through the agents."),
+    hold_removals: z
+      .boolean()
+      .optional()
+      .describe("Whether what is not desired any more is left for an apply that somebody asks for."),
     modules: z
       .array(z.object({ name: z.string(), revision: z.number().int() }))
       .describe("The assignment's modules, in the revisions that every agent gets."),

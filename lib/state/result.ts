@@ -14,7 +14,14 @@ export const changeSchema = z.strictObject({
 
 export const outcomeSchema = z.enum(["unchanged", "changed", "would_change", "failed", "skipped"]);
 export const actionSchema = z.enum(["none", "create", "update", "remove", "reload", "restart", "run"]);
-export const skipReasonSchema = z.enum(["dependency", "condition", "cancelled", "unsupported", "undesired"]);
+export const skipReasonSchema = z.enum([
+  "dependency",
+  "condition",
+  "cancelled",
+  "unsupported",
+  "undesired",
+  "unattended",
+]);
 
 export const resourceResultSchema = z.strictObject({
   resource_id: z.string().max(300),

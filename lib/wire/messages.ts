@@ -48,6 +48,8 @@ export const orchestratorMessageSchema = z.discriminatedUnion("type", [
     type: z.literal("apply"),
     ...run,
     allow_empty: z.boolean(),
+    /** Leaves what is not desired any more as it is. Absent = false. */
+    hold_removals: z.literal(true).optional(),
     /** How many things it may remove; where it would remove more it is refused with `TOO_MANY_REMOVALS`. Absent = any number. */
     max_removals: z.number().int().min(0).max(20_000).optional(),
     /** SHA-256 of what a plan said, hex: the apply is refused with `PLAN_STALE` where a plan made now would say anything else. */

@@ -57,6 +57,23 @@ async function createMachine(enforce: boolean): Promise<Machine> {
 }
 
 describe("an assignment that is enforced", () => {
+  it("removes nothing, unless its assignment lets it when nobody is there", async () => {
+    const { test, drift, check } = await createMachine(true);
+    const { operations, assignments } = test.orchestrator;
+    const holds = async (): Promise<boolean | undefined> => {
+      const { items } = await operations.list(systemCaller, { kind: "apply", limit: 1 });
+      return (await servicesOf(test.orchestrator).operations.store.find(items[0]!.operation_id))
+        ?.hold_removals;
+    };
+    expect(await holds()).toBeUndefined();
+    await drift();
+    expect(await holds()).toBe(true);
+    expect(await check()).toBe("in_sync");
+    await assignments.update(systemCaller, { name: "motd", unattended_removals: true });
+    await drift();
+    expect(await holds()).toBeUndefined();
+  });
+
   it("is applied again where a check finds it changed, and the next check finds it in sync", async () => {
     const { test, file, drift, check, events } = await createMachine(true);
     await drift();

@@ -43,6 +43,21 @@ async function restart(scene: Scene): Promise<TestOrchestrator> {
 }
 
 describe("an assignment with a schedule", () => {
+  it("removes nothing when nobody is there, unless it says so; a call by hand does", async () => {
+    await using scene = await scheduled();
+    const { assignments, rollouts } = scene.test.orchestrator;
+    await pass(scene, hourMs / 2 + 10_000);
+    expect(await scene.finish(scene.agents[0])).toMatchObject({ hold_removals: true });
+    expect(await rolloutsOf(scene.test)).toMatchObject([{ trigger: "scheduled", hold_removals: true }]);
+    await rollouts.apply(systemCaller, { name: "all", wait_seconds: 0 });
+    expect((await scene.finish(scene.agents[0])).hold_removals).toBeUndefined();
+    const changed = await assignments.update(systemCaller, { name: "all", unattended_removals: true });
+    expect(changed.unattended_removals).toBe(true);
+    await pass(scene, hourMs);
+    expect((await scene.finish(scene.agents[0])).hold_removals).toBeUndefined();
+    expect((await rolloutsOf(scene.test))[0]?.hold_removals).toBeUndefined();
+  });
+
   it("is applied at each due time, once, and says when it is due next", async () => {
     await using scene = await scheduled();
     const { assignments } = scene.test.orchestrator;

@@ -183,3 +183,26 @@ test("what was wanted last decides what becomes of it, also beside a removal tha
   expect(state.applied.map(({ resource }) => resource.resource_id)).not.toContain("f");
   expect(state.host.files.stat("/f")).not.toBeNull();
 });
+
+test("a run without a person leaves what is not desired any more, says so, and the next one removes it", async () => {
+  const state = new StateFixture();
+  const kept = { id: "kept", type: "file", path: "/kept", removal: "keep" };
+  await state.run("apply", declare([folder, inside, kept]));
+  const other = declare([{ id: "other", type: "file", path: "/other" }]);
+  const held = await state.run("apply", other, { holdRemovals: true });
+  expect(outcomes(held)).toEqual(["kept unchanged", "inside skipped", "folder skipped", "other changed"]);
+  expect(held.status).toBe("succeeded");
+  expect(held.results[1]).toMatchObject({
+    action: "none",
+    skipped_because: "unattended",
+    message: "It is not desired any more, and left for an apply that somebody asks for.",
+  });
+  expect(state.read("/srv/a")).toBe("a");
+  expect(outcomes(await state.run("plan", other))).toEqual([
+    "inside would_change",
+    "folder would_change",
+    "other unchanged",
+  ]);
+  await state.run("apply", other);
+  expect(state.host.files.stat("/srv")).toBeNull();
+});

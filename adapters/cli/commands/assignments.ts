@@ -22,6 +22,7 @@ interface CreateOptions extends StrategyOptions {
   schedule?: string;
   timeZone?: string;
   enforce?: boolean;
+  unattendedRemovals?: boolean;
 }
 
 interface RunOptions extends StrategyOptions {
@@ -60,6 +61,7 @@ export function addAssignmentsCommands(program: Command, run: Run): void {
             ],
             ["next run", assignment.next_run_at],
             ["enforced", assignment.enforce ? "yes" : "no"],
+            ["unattended removals", assignment.unattended_removals ? "yes" : "no"],
             ["agents", assignment.matched_agents.map((agent) => agent.name).join(" ")],
           ]),
         );
@@ -88,7 +90,8 @@ function addCreateCommand(assignments: Command, run: Run): void {
     .option(...paramOption)
     .option("--schedule <cron>", "when it is applied by itself: five fields, or e.g. @daily")
     .option("--time-zone <zone>", "time zone of the schedule; default UTC")
-    .option("--enforce", "apply again what a drift check finds changed");
+    .option("--enforce", "apply again what a drift check finds changed")
+    .option("--unattended-removals", "let the schedule and --enforce remove what is not desired any more");
   addStrategyOptions(create).action(
     run(async (call, name: string, options: CreateOptions) => {
       const assignment = await call.client.assignments.create(toAssignment(name, options));
@@ -123,7 +126,7 @@ function addRunCommands(assignments: Command, run: Run): void {
 
 function toAssignment(name: string, options: CreateOptions): NewAssignment {
   const { module: modules, param: params, selector, description, timeZone, enforce } = options;
-  const { schedule: cron } = options;
+  const { schedule: cron, unattendedRemovals: unattended_removals } = options;
   const rollout = toStrategy(options);
   return {
     name,
@@ -133,6 +136,7 @@ function toAssignment(name: string, options: CreateOptions): NewAssignment {
     ...(params && { params }),
     ...(cron !== undefined && { schedule: { cron, ...(timeZone !== undefined && { time_zone: timeZone }) } }),
     ...(enforce !== undefined && { enforce }),
+    ...(unattended_removals !== undefined && { unattended_removals }),
     ...(rollout && { rollout }),
   };
 }

@@ -62,7 +62,7 @@ export class Debts {
   tellDropped(item: StateItem, parts: ResultParts): ResultParts {
     const owed = this.#owed.of(item.identity);
     if (this.#run.mode === "check" || !owed || this.#run.watchers.canPay(item.identity)) return parts;
-    if (parts.skipped_because === "cancelled") return parts;
+    if (parts.skipped_because === "cancelled" || parts.skipped_because === "unattended") return parts;
     this.#owed.settle(item.identity);
     const dropped = `Its ${owed.trigger}, owed since operation ${owed.operation_id}, is dropped: it is not asked for any more.`;
     const message = [parts.message, dropped].filter((part) => part !== undefined).join(" ");

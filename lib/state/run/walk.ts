@@ -91,6 +91,7 @@ function decide(item: StateItem, firing: Firing | null, state: Walk): ResultPart
     const reason = state.failed.reasonFor(resource);
     if (reason !== null) return skippedFor(reason);
   }
+  if (item.removal && run.holdRemovals && !isLetGo(item)) return heldBack;
   if (item.fault) return failureParts(resource, item.fault);
   const same = item.sameAs && state.byKey.get(item.sameAs.key);
   if (!same || same.outcome === "skipped" || (firing && same.outcome !== "failed")) return null;
@@ -101,6 +102,12 @@ function decide(item: StateItem, firing: Firing | null, state: Walk): ResultPart
 function skippedByCondition(skipped_because: "condition", message: string | undefined): ResultParts {
   return { outcome: "skipped", skipped_because, ...(message !== undefined && { message }) };
 }
+
+const heldBack: ResultParts = {
+  outcome: "skipped",
+  skipped_because: "unattended",
+  message: "It is not desired any more, and left for an apply that somebody asks for.",
+};
 
 function skippedFor(message: string): ResultParts {
   return { outcome: "skipped", skipped_because: "dependency", message };
