@@ -77,7 +77,10 @@ export interface RoutedVerbs {
     upload: (input: Input<"uploadModuleInput">, options?: CallOptions) => Promise<Output<"uploadedModuleSchema">>;
     /** Get a module's details and content. With the YAML as it was uploaded. `revision` reads an older one. */
     get: (name: string, input?: Input<"getModuleInput", "name">, options?: CallOptions) => Promise<Output<"moduleDetailSchema">>;
-    /** Delete a module. Only a module that no assignment uses; `details.used_by` names those that do. */
+    /**
+     * Delete a module. Only a module that nothing uses: no assignment, no rollout, and no module that requires it.
+     * `details.used_by` names those that do.
+     */
     remove: (name: string, options?: CallOptions) => Promise<null>;
   };
   assignments: {

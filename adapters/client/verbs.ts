@@ -34,7 +34,7 @@ export function createVerbs(call: Call, watch: Watch): Verbs {
 /** Takes the first value of the path, then the rest of the input, then options. */
 function toVerb(call: Call, { method, path, input, asStream }: Route) {
   const [first, ...others] = [...path.matchAll(/\{(\w+)\}/g)].map(([, field = ""]) => field);
-  return (...given: unknown[]): Promise<unknown> => {
+  return async (...given: unknown[]): Promise<unknown> => {
     const values: Fields = first === undefined ? {} : { [first]: given.shift() };
     let rest = input === undefined ? undefined : (given.shift() as Fields | undefined);
     if (others.length > 0) rest = takeInto(values, others, rest);
@@ -55,5 +55,11 @@ function takeInto(values: Fields, fields: readonly string[], input: Fields = {})
 
 /** Puts values into a path, each as one part of it. */
 function fill(path: string, values: Fields): string {
-  return path.replaceAll(/\{(\w+)\}/g, (_, field: string) => encodeURIComponent(String(values[field] ?? "")));
+  return path.replaceAll(/\{(\w+)\}/g, (_, field: string) => {
+    const value = String(values[field] ?? "");
+    // A URL loses these parts, however they are written, and would name something else.
+    if (value === "" || value === "." || value === "..")
+      throw new TypeError(`${field} can't be ${JSON.stringify(value)}.`);
+    return encodeURIComponent(value);
+  });
 }

@@ -1,6 +1,7 @@
-import { type OwedTrigger, OwedTriggers, type Watching } from "../state/owed.ts";
+import { type OwedTrigger, OwedTriggers, type Watcher, type Watching } from "../state/owed.ts";
 import { resourceKey } from "../state/resource.ts";
 import type { ResourceResult } from "../state/result.ts";
+import type { Trigger } from "../state/triggers.ts";
 import type { CutOperation } from "./cut-operation.ts";
 import type { JournalRecord } from "./journal-record.ts";
 import type { ThingNames } from "./thing-names.ts";
@@ -23,36 +24,53 @@ export function owedAfter(
   return left.all();
 }
 
+/** One thing that is watched, and by whom. */
+interface Edge {
+  watcher: Watcher;
+  key: string;
+  trigger: Trigger;
+}
+
 /** What is owed, from line to line of a journal. */
 class Left {
   readonly #owed: OwedTriggers;
-  readonly #told: readonly Watching[];
   readonly #names: ThingNames;
   readonly #operationId: string;
-  /** What was owed before a thing was begun, by that thing. */
-  readonly #before = new Map<string, [thing: string, owed: OwedTrigger | undefined][]>();
-  #isSame = true;
+  readonly #byThing = new Map<string, Edge[]>();
+  readonly #byKey = new Map<string, Edge[]>();
+  /** The things of watchers, by `module/id`. */
+  readonly #things = new Map<string, string>();
+  /** What came to be owed when a thing was begun, by that thing. */
+  readonly #begun = new Map<string, readonly Edge[]>();
   readonly #given: readonly OwedTrigger[];
+  #isSame = true;
 
   constructor(
     told: readonly Watching[],
     { owed, names, operationId }: { owed: readonly OwedTrigger[]; names: ThingNames; operationId: string },
   ) {
-    this.#told = told;
     this.#names = names;
     this.#operationId = operationId;
     this.#given = owed;
     this.#owed = new OwedTriggers(owed);
+    for (const { watched, ...watcher } of told) {
+      this.#things.set(resourceKey(watcher), watcher.thing);
+      for (const { thing, key, trigger } of watched) {
+        const edge = { watcher, key, trigger };
+        add(this.#byThing, thing, edge);
+        add(this.#byKey, key, edge);
+      }
+    }
   }
 
   follow(record: JournalRecord): void {
-    if (record.record === "begun") this.#begin(record.identity);
+    if (record.record === "begun" && !record.removal) this.#begin(record.identity);
     else if (record.record === "untouched") this.#takeBack(record.identity);
     else if (record.record === "result") this.#conclude(record.result);
   }
 
   incurAll(): void {
-    this.#incur(() => true);
+    for (const edges of this.#byKey.values()) this.#incur(edges);
   }
 
   all(): readonly OwedTrigger[] {
@@ -60,41 +78,43 @@ class Left {
   }
 
   #begin(thing: string): void {
-    const watchers = this.#told.filter(({ watched }) => watched.some((each) => each.thing === thing));
-    this.#before.set(
-      thing,
-      watchers.map((each) => [each.thing, this.#owed.of(each.thing)]),
-    );
-    this.#incur((watched) => watched.thing === thing);
+    this.#begun.set(thing, this.#incur(this.#byThing.get(thing) ?? []));
   }
 
   #takeBack(thing: string): void {
-    for (const [watcher, owed] of this.#before.get(thing) ?? []) this.#owed.restore(watcher, owed);
-    this.#before.delete(thing);
+    for (const { watcher, key } of this.#begun.get(thing) ?? []) this.#owed.withdraw(watcher.thing, key);
+    this.#begun.delete(thing);
   }
 
   #conclude(result: ResourceResult): void {
-    if (result.outcome !== "changed") return;
+    // What is taken away is watched by nobody, whatever has its id now.
+    if (result.outcome !== "changed" || (result.action === "remove" && !this.#isWatched(result))) return;
+    const key = resourceKey(result);
     if (result.caused_by.length > 0) {
-      this.#owed.settle(this.#thingOf(result));
+      this.#owed.settle(this.#things.get(key) ?? this.#names.ofResult(result));
       this.#isSame = false;
     }
     // Who only followed a trigger has changed for those that watch it.
-    const key = resourceKey(result);
-    this.#incur((watched) => watched.key === key);
+    this.#incur(this.#byKey.get(key) ?? []);
   }
 
-  #thingOf(result: ResourceResult): string {
-    const key = resourceKey(result);
-    return this.#told.find((each) => resourceKey(each) === key)?.thing ?? this.#names.ofResult(result);
+  /** Whether what was taken away is what is watched under its id, which is then to be absent. */
+  #isWatched(result: ResourceResult): boolean {
+    return this.#byThing.has(this.#names.ofResult(result));
   }
 
-  #incur(isChanged: (watched: Watching["watched"][number]) => boolean): void {
-    for (const { watched, ...watcher } of this.#told) {
-      for (const { key, trigger } of watched.filter(isChanged)) {
-        this.#owed.incur(watcher, { key, trigger, operationId: this.#operationId });
-        this.#isSame = false;
-      }
-    }
+  /** Gives those that are new. */
+  #incur(edges: readonly Edge[]): Edge[] {
+    const operationId = this.#operationId;
+    if (edges.length > 0) this.#isSame = false;
+    return edges.filter(({ watcher, key, trigger }) =>
+      this.#owed.incur(watcher, { key, trigger, operationId }),
+    );
   }
+}
+
+function add(edges: Map<string, Edge[]>, name: string, edge: Edge): void {
+  const known = edges.get(name);
+  if (known) known.push(edge);
+  else edges.set(name, [edge]);
 }

@@ -181,5 +181,7 @@ function toNoted({ resource, prior }: AppliedResource): AppliedResource {
 }
 
 function newVersion(before: AppliedResource | null, { resource }: CutChange): AppliedResource | null {
-  return before && resource ? { ...before, resource } : before;
+  if (!before || !resource) return before;
+  const { stuck: _gone, ...entry } = before;
+  return { ...entry, resource };
 }

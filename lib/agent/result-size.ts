@@ -15,7 +15,10 @@ const sound = new WeakSet<ResourceResult>();
  */
 export function soundResult(result: ResourceResult): ResourceResult {
   if (sound.has(result)) return result;
-  const fitting = resourceResultSchema.safeParse(result).success ? result : withoutValues(result);
+  // Who caused it stays: what is owed is settled by that.
+  const fitting = resourceResultSchema.safeParse(result).success
+    ? result
+    : { ...withoutValues(result), caused_by: result.caused_by };
   sound.add(fitting);
   return fitting;
 }

@@ -131,6 +131,7 @@ function runEngine(
     types,
     logger,
     ...(confirm && { confirm }),
+    ...(command.skip_reasons && { skipReasons: command.skip_reasons }),
     holdRemovals: command.type === "apply" && command.hold_removals === true,
     beforeChanges: async (captured, watching) => journal.captured(operation_id, captured, watching),
     onBegun: (change) => journal.begun(operation_id, change),

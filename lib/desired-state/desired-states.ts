@@ -20,13 +20,16 @@ import { SelectorCache } from "../selectors/selector-cache.ts";
 import type { SelectorTarget } from "../selectors/selector.ts";
 import type { ResourceTypes } from "../state/resource-type.ts";
 import type { ResolvedResource } from "../state/resource.ts";
-import { orderModules } from "./module-order.ts";
+import { orderModules, requiredModules } from "./module-order.ts";
 import { ParamSources } from "./param-sources.ts";
+import { type SkipReasons, skipReasonsOf } from "./skip-reasons.ts";
 
 /** What one agent's machine is to be. */
 export interface DesiredState {
   modules: { name: string; revision: number }[];
   resources: readonly ResolvedResource[];
+  /** Why resources are skipped. */
+  skipReasons?: SkipReasons;
 }
 
 /** What a call adds to what assignments bring. */
@@ -127,6 +130,7 @@ export class DesiredStates {
     return {
       modules: modules.map(({ name, revision }) => ({ name, revision })),
       resources: yield* this.#resolve(modules, evaluations, budget),
+      skipReasons: skipReasonsOf(modules, evaluations),
     };
   }
 
@@ -137,15 +141,18 @@ export class DesiredStates {
   ): Work<readonly ResolvedResource[]> {
     const key = JSON.stringify([
       modules.map(({ name, revision, content_hash }) => [name, revision, content_hash]),
-      evaluations.map(({ skipped, values }) => [reasonsOf(skipped), values]),
+      evaluations.map(({ skipped, values }) => [indexesOf(skipped), values]),
     ]);
     const known = this.#resolved.get(key);
     if (known) return known;
     const types = this.#types;
     const resources: ResolvedResource[] = [];
-    for (const [at, { content }] of modules.entries())
+    const required = requiredModules(modules);
+    for (const [at, { content }] of modules.entries()) {
+      const requires_modules = required.get(content.name) ?? [];
       for (const each of yield* resolveResources(content, evaluations[at]!, { types, budget }))
-        resources.push(content.requires.length > 0 ? { ...each, requires_modules: content.requires } : each);
+        resources.push(requires_modules.length > 0 ? { ...each, requires_modules } : each);
+    }
     requireAgreement(resources, types);
     if (key.length > longestKey) return resources;
     this.#resolved.set(key, resources);
@@ -166,6 +173,6 @@ function scopeOf({ attributes, tags }: SelectorTarget, params: JsonObject): Temp
   return { params, attributes: { ...attributes }, tags: { ...tags } };
 }
 
-function reasonsOf(skipped: ModuleEvaluation["skipped"]): [at: number, reason: string][] {
-  return skipped.flatMap((reason, at): [number, string][] => (reason === null ? [] : [[at, reason]]));
+function indexesOf(skipped: ModuleEvaluation["skipped"]): number[] {
+  return skipped.flatMap((reason, at) => (reason === null ? [] : [at]));
 }

@@ -26,3 +26,13 @@ export function orderModules(modules: readonly ModuleRevision[]): ModuleRevision
   const [{ message } = { message: "" }] = ordering.faults;
   throw new OrchestratorError("MODULE_INVALID", { message: `Modules require each other: ${message}` });
 }
+
+/** What each module requires, through others too: a module that has nothing to do on an agent passes on what it requires. */
+export function requiredModules(ordered: readonly ModuleRevision[]): Map<string, string[]> {
+  const required = new Map<string, string[]>();
+  for (const { name, content } of ordered)
+    required.set(name, [
+      ...new Set(content.requires.flatMap((each) => [each, ...(required.get(each) ?? [])])),
+    ]);
+  return required;
+}

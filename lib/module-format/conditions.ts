@@ -11,8 +11,8 @@ import { defaultsOf, type Params } from "./params.ts";
 import type { ParsedModule } from "./parsed-module.ts";
 import { findSecretParts } from "./secret-parts.ts";
 
-/** Longest condition, and longest value, that is quoted to people, characters; and how many values are. */
-const [quotedCondition, quotedValue, toldValues] = [1000, 200, 8];
+/** Longest condition, longest value and longest reason that is told to people, characters; and how many values are. */
+const [quotedCondition, quotedValue, longestReason, toldValues] = [1000, 200, 2000, 8];
 
 /** What looking at one condition costs, in steps. */
 const conditionCost = 1000;
@@ -84,7 +84,8 @@ function describeSkip(content: ParsedModule, at: number, deciders: ReturnType<ty
   });
   if (deciders.length > told.length) told.push(`and ${deciders.length - told.length} more`);
   const when = shownCondition(content, at, secret)!;
-  return `when: ${JSON.stringify(cut(when, quotedCondition))}: ${told.join(", ")}`;
+  // Once more: what is quoted is up to six times as long as what it says.
+  return cut(`when: ${JSON.stringify(cut(when, quotedCondition))}: ${told.join(", ")}`, longestReason);
 }
 
 /** The condition of a resource as those read it who may not read what is secret; undefined where there is none. */

@@ -87,10 +87,9 @@ export function* resolveResources(
   for (const at of content.resources.keys()) {
     yield* pause(budget);
     const resolution = resolveOne(content, at, { types, templates: templates.get(at) });
-    const skip_reason = skipped[at];
-    if (typeof skip_reason === "string") {
+    if (typeof skipped[at] === "string") {
       const resource = resolution.ok ? resolution.resource : nameOnly(content, at);
-      resources.push({ ...resource, skip: "condition", skip_reason });
+      resources.push({ ...resource, skip: "condition" });
     } else if (resolution.ok) resources.push(resolution.resource);
     else issues.push(...resolution.issues);
   }

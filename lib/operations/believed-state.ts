@@ -41,9 +41,9 @@ function isInPlace({ outcome, action }: ResourceResult): boolean {
   return (outcome === "unchanged" || outcome === "changed") && action !== "remove";
 }
 
-/** In place after an apply that was to remove it, or left that to another. */
+/** In place after an apply that was to remove it, and did not come to that or failed. */
 function isStuck({ outcome, skipped_because }: ResourceResult): boolean {
-  return outcome === "failed" || skipped_because === "unattended";
+  return outcome === "failed" || skipped_because === "unattended" || skipped_because === "cancelled";
 }
 
 function toBelieved({ module, resource_id, type, identity }: BelievedResource): BelievedResource {

@@ -35,11 +35,12 @@ export class Commands {
 
   /** Has an agent carry an operation out, until its deadline; one that knows it tells what it knows. */
   async run(id: string, operation: Operation): Promise<boolean> {
-    const { operation_id, timeout_seconds, deadline_at = 0 } = operation;
+    const { operation_id, timeout_seconds, skip_reasons, deadline_at = 0 } = operation;
     // No copy: the list itself is what its canonical text is remembered by.
     const resources = (await this.#snapshots.load(operation.snapshot)) as ResolvedResource[];
     const not_after = toTimestamp(deadline_at);
-    return this.#sendRun(operation, { id, operation_id, timeout_seconds, resources, not_after });
+    const run = { id, operation_id, timeout_seconds, resources, not_after };
+    return this.#sendRun(operation, { ...run, ...(skip_reasons && { skip_reasons }) });
   }
 
   /**

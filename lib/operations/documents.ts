@@ -25,6 +25,8 @@ export interface OperationDocument {
   error?: { code: string; message: string };
   /** SHA-256 of the resolved resources; the content lies in a blob. */
   snapshot: string;
+  /** Why some of them are skipped on this agent, for people, by `module/id`: agents that skip the same share the snapshot. */
+  skip_reasons?: Readonly<Record<string, string>>;
   /** How many resources the snapshot holds. */
   resource_count: number;
   timeout_seconds: number;

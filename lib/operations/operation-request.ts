@@ -13,7 +13,11 @@ export interface OperationRequest {
   kind: OperationDocument["kind"];
   nodeId: string;
   agentName: string;
-  desired: { modules: OperationDocument["modules"]; resources: readonly ResolvedResource[] };
+  desired: {
+    modules: OperationDocument["modules"];
+    resources: readonly ResolvedResource[];
+    skipReasons?: OperationDocument["skip_reasons"];
+  };
   timeoutSeconds?: number | undefined;
   allowEmpty?: boolean | undefined;
   /** How many things it may remove. Default any number. */
@@ -57,6 +61,7 @@ export async function toDocument(
     created_at: context.timestamp(),
     snapshot: await snapshots.save(desired.resources),
     resource_count: desired.resources.length,
+    ...(desired.skipReasons && isFilled(desired.skipReasons) && { skip_reasons: desired.skipReasons }),
     timeout_seconds: request.timeoutSeconds ?? context.options.operationTimeoutSeconds,
     allow_empty: request.allowEmpty ?? false,
     ...(request.maxRemovals !== undefined && { max_removals: request.maxRemovals }),
@@ -66,6 +71,10 @@ export async function toDocument(
     ...(repeats !== undefined && { repeats }),
     ...(queueSeconds !== undefined && { queue_until: context.fleetTime.now() + queueSeconds * 1000 }),
   };
+}
+
+function isFilled(object: object): boolean {
+  return Object.keys(object).length > 0;
 }
 
 /** An apply that would take away all there is must be asked for in so many words. */

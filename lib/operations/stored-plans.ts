@@ -28,6 +28,7 @@ const staleCodes: readonly ErrorCode[] = [
   "TEMPLATE_FAILED",
   "RESOURCE_CONFLICT",
   "MODULE_INVALID",
+  "MODULE_MISSING",
   "UNKNOWN_RESOURCE_TYPE",
 ];
 

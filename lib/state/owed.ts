@@ -50,32 +50,43 @@ export type Watching = z.infer<typeof watchingSchema>;
 /** As many causes of one owed trigger as a result can list. */
 const maxCauses = 2000;
 
+/** An owed trigger while causes are added to it. */
+type Growing = Omit<OwedTrigger, "causes"> & { causes: Set<string> };
+
 /** What is owed: at most one trigger for each thing, the strongest. */
 export class OwedTriggers {
-  readonly #byThing: Map<string, OwedTrigger>;
+  readonly #byThing: Map<string, Growing>;
 
   constructor(owed: readonly OwedTrigger[]) {
-    this.#byThing = new Map(owed.map((each) => [each.thing, each]));
+    this.#byThing = new Map(owed.map((each) => [each.thing, { ...each, causes: new Set(each.causes) }]));
   }
 
   /** What a thing owes; undefined = nothing. */
   of(thing: string): OwedTrigger | undefined {
-    return this.#byThing.get(thing);
+    const owed = this.#byThing.get(thing);
+    return owed && toOwed(owed);
   }
 
-  /** Something that a resource watches was changed. What is owed already keeps its first operation. */
+  /**
+   * Something that a resource watches was changed. What is owed already keeps its first operation.
+   *
+   * @returns Whether it was no cause before.
+   */
   incur(
     { thing, module, resource_id, type, identity }: Watcher,
     by: { key: string; trigger: Trigger; operationId: string },
-  ): void {
+  ): boolean {
     const known = this.#byThing.get(thing);
-    const causes = known?.causes ?? [];
-    const isListed = causes.includes(by.key) || causes.length >= maxCauses;
-    this.#byThing.set(thing, {
-      ...(known ?? { thing, module, resource_id, type, identity, operation_id: by.operationId }),
-      trigger: stronger(known?.trigger ?? by.trigger, by.trigger),
-      causes: isListed ? causes : [...causes, by.key],
-    });
+    if (!known) {
+      const { trigger, operationId: operation_id } = by;
+      const causes = new Set([by.key]);
+      this.#byThing.set(thing, { thing, module, resource_id, type, identity, trigger, causes, operation_id });
+      return true;
+    }
+    known.trigger = stronger(known.trigger, by.trigger);
+    if (known.causes.has(by.key) || known.causes.size >= maxCauses) return false;
+    known.causes.add(by.key);
+    return true;
   }
 
   /** What a thing owed is done, or wanted by nobody any more. */
@@ -83,16 +94,21 @@ export class OwedTriggers {
     this.#byThing.delete(thing);
   }
 
-  /** Has a thing owe what it owed at another time. */
-  restore(thing: string, owed: OwedTrigger | undefined): void {
-    if (owed) this.#byThing.set(thing, owed);
-    else this.#byThing.delete(thing);
+  /** Something that was taken for changed was not. */
+  withdraw(thing: string, cause: string): void {
+    const owed = this.#byThing.get(thing);
+    owed?.causes.delete(cause);
+    if (owed?.causes.size === 0) this.#byThing.delete(thing);
   }
 
   /** All that is owed, what was owed first at the head. */
   all(): OwedTrigger[] {
-    return [...this.#byThing.values()];
+    return [...this.#byThing.values()].map(toOwed);
   }
+}
+
+function toOwed(owed: Growing): OwedTrigger {
+  return { ...owed, causes: [...owed.causes] };
 }
 
 function stronger(one: Trigger, other: Trigger): Trigger {

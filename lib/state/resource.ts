@@ -27,8 +27,8 @@ export const resolvedResourceSchema = z.strictObject({
   restart_on: z.array(z.string().max(300)).max(2000).optional(),
   timeout_seconds: z.number().positive().max(86_400).optional(),
   retry: retrySchema.optional(),
-  /** Modules of the run that must have been done before. Absent = none. */
-  requires_modules: z.array(z.string().max(64)).max(100).optional(),
+  /** Modules of the run that must have been done before, and those that these require. Absent = none. */
+  requires_modules: z.array(z.string().max(64)).max(1000).optional(),
   /** What a failure ends: the run ("stop_all"), its module ("stop"), or only what depends on it ("continue"). */
   on_failure: z.enum(["stop_all", "stop", "continue"]),
   /** Set where it is left as it is when it is not desired any more; absent = what stood before comes back. */
@@ -39,8 +39,6 @@ export const resolvedResourceSchema = z.strictObject({
   sensitive: z.boolean(),
   /** Why it is skipped without being looked at: its condition does not hold on this agent. */
   skip: z.literal("condition").optional(),
-  /** The condition and what decided about it, for people. Absent where nothing is skipped. */
-  skip_reason: z.string().max(4096).optional(),
 });
 
 export type ResolvedResource = z.infer<typeof resolvedResourceSchema>;

@@ -39,6 +39,8 @@ const run = {
   ...command,
   operation_id: uuid,
   resources: z.array(resolvedResourceSchema).max(10_000),
+  /** Why some of them are skipped, for people, by `module/id`. Absent = nobody says. */
+  skip_reasons: z.record(z.string().max(400), z.string().max(4096)).optional(),
   timeout_seconds: z.number().positive().max(86_400),
 };
 

@@ -119,6 +119,23 @@ describe("on an agent", () => {
     ]);
   });
 
+  test("a failure reaches through modules that have nothing to do there", async () => {
+    await using fleet = await createTestOrchestrator();
+    await using agent = await startApprovedAgent(fleet);
+    const { operations } = fleet.orchestrator;
+    const skipped = `  - { id: f, type: file, path: /f, when: "role=none" }\n`;
+    await upload(fleet, moduleOf("base", [], failing()), moduleOf("empty", ["base"], "  []\n"));
+    await upload(fleet, moduleOf("mid", ["empty"], skipped), moduleOf("top", ["mid"]));
+    const modules = ["base", "empty", "mid", "top"];
+    const { operation_id } = await operations.apply(systemCaller, { node_id: agent.nodeId, modules });
+    const { resources } = await operations.get(systemCaller, { operation_id });
+    expect(resources.at(-1)).toMatchObject({
+      module: "top",
+      outcome: "skipped",
+      message: "Not begun: its module requires base, which was not done.",
+    });
+  });
+
   test("with on_failure: continue nothing but what depends on it", async () => {
     expect(await outcomesOf(", on_failure: continue")).toEqual([
       "aside/f changed",
@@ -173,3 +190,16 @@ async function outcomesOf(onFailure: string): Promise<string[]> {
   const { resources } = await operations.get(systemCaller, { operation_id });
   return resources.map(({ module, resource_id, outcome }) => `${module}/${resource_id} ${outcome}`);
 }
+
+test("a plan of a module that requires another by then is stale", async () => {
+  await using fleet = await createTestOrchestrator();
+  await using agent = await startApprovedAgent(fleet);
+  const { operations } = fleet.orchestrator;
+  const { nodeId: node_id } = agent;
+  await upload(fleet, moduleOf("base"), moduleOf("web"));
+  const { operation_id: plan_id } = await operations.plan(systemCaller, { node_id, modules: ["web"] });
+  await upload(fleet, moduleOf("web", ["base"]));
+  await expect(operations.apply(systemCaller, { node_id, plan_id })).rejects.toMatchObject({
+    code: "PLAN_STALE",
+  });
+});

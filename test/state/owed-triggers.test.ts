@@ -191,12 +191,9 @@ describe("a debt that nobody asks for any more is dropped, and told", () => {
 
   test.each<[string, JsonObject[], string]>([
     ["the resource is gone", [conf("two")], "unchanged"],
-    ["its condition does not hold", [conf("two"), { ...load, skip: "condition" }], "skipped"],
     ["it watches nothing any more", [conf("two"), { ...load, run_on: [], creates: "/conf" }], "unchanged"],
   ])("where %s", async (_name, definitions, outcome) => {
-    const desired = declare(definitions.map(({ skip: _skip, ...definition }) => definition)).map(
-      (resource, at) => (definitions[at]?.["skip"] ? { ...resource, skip: "condition" as const } : resource),
-    );
+    const desired = declare(definitions);
     const plan = await state.run("plan", desired, { operationId: third });
     const loads = daemon.loads;
     const apply = await state.run("apply", desired, { operationId: third });
@@ -206,6 +203,15 @@ describe("a debt that nobody asks for any more is dropped, and told", () => {
     expect([daemon.loads, state.owed]).toEqual([loads, []]);
     await state.run("apply", declare([conf("two"), load]));
     expect(daemon.loads).toBe(loads);
+  });
+
+  test("but not where its condition does not hold for once", async () => {
+    const [file, script] = declare([conf("two"), load]);
+    const skipping = [file!, { ...script!, skip: "condition" as const }];
+    const run = await state.run("apply", skipping);
+    expect(outcomes(run)).toEqual(["conf unchanged", "load skipped"]);
+    expect(resultOf(run, "load").message).toBeUndefined();
+    await expectCaughtUp();
   });
 
   test("but not by a run that was cancelled before it came to it", async () => {
@@ -236,6 +242,29 @@ describe("two modules that describe one daemon", () => {
       { module: "b", caused_by: ["conf"], outcome: "changed" },
     ]);
   });
+});
+
+test("what is skipped by its condition causes nothing, although another module changed the same thing", async () => {
+  const [fb, loads] = declare(
+    [
+      { ...conf("1"), id: "fb", path: "/x" },
+      { ...load, run_on: ["fb"] },
+    ],
+    "b",
+  );
+  const desired = [
+    ...declare([{ ...conf("1"), path: "/x" }], "a"),
+    { ...fb!, skip: "condition" as const },
+    loads!,
+  ];
+  const fixture = new Daemon().state;
+  const told: unknown[] = [];
+  const beforeChanges = async (_captured: unknown, watching: unknown[]) => void told.push(...watching);
+  const plan = await fixture.run("plan", desired);
+  const run = await fixture.run("apply", desired, { beforeChanges: beforeChanges as never });
+  expect(outcomes(run)).toEqual(["conf changed", "fb skipped", "load unchanged"]);
+  expect(outcomes(plan)).toEqual(["conf would_change", "fb skipped", "load unchanged"]);
+  expect([told, fixture.owed]).toEqual([[], []]);
 });
 
 describe("who watches is told before anything is changed", () => {

@@ -58,7 +58,8 @@ export const moduleProcedures = t.router({
       route("modules.remove", "DELETE /modules/{name}", {
         tag,
         summary: "Delete a module",
-        description: "Only a module that no assignment uses; `details.used_by` names those that do.",
+        description:
+          "Only a module that nothing uses: no assignment, no rollout, and no module that requires it. `details.used_by` names those that do.",
         problems: ["IN_USE"],
         rest: { conditional: true },
       }),

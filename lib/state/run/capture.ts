@@ -171,7 +171,7 @@ async function handOver(
   if (items.length > 0) await run.host.barrier();
   const captured = items.map(({ resource, prior, identity }) => ({ resource, prior, identity }));
   await run.beforeChanges?.(captured, watching);
-  run.watchers.tell(watching);
+  if (watching.length > 0) run.watchers.tell();
 }
 
 /** Whether what to come back to is a matter of the spec, which may have changed since it was first applied. */

@@ -17,6 +17,12 @@ import { toResult, type ResultParts } from "./state-result.ts";
 import type { StateRun } from "./state-run.ts";
 import { isWatching } from "./watchers.ts";
 
+/** Why an item may be skipped by one run and not by the next, though nobody asks for anything else. */
+const isPassing: ReadonlySet<string> = new Set(["cancelled", "condition", "unattended"]);
+
+/** As long as the message of a result may be. */
+const longestMessage = 4096;
+
 /** Triggers that are owed, through one walk. */
 export class Debts {
   readonly #run: StateRun;
@@ -48,6 +54,8 @@ export class Debts {
   /** Notes what came of an item: what it owed is settled where it succeeded, and whoever watches it owes from now on. */
   note(item: StateItem, { outcome, skipped_because }: ResourceResult, firing: Firing | null): void {
     this.#isCut ||= skipped_because === "cancelled";
+    // Its twin may have been changed; it was not looked at.
+    if (skipped_because === "condition") return;
     if (this.#run.mode === "check" || item.removal) return;
     const succeeded = outcome === "changed" || outcome === "would_change";
     if (firing && succeeded) this.#owed.settle(item.identity);
@@ -62,11 +70,12 @@ export class Debts {
   tellDropped(item: StateItem, parts: ResultParts): ResultParts {
     const owed = this.#owed.of(item.identity);
     if (this.#run.mode === "check" || !owed || this.#run.watchers.canPay(item.identity)) return parts;
-    if (parts.skipped_because === "cancelled" || parts.skipped_because === "unattended") return parts;
+    // It stays on the machine as it is: its condition may hold again, or somebody asks for its removal.
+    if (parts.skipped_because !== undefined && isPassing.has(parts.skipped_because)) return parts;
     this.#owed.settle(item.identity);
     const dropped = `Its ${owed.trigger}, owed since operation ${owed.operation_id}, is dropped: it is not asked for any more.`;
-    const message = [parts.message, dropped].filter((part) => part !== undefined).join(" ");
-    return { ...parts, message: message.slice(0, 4096) };
+    const before = parts.message?.slice(0, longestMessage - dropped.length - 1);
+    return { ...parts, message: before === undefined ? dropped : `${before} ${dropped}` };
   }
 
   /** Results of what is owed by things that the run was not about. */

@@ -3,7 +3,7 @@ import type { ResolvedResource } from "../resource.ts";
 
 /** The modules of a run that a failure has ended. */
 export class FailedModules {
-  /** By module: the resource that failed, or the module that it requires. */
+  /** By module: the resource that failed. */
   readonly #stopped = new Map<string, string>();
   #everything: string | null = null;
 
@@ -11,17 +11,15 @@ export class FailedModules {
   note({ module, on_failure }: ResolvedResource, key: string): void {
     if (on_failure === "continue") return;
     if (on_failure === "stop_all") this.#everything ??= key;
-    if (!this.#stopped.has(module)) this.#stopped.set(module, `its module ended with the failure of ${key}`);
+    if (!this.#stopped.has(module)) this.#stopped.set(module, key);
   }
 
   /** Why a resource is not worked on any more; null = it is. */
   reasonFor({ module, requires_modules = [] }: ResolvedResource): string | null {
     if (this.#everything !== null) return `Not begun: the run ended with the failure of ${this.#everything}.`;
+    const own = this.#stopped.get(module);
+    if (own !== undefined) return `Not begun: its module ended with the failure of ${own}.`;
     const missing = requires_modules.find((name) => this.#stopped.has(name));
-    // Whoever requires this module is not begun either.
-    if (missing !== undefined && !this.#stopped.has(module))
-      this.#stopped.set(module, `its module requires ${missing}, which was not done`);
-    const reason = this.#stopped.get(module);
-    return reason === undefined ? null : `Not begun: ${reason}.`;
+    return missing === undefined ? null : `Not begun: its module requires ${missing}, which was not done.`;
   }
 }

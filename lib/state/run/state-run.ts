@@ -45,6 +45,8 @@ export interface StateRunOptions {
   timeoutMs: number;
   /** Types to know. Default: all that ship with the package. */
   types?: ResourceTypes;
+  /** Why resources are skipped by their condition, for people, by `module/id`. Default: nobody says. */
+  skipReasons?: Readonly<Record<string, string>>;
   /** Leaves what is not desired any more as it is, for another run to remove it, and says so. Default false. */
   holdRemovals?: boolean;
   /** Gets the cause of every `INTERNAL` failure. Default: nowhere. */

@@ -83,7 +83,7 @@ export async function walk(
 function decide(item: StateItem, firing: Firing | null, state: Walk): ResultParts | null {
   const { run } = state;
   const { resource } = item;
-  if (resource.skip) return skippedByCondition(resource.skip, resource.skip_reason);
+  if (resource.skip) return skippedByCondition(resource.skip, run.skipReasons?.[item.key]);
   if (run.stop.aborted) return { outcome: "skipped", skipped_because: "cancelled" };
   if (run.mode !== "check" && !item.removal) {
     const missing = missingOf(item, state);
@@ -198,7 +198,8 @@ function recordApplied(item: StateItem, result: ResourceResult, state: Walk): vo
   if (item.removal) {
     const isGone = outcome === "changed" || (outcome === "unchanged" && !state.removalFailed);
     const entry = applied.get(item.identity);
-    if (entry && outcome === "failed") applied.set(item.identity, { ...entry, stuck: true });
+    if (entry && outcome === "failed" && !state.run.stop.aborted)
+      applied.set(item.identity, { ...entry, stuck: true });
     if (isGone || item.isAsBefore || (outcome === "unchanged" && isLetGo(item)))
       applied.delete(item.identity);
     return;

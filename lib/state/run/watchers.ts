@@ -9,11 +9,13 @@ export class Watchers {
   readonly #watching = new Set<string>();
   readonly #items = new Map<string, StateItem>();
   readonly #told = new Set<string>();
+  /** What was walked to find what to tell. */
+  #walked = new Set<string>();
 
   constructor(items: readonly StateItem[]) {
     const watching = items.filter(isWatching);
     if (watching.length === 0) return;
-    for (const item of items) if (!item.removal) this.#items.set(item.key, item);
+    for (const item of items) if (!item.removal && !item.resource.skip) this.#items.set(item.key, item);
     for (const item of watching) this.#add(item);
   }
 
@@ -31,27 +33,28 @@ export class Watchers {
   untold(items: readonly StateItem[]): Watching[] {
     const byWatcher = new Map<string, Watching>();
     const waiting = [...items];
-    const seen = new Set<string>();
+    const walked = new Set<string>();
     for (let item = waiting.pop(); item; item = waiting.pop()) {
-      if (seen.has(item.key)) continue;
-      seen.add(item.key);
+      // What was told was told with all that follows from it.
+      if (this.#told.has(item.key) || walked.has(item.key)) continue;
+      walked.add(item.key);
       for (const { watched, ...watcher } of this.of(item)) {
         const name = `${watcher.module}/${watcher.resource_id}`;
         // What follows a trigger was changed as well, for those that watch it.
         const follower = this.#items.get(name);
         if (follower) waiting.push(follower);
-        if (this.#told.has(item.key)) continue;
         const known = byWatcher.get(name) ?? { ...watcher, watched: [] };
         known.watched.push(...watched);
         byWatcher.set(name, known);
       }
     }
+    this.#walked = walked;
     return [...byWatcher.values()];
   }
 
-  /** Notes that the caller was told. */
-  tell(watching: readonly Watching[]): void {
-    for (const { watched } of watching) for (const { key } of watched) this.#told.add(key);
+  /** Notes that the caller was told what {@link untold} gave last. */
+  tell(): void {
+    for (const key of this.#walked) this.#told.add(key);
   }
 
   #add({ resource, identity: thing }: StateItem): void {

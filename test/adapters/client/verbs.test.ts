@@ -54,6 +54,19 @@ test("what may be left out may be left out", async () => {
   });
 });
 
+test.each(["", ".", ".."])(
+  "a part of a path that a URL would lose is refused, and nothing is asked: %j",
+  async (key) => {
+    const client = createClient({
+      url: "http://127.0.0.1:1",
+      token: "fw_x",
+      fetch: () => Promise.reject(new Error("asked")),
+    });
+    await expect(client.tags.remove("n", { key })).rejects.toThrow(`key can't be ${JSON.stringify(key)}.`);
+    await expect(client.agents.get(key)).rejects.toThrow(TypeError);
+  },
+);
+
 /** What a verb of the client asks a server for. */
 async function requestOf(procedure: string, inputs: unknown[]): Promise<Asked | undefined> {
   const asked: Asked[] = [];
