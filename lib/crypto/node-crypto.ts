@@ -15,7 +15,6 @@ import {
   verify,
   type KeyObject,
 } from "node:crypto";
-import { BoundedCache } from "../internal/bounded-cache.ts";
 import type { Crypto, KeyPair, Signer } from "./crypto.ts";
 import { isAcceptableEd25519Key } from "./public-key.ts";
 
@@ -34,8 +33,8 @@ const privateKeyHeader = {
 /** The imported form of secrets made here: importing PKCS #8 takes ten times as long as the exchange itself. */
 const exchangeKeys = new WeakMap<Uint8Array, KeyObject>();
 
-/** Acceptable verification keys. */
-const verifyKeys = new BoundedCache<KeyObject>({ entries: maxCachedKeys });
+/** Acceptable verification keys, least recently used first. */
+const verifyKeys = new Map<string, KeyObject>();
 
 /**
  * Cryptography of the Node process. Stateless but for a bounded cache of imported public keys.
@@ -115,11 +114,16 @@ function open(key: Uint8Array, nonce: Uint8Array, sealed: Uint8Array): Uint8Arra
 function verifyKeyOf(publicKey: Uint8Array): KeyObject | null {
   const name = bufferOf(publicKey).toString("latin1");
   const cached = verifyKeys.get(name);
-  if (cached) return cached;
+  if (cached) {
+    verifyKeys.delete(name);
+    verifyKeys.set(name, cached);
+    return cached;
+  }
   // Refused keys are not kept: a peer could push the good ones out with them.
   if (!isAcceptableEd25519Key(publicKey)) return null;
   const key = importPublicKey("Ed25519", publicKey);
   verifyKeys.set(name, key);
+  if (verifyKeys.size > maxCachedKeys) verifyKeys.delete(verifyKeys.keys().next().value ?? name);
   return key;
 }
 
