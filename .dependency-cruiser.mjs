@@ -230,6 +230,13 @@ export default {
       to: { path: "^lib/", pathNot: "^lib/(internal/|(errors|json|clock)\\.ts$|crypto/encoding\\.ts$)" },
     },
     {
+      name: "crypto-is-below-internal",
+      comment: "Helpers know encodings, so what is encoded and signed can't know helpers.",
+      severity: "error",
+      from: { path: "^lib/crypto/" },
+      to: { path: "^lib/internal/" },
+    },
+    {
       name: "tables-are-below-everything",
       comment: "Codes and JSON are what every other file speaks in.",
       severity: "error",
