@@ -1,5 +1,8 @@
 import { expect, test } from "vitest";
+import { OrchestratorError } from "../../lib/errors.ts";
+import type { ResourceTypes } from "../../lib/state/resource-type.ts";
 import { backupsOf } from "../../lib/state/resources/file/prior.ts";
+import { resourceTypes } from "../../lib/state/resources/index.ts";
 import { createMachine, declare, outcomes, StateFixture } from "../support/state-fixture.ts";
 
 const folder = { id: "folder", type: "directory", path: "/srv" };
@@ -205,4 +208,31 @@ test("a run without a person leaves what is not desired any more, says so, and t
   ]);
   await state.run("apply", other);
   expect(state.host.files.stat("/srv")).toBeNull();
+});
+
+test("a removal that was cut off by a cancel is none that can't succeed", async () => {
+  const state = new StateFixture();
+  await state.run("apply", declare([{ ...inside, path: "/a" }]));
+  const stop = new AbortController();
+  const file = resourceTypes.get("file")!;
+  const failing = (before: () => void): ResourceTypes =>
+    new Map([
+      ...resourceTypes,
+      [
+        "file",
+        {
+          ...file,
+          apply() {
+            before();
+            throw new OrchestratorError("HOST_ERROR", { message: "It stays." });
+          },
+        },
+      ],
+    ]);
+  const cut = failing(() => stop.abort(new OrchestratorError("CANCELLED")));
+  await state.run("apply", [], { signal: stop.signal, types: cut });
+  const types = failing(() => {});
+  expect((await state.run("apply", [], { types })).status).toBe("failed");
+  expect((await state.run("apply", [], { types })).status).toBe("succeeded");
+  expect((await state.run("apply", [])).results).toMatchObject([{ outcome: "changed", action: "remove" }]);
 });

@@ -123,6 +123,7 @@ export const fieldReference: Readonly<Record<string, string>> = {
   title: "What the code means, for people.",
   trigger: "Whether somebody asked for it or it came by itself.",
   type: "Type of the resource.",
+  unattended_removals: "Whether its schedule and `enforce` remove what is not desired any more.",
   uploaded_at: "When this revision was uploaded.",
   uploaded_by: "Who uploaded it.",
   username: "What the operator is called.",
