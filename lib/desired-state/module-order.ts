@@ -27,12 +27,21 @@ export function orderModules(modules: readonly ModuleRevision[]): ModuleRevision
   throw new OrchestratorError("MODULE_INVALID", { message: `Modules require each other: ${message}` });
 }
 
-/** What each module requires, through others too: a module that has nothing to do on an agent passes on what it requires. */
+/**
+ * What each module requires, through others too: a module that has nothing to do on an agent passes on what it requires, and is left
+ * out itself, since nothing of it can fail.
+ */
 export function requiredModules(ordered: readonly ModuleRevision[]): Map<string, string[]> {
   const required = new Map<string, string[]>();
-  for (const { name, content } of ordered)
-    required.set(name, [
-      ...new Set(content.requires.flatMap((each) => [each, ...(required.get(each) ?? [])])),
-    ]);
+  const isEmpty = new Set(
+    ordered.flatMap(({ name, content }) => (content.resources.length === 0 ? name : [])),
+  );
+  for (const { name, content } of ordered) {
+    const all = content.requires.flatMap((each) => [each, ...(required.get(each) ?? [])]);
+    required.set(
+      name,
+      [...new Set(all)].filter((each) => !isEmpty.has(each)),
+    );
+  }
   return required;
 }

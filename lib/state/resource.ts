@@ -28,7 +28,7 @@ export const resolvedResourceSchema = z.strictObject({
   timeout_seconds: z.number().positive().max(86_400).optional(),
   retry: retrySchema.optional(),
   /** Modules of the run that must have been done before, and those that these require. Absent = none. */
-  requires_modules: z.array(z.string().max(64)).max(1000).optional(),
+  requires_modules: z.array(z.string().max(64)).max(10_000).optional(),
   /** What a failure ends: the run ("stop_all"), its module ("stop"), or only what depends on it ("continue"). */
   on_failure: z.enum(["stop_all", "stop", "continue"]),
   /** Set where it is left as it is when it is not desired any more; absent = what stood before comes back. */

@@ -244,6 +244,24 @@ describe("two modules that describe one daemon", () => {
   });
 });
 
+test("a thing that two modules describe is captured once, and is ours although the second only follows", async () => {
+  const machine = new ServiceMachine("systemd");
+  machine.add("d", { running: false });
+  const fixture = new StateFixture(machine.host);
+  const service = { id: "d", type: "service", name: "d", running: true };
+  const file = { ...conf("x"), path: "/work/conf" };
+  const desired = [...declare([service], "a"), ...declare([{ ...service, reload_on: ["conf"] }, file], "b")];
+  const noted: string[] = [];
+  await fixture.run("apply", desired, {
+    beforeChanges: async (captured) => void noted.push(...captured.map(({ identity }) => identity)),
+    onUntouched: (identity) => void noted.push(`untouched ${identity}`),
+  });
+  expect(noted.toSorted()).toEqual(["path:/work/conf", "service:d"]);
+  expect(machine.services.get("d")).toMatchObject({ running: true });
+  await fixture.run("apply", []);
+  expect(machine.services.get("d")).toMatchObject({ running: false });
+});
+
 test("what is skipped by its condition causes nothing, although another module changed the same thing", async () => {
   const [fb, loads] = declare(
     [

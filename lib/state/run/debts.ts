@@ -18,7 +18,7 @@ import type { StateRun } from "./state-run.ts";
 import { isWatching } from "./watchers.ts";
 
 /** Why an item may be skipped by one run and not by the next, though nobody asks for anything else. */
-const isPassing: ReadonlySet<string> = new Set(["cancelled", "condition", "unattended"]);
+const passingReasons: ReadonlySet<string> = new Set(["cancelled", "condition", "unattended"]);
 
 /** As long as the message of a result may be. */
 const longestMessage = 4096;
@@ -71,7 +71,7 @@ export class Debts {
     const owed = this.#owed.of(item.identity);
     if (this.#run.mode === "check" || !owed || this.#run.watchers.canPay(item.identity)) return parts;
     // It stays on the machine as it is: its condition may hold again, or somebody asks for its removal.
-    if (parts.skipped_because !== undefined && isPassing.has(parts.skipped_because)) return parts;
+    if (parts.skipped_because !== undefined && passingReasons.has(parts.skipped_because)) return parts;
     this.#owed.settle(item.identity);
     const dropped = `Its ${owed.trigger}, owed since operation ${owed.operation_id}, is dropped: it is not asked for any more.`;
     const before = parts.message?.slice(0, longestMessage - dropped.length - 1);

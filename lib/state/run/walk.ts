@@ -94,7 +94,12 @@ function decide(item: StateItem, firing: Firing | null, state: Walk): ResultPart
   if (item.removal && run.holdRemovals && !isLetGo(item)) return heldBack;
   if (item.fault) return failureParts(resource, item.fault);
   const same = item.sameAs && state.byKey.get(item.sameAs.key);
-  if (!same || same.outcome === "skipped" || (firing && same.outcome !== "failed")) return null;
+  if (!same || same.outcome === "skipped") return null;
+  if (firing && same.outcome !== "failed") {
+    // It only follows: what stood before the thing was captured with the first item about it, and counts.
+    if (run.mode === "apply") item.begun = true;
+    return null;
+  }
   const { outcome, action, changes } = same;
   return { outcome, action, changes, message: `${resourceKey(same)} says the same; it was done there.` };
 }
