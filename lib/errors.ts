@@ -85,6 +85,7 @@ export const errorTable = {
     retryable: false,
   },
   DOWNLOAD_FAILED: { message: "What was to be downloaded could not be had.", retryable: true },
+  OWN_SERVICE: { message: "The agent itself runs in this service.", retryable: false },
   ARCHIVE_TOO_LARGE: { message: "The archive holds more than may be extracted.", retryable: false },
   COMMAND_FAILED: { message: "The command ended with an error.", retryable: false },
   RESOURCE_TIMEOUT: { message: "The resource took longer than it may.", retryable: false },

@@ -124,7 +124,14 @@ export interface EventMetadata {
     /** It ended before this instant. */ before: string;
   };
   "schedule.skipped": { due_at: string; /** For people. */ reason: string };
-  "operation.requested": { node_id: string; modules: { name: string; revision: number }[] };
+  "operation.requested": {
+    node_id: string;
+    modules: { name: string; revision: number }[];
+    /** The modules that it is about, those that it takes away among them; absent = all that the machine has. */
+    scope?: string[];
+    /** What it is to forget: `module/id`, or a module. */
+    forgets?: string[];
+  };
   "operation.finished": OperationFacts;
   "operation.failed": OperationFacts;
   "operation.cancelRequested": NoMetadata;

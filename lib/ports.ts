@@ -89,6 +89,7 @@ export type { UnreadMessage } from "./wire/unread-message.ts";
 export type {
   BackupOptions,
   ChangeOptions as FileChangeOptions,
+  DownloadQuestion,
   FileAttributes,
   FileChange,
   FileComparison,
@@ -102,6 +103,7 @@ export type {
   HostCommandResult,
   HostDownload,
   HostFiles,
+  HostProcess,
   HostUsers,
   LeftProgram,
   RestoreOptions as CopyRestoreOptions,
@@ -112,12 +114,17 @@ export { hostError } from "./host/host-error.ts";
 // Types of resources
 export { defineResourceType } from "./state/resource-type.ts";
 export type {
+  DeclaredPart,
+  DeclaredParts,
   FireCall,
   ForeseenFolders,
   ForeseenMachine,
+  PartHeir,
   Prior,
+  ResourceEnding,
   ResourcePlanning,
   ResourceRemoving,
+  ResourceSharing,
   ResourceTriggering,
   ResourceType,
   ResourceTypes,

@@ -18,6 +18,11 @@ export interface CommandContext {
   /** Whether somebody sits at standard input who can answer a question. Default false. */
   readonly isTerminal?: boolean;
   /**
+   * Puts a question to somebody at a terminal and resolves with the line that they type; null where they end it with Ctrl-C or
+   * Ctrl-D. Absent where nobody can be asked, because standard input or standard error is no terminal.
+   */
+  readonly ask?: (question: string) => Promise<string | null>;
+  /**
    * Resolves when the process is asked to end, or when nobody wants to know any more. Until it is called, a signal ends the
    * process at once.
    */

@@ -10,6 +10,9 @@ import { alignRows, toLine, toLines } from "./text.ts";
 /** The command was not used as it must be. */
 export class UsageError extends Error {}
 
+/** Somebody was asked and did not say yes. */
+export class Declined extends Error {}
+
 /** Puts an error into a line, and one more for each fault of the input. */
 export function describeFailure(error: unknown): { text: string; code: ExitCode } {
   if (error instanceof CommanderError) {
@@ -17,6 +20,7 @@ export function describeFailure(error: unknown): { text: string; code: ExitCode 
     return { text: "", code: error.exitCode === 0 ? exitCode.ok : exitCode.usage };
   }
   if (error instanceof UsageError) return { text: say(error.message, []), code: exitCode.usage };
+  if (error instanceof Declined) return { text: say(error.message, []), code: exitCode.failure };
   if (error instanceof ApiError) {
     const { code, message, problem, status } = error;
     const hint =
@@ -39,8 +43,13 @@ export function describeFailure(error: unknown): { text: string; code: ExitCode 
   return { text: say(`INTERNAL: ${message}`, []), code: exitCode.failure };
 }
 
-/** What to do about refusals that need somebody else's word, by status and code. */
+/** What to do where a plan is not true any more. */
+export const staleHint =
+  "What was planned is not what an apply would do now, so nothing was changed. Run the command again, or make another plan.";
+
+/** What to do about refusals that their message leaves open, by status and code. */
 const hints: ReadonlyMap<string, readonly string[]> = new Map([
+  ["409 PLAN_STALE", [staleHint]],
   [
     "401 SIGNATURE_INVALID",
     [

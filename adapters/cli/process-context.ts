@@ -21,6 +21,29 @@ export function unwrittenOutput(): Promise<string | null> {
   });
 }
 
+/** Reads one line from the terminal. The terminal edits it, so that no key is left in a state of ours when the process is killed. */
+function askAtTerminal(question: string): Promise<string | null> {
+  return new Promise((resolve) => {
+    // As a file that was typed in leaves it: nothing more comes.
+    if (process.stdin.readableEnded) return resolve(null);
+    const lines = createInterface({ input: process.stdin, terminal: false });
+    let answer: string | null = null;
+    const stop = (): void => lines.close();
+    process.on("SIGINT", stop);
+    lines.once("line", (line) => {
+      answer = line;
+      lines.close();
+    });
+    lines.once("close", () => {
+      process.off("SIGINT", stop);
+      // Whoever did not end the line left the cursor in it.
+      if (answer === null) process.stderr.write("\n");
+      resolve(answer);
+    });
+    process.stderr.write(question);
+  });
+}
+
 /** This process: its streams, its environment, its signals. */
 export const processContext: CommandContext = {
   stdout: (piece) => void process.stdout.write(piece),
@@ -29,6 +52,7 @@ export const processContext: CommandContext = {
   environment: process.env,
   readInput: () => text(process.stdin),
   isTerminal: process.stdin.isTTY,
+  ...(process.stdin.isTTY && process.stderr.isTTY && { ask: askAtTerminal }),
   async readLine() {
     for await (const line of createInterface({ input: process.stdin })) return line;
     return "";

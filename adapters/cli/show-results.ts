@@ -14,8 +14,13 @@ export function describeOperation(operation: OperationDetail): string {
 
 /** What can be done with a plan; nothing for any other operation. */
 export function describeNext({ kind, status, counts, operation_id }: Operation): string[] {
-  const next = kind === "plan" && status === "succeeded" && counts.would_change > 0;
+  const next = kind === "plan" && status === "succeeded" && mayChange(counts);
   return next ? [`  apply exactly this: fleetwright apply --plan ${operation_id}`] : [];
+}
+
+/** Whether a plan would, or may, change something. */
+export function mayChange({ would_change, unknown }: Counts): boolean {
+  return would_change > 0 || unknown > 0;
 }
 
 /** How an operation stands or ended, in one line. */
@@ -35,13 +40,53 @@ export function describeDrift(name: string, drift: DriftDetail): string {
   ]);
 }
 
-/** Counts that are not zero, e.g. "2 changed, 5 unchanged". */
-export function describeCounts(counts: Counts): string {
-  const told = (["changed", "would_change", "unchanged", "failed", "skipped"] as const)
-    .filter((outcome) => counts[outcome] > 0)
-    .map((outcome) => `${counts[outcome]} ${outcome === "would_change" ? "to change" : outcome}`);
-  return told.length === 0 ? "nothing to do" : told.join(", ");
+/**
+ * Counts that are not zero, removals first and not once more among the changes: "1 to remove, 2 to change", or "1 removed, 5 unchanged".
+ *
+ * @param removedOn - On what the removals are, where that is not one agent.
+ */
+export function describeCounts(counts: Counts, removedOn = ""): string {
+  // A server of before this count says nothing of it.
+  const { removed = 0 } = counts;
+  // A run either only looks or does what it finds.
+  const looked = counts.would_change > 0;
+  const told: [count: number, what: string][] = [
+    [removed, `${looked ? "to remove" : "removed"}${removedOn}`],
+    [looked ? counts.changed : counts.changed - removed, "changed"],
+    [looked ? counts.would_change - removed : counts.would_change, "to change"],
+    [counts.unknown, "unknown"],
+    [counts.unchanged, "unchanged"],
+    [counts.failed, "failed"],
+    [counts.skipped, "skipped"],
+  ];
+  const some = told.filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`);
+  return some.length === 0 ? "nothing to do" : some.join(", ");
 }
+
+/** The counts of several agents together, e.g. "3 to remove on 2 agents, 1 to change". */
+export function describeTotals(operations: readonly Operation[]): string {
+  const totals = { ...noCounts };
+  for (const { counts } of operations) for (const name of countNames) totals[name] += counts[name];
+  const removing = operations.filter(({ counts }) => counts.removed > 0).length;
+  return describeCounts(totals, ` on ${countOf(removing, "agent")}`);
+}
+
+/** A number with its noun, e.g. "1 agent", "2 agents". */
+export function countOf(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+const noCounts: Readonly<Counts> = {
+  total: 0,
+  unchanged: 0,
+  changed: 0,
+  would_change: 0,
+  unknown: 0,
+  removed: 0,
+  failed: 0,
+  skipped: 0,
+};
+const countNames = Object.keys(noCounts) as (keyof Counts)[];
 
 /** Nothing while an operation is open: what it has done so far is told at its end. */
 function describeProgress(operation: Operation): string {
@@ -49,7 +94,8 @@ function describeProgress(operation: Operation): string {
 }
 
 /** An operation that was cut off, or never began, had perhaps much to do. */
-function describeEnd({ status, counts }: Operation): string {
+function describeEnd({ kind, status, counts }: Operation): string {
+  if (kind === "forget" && counts.changed > 0) return `${counts.changed} forgotten`;
   return counts.total === 0 && status !== "succeeded" ? "no results" : describeCounts(counts);
 }
 
@@ -69,11 +115,16 @@ export const operationColumns = [
 
 /** One line a resource, with its action and what caused it as the JSON has them, and below it what differs. */
 export function describeResults(results: readonly ResourceResult[]): string[] {
-  const heads = alignRows(results.map(toRow));
+  const heads = describeHeads(results);
   return results.flatMap((result, at) => [
-    `  ${heads[at] ?? ""}`,
+    heads[at] ?? "",
     ...result.changes.flatMap(describeChange).map((line) => `      ${line}`),
   ]);
+}
+
+/** The same without what differs. */
+export function describeHeads(results: readonly ResourceResult[]): string[] {
+  return alignRows(results.map(toRow)).map((head) => `  ${head}`);
 }
 
 function toRow(result: ResourceResult): string[] {
@@ -88,6 +139,7 @@ function toRow(result: ResourceResult): string[] {
 function symbolOf({ outcome, action }: ResourceResult): string {
   if (outcome === "failed") return "!";
   if (outcome === "skipped") return ".";
+  if (outcome === "unknown") return "?";
   if (outcome === "unchanged") return "=";
   if (action === "create") return "+";
   return action === "remove" ? "-" : "~";

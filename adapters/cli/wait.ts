@@ -4,6 +4,7 @@ import type { DriftDetail, Operation, OperationDetail, RolloutDetail } from "fle
 import type { Client } from "../client/client.ts";
 import { exitCode } from "./context.ts";
 import type { ExitCode } from "./context.ts";
+import { mayChange } from "./show-results.ts";
 
 /** How long the server is asked to wait with its answer. */
 export const firstWaitSeconds = 30;
@@ -52,8 +53,13 @@ export async function awaitDrift(client: Client, check: DriftDetail): Promise<Dr
 export function exitCodeOf(operations: readonly Operation[]): ExitCode {
   if (operations.some(isOpen)) return exitCode.unfinished;
   if (operations.some(({ status }) => status !== "succeeded")) return exitCode.failure;
-  const differs = operations.some(({ kind, counts }) => kind === "plan" && counts.would_change > 0);
+  const differs = operations.some(({ kind, counts }) => kind === "plan" && mayChange(counts));
   return differs ? exitCode.differs : exitCode.ok;
+}
+
+/** Whether a plan tells what an apply would do; one that failed somewhere tells the rest. */
+export function isTold({ status, error }: Operation): boolean {
+  return error === undefined && (status === "succeeded" || status === "partial" || status === "failed");
 }
 
 /** Whether a rollout has not ended. */

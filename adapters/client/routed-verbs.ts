@@ -133,8 +133,9 @@ export interface RoutedVerbs {
   };
   state: {
     /**
-     * Apply modules to the agent. Brings the machine to its desired state: what its assignments say, and `modules` beside. One
-     * apply runs on an agent at a time; a second waits. Answers with 200 when it has ended within `wait_seconds`, else with 202.
+     * Apply modules to the agent. Brings the machine to its desired state: all that assignments say and calls named before or, with
+     * `modules` and `remove_modules`, these alone; what others brought stays as it is. One apply runs on an agent at a time; a
+     * second waits. Answers with 200 when it has ended within `wait_seconds`, else with 202.
      */
     apply: (nodeId: string, input?: Input<"applyInput", "node_id">, options?: CallOptions) => Promise<Output<"operationSchema">>;
     /**
@@ -143,8 +144,15 @@ export interface RoutedVerbs {
      */
     plan: (nodeId: string, input?: Input<"planInput", "node_id">, options?: CallOptions) => Promise<Output<"operationSchema">>;
     /**
-     * Get the believed state of the machine. What was applied last, what the next apply removes and what is desired but not applied
-     * yet.
+     * Drop ownership of what was applied. Has the agent forget resources, and touches nothing on the machine: they stay as they are
+     * and nothing takes them back any more. What is still desired becomes owned again with its next apply. Answers with 200 when it
+     * has ended within `wait_seconds`, else with 202.
+     */
+    forget: (nodeId: string, input: Input<"forgetInput", "node_id">, options?: CallOptions) => Promise<Output<"operationSchema">>;
+    /**
+     * Get the believed state of the machine. What was applied last, what the next apply removes, what is desired but not applied
+     * yet, and who brings each module: assignments, or a call that named it. Where nobody can work out what is desired, `error`
+     * says why.
      */
     believed: (nodeId: string, options?: CallOptions) => Promise<Output<"believedStateSchema">>;
   };

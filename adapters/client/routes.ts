@@ -68,6 +68,7 @@ export const routes: {
   state: {
     apply: { method: "POST", path: "/agents/{node_id}/apply", input: "body" },
     plan: { method: "POST", path: "/agents/{node_id}/plan", input: "body" },
+    forget: { method: "POST", path: "/agents/{node_id}/state/forget", input: "body" },
     believed: { method: "GET", path: "/agents/{node_id}/state" },
   },
   operations: {

@@ -5,7 +5,7 @@ import { OrchestratorError } from "../errors.ts";
 import { jsonSchema } from "../internal/common-schemas.ts";
 import { type OwedTrigger, owedTriggerSchema } from "../state/owed.ts";
 import { resolvedResourceSchema } from "../state/resource.ts";
-import type { AppliedResource } from "../state/run/state-item.ts";
+import type { AppliedResource } from "../state/run/applied-resource.ts";
 import { readText, renewFile, replaceFile } from "./durable-file.ts";
 import { seal, unseal } from "./sealed-text.ts";
 
@@ -15,6 +15,7 @@ export const appliedResourceSchema: z.ZodType<AppliedResource> = z.strictObject(
   prior: z.strictObject({ type: z.string(), spec: z.record(z.string(), jsonSchema) }).nullable(),
   changed: z.literal(true).optional(),
   stuck: z.literal(true).optional(),
+  others: z.array(resolvedResourceSchema).optional(),
 });
 
 const fileSchema = z.strictObject({

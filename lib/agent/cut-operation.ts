@@ -2,7 +2,7 @@
 import { resourceIdentityKey } from "../state/definition.ts";
 import type { ResourceTypes } from "../state/resource-type.ts";
 import type { ResolvedResource } from "../state/resource.ts";
-import type { AppliedResource } from "../state/run/state-item.ts";
+import type { AppliedResource } from "../state/run/applied-resource.ts";
 import type { JournalRecord } from "./journal-record.ts";
 import type { ThingNames } from "./thing-names.ts";
 

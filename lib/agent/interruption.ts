@@ -16,6 +16,16 @@ export function lostAcceptance(operationId: string, clock: Clock): AcceptedRecor
   return { record: "accepted", operation_id: operationId, kind: "apply", not_after, at: toTimestamp(now) };
 }
 
+/** The result of an operation that has ended and whose journal was damaged since: it says what became of it, as after a restart. */
+export function damagedEnd(
+  operationId: string,
+  journal: ParsedJournal,
+  clock: Clock,
+): MessageOf<AgentMessage, "result"> {
+  const found = journal.records.find((record) => record.record === "finished");
+  return found?.result ?? interruptionOf(operationId, journal, { clock, damagedAt: 1 });
+}
+
 /** The result of an operation that was cut off: what it got to, and where its journal is damaged. */
 export function interruptionOf(
   operationId: string,

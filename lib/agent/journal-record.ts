@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { type Watching, watchingSchema } from "../state/owed.ts";
+import { owedTriggerSchema, type Watching, watchingSchema } from "../state/owed.ts";
 import { resolvedResourceSchema } from "../state/resource.ts";
 import { resourceResultSchema } from "../state/result.ts";
-import type { AppliedResource } from "../state/run/state-item.ts";
+import type { AppliedResource } from "../state/run/applied-resource.ts";
 import { type AgentMessage, type MessageOf, type PeerError, agentMessageSchema } from "../wire/messages.ts";
 import { appliedResourceSchema } from "./applied-set.ts";
 import { seal, unseal } from "./sealed-text.ts";
@@ -19,7 +19,7 @@ export const journalRecordSchema = z.discriminatedUnion("record", [
   z.strictObject({
     record: z.literal("accepted"),
     operation_id: z.uuid(),
-    kind: z.enum(["apply", "plan", "check"]),
+    kind: z.enum(["apply", "plan", "check", "forget"]),
     not_after: timestamp,
     at: timestamp,
   }),
@@ -48,6 +48,18 @@ export const journalRecordSchema = z.discriminatedUnion("record", [
   z.strictObject({ record: z.literal("watching"), resources: z.array(watchingSchema) }),
   z.strictObject({ record: z.literal("untouched"), identity: z.string() }),
   z.strictObject({ record: z.literal("result"), result: resourceResultSchema }),
+  /** The agent is about to be restarted, after all else. */
+  z.strictObject({
+    record: z.literal("restarting"),
+    resource: resolvedResourceSchema,
+    /** Names the run that is to end. */
+    own_run: z.string(),
+    boot: z.string().optional(),
+    /** Owed once it is done. */
+    owed: z.array(owedTriggerSchema),
+    /** As it is once it is done. */
+    result: resultMessageSchema,
+  }),
   z.strictObject({ record: z.literal("finished"), result: resultMessageSchema }),
   // What could not be read was taken out, so that the rest can be.
   z.strictObject({ record: z.literal("damaged"), line: z.number().int().positive() }),
@@ -55,6 +67,9 @@ export const journalRecordSchema = z.discriminatedUnion("record", [
 
 /** One line of the journal of an operation. */
 export type JournalRecord = z.infer<typeof journalRecordSchema>;
+
+/** What is written down before the agent is restarted. */
+export type RestartingRecord = Extract<JournalRecord, { record: "restarting" }>;
 
 /** The lines that say what stood before, what each is about where that is known, and who watches what is to be changed. */
 export function recordsBeforeChanges(
@@ -127,7 +142,8 @@ export function damageOf(line: number): PeerError {
 
 function isOf(record: JournalRecord, operationId: string): boolean {
   if (record.record === "accepted") return record.operation_id === operationId;
-  return record.record !== "finished" || record.result.operation_id === operationId;
+  const holdsResult = record.record === "finished" || record.record === "restarting";
+  return !holdsResult || record.result.operation_id === operationId;
 }
 
 function parseRecord(line: string): { record: JournalRecord; isSealed: boolean } | null {

@@ -21,6 +21,7 @@ import type { Logger } from "../logger.ts";
 import type { ResourceResult } from "../state/result.ts";
 import type { BegunChange } from "../state/run/state-run.ts";
 import type { AgentMessage, MessageOf, PeerError } from "../wire/messages.ts";
+import type { AcceptedOperation } from "./accepted-operation.ts";
 import { AcknowledgedOperations } from "./acknowledged-operations.ts";
 import { currentBoot } from "./boot.ts";
 import type { CutOperation } from "./cut-operation.ts";
@@ -33,12 +34,13 @@ import {
   removeFile,
   replaceFile,
 } from "./durable-file.ts";
-import { type AcceptedRecord, interruptionOf, lostAcceptance } from "./interruption.ts";
+import { type AcceptedRecord, damagedEnd, interruptionOf, lostAcceptance } from "./interruption.ts";
 import type { JournalContext } from "./journal-context.ts";
 import {
   type JournalRecord,
   parseJournal,
   parseLastRecord,
+  type RestartingRecord,
   recordsBeforeChanges,
   toLine,
 } from "./journal-record.ts";
@@ -47,17 +49,6 @@ import { isOperationId } from "./operation-id.ts";
 
 /** How an operation ended, as the orchestrator gets it. */
 export type OperationResult = MessageOf<AgentMessage, "result">;
-
-/** Which operations there are: making, telling and comparing. */
-export type OperationKind = "apply" | "plan" | "check";
-
-/** An operation as it is accepted. */
-export interface AcceptedOperation {
-  operation_id: string;
-  kind: OperationKind;
-  /** RFC 3339: the command may not begin, and can't arrive, after it. */
-  not_after: string;
-}
 
 const fileSuffix = ".jsonl";
 
@@ -143,8 +134,7 @@ export class OperationJournal {
 
   /** Notes that the run begins. */
   started(operationId: string): void {
-    const boot = this.boot === null ? {} : { boot: this.boot };
-    this.#append(operationId, { record: "started", at: this.#now(), ...boot }, false);
+    this.#append(operationId, { record: "started", at: this.#now(), ...this.#bootPart }, false);
   }
 
   /** Notes what stood before, and who watches what is to be changed. Durable when it returns: only then may anything be changed. */
@@ -180,6 +170,15 @@ export class OperationJournal {
     } catch (error) {
       this.#logger.warn("Results could not be written down.", { operation_id: operationId, error });
     }
+  }
+
+  /**
+   * Notes that the operation is about to restart the agent, and its result once that is done. Durable when it returns.
+   * @throws {OrchestratorError} `STORAGE_FULL`, `STORAGE_FAILED`; the restart may not be ordered then.
+   */
+  restarting(restart: Omit<RestartingRecord, "record" | "boot">): void {
+    const record: RestartingRecord = { record: "restarting", ...restart, ...this.#bootPart };
+    this.#append(restart.result.operation_id, record, true);
   }
 
   /** Notes how an operation ended. Without space the result is kept in memory. */
@@ -220,12 +219,7 @@ export class OperationJournal {
     if (unwritten) return unwritten;
     const last = parseLastRecord(readText(this.#pathOf(operationId)) ?? "");
     if (last?.record === "finished" && last.result.operation_id === operationId) return last.result;
-    // It was there: damaged since. As after a restart, it ends nevertheless, and says what became of it.
-    const { records } = this.#read(operationId);
-    const found = records.find((record) => record.record === "finished");
-    const result =
-      found?.result ??
-      interruptionOf(operationId, this.#read(operationId), { clock: this.#clock, damagedAt: 1 });
+    const result = damagedEnd(operationId, this.#read(operationId), this.#clock);
     this.#unwritten.set(operationId, result);
     this.#logger.error("The result of an operation is damaged.", { operation_id: operationId });
     return result;
@@ -292,6 +286,10 @@ export class OperationJournal {
   #pathOf(operationId: string): string {
     if (!isOperationId(operationId)) throw new TypeError("An operation id must be a lower-case UUID.");
     return join(this.#folder, operationId + fileSuffix);
+  }
+
+  get #bootPart(): { boot?: string } {
+    return this.boot === null ? {} : { boot: this.boot };
   }
 
   #now(): string {

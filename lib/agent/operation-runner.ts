@@ -14,13 +14,14 @@ import { OrchestratorError } from "../errors.ts";
 import type { Host } from "../host/host.ts";
 import type { Logger } from "../logger.ts";
 import type { ResourceTypes } from "../state/resource-type.ts";
+import { claimsOn, Scope } from "../state/run/claims.ts";
 import type { PeerError } from "../wire/messages.ts";
 import type { AppliedSet } from "./applied-set.ts";
 import { isOperationId } from "./operation-id.ts";
 import type { OperationJournal } from "./operation-journal.ts";
 import type { ProgressSink } from "./operation-progress.ts";
 import { toPeerError } from "./peer-error.ts";
-import { type OperationOutcome, type RunCommand, runOperation } from "./run-operation.ts";
+import { type OperationCommand, type OperationOutcome, runOperation } from "./run-operation.ts";
 
 /** What the runner works with. */
 export interface OperationRunnerOptions {
@@ -43,7 +44,7 @@ const maxQueued = 100;
 
 /** An operation that was accepted and has not ended. */
 interface PendingOperation {
-  command: RunCommand;
+  command: OperationCommand;
   stop: AbortController;
   /** Until when it may begin, by the clock that never goes back. */
   beginByMs: number;
@@ -57,6 +58,7 @@ export class OperationRunner {
   #done: Promise<void> = Promise.resolve();
   #stopping = false;
   readonly #cut = new AbortController();
+  readonly #ending = new AbortController();
 
   constructor(options: OperationRunnerOptions) {
     this.#options = options;
@@ -71,7 +73,7 @@ export class OperationRunner {
    * @throws {OrchestratorError} `COMMAND_EXPIRED` after its time; `EMPTY_DESIRED_STATE` for an apply of nothing over
    * something without `allow_empty`; `UNAVAILABLE` when 100 wait; `STORAGE_FULL` or `STORAGE_FAILED` where it can't be kept.
    */
-  submit(command: RunCommand): void {
+  submit(command: OperationCommand): void {
     const { journal } = this.#options;
     if (!isOperationId(command.operation_id)) {
       throw new OrchestratorError("VALIDATION_FAILED", {
@@ -108,6 +110,7 @@ export class OperationRunner {
   /** Ends the operation that runs after the change in progress, begins no other, and waits. */
   async stop(): Promise<void> {
     this.#stopping = true;
+    this.#ending.abort();
     this.#running?.stop.abort(new OrchestratorError("UNAVAILABLE"));
     await this.#done;
   }
@@ -137,8 +140,9 @@ export class OperationRunner {
         cut: this.#cut.signal,
         refusal: this.#refusalOf(pending),
         isInterrupted: () => this.#stopping,
+        ending: this.#ending.signal,
       });
-      ended(outcome);
+      if (outcome) ended(outcome);
     } catch (error) {
       // Without a result in the journal the operation ends as interrupted at the next start.
       logger.error("An operation broke off.", { operation_id: command.operation_id, error });
@@ -160,7 +164,9 @@ export class OperationRunner {
     const { applied, clock } = this.#options;
     if (clock.monotonic() > beginByMs) throw new OrchestratorError("COMMAND_EXPIRED");
     const empties = command.type === "apply" && command.resources.length === 0 && !command.allow_empty;
-    if (empties && applied.resources.length > 0) {
+    if (!empties) return;
+    const scope = new Scope(command.scope);
+    if (applied.resources.flatMap(claimsOn).some((claim) => scope.has(claim))) {
       throw new OrchestratorError("EMPTY_DESIRED_STATE", { details: { applied: applied.resources.length } });
     }
   }

@@ -11,14 +11,13 @@ import { OrchestratorError } from "../errors.ts";
 import type { Host, LeftProgram } from "../host/host.ts";
 import type { Logger } from "../logger.ts";
 import type { Prior, ResourceTypes } from "../state/resource-type.ts";
+import type { ResolvedResource } from "../state/resource.ts";
 import { backupsOf } from "../state/resources/file/prior.ts";
+import type { AppliedResource } from "../state/run/applied-resource.ts";
 import { askPrior, type Looking, standsAsBefore } from "../state/run/as-before.ts";
-import {
-  type AppliedResource,
-  desiredItem,
-  tellDeclaredPaths,
-  type StateItem,
-} from "../state/run/state-item.ts";
+import { claimsOn, distinct, withClaims } from "../state/run/claims.ts";
+import { inheritParts } from "../state/run/parts.ts";
+import { desiredItem, tellDeclaredPaths, type StateItem } from "../state/run/state-item.ts";
 import type { AppliedSet } from "./applied-set.ts";
 import {
   bootOf,
@@ -28,8 +27,10 @@ import {
   identitiesOf,
   resourcesOf,
 } from "./cut-operation.ts";
+import { finishForgetting, isForgetting } from "./forget.ts";
 import type { OperationJournal } from "./operation-journal.ts";
 import { owedAfter } from "./owed-after.ts";
+import { concludeRestart, restartMissing } from "./own-restart.ts";
 import { toPeerError } from "./peer-error.ts";
 import { ThingNames } from "./thing-names.ts";
 
@@ -53,9 +54,13 @@ export async function recoverCutOff(context: RecoveryContext): Promise<void> {
   const { journal, applied, host, logger, left = [] } = context;
   const cut = journal.cutOff();
   for (const operation of cut) {
-    await keepChanges(operation, context);
+    const restart = await concludeRestart(operation, context);
+    if (restart === "done") continue;
+    if (isForgetting(operation)) finishForgetting(operation, applied);
+    else await keepChanges(operation, context);
     const isTheirs = left.length > 0 && journal.hasBegun(operation.operation_id);
-    journal.interrupt(operation.operation_id, isTheirs ? toPeerError(endedPrograms(left)) : undefined);
+    const error = restart ? restartMissing() : isTheirs ? endedPrograms(left) : null;
+    journal.interrupt(operation.operation_id, error ? toPeerError(error) : undefined);
   }
   if (cut.length === 0) return;
   try {
@@ -83,6 +88,7 @@ export async function keepChanges(operation: CutOperation, context: RecoveryCont
   const isComplete = boot !== null && boot === journal.boot;
   if (!isComplete) addRemovals(changes, known);
   const asked = new Asked({ changes, known, names }, context);
+  const noted = new Map(known);
   let differs = false;
   for (const change of changes) {
     const before = known.get(change.identity) ?? null;
@@ -93,7 +99,9 @@ export async function keepChanges(operation: CutOperation, context: RecoveryCont
     else known.delete(change.identity);
   }
   const owed = owedAfter(operation, { owed: applied.owed, names, isComplete });
-  if (differs || owed !== applied.owed) applied.replace([...known.values()], owed);
+  if (!differs && owed === applied.owed) return;
+  const identityOf = (resource: ResolvedResource): string => names.of(resource);
+  applied.replace(inheritParts([...known.values()], noted, { types: context.types, identityOf }), owed);
 }
 
 /** Whatever was applied may have been taken away, or changed, by what the journal lost. */
@@ -130,7 +138,7 @@ class Asked {
     );
     this.#moves = new Map(named.map(([identity, { move }]) => [identity, move]));
     const placed = items.map(([, item]) => item);
-    tellDeclaredPaths(placed, names.identities);
+    tellDeclaredPaths(placed, { identities: names.identities, types });
     this.#items = new Map(items);
   }
 
@@ -144,7 +152,7 @@ class Asked {
     }
     const item = this.#items.get(identity);
     if (item?.target?.type.removing?.capturesFrom === "spec") return this.#specOutcome(item, change, before);
-    const after = captured ? toNoted(captured) : newVersion(before, change);
+    const after = claimedBy(before, captured ? toNoted(captured) : newVersion(before, change));
     if (state === "changed" || isOurs(before)) return after;
     return (await this.#isAsBefore(identity, captured?.prior ?? null)) ? before : after;
   }
@@ -156,7 +164,8 @@ class Asked {
     before: AppliedResource | null,
   ): Promise<AppliedResource | null> {
     if (state === "meant") return before;
-    return toNoted({ resource: item.resource, prior: await askPrior(item, null, this.#looking()) });
+    const prior = await askPrior(item, null, this.#looking());
+    return claimedBy(before, toNoted({ resource: item.resource, prior }));
   }
 
   async #isAsBefore(identity: string, prior: Prior | null): Promise<boolean> {
@@ -178,6 +187,12 @@ function isOurs(entry: AppliedResource | null): boolean {
 /** As it is noted of what was changed. */
 function toNoted({ resource, prior }: AppliedResource): AppliedResource {
   return { resource, prior, ...(prior === null && { changed: true as const }) };
+}
+
+/** What was applied apart from an operation goes on to want the thing. Whose claims are over, the next apply of their module tells. */
+function claimedBy(before: AppliedResource | null, after: AppliedResource | null): AppliedResource | null {
+  if (!before || !after || before === after) return after;
+  return withClaims(after, distinct([...claimsOn(after), ...claimsOn(before)]));
 }
 
 function newVersion(before: AppliedResource | null, { resource }: CutChange): AppliedResource | null {

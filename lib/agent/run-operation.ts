@@ -7,18 +7,26 @@ import type { ResourceTypes } from "../state/resource-type.ts";
 import { backupsOf } from "../state/resources/file/prior.ts";
 import type { ResourceResult } from "../state/result.ts";
 import { type StateRunResult, runState } from "../state/run/engine.ts";
+import type { LastAct } from "../state/run/last-act.ts";
 import type { MessageOf, OrchestratorMessage, PeerError } from "../wire/messages.ts";
 import type { AppliedSet } from "./applied-set.ts";
 import { limitsOf } from "./foreseen-limits.ts";
+import { afterForgetting, foreseeForgetting } from "./forget.ts";
 import type { OperationJournal, OperationResult } from "./operation-journal.ts";
 import type { ProgressSink } from "./operation-progress.ts";
 import { OperationProgress } from "./operation-progress.ts";
+import { endByRestart } from "./own-restart.ts";
 import { toPeerError } from "./peer-error.ts";
 import { keepChanges } from "./recovery.ts";
 import { fitResult, soundResult } from "./result-size.ts";
 
-/** A command that makes an operation. */
+/** A command that has the engine run. */
 export type RunCommand = MessageOf<OrchestratorMessage, "apply" | "plan" | "check">;
+
+type ForgetCommand = MessageOf<OrchestratorMessage, "forget">;
+
+/** A command that makes an operation. */
+export type OperationCommand = RunCommand | ForgetCommand;
 
 /** What one operation is run with. */
 export interface RunContext {
@@ -37,6 +45,8 @@ export interface RunContext {
   refusal: PeerError | null;
   /** Whether what was cancelled was cancelled because the agent stops. */
   isInterrupted: () => boolean;
+  /** Aborted as soon as the agent stops. */
+  ending: AbortSignal;
 }
 
 /** How an operation ended. */
@@ -50,18 +60,26 @@ export interface OperationOutcome {
 type Ending = Pick<OperationResult, "status" | "results" | "error"> & {
   /** Whether what is applied now could not be written down. */
   unsaved?: boolean;
+  /** What is left to be done, because it ends the agent. */
+  lastAct?: LastAct | undefined;
 };
 
-/** Runs one accepted operation to its end and writes its result into the journal. A failure is a result. */
-export async function runOperation(command: RunCommand, context: RunContext): Promise<OperationOutcome> {
+/**
+ * Runs one accepted operation to its end and writes its result into the journal. A failure is a result. Null where the agent is
+ * about to be restarted by it: the next start ends it.
+ */
+export async function runOperation(
+  command: OperationCommand,
+  context: RunContext,
+): Promise<OperationOutcome | null> {
   const { clock, journal } = context;
   const { operation_id } = command;
   const progress = new OperationProgress(operation_id, clock, context.progress);
   const startedAt = clock.now();
   const startedMs = clock.monotonic();
-  const { unsaved = false, ...ending } = await endingOf(command, context, progress);
+  const { unsaved = false, lastAct, ...ending } = await endingOf(command, context, progress);
   progress.flush();
-  const result = fitResult({
+  const foretold = fitResult({
     type: "result",
     operation_id,
     ...ending,
@@ -70,13 +88,17 @@ export async function runOperation(command: RunCommand, context: RunContext): Pr
     finished_at: toTimestamp(clock.now()),
     duration_ms: clock.monotonic() - startedMs,
   });
+  const result = lastAct
+    ? await endByRestart(foretold, { lastAct, ending: context.ending }, context)
+    : foretold;
+  if (result === null) return null;
   if (unsaved) journal.hold(result);
   else journal.finish(result);
   return { result, changed: result.results.some((each) => each.outcome === "changed") };
 }
 
 async function endingOf(
-  command: RunCommand,
+  command: OperationCommand,
   context: RunContext,
   progress: OperationProgress,
 ): Promise<Ending> {
@@ -87,6 +109,7 @@ async function endingOf(
   }
   try {
     context.journal.started(command.operation_id);
+    if (command.type === "forget") return forget(command, context);
     const run = await runEngine(command, context, progress);
     const failure = command.type === "apply" ? keepApplied(run, context) : null;
     const error = failure ?? run.error;
@@ -95,6 +118,7 @@ async function endingOf(
       results: run.results,
       ...(error && { error: toPeerError(error) }),
       unsaved: failure !== null,
+      lastAct: run.lastAct,
     };
   } catch (error) {
     if (!isOrchestratorError(error)) {
@@ -103,6 +127,14 @@ async function endingOf(
     const unsaved = command.type === "apply" && !(await keepCut(command, context));
     return { status: "failed", results: [], error: toPeerError(error), unsaved };
   }
+}
+
+function forget({ operation_id, names }: ForgetCommand, context: RunContext): Ending {
+  const results = foreseeForgetting(names, context.applied);
+  context.journal.results(operation_id, results);
+  const failure = keepApplied(afterForgetting(results, context.applied), context);
+  if (!failure) return { status: "succeeded", results };
+  return { status: "partial", results, error: toPeerError(failure), unsaved: true };
 }
 
 function runEngine(
@@ -132,6 +164,7 @@ function runEngine(
     logger,
     ...(confirm && { confirm }),
     ...(command.skip_reasons && { skipReasons: command.skip_reasons }),
+    ...(command.type !== "check" && command.scope && { scope: command.scope }),
     holdRemovals: command.type === "apply" && command.hold_removals === true,
     beforeChanges: async (captured, watching) => journal.captured(operation_id, captured, watching),
     onBegun: (change) => journal.begun(operation_id, change),

@@ -4,8 +4,10 @@ import type { Context } from "../context.ts";
 import type { Page } from "../internal/common-schemas.ts";
 import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
 import type { JsonObject } from "../json.ts";
+import { parseReference } from "../module-format/module-reference.ts";
 import type { SelectorPage } from "../selectors/selector-index.ts";
 import type { StoredDocument } from "../storage/storage.ts";
+import type { AppliedModules } from "./applied-modules.ts";
 import type { AgentDocument } from "./documents.ts";
 import type { AgentRegistry } from "./registry.ts";
 import type { listAgentsInput } from "./schemas.ts";
@@ -13,32 +15,39 @@ import type { listAgentsInput } from "./schemas.ts";
 type Query = z.output<typeof listAgentsInput>;
 type Stored = StoredDocument<AgentDocument>;
 
+/** Where agents are looked for. */
+interface Parts {
+  registry: AgentRegistry;
+  modules: AppliedModules;
+}
+
 /** How many pages are remembered: those that somebody looks at again and again. */
 const mostRemembered = 64;
 
 /** Finds pages of agents, and finds the same page again without looking for as long as no agent changes. */
 export class AgentList {
   readonly #context: Context;
-  readonly #registry: AgentRegistry;
+  readonly #parts: Parts;
   readonly #remembered = new Map<string, Page<Stored>>();
   /** The state of the agents that the remembered pages are of. */
   #edition: number | null = null;
 
-  constructor(context: Context, registry: AgentRegistry) {
+  constructor(context: Context, parts: Parts) {
     this.#context = context;
-    this.#registry = registry;
+    this.#parts = parts;
   }
 
   async page(query: Query): Promise<Page<Stored>> {
-    const { edition } = this.#registry;
-    // Agents come and go without any change of what is stored of them.
-    if (edition === null || query.connected !== undefined)
-      return findPage(this.#context, this.#registry, query);
+    const { registry } = this.#parts;
+    const { edition } = registry;
+    // Agents come and go, and get other modules, without any change of what is stored of them.
+    if (edition === null || query.connected !== undefined || query.module !== undefined)
+      return findPage(this.#context, this.#parts, query);
     const name = JSON.stringify(query);
     const known = edition === this.#edition ? this.#remembered.get(name) : undefined;
     if (known !== undefined) return known;
-    const page = await findPage(this.#context, this.#registry, query);
-    if (edition === this.#registry.edition) this.#remember(name, page, edition);
+    const page = await findPage(this.#context, this.#parts, query);
+    if (edition === registry.edition) this.#remember(name, page, edition);
     return page;
   }
 
@@ -49,17 +58,13 @@ export class AgentList {
   }
 }
 
-async function findPage(context: Context, registry: AgentRegistry, query: Query): Promise<Page<Stored>> {
+async function findPage(context: Context, parts: Parts, query: Query): Promise<Page<Stored>> {
   const { limit = 50, cursor, ...filter } = query;
   const position = withoutAbsent(filter);
   const after = cursor === undefined ? "" : String(decodeCursor("agents", position, cursor));
   const items: Stored[] = [];
   const passes = createFilter(context, filter);
-  const pages =
-    filter.selector === undefined
-      ? storedPages(context, filter.status, { after, limit })
-      : selectedPages(registry, filter.selector, { after, limit });
-  for await (const page of pages) {
+  for await (const page of candidates(context, parts, { filter, stretch: { after, limit } })) {
     for (const stored of page) {
       if (!passes(stored.value)) continue;
       if (items.length === limit)
@@ -68,6 +73,39 @@ async function findPage(context: Context, registry: AgentRegistry, query: Query)
     }
   }
   return { items, next_cursor: null };
+}
+
+/** What finds agents fastest under some filters; the other filters are left to look at each. */
+function candidates(
+  context: Context,
+  { registry, modules }: Parts,
+  { filter, stretch }: { filter: Filter; stretch: Stretch },
+): AsyncGenerator<readonly Stored[]> {
+  const module = filter.module === undefined ? null : parseReference(filter.module);
+  if (filter.selector !== undefined) {
+    const selected = selectedPages(registry, filter.selector, stretch);
+    return module ? havingModule(selected, (ids) => modules.having(ids, module)) : selected;
+  }
+  return module
+    ? modulePages(registry, modules.pages(module, { ...stretch, limit: stretch.limit + 1 }))
+    : storedPages(context, filter.status, stretch);
+}
+
+async function* havingModule(
+  pages: AsyncGenerator<readonly Stored[]>,
+  find: (nodeIds: readonly string[]) => Promise<ReadonlySet<string>>,
+): AsyncGenerator<readonly Stored[]> {
+  for await (const page of pages) {
+    const having = await find(page.map(({ key }) => key));
+    yield page.filter(({ key }) => having.has(key));
+  }
+}
+
+async function* modulePages(
+  registry: AgentRegistry,
+  pages: AsyncGenerator<readonly string[]>,
+): AsyncGenerator<readonly Stored[]> {
+  for await (const nodeIds of pages) yield await registry.findAll(nodeIds);
 }
 
 /** Where a list goes on, and how much of it is wanted. */

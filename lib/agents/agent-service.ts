@@ -4,6 +4,7 @@ import type { Selector, SelectorTarget } from "../selectors/selector.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import type { Admission } from "../transport/transport.ts";
 import { AgentViews } from "./agent-views.ts";
+import { AppliedModules } from "./applied-modules.ts";
 import { Approvals } from "./approvals.ts";
 import type { AgentDocument } from "./documents.ts";
 import { Enrolment } from "./enrolment.ts";
@@ -26,6 +27,8 @@ export class AgentService {
   /** Agents that come and go; the orchestrator hands it what the transport hears. */
   readonly enrolment: Enrolment;
   readonly registry: AgentRegistry;
+  /** Which modules agents have. */
+  readonly appliedModules: AppliedModules;
   readonly views: AgentViews;
   readonly approvals: Approvals;
   readonly #context: Context;
@@ -35,6 +38,7 @@ export class AgentService {
   constructor(context: Context) {
     this.#context = context;
     this.registry = new AgentRegistry(context);
+    this.appliedModules = new AppliedModules(context);
     this.views = new AgentViews((nodeId) => context.transport.isConnected(nodeId));
     this.approvals = new Approvals(context, this.registry, {
       views: this.views,

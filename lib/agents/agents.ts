@@ -31,7 +31,7 @@ export class Agents {
   constructor(context: Context, service: AgentService) {
     this.#context = context;
     this.#service = service;
-    this.#list = new AgentList(context, service.registry);
+    this.#list = new AgentList(context, { registry: service.registry, modules: service.appliedModules });
     this.tags = new TagVerbs(context, service.registry);
   }
 
@@ -116,8 +116,9 @@ export class Agents {
           message: "Only a rejected agent can be removed.",
         });
       }
+      const modules = await this.#service.appliedModules.forget(node_id);
       await this.#service.registry.remove(answering(caller), agent, {
-        writes: this.#service.forgotten(node_id),
+        writes: [...this.#service.forgotten(node_id), ...modules],
         event: {
           type: "agent.removed",
           target: agentSubject(agent.value),

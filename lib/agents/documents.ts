@@ -32,12 +32,21 @@ export interface AttributesDocument {
   collected_at: string;
 }
 
+/** That an agent has a module, under `node_id/module`. */
+export interface AppliedModuleDocument {
+  node_id: string;
+  module: string;
+  /** The revision that was last applied to its end. */
+  revision: number;
+}
+
 /** What the agents feature keeps. */
 export const agentCollections = {
   agents: { indexes: { by_status: ["status"] } },
   /** Guards names: key = lower-case name. */
   agent_names: { indexes: {} },
   agent_attributes: { indexes: {} },
+  applied_modules: { indexes: { by_module: ["module"], by_revision: ["module", "revision"] } },
   /** Keys of removed agents: when one comes back, its enrolment says so, and nothing is inherited. */
   removed_agents: { indexes: {} },
 } as const satisfies Record<string, CollectionDefinition>;

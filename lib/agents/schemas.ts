@@ -7,6 +7,7 @@ import {
   versionSchema,
 } from "../internal/common-schemas.ts";
 import { parseNetwork } from "../internal/network.ts";
+import { moduleReferenceSchema } from "../module-format/module-reference.ts";
 
 /** Whether an agent may do anything. */
 export const approvalStatusSchema = z.enum(["pending", "approved", "rejected"]);
@@ -67,6 +68,9 @@ export const listAgentsInput = z.strictObject({
   status: approvalStatusSchema.optional(),
   connected: z.boolean().optional(),
   selector: z.string().optional().describe("Only agents that it matches."),
+  module: moduleReferenceSchema
+    .optional()
+    .describe("Only agents that have this module, as `web`, or in one revision, as `web@2`."),
   search: z
     .string()
     .min(1)

@@ -10,6 +10,7 @@ import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import { canonicalJson } from "../internal/canonical-json.ts";
 import { nextTurn } from "../internal/next-turn.ts";
 import type { ModuleComparison } from "../module-format/module-comparison.ts";
+import { bringTheSame, differentRevisions, pinOf } from "../module-format/module-reference.ts";
 import { toDetails } from "../module-format/module-resources.ts";
 import type { ParsedModule } from "../module-format/parsed-module.ts";
 import type { ModuleService } from "../modules/module-service.ts";
@@ -68,7 +69,10 @@ export class AssignmentAgreement {
       const write = await this.#mark();
       const all: Assignment[] = [];
       for await (const assignment of this.#parts.all()) all.push(assignment);
-      const users = all.filter(({ modules }) => modules.includes(module.name));
+      const { name } = module;
+      const users = all.filter(
+        ({ modules, pins }) => modules.includes(name) && pinOf(pins, name) === undefined,
+      );
       for (const user of users) await this.#requireSelf(user, module);
       if (users.length > 0) await this.#requireAmong(users, all, module);
       await store(users.length > 0 ? [write] : []);
@@ -79,9 +83,26 @@ export class AssignmentAgreement {
     const comparison = await this.#parts.modules.agreement.compare(after);
     for await (const other of this.#parts.all()) {
       if (other.name === after.name) continue;
+      this.#requireSameRevisions(after, other);
       await this.#requireSameParams(after, other, comparison);
       await this.#requirePair(after, other, comparison);
     }
+  }
+
+  /** Refuses another revision of a module that an agent gets from both now. */
+  #requireSameRevisions(first: Assignment, second: Assignment): void {
+    const module = first.modules.find(
+      (name) => second.modules.includes(name) && !bringTheSame(name, first, second),
+    );
+    if (module === undefined) return;
+    const both = allOf([first, second].map(({ selector }) => this.#selectors.parse(selector)));
+    if (!this.#parts.agents.hasMatch(both)) return;
+    const message = differentRevisions(module, first, second);
+    throw new OrchestratorError("RESOURCE_CONFLICT", {
+      message,
+      details: { module, assignments: [first.name, second.name] },
+      issues: [{ path: ["modules", first.modules.indexOf(module)], message }],
+    });
   }
 
   /** Refuses another value for a param of a module that an agent gets from both now. */
@@ -173,7 +194,7 @@ export class AssignmentAgreement {
 }
 
 function asksForTheSame(before: Assignment, after: Assignment): boolean {
-  const asked = ({ selector, modules, params = {} }: Assignment): string =>
-    canonicalJson({ selector, modules, params });
+  const asked = ({ selector, modules, pins = {}, params = {} }: Assignment): string =>
+    canonicalJson({ selector, modules, pins, params });
   return asked(before) === asked(after);
 }

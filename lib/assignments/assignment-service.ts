@@ -1,6 +1,7 @@
 import type { AgentService } from "../agents/agent-service.ts";
 import type { Context } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
+import { pinOf } from "../module-format/module-reference.ts";
 import type { ModuleService } from "../modules/module-service.ts";
 import { matchesSelector } from "../selectors/match.ts";
 import { SelectorCache } from "../selectors/selector-cache.ts";
@@ -10,6 +11,7 @@ import type { StoredDocument, Write } from "../storage/storage.ts";
 import { AssignmentAgreement } from "./assignment-agreement.ts";
 import type { AssignmentDocument } from "./documents.ts";
 import { DueAssignments } from "./due-assignments.ts";
+import type { Assignment } from "./schemas.ts";
 
 /** Tells which assignments match an agent, by name, of those that there were when it was made. */
 export type AssignmentMatcher = (target: SelectorTarget) => Readonly<AssignmentDocument>[];
@@ -47,15 +49,25 @@ export class AssignmentService {
     return this.#agents.matching(this.selectors.parse(assignment.selector));
   }
 
-  /** The modules of an assignment in their present revisions, and what must be written beside a reference to them. */
-  async revisionsOf({ modules }: Readonly<AssignmentDocument>): Promise<{
+  /** The modules of an assignment in the revisions that it brings now, and what must be written beside a reference to them. */
+  async revisionsOf({ modules, pins }: Readonly<AssignmentDocument>): Promise<{
     modules: { name: string; revision: number }[];
     held: Write[];
   }> {
     const names = [...new Set(modules)];
     const held = await this.#modules.hold(names);
-    const resolved = await Promise.all(names.map((name) => this.#modules.resolve(name)));
+    const resolved = await Promise.all(names.map((name) => this.#modules.resolve(name, pinOf(pins, name))));
     return { modules: resolved.map(({ name, revision }) => ({ name, revision })), held };
+  }
+
+  /** The revisions that an assignment brings now, and which of them it is pinned to. */
+  async broughtNow({ modules, pins }: Readonly<AssignmentDocument>): Promise<Assignment["revisions"]> {
+    const stored = await this.#context.storage.getMany<{ revision: number }>("modules", modules);
+    return modules.flatMap((name, at) => {
+      const pin = pinOf(pins, name);
+      const revision = pin ?? stored[at]?.value.revision;
+      return revision === undefined ? [] : [{ name, revision, pinned: pin !== undefined }];
+    });
   }
 
   /** Reads every assignment once, to ask for one agent after another; see `AssignmentMatcher`. */

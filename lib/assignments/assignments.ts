@@ -12,6 +12,7 @@ import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import { toJsonObject } from "../json.ts";
+import { parseReferences, printReferences } from "../module-format/module-reference.ts";
 import type { ModuleService } from "../modules/module-service.ts";
 import { printSelector } from "../selectors/print.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
@@ -26,6 +27,12 @@ import {
   type Assignment,
   type AssignmentDetail,
 } from "./schemas.ts";
+
+/** Modules as an assignment keeps them. */
+function toModules(references: readonly string[]): Pick<AssignmentDocument, "modules" | "pins"> {
+  const { names, pins } = parseReferences(references);
+  return { modules: names, ...(Object.keys(pins).length > 0 && { pins }) };
+}
 
 type Stored = Pick<StoredDocument<AssignmentDocument>, "value" | "revision">;
 
@@ -69,8 +76,13 @@ export class Assignments {
     await this.#context.authorize(caller, "assignments.get");
     const stored = await this.#service.read(parseInput(assignmentNameInput, input).name);
     const matched = this.#service.matchedAgents(stored.value);
+    const applied = await this.#features.agents.appliedModules.revisionsOf(stored.value.modules);
     const matchedAgents = await Promise.all(
-      matched.map(async (nodeId) => ({ node_id: nodeId, name: await this.#features.agents.nameOf(nodeId) })),
+      matched.map(async (nodeId) => ({
+        node_id: nodeId,
+        name: await this.#features.agents.nameOf(nodeId),
+        revision_applied: Object.fromEntries(applied.get(nodeId) ?? []),
+      })),
     );
     const assignment = await this.#toAssignment(stored);
     const shown = allows(caller, "assignments.update") ? assignment : await this.#hide(assignment);
@@ -80,8 +92,9 @@ export class Assignments {
   /**
    * Creates an assignment. Nothing is applied by it.
    *
-   * @throws {OrchestratorError} `SELECTOR_INVALID`; `NOT_FOUND` for an unknown module; `RESOURCE_CONFLICT` where two of
-   * its modules contradict each other, or one contradicts that of another assignment on an agent that both match;
+   * @throws {OrchestratorError} `SELECTOR_INVALID`; `NOT_FOUND` for an unknown module or revision; `RESOURCE_CONFLICT` where two of
+   * its modules contradict each other, or one contradicts that of another assignment on an agent that both match, which brings it in
+   * another revision or with other params, too;
    * `VALIDATION_FAILED`, also for a schedule that never comes, and for params that its
    * modules do not declare or that are missing; `TEMPLATE_FAILED` where they make a resource that is none; `UNKNOWN_RESOURCE_TYPE`
    * where a module has a type that the orchestrator was not given again; `ALREADY_EXISTS`.
@@ -94,6 +107,7 @@ export class Assignments {
     );
     const document: AssignmentDocument = {
       ...fields,
+      ...toModules(fields.modules),
       ...(description !== undefined && { description }),
       ...(params && { params }),
       ...(rollout && { rollout }),
@@ -139,7 +153,6 @@ export class Assignments {
     const changes = {
       ...(description !== undefined && { description }),
       ...(selector !== undefined && { selector: printSelector(this.#service.selectors.parse(selector)) }),
-      ...(modules !== undefined && { modules }),
       ...(params !== undefined && { params }),
       ...(rollout && { rollout }),
       ...(schedule && { schedule }),
@@ -150,6 +163,10 @@ export class Assignments {
       const stored = await this.#service.read(name);
       requireVersion(stored, options);
       const document: AssignmentDocument = { ...stored.value, ...changes };
+      if (modules !== undefined) {
+        delete document.pins;
+        Object.assign(document, toModules(modules));
+      }
       if (rollout === null) delete document.rollout;
       if (schedule === null) delete document.schedule;
       await this.#write(caller, stored, document);
@@ -158,7 +175,7 @@ export class Assignments {
   }
 
   /**
-   * Removes an assignment. Machines keep what it applied until their next apply, whose plan shows the removals.
+   * Removes an assignment. Machines keep what it applied until their next apply of everything, whose plan shows the removals.
    *
    * @throws {OrchestratorError} `NOT_FOUND`; `PRECONDITION_FAILED`.
    */
@@ -200,7 +217,7 @@ export class Assignments {
       const due = await this.#service.due.change(before?.value ?? null, document);
       const answered = answering(
         caller,
-        this.#view(
+        await this.#view(
           { value: document, revision: (before?.revision ?? 0) + 1 },
           await nextAfter(due, () => this.#service.due.nextOf(document.name)),
         ),
@@ -212,32 +229,33 @@ export class Assignments {
 
   #event(
     type: Extract<EventType, `assignment.${string}`>,
-    { name, selector, modules }: Readonly<AssignmentDocument>,
+    { name, selector, modules, pins }: Readonly<AssignmentDocument>,
   ): EventInput {
     return {
       type,
       target: { type: "assignment", id: name, name },
       summary: `Assignment ${name} was ${type.slice("assignment.".length)}`,
-      metadata: { selector, modules: [...modules] },
+      metadata: { selector, modules: printReferences(modules, pins) },
     };
   }
 
   async #hide(assignment: Assignment): Promise<Assignment> {
     const { modules, params } = assignment;
-    return params
-      ? { ...assignment, params: await this.#features.modules.hideValues(modules, params) }
-      : assignment;
+    if (!params) return assignment;
+    const use = { ...toModules(modules), params };
+    return { ...assignment, params: await this.#features.modules.hideValues(use) };
   }
 
   async #toAssignment(stored: Stored): Promise<Assignment> {
     return this.#view(stored, await this.#service.due.nextOf(stored.value.name));
   }
 
-  #view({ value: document, revision }: Stored, next: number | null): Assignment {
-    const { created_at, created_by, enforce = false, unattended_removals = false, ...asked } = document;
+  async #view({ value: document, revision }: Stored, next: number | null): Promise<Assignment> {
+    const { created_at, created_by, enforce = false, unattended_removals = false, pins, ...asked } = document;
     return {
       ...asked,
-      modules: [...document.modules],
+      modules: printReferences(document.modules, pins),
+      revisions: await this.#service.broughtNow(document),
       ...(next !== null && { next_run_at: toTimestamp(next) }),
       enforce,
       unattended_removals,

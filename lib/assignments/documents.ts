@@ -9,7 +9,10 @@ export interface AssignmentDocument {
   description?: string;
   /** As the grammar prints it. */
   selector: string;
+  /** Names of modules. */
   modules: string[];
+  /** Revisions that some of them are pinned to, by name; absent = none. */
+  pins?: { [module: string]: number };
   /** Values for the params of its modules; absent = none. */
   params?: { [key: string]: Json };
   rollout?: RolloutStrategy;

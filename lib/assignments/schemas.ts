@@ -8,6 +8,7 @@ import {
   versionSchema,
 } from "../internal/common-schemas.ts";
 import { linearJson } from "../internal/json-value.ts";
+import { moduleReferencesSchema } from "../module-format/module-reference.ts";
 import { paramValuesSchema } from "../modules/schemas.ts";
 import { scheduleSchema } from "../schedules/schedule.ts";
 
@@ -16,7 +17,9 @@ const selectorInput = z
   .min(1)
   .max(4096)
   .describe("Which agents. `*` is every agent and must be written.");
-const modulesInput = z.array(nameSchema).min(1).max(100).describe("Names of modules.");
+const modulesInput = moduleReferencesSchema
+  .min(1)
+  .describe("Modules: `web` in its newest revision at the time of each apply, `web@3` pinned to that one.");
 
 const countOrShare = (least: 0 | 1) =>
   z.union([
@@ -81,7 +84,12 @@ export const assignmentSchema = z
     name: nameSchema,
     description: z.string().optional(),
     selector: z.string(),
-    modules: z.array(z.string()),
+    modules: z.array(z.string()).describe("As they were given: `web`, or `web@3` where it is pinned."),
+    revisions: z
+      .array(z.object({ name: z.string(), revision: z.number().int(), pinned: z.boolean() }))
+      .describe(
+        "The revisions that an apply begun now would bring; `pinned` where the assignment says which.",
+      ),
     params: z
       .record(z.string(), linearJson())
       .optional()
@@ -102,7 +110,19 @@ export const assignmentSchema = z
 
 /** Output of `assignments.get`. */
 export const assignmentDetailSchema = assignmentSchema
-  .extend({ matched_agents: z.array(z.object({ node_id: z.string(), name: z.string() })) })
+  .extend({
+    matched_agents: z.array(
+      z.object({
+        node_id: z.string(),
+        name: z.string(),
+        revision_applied: z
+          .record(z.string(), z.number().int())
+          .describe(
+            "Of each module of the assignment, the revision that the agent has; absent where it has none.",
+          ),
+      }),
+    ),
+  })
   .meta({ id: "AssignmentDetail" });
 
 /** Output of `assignments.list`. */

@@ -47,6 +47,7 @@ export const permissionTable = {
   "state.applyNow": "Operator",
   "state.plan": "Operator",
   "state.believed": "Viewer",
+  "state.forget": "Operator",
   "operations.list": "Viewer",
   "operations.listForAgent": "Viewer",
   "operations.get": "Viewer",

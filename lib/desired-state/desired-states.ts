@@ -1,17 +1,18 @@
 import type { AgentService } from "../agents/agent-service.ts";
 import type { AssignmentMatcher, AssignmentService } from "../assignments/assignment-service.ts";
-import type { AssignmentDocument } from "../assignments/documents.ts";
-import { OrchestratorError } from "../errors.ts";
+import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import { BoundedCache } from "../internal/bounded-cache.ts";
 import { WorkBudget, type SlicedWork, type Work } from "../internal/work.ts";
-import type { Json, JsonObject } from "../json.ts";
+import type { JsonObject } from "../json.ts";
 import { findSkipped } from "../module-format/conditions.ts";
+import type { ModuleReference, NamedModules } from "../module-format/module-reference.ts";
 import {
   evaluateModule,
   requireAgreement,
   resolveResources,
   type ModuleEvaluation,
 } from "../module-format/module-resources.ts";
+import { valuesFor } from "../module-format/params.ts";
 import type { TemplateScope } from "../module-format/template.ts";
 import type { ModuleRevision } from "../modules/module-revisions.ts";
 import type { ModuleService } from "../modules/module-service.ts";
@@ -20,41 +21,42 @@ import { SelectorCache } from "../selectors/selector-cache.ts";
 import type { SelectorTarget } from "../selectors/selector.ts";
 import type { ResourceTypes } from "../state/resource-type.ts";
 import type { ResolvedResource } from "../state/resource.ts";
+import type { DesiredRequest } from "./desired-request.ts";
 import { orderModules, requiredModules } from "./module-order.ts";
-import { ParamSources } from "./param-sources.ts";
+import { type Calls, ParamSources } from "./param-sources.ts";
+import { type Assignment, chooseRevisions } from "./revision-sources.ts";
 import { type SkipReasons, skipReasonsOf } from "./skip-reasons.ts";
 
-/** What one agent's machine is to be. */
+export type { DesiredRequest } from "./desired-request.ts";
+
+/** What one agent's machine is to be, as far as it was asked for. */
 export interface DesiredState {
   modules: { name: string; revision: number }[];
   resources: readonly ResolvedResource[];
   /** Why resources are skipped. */
   skipReasons?: SkipReasons;
-}
-
-/** What a call adds to what assignments bring. */
-export interface DesiredExtras {
-  /** Modules beside those of assignments. */
-  modules?: readonly string[] | undefined;
-  /** Values of params that come before those of assignments. */
-  params?: { readonly [key: string]: Json } | undefined;
+  /** The assignments that match the agent, by the modules that they bring, whether or not these were asked for. */
+  assignments: ReadonlyMap<string, readonly string[]>;
+  /** The values that the call gave each of its modules. */
+  callValues: ReadonlyMap<string, JsonObject>;
 }
 
 /** Works out what one machine after another is to be. */
 export interface DesiredReader {
   /** @throws {OrchestratorError} As `DesiredStates.of`. */
-  of(nodeId: string, extras?: DesiredExtras): Promise<DesiredState>;
+  of(nodeId: string, request?: DesiredRequest): Promise<DesiredState>;
 }
 
 /** How many resolved sets are kept in memory: agents with the same modules, conditions and values share one. */
 const keptInMemory = 100;
 
+/** How many of single modules: each agent has up to some hundred. */
+const besidesInMemory = 5_000;
+
 /** Longest description of a set that is kept, characters. A longer one, with texts of its own, is hardly shared. */
 const longestKey = 65_536;
 
-/**
- * Works out what a machine is to be: the modules of every assignment that matches its agent, and those that a call names.
- */
+/** Works out what a machine is to be: the modules of every assignment that matches its agent, and those that calls named for it. */
 export class DesiredStates {
   readonly #agents: AgentService;
   readonly #assignments: AssignmentService;
@@ -62,6 +64,10 @@ export class DesiredStates {
   readonly #types: ResourceTypes;
   readonly #work: SlicedWork;
   readonly #selectors = new SelectorCache();
+  /** Lists that do not contradict each other. */
+  readonly #agreeing = new WeakMap<readonly ResolvedResource[], WeakSet<readonly ResolvedResource[]>>();
+  /** The same of single modules that nobody asks for, which what is asked for is held against. */
+  readonly #besides = new BoundedCache<readonly ResolvedResource[]>({ entries: besidesInMemory });
   readonly #resolved = new BoundedCache<readonly ResolvedResource[]>({ entries: keptInMemory });
 
   constructor(features: {
@@ -79,47 +85,93 @@ export class DesiredStates {
   }
 
   /**
-   * @throws {OrchestratorError} `NOT_FOUND` for an unknown module; `UNKNOWN_RESOURCE_TYPE` for one of a type that the orchestrator does
+   * @throws {OrchestratorError} `NOT_FOUND` for an unknown module or revision; `UNKNOWN_RESOURCE_TYPE` for one of a type that the orchestrator does
    * not know any more; `AGENT_UNSUPPORTED` where a module does not support the
-   * agent; `MODULE_MISSING` where one requires another that nothing brings to the agent; `VALIDATION_FAILED` for params of the call that no module declares or that are not as declared; `PARAMS_INVALID`
+   * agent; `MODULE_MISSING` where one requires another that is neither asked for nor applied; `VALIDATION_FAILED` for params of the call that no module declares or that are not as declared; `PARAMS_INVALID`
    * where those of an assignment are so, or one is missing; `TEMPLATE_FAILED`; `RESOURCE_CONFLICT` where two modules
-   * contradict each other, or two assignments give one param different values.
+   * contradict each other, or two assignments give one param different values or bring different revisions.
    */
-  of(nodeId: string, extras: DesiredExtras = {}): Promise<DesiredState> {
-    return this.reader().of(nodeId, extras);
+  of(nodeId: string, request: DesiredRequest = {}): Promise<DesiredState> {
+    return this.reader().of(nodeId, request);
   }
 
   /** For many agents at once: what they have in common is read once, at the first of them, and stays as it is then. */
-  reader(revisions: ReadonlyMap<string, number> = new Map()): DesiredReader {
+  reader(): DesiredReader {
     const modules = new Map<string, Promise<ModuleRevision>>();
-    const moduleNamed = (name: string): Promise<ModuleRevision> => {
-      const known = modules.get(name);
+    const moduleIn = ({ name, revision }: ModuleReference): Promise<ModuleRevision> => {
+      const key = `${name}@${revision ?? ""}`;
+      const known = modules.get(key);
       if (known) return known;
-      const read = this.#modules.resolve(name, revisions.get(name));
-      modules.set(name, read);
-      read.catch(() => modules.delete(name));
+      const read = this.#modules.resolve(name, revision);
+      modules.set(key, read);
+      read.catch(() => modules.delete(key));
       return read;
     };
     let matching: Promise<AssignmentMatcher> | null = null;
     return {
-      of: async (nodeId, extras = {}) => {
+      of: async (nodeId, request = {}) => {
         const target = await this.#agents.target(nodeId);
         const assignments = (await (matching ??= this.#assignments.matcher()))(target);
-        const names = new Set([...assignments.flatMap((each) => each.modules), ...(extras.modules ?? [])]);
-        const used = orderModules(await Promise.all([...names].map(moduleNamed)));
-        return this.#work.do(this.#of(target, used, { assignments, call: extras.params ?? {} }));
+        const wanted = chooseRevisions(assignments, request);
+        const assigned = new Set(assignments.flatMap((each) => each.modules));
+        const isOptional = ({ name }: ModuleReference): boolean => !request.modules && !assigned.has(name);
+        const read = wanted.map((each) =>
+          isOptional(each) ? this.#ifThere(each, moduleIn) : moduleIn(each),
+        );
+        const found = (await Promise.all(read)).filter((each) => each !== null);
+        const used = orderModules(found, { ...request, assigned });
+        const besides = await Promise.all(besidesOf(wanted, assignments, request).map(readable(moduleIn)));
+        const evaluation = { ...request, assignments, besides: besides.flat() };
+        return this.#work.do(this.#of(target, used, evaluation));
       },
     };
+  }
+
+  /** Of what was only named by a call: null where the module was removed since, which nobody wants then. */
+  async #ifThere(
+    reference: ModuleReference,
+    read: (reference: ModuleReference) => Promise<ModuleRevision>,
+  ): Promise<ModuleRevision | null> {
+    try {
+      return await read(reference);
+    } catch (error) {
+      if (!isOrchestratorError(error, "NOT_FOUND") || (await this.#modules.exists(reference.name)))
+        throw error;
+      return null;
+    }
   }
 
   *#of(
     target: SelectorTarget,
     modules: readonly ModuleRevision[],
-    { assignments, call }: { assignments: readonly Readonly<AssignmentDocument>[]; call: JsonObject },
+    { assignments, besides, params = {}, named = {} }: Evaluation,
   ): Work<DesiredState> {
-    for (const module of modules) this.#requireSupport(module, target);
-    const sources = yield* ParamSources.of(modules, assignments, call);
     const budget = new WorkBudget();
+    const calls = { call: params, named };
+    const evaluations = yield* this.#evaluate(target, modules, { assignments, calls, budget });
+    const resources = yield* this.#resolve(modules, evaluations, { budget, cache: this.#resolved });
+    for (const module of besides) {
+      const theirs = yield* this.#resourcesOf(module, target, { assignments, named });
+      if (theirs) this.#requireAgreement(resources, theirs);
+    }
+    return {
+      modules: modules.map(({ name, revision }) => ({ name, revision })),
+      resources,
+      skipReasons: skipReasonsOf(modules, evaluations),
+      assignments: bringersOf(assignments),
+      callValues: new Map(
+        modules.map(({ name, content }) => [name, valuesFor(name, content.params, params)]),
+      ),
+    };
+  }
+
+  *#evaluate(
+    target: SelectorTarget,
+    modules: readonly ModuleRevision[],
+    { assignments, calls, budget }: Pick<Evaluation, "assignments"> & { calls: Calls; budget: WorkBudget },
+  ): Work<ModuleEvaluation[]> {
+    for (const module of modules) this.#requireSupport(module, target);
+    const sources = yield* ParamSources.of(modules, assignments, calls);
     const evaluations: ModuleEvaluation[] = [];
     for (const { content } of modules) {
       const given = sources.valuesFor(content);
@@ -127,23 +179,47 @@ export class DesiredStates {
       const scope = scopeOf(target, given);
       evaluations.push(yield* evaluateModule(content, { scope, budget }, skipped));
     }
-    return {
-      modules: modules.map(({ name, revision }) => ({ name, revision })),
-      resources: yield* this.#resolve(modules, evaluations, budget),
-      skipReasons: skipReasonsOf(modules, evaluations),
-    };
+    return evaluations;
+  }
+
+  /** What a module makes that nobody asks for now; null where it makes nothing: that is told when it is asked for. */
+  *#resourcesOf(
+    module: ModuleRevision,
+    target: SelectorTarget,
+    { assignments, named }: { assignments: readonly Assignment[]; named: NamedModules },
+  ): Work<readonly ResolvedResource[] | null> {
+    try {
+      const budget = new WorkBudget();
+      const calls = { call: {}, named };
+      const evaluations = yield* this.#evaluate(target, [module], { assignments, calls, budget });
+      return yield* this.#resolve([module], evaluations, { budget, cache: this.#besides });
+    } catch (error) {
+      if (isOrchestratorError(error)) return null;
+      throw error;
+    }
+  }
+
+  /** Refuses what contradicts what else is desired of the agent. Both lists are shared by agents: what agrees once does so for all. */
+  #requireAgreement(own: readonly ResolvedResource[], others: readonly ResolvedResource[]): void {
+    const agreeing = this.#agreeing.get(own) ?? new WeakSet();
+    if (agreeing.has(others)) return;
+    const inOrder = [...own, ...others].toSorted(
+      ({ module: a }, { module: b }) => Number(a > b) - Number(a < b),
+    );
+    requireAgreement(inOrder, this.#types);
+    this.#agreeing.set(own, agreeing.add(others));
   }
 
   *#resolve(
     modules: readonly ModuleRevision[],
     evaluations: readonly ModuleEvaluation[],
-    budget: WorkBudget,
+    { budget, cache }: { budget: WorkBudget; cache: BoundedCache<readonly ResolvedResource[]> },
   ): Work<readonly ResolvedResource[]> {
     const key = JSON.stringify([
       modules.map(({ name, revision, content_hash }) => [name, revision, content_hash]),
       evaluations.map(({ skipped, values }) => [indexesOf(skipped), values]),
     ]);
-    const known = this.#resolved.get(key);
+    const known = cache.get(key);
     if (known) return known;
     const types = this.#types;
     const resources: ResolvedResource[] = [];
@@ -155,7 +231,7 @@ export class DesiredStates {
     }
     requireAgreement(resources, types);
     if (key.length > longestKey) return resources;
-    this.#resolved.set(key, resources);
+    cache.set(key, resources);
     return resources;
   }
 
@@ -167,6 +243,52 @@ export class DesiredStates {
       details: { module: name, supports: content.supports },
     });
   }
+}
+
+/** What is worked out, with what surrounds it. */
+interface Evaluation extends DesiredRequest {
+  assignments: readonly Assignment[];
+  /** What is desired of the agent beside it. */
+  besides: readonly ModuleRevision[];
+}
+
+/** What else is desired of an agent: its conflicts with what is asked for would come up with the next apply. */
+function besidesOf(
+  wanted: readonly ModuleReference[],
+  assignments: readonly Assignment[],
+  { modules, named, removed = [] }: DesiredRequest,
+): ModuleReference[] {
+  if (!modules) return [];
+  const apart = new Set([...removed, ...wanted.map(({ name }) => name)]);
+  try {
+    return chooseRevisions(assignments, { named }).filter(({ name }) => !apart.has(name));
+  } catch (error) {
+    // They contradict each other, which is none of this.
+    if (isOrchestratorError(error, "RESOURCE_CONFLICT")) return [];
+    throw error;
+  }
+}
+
+/** Reads a module; none that can't be read. */
+function readable(
+  read: (reference: ModuleReference) => Promise<ModuleRevision>,
+): (reference: ModuleReference) => Promise<ModuleRevision[]> {
+  return async (reference) => {
+    try {
+      return [await read(reference)];
+    } catch (error) {
+      if (isOrchestratorError(error) && !error.code.startsWith("STORAGE_")) return [];
+      throw error;
+    }
+  };
+}
+
+/** The assignments that bring each module. */
+function bringersOf(assignments: readonly Assignment[]): Map<string, string[]> {
+  const bringers = new Map<string, string[]>();
+  for (const { name, modules } of assignments)
+    for (const module of new Set(modules)) bringers.set(module, [...(bringers.get(module) ?? []), name]);
+  return bringers;
 }
 
 function scopeOf({ attributes, tags }: SelectorTarget, params: JsonObject): TemplateScope {

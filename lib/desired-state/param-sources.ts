@@ -1,12 +1,13 @@
 /**
  * Where the values of params come from. The last that has one decides: the module's default, the assignments that bring the
- * module, the call. Within each, `module.param` comes before `param`.
+ * module, what an earlier call named it with, the call. Within each, `module.param` comes before `param`.
  */
 import type { AssignmentDocument } from "../assignments/documents.ts";
 import { OrchestratorError } from "../errors.ts";
 import { canonicalJson } from "../internal/canonical-json.ts";
 import type { Work } from "../internal/work.ts";
 import type { Json, JsonObject } from "../json.ts";
+import { namedOf, type NamedModules } from "../module-format/module-reference.ts";
 import { declaredParams } from "../module-format/module-resources.ts";
 import { findMissing, findValueFaults, valuesFor, type DeclaredParams } from "../module-format/params.ts";
 import type { ModuleRevision } from "../modules/module-revisions.ts";
@@ -14,29 +15,43 @@ import type { ModuleRevision } from "../modules/module-revisions.ts";
 type Values = { readonly [key: string]: Json };
 type Content = ModuleRevision["content"];
 
+/** What calls give. */
+export interface Calls {
+  call: Values;
+  named: NamedModules;
+}
+
 export class ParamSources {
   readonly #assignments: readonly Readonly<AssignmentDocument>[];
-  readonly #call: Values;
+  readonly #calls: Calls;
 
-  private constructor(assignments: readonly Readonly<AssignmentDocument>[], call: Values) {
+  private constructor(assignments: readonly Readonly<AssignmentDocument>[], calls: Calls) {
     this.#assignments = assignments;
-    this.#call = call;
+    this.#calls = calls;
   }
 
   /**
    * @throws {OrchestratorError} `VALIDATION_FAILED` for values of the call that no module declares or that are not as
-   * declared; `PARAMS_INVALID` for such values of an assignment.
+   * declared; `PARAMS_INVALID` for such values of an assignment, or of what a call named.
    */
   static *of(
     modules: readonly ModuleRevision[],
     assignments: readonly Readonly<AssignmentDocument>[],
-    call: Values,
+    calls: Calls,
   ): Work<ParamSources> {
     const declared = declaredParams(modules.map(({ content }) => content));
-    const faults = yield* findValueFaults(declared, call);
+    const faults = yield* findValueFaults(declared, calls.call);
     if (faults.length > 0) throw new OrchestratorError("VALIDATION_FAILED", { issues: faults });
-    for (const assignment of assignments) yield* requireFit(assignment, declared);
-    return new ParamSources(assignments, call);
+    for (const assignment of assignments) {
+      const details = { assignment: assignment.name };
+      yield* requireFit({ ...assignment, label: `assignment ${assignment.name}`, details }, declared);
+    }
+    for (const { name } of modules) {
+      const { params } = namedOf(calls.named, name) ?? {};
+      const label = "what a call named for this agent";
+      if (params) yield* requireFit({ modules: [name], params, label, details: { module: name } }, declared);
+    }
+    return new ParamSources(assignments, calls);
   }
 
   /**
@@ -46,7 +61,11 @@ export class ParamSources {
    * one and the call does not decide.
    */
   valuesFor({ name, params }: Content): JsonObject {
-    const given: JsonObject = valuesFor(name, params, this.#call);
+    const { call, named } = this.#calls;
+    const given: JsonObject = {
+      ...valuesFor(name, params, namedOf(named, name)?.params ?? {}),
+      ...valuesFor(name, params, call),
+    };
     const givers = new Map<string, string>();
     for (const assignment of this.#assignments) {
       if (!assignment.modules.includes(name)) continue;
@@ -72,21 +91,33 @@ export class ParamSources {
   }
 }
 
-function* requireFit(
-  assignment: Readonly<AssignmentDocument>,
-  modules: ReadonlyMap<string, DeclaredParams>,
-): Work<void> {
-  const own = assignment.modules.flatMap((name): [string, DeclaredParams][] => {
+/** Where values were given, for people. */
+interface Giver {
+  modules: readonly string[];
+  params?: Values | undefined;
+  label: string;
+  details: JsonObject;
+}
+
+function* requireFit(giver: Giver, modules: ReadonlyMap<string, DeclaredParams>): Work<void> {
+  const own = giver.modules.flatMap((name): [string, DeclaredParams][] => {
     const params = modules.get(name);
     return params ? [[name, params]] : [];
   });
-  const [fault, ...others] = yield* findValueFaults(new Map(own), assignment.params ?? {});
+  const [fault, ...others] = yield* findValueFaults(new Map(own), valuesOf(giver, new Map(own)));
   if (!fault) return;
   throw new OrchestratorError("PARAMS_INVALID", {
-    message: `In assignment ${assignment.name}, param ${String(fault.path[1])}: ${fault.message}`,
-    details: { assignment: assignment.name },
+    message: `In ${giver.label}, param ${String(fault.path[1])}: ${fault.message}`,
+    details: giver.details,
     issues: [fault, ...others],
   });
+}
+
+/** What is given to the modules that are asked for: of the values for others nothing is known here. */
+function valuesOf({ modules, params = {} }: Giver, asked: ReadonlyMap<string, DeclaredParams>): Values {
+  if (modules.every((name) => asked.has(name))) return params;
+  const own = [...asked].map(([name, declared]) => asOwn(name, valuesFor(name, declared.params, params)));
+  return Object.assign({}, ...own) as Values;
 }
 
 function asOwn(module: string, values: JsonObject): JsonObject {

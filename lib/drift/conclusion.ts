@@ -3,6 +3,7 @@ import type { Context, EventInput } from "../context.ts";
 import { toJsonObject } from "../json.ts";
 import type { AgentStateDocument, OperationDocument } from "../operations/documents.ts";
 import type { OperationChange } from "../operations/operation-store.ts";
+import { toCounts } from "../state/result.ts";
 import type { Write } from "../storage/storage.ts";
 import type { DriftDocument, DriftStateDocument } from "./documents.ts";
 import type { DriftStatus } from "./schemas.ts";
@@ -97,6 +98,6 @@ function changeEvent({ operation_id, node_id, agent_name, counts }: Operation, d
     summary: drifted
       ? `${agent_name} has drifted in ${counts.would_change} of ${counts.total} resources`
       : `${agent_name} is as it was applied again`,
-    metadata: { drift_id: operation_id, counts: { ...counts } },
+    metadata: { drift_id: operation_id, counts: toCounts(counts) },
   };
 }

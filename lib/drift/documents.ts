@@ -1,4 +1,4 @@
-import type { Counts } from "../state/result.ts";
+import type { StoredCounts } from "../state/result.ts";
 import type { CollectionDefinition } from "../storage/storage.ts";
 import type { DriftStatus } from "./schemas.ts";
 
@@ -11,12 +11,12 @@ export interface DriftDocument {
   trigger: "manual" | "scheduled";
   checked_at: string;
   duration_ms: number;
-  counts: Counts;
+  counts: StoredCounts;
 }
 
 /** How often what drifted was applied again since the machine was last found in sync. */
 export interface Enforcement {
-  /** The baseline it was about, by the hash of its resources. */
+  /** The part of the baseline it was about, by the hash of its resources. */
   snapshot: string;
   times: number;
   /** A fleet time. */

@@ -7,6 +7,7 @@ import type { Page } from "../internal/common-schemas.ts";
 import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import type { OperationService } from "../operations/operation-service.ts";
+import { toCounts } from "../state/result.ts";
 import type { DriftDocument } from "./documents.ts";
 import type { DriftService } from "./drift-service.ts";
 import {
@@ -55,7 +56,7 @@ export class Drift {
       ...(cursor !== undefined && { after: String(decodeCursor("drift", { node_id }, cursor)) }),
     });
     return {
-      items: page.items.map((item) => item.value),
+      items: page.items.map(({ value }) => ({ ...value, counts: toCounts(value.counts) })),
       next_cursor: page.next === null ? null : encodeCursor("drift", { node_id }, page.next),
     };
   }
@@ -88,6 +89,7 @@ export class Drift {
     const record = await this.#context.storage.get<DriftDocument>("drift_records", driftId);
     if (!record)
       throw new OrchestratorError("NOT_FOUND", { message: `There is no drift record ${driftId}.` });
-    return { ...record.value, resources: (await this.#operations.resultsOf(driftId)).results };
+    const { results: resources } = await this.#operations.resultsOf(driftId);
+    return { ...record.value, counts: toCounts(record.value.counts), resources };
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Puts back what drifted, for agents of assignments with `enforce`. What is applied is the baseline, exactly as it was
- * applied before: a newer revision of a module never gets on a machine this way, and none is taken off it. So nothing is put
+ * Puts back what drifted, for agents of assignments with `enforce`. What is applied is their modules' part of the baseline, exactly as
+ * it was applied before: a newer revision of a module never gets on a machine this way, and none is taken off it. So nothing is put
  * back while another apply is open, and what waits to do so is cancelled where one came before it.
  *
  * Each time counts until a check finds the machine in sync. The second time waits five minutes after the first, then it is
@@ -17,6 +17,7 @@ import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import { toJsonObject } from "../json.ts";
 import type { AgentStateDocument, OperationDocument } from "../operations/documents.ts";
 import type { OperationService } from "../operations/operation-service.ts";
+import type { ResolvedResource } from "../state/resource.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import type { DriftDocument, DriftStateDocument, Enforcement } from "./documents.ts";
 
@@ -31,7 +32,17 @@ interface Cause {
   check: Readonly<OperationDocument>;
   /** The apply that made the baseline which the check compared with. */
   baselineId: string;
-  assignment: Readonly<AssignmentDocument>;
+  /** Those that enforce something of what has drifted. */
+  assignments: readonly Readonly<AssignmentDocument>[];
+}
+
+/** What is known of a machine, and which of its modules are to be put back. */
+interface Part {
+  known: Known;
+  modules: { name: string; revision: number }[];
+  /** Names its content. */
+  snapshot: string;
+  resources: readonly ResolvedResource[];
 }
 
 /** The write that counts an apply, and how many it makes. */
@@ -63,36 +74,46 @@ export class DriftEnforcement {
     const record = await this.#context.storage.get<DriftDocument>("drift_records", operation_id);
     if (record?.value.status !== "drifted") return;
     if (!this.#context.transport.isConnected(node_id)) return;
-    const assignment = await this.#enforcing(check);
-    if (assignment === null) return;
-    const cause = { check, baselineId: record.value.baseline_operation_id, assignment };
+    const assignments = await this.#enforcing(check);
+    if (assignments.length === 0) return;
+    const cause = { check, baselineId: record.value.baseline_operation_id, assignments };
     await retryOnConflict(() => this.#enforce(cause));
   }
 
-  /** The first assignment that enforces something of what has drifted. */
-  async #enforcing({
-    node_id,
-    operation_id,
-  }: Readonly<OperationDocument>): Promise<Readonly<AssignmentDocument> | null> {
+  /** The assignments that enforce something of what has drifted. */
+  async #enforcing({ node_id, operation_id }: Readonly<OperationDocument>): Promise<Cause["assignments"]> {
     const { results } = await this.#operations.resultsOf(operation_id);
     const drifted = new Set(
       results.filter(({ outcome }) => outcome === "would_change").map((each) => each.module),
     );
     const matching = (await this.#assignments.matcher())(await this.#agents.target(node_id));
-    const enforcing = matching.find(
+    return matching.filter(
       ({ enforce, modules }) => enforce === true && modules.some((module) => drifted.has(module)),
     );
-    return enforcing ?? null;
+  }
+
+  /** The part of the baseline that assignments brought, where it may be put back now. */
+  async #partOf({ check, baselineId, assignments }: Cause): Promise<Part | null> {
+    const { node_id } = check;
+    const applied = await this.#operations.appliedRevisions(node_id);
+    const names = new Set(assignments.flatMap(({ modules }) => modules));
+    const modules = [...applied].flatMap(([name, revision]) => (names.has(name) ? { name, revision } : []));
+    if (modules.length === 0) return null;
+    const repeated = { operationId: baselineId, modules: modules.map(({ name }) => name) };
+    const known = await this.#operations.repeatable(node_id, repeated);
+    if (!known) return null;
+    const part = await this.#operations.partOf(known.value.baseline!.snapshot, repeated.modules);
+    return { known, modules, ...part };
   }
 
   async #enforce(cause: Cause): Promise<void> {
     const { storage, fleetTime } = this.#context;
     const now = fleetTime.now();
     const { node_id } = cause.check;
-    const known = await this.#operations.repeatable(node_id, cause.baselineId);
-    if (known === null) return;
+    const part = await this.#partOf(cause);
+    if (part === null) return;
     const state = await storage.get<DriftStateDocument>("drift_states", node_id);
-    const { snapshot } = known.value.baseline!;
+    const { snapshot } = part;
     const before = state?.value.enforcement;
     const { times = 0, last_at = 0, stopped = false } = before?.snapshot === snapshot ? before : {};
     const waitMs = waitsMs[times];
@@ -103,38 +124,38 @@ export class DriftEnforcement {
     // What an earlier version wrote with a wrong clock must not put it off for ever.
     if (now >= last_at && now - last_at < waitMs) return;
     const enforcement = { snapshot, times: times + 1, last_at: now };
-    await this.#apply(cause, known, {
+    await this.#apply(cause, part, {
       write: this.#toPut(cause.check, state, enforcement),
       times: times + 1,
     });
   }
 
-  async #apply({ check, baselineId, assignment }: Cause, known: Known, counted: Counted): Promise<void> {
+  async #apply({ check, baselineId, assignments }: Cause, part: Part, counted: Counted): Promise<void> {
     const { node_id, agent_name } = check;
-    const applied = await this.#operations.store.find(baselineId);
+    const [assignment] = assignments.map(({ name }) => name);
+    const scope = part.modules.map(({ name }) => name);
     await this.#operations.request(systemCaller, {
       kind: "apply",
       nodeId: node_id,
       agentName: agent_name,
-      assignment: assignment.name,
-      holdRemovals: assignment.unattended_removals !== true,
-      desired: {
-        modules: applied ? [...applied.modules] : [],
-        resources: await this.#operations.snapshot(known.value.baseline!.snapshot),
-      },
+      assignment: assignment!,
+      holdRemovals: assignments.some(({ unattended_removals }) => unattended_removals !== true),
+      desired: { modules: part.modules, resources: part.resources },
+      scope,
       repeats: baselineId,
+      repeatsSnapshot: part.known.value.baseline!.snapshot,
       change: ([operationId = ""]) => ({
         // The other write fails where an apply ends meanwhile.
-        writes: [counted.write, this.#operations.expectState(known)],
+        writes: [counted.write, this.#operations.expectState(part.known)],
         events: [
           {
             type: "drift.enforced",
             target: agentOf(check),
-            summary: `What drifted on ${agent_name} is applied again, for ${assignment.name}`,
+            summary: `What drifted on ${agent_name} is applied again, for ${namesOf(assignments)}`,
             metadata: {
               drift_id: check.operation_id,
               operation_id: operationId,
-              assignment: assignment.name,
+              assignment: assignment!,
               times: counted.times,
             },
           },
@@ -143,12 +164,12 @@ export class DriftEnforcement {
     });
   }
 
-  async #stop({ check, assignment }: Cause, state: State, next: Enforcement): Promise<void> {
+  async #stop({ check, assignments }: Cause, state: State, next: Enforcement): Promise<void> {
     await this.#context.commit(systemCaller, [this.#toPut(check, state, next)], {
       type: "drift.enforcementStopped",
       target: agentOf(check),
-      summary: `${check.agent_name} drifts again and again; ${assignment.name} is not enforced until a check finds it in sync`,
-      metadata: { drift_id: check.operation_id, assignment: assignment.name, times: next.times },
+      summary: `${check.agent_name} drifts again and again; ${namesOf(assignments)} is not enforced until a check finds it in sync`,
+      metadata: { drift_id: check.operation_id, assignment: assignments[0]!.name, times: next.times },
     });
   }
 
@@ -163,6 +184,10 @@ export class DriftEnforcement {
       expected: state?.revision ?? 0,
     };
   }
+}
+
+function namesOf(assignments: Cause["assignments"]): string {
+  return assignments.map(({ name }) => name).join(", ");
 }
 
 function agentOf({ node_id, agent_name }: Readonly<OperationDocument>): EventSubject {

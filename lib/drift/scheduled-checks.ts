@@ -82,7 +82,7 @@ export class ScheduledChecks {
     if (!this.#context.transport.isConnected(nodeId)) return;
     this.#putNext(nodeId);
     const state = await this.#parts.operations.stateOf(nodeId);
-    if (!state?.baseline) return;
+    if (!state?.baseline || !state.last_apply) return;
     const sinceMs = this.#context.clock.now() - Date.parse(state.last_apply.at);
     if (sinceMs >= 0 && sinceMs < afterApplyMs) {
       this.#queue.set(nodeId, this.#context.clock.monotonic() + afterApplyMs - sinceMs);

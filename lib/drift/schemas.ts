@@ -15,7 +15,7 @@ export const driftRecordSchema = z
     trigger: z.enum(["manual", "scheduled"]),
     checked_at: z.string(),
     duration_ms: z.number(),
-    counts: countsSchema.describe("`would_change` counts what has drifted."),
+    counts: countsSchema.describe("`would_change` counts what has drifted; `unknown` is 0."),
   })
   .meta({ id: "DriftRecord" });
 

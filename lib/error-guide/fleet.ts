@@ -71,7 +71,7 @@ export const fleetErrors = {
   RESOURCE_CONFLICT: {
     meaning: "Two modules describe the same thing differently.",
     cause:
-      "Two of the modules for one agent have a resource of the same type and identity with different properties: modules of one assignment, of two that match the same agent, or of a call; see [modules](modules.md#conflicts).",
+      "Two of the modules for one agent have a resource of the same type and identity with different properties: modules of one assignment, of two that match the same agent, or of a call; see [modules](modules.md#conflicts). Or a package would go for one of them that another wants there.",
     advice:
       "`details` names both resources, and both assignments where the modules come from two. Keep it in one of them, or make them equal.",
   },
@@ -104,14 +104,14 @@ export const fleetErrors = {
   TOO_MANY_REMOVALS: {
     meaning: "The apply would remove more than it may.",
     cause:
-      "The call, or the strategy of the rollout, says `max_removals`, and the machine has more that is not desired any more. Nothing was changed.",
+      "The call, or the strategy of the rollout, says `max_removals`, and the machine has more that is not desired any more. Nothing was changed. As the code of a resource: nobody could foresee that it would be removed, and it was left as it is.",
     advice:
       "The message names them, and a plan shows each. Repeat the call with a higher `max_removals`, or without it, if they are meant.",
   },
   PLAN_STALE: {
     meaning: "The plan no longer describes what an apply would do.",
     cause:
-      "Modules, params, tags or attributes that were used, or the machine itself changed since the plan was made, perhaps because it was applied. `details.reason` is `desired` where the orchestrator saw it, and `machine` where the agent did; nothing was changed.",
+      "Modules, params, tags or attributes that were used, or the machine itself changed since the plan was made, perhaps because it was applied. `details.reason` is `desired` where the orchestrator saw it, and `machine` where the agent did; nothing was changed. As the code of a resource: what came before it made it differ though the plan said that it stays; it was left as it is.",
     advice: "Plan again, look at it, and apply the new plan.",
   },
   AGENT_NOT_APPROVED: {

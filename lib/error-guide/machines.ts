@@ -19,6 +19,13 @@ export const machineErrors = {
     cause: "The agent was started with a root folder and a path, or a link on the way, leads out of it.",
     advice: "Use a path inside, or run the agent without that limit.",
   },
+  OWN_SERVICE: {
+    meaning: "The agent itself runs in this service.",
+    cause:
+      "A module, or the removal of one, would stop the service in which the agent of that machine runs. Nobody would start it again: it was not stopped.",
+    advice:
+      "Declare it `running: true`, with `restart_on` where it has to read something anew. To end the agent for good, stop its service on the machine; to let go of a service that is not desired any more, give it `removal: keep`.",
+  },
   DOWNLOAD_FAILED: {
     meaning: "What was to be downloaded could not be had.",
     cause:

@@ -26,7 +26,7 @@ export interface HostCommand {
    * else, and a plan asks it too. Default: no.
    */
   asks?: boolean;
-  /** Whether it judges what is about to be written and changes nothing, such as `visudo -c`. A plan does not run it. Default: no. */
+  /** Whether it judges what is about to be written and changes nothing, such as `visudo -c`. A plan runs it on a copy. Default: no. */
   judges?: boolean;
   /** Output that is kept of each stream, bytes. Default 256 KiB. */
   maxOutputBytes?: number;
@@ -43,6 +43,17 @@ export interface HostCommandResult {
   stdout: string;
   stderr: string;
   truncated: { stdout: boolean; stderr: boolean };
+}
+
+/** The process that a host is a part of, by what an init system knows it. */
+export interface HostProcess {
+  /**
+   * It, and who started it unless that is the machine's first process. A number is given to another process one day: only with the
+   * same begin, in ticks since the start of the machine, is it the same one.
+   */
+  line: readonly { pid: number; begun: number }[];
+  /** Its control groups, as paths from the root of their tree. Empty where it has none. */
+  cgroups: readonly string[];
 }
 
 /** What an earlier life of a host left running. */

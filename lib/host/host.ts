@@ -1,7 +1,7 @@
 /** PORT: what a resource may do to a machine. Everything that the state engine does goes through here. */
-import type { HostCommand, HostCommandResult, LeftProgram } from "./host-command.ts";
+import type { HostCommand, HostCommandResult, HostProcess, LeftProgram } from "./host-command.ts";
 
-export type { HostCommand, HostCommandResult, LeftProgram } from "./host-command.ts";
+export type { HostCommand, HostCommandResult, HostProcess, LeftProgram } from "./host-command.ts";
 
 /**
  * What a resource may do to a machine. Everything that the state engine does goes through here.
@@ -31,6 +31,7 @@ export type { HostCommand, HostCommandResult, LeftProgram } from "./host-command
  * 12. `below`, of files and of backups, refuses whatever leads through a link below its folder, and what is not below it.
  * 13. `download` puts a file in its place only when its SHA-256 is right, and leaves nothing else behind; `DOWNLOAD_FAILED`
  *     names no user, password or query of the address. Addresses are http or https, and no redirect leads back to http.
+ *     What `askDownload` says can't be had, a download says in the same words; it fetches and leaves nothing.
  * 14. What is read or kept with what was seen before, `expected`, is that file, or it is refused: `HOST_ERROR`, `ESTALE`.
  * 15. The extras of a file stay with every write, download and restore, and with `setAttributes`; where others are given it
  *     has exactly these. At no moment is what was written open to more than the old file or the new mode lets in. What can't
@@ -44,6 +45,7 @@ export type { HostCommand, HostCommandResult, LeftProgram } from "./host-command
  *     that folder, and all that the path goes through from there on, belongs to the owner of the folder, and the link to
  *     him or to root: else `HOST_ERROR`, `ELOOP`. A file in it with several names is neither read nor changed unless it
  *     is his: `HOST_ERROR`, `EMLINK`. It holds for every path of every call, and of what a program `opens` and begins in.
+ * 19. `ownProcess` is the process that starts the programs, and stays so for the life of the host.
  */
 export interface Host {
   /** As Node names it: "linux", "darwin", ... */
@@ -78,6 +80,8 @@ export interface Host {
    * is run, and only where no other life can be using the machine. Absent where no program outlives the host.
    */
   endLeftPrograms?(): Promise<LeftProgram[]>;
+  /** Where the host runs on the machine, for who asks what would end it. Absent where that is another machine, or not known. */
+  ownProcess?(): HostProcess;
   /**
    * Fetches a file; aborting the signal ends it. At most five redirects are followed.
    *
@@ -85,6 +89,14 @@ export interface Host {
    *   `HOST_ERROR` where the machine refuses to keep it.
    */
   download(request: HostDownload, signal: AbortSignal): Promise<FileDigest>;
+  /**
+   * Asks the server whether a file can be had, and fetches nothing: for a plan. It goes the way of {@link download}, redirects
+   * included, and waits for ten seconds at most. Resolves with why that can't be told, in one sentence; null = it can be had as far
+   * as the server tells. Absent where nobody can be asked.
+   *
+   * @throws {OrchestratorError} `DOWNLOAD_FAILED` where it can't be had, in the words of a download.
+   */
+  askDownload?(question: DownloadQuestion, signal: AbortSignal): Promise<string | null>;
   /** Resolves when every change made so far survives a power loss: one barrier for a whole run. */
   barrier(): Promise<void>;
 }
@@ -171,6 +183,9 @@ export interface HostDownload {
   /** Sent to the address itself, not to a server that it redirects to. May be secret. */
   headers?: Readonly<Record<string, string>>;
 }
+
+/** Whether a file can be had, as {@link HostDownload} would fetch it. */
+export type DownloadQuestion = Pick<HostDownload, "url" | "headers" | "maxBytes">;
 
 /** Files and folders of a machine. */
 export interface HostFiles {

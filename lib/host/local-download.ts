@@ -11,11 +11,9 @@
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
-import { type IncomingMessage, request as requestHttp } from "node:http";
-import { request as requestHttps } from "node:https";
 import { isOrchestratorError } from "../errors.ts";
-import { downloadFailed, parseDownloadUrl, redirectTarget } from "./download-url.ts";
-import { errnoWords } from "./errno-words.ts";
+import { brokenOff, defaultMaxBytes, follow, tooLong } from "./download-request.ts";
+import { downloadFailed, parseDownloadUrl } from "./download-url.ts";
 import { errnoOf, hostError } from "./host-error.ts";
 import type { FileDigest, HostDownload } from "./host.ts";
 import type { LocalPaths } from "./local-paths.ts";
@@ -24,10 +22,6 @@ import { begin, dress, lookAtPlace, place } from "./place-file.ts";
 import { beginPart, discard } from "./temporary-files.ts";
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_RDWR } = constants;
-
-const maxRedirects = 5;
-const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
-const defaultMaxBytes = 4 * 1024 ** 3;
 
 /** What a download needs of the host it belongs to. */
 export interface LocalDownloadParts {
@@ -77,15 +71,14 @@ interface Receiving extends Omit<HostDownload, "url"> {
 /** Streams the content into the open file. `DOWNLOAD_FAILED` unless it is the one that was asked for. */
 async function receive(request: Receiving, signal: AbortSignal): Promise<FileDigest> {
   const { url, handle, maxBytes = defaultMaxBytes } = request;
-  const response = await follow(request, signal);
+  const { response } = await follow("GET", request, signal);
   const hash = createHash("sha256");
   let sizeBytes = 0;
-  const tooLong = (): Error => downloadFailed(url, `it is longer than ${maxBytes} bytes`);
   try {
-    if (Number(response.headers["content-length"] ?? 0) > maxBytes) throw tooLong();
+    if (Number(response.headers["content-length"] ?? 0) > maxBytes) throw tooLong(url, maxBytes);
     for await (const piece of response.iterator({ destroyOnReturn: true }) as AsyncIterable<Buffer>) {
       sizeBytes += piece.length;
-      if (sizeBytes > maxBytes) throw tooLong();
+      if (sizeBytes > maxBytes) throw tooLong(url, maxBytes);
       hash.update(piece);
       await writeAll(handle, piece, request.path);
     }
@@ -97,44 +90,6 @@ async function receive(request: Receiving, signal: AbortSignal): Promise<FileDig
   const sha256 = hash.digest("hex");
   if (sha256 === request.sha256) return { sha256, sizeBytes };
   throw downloadFailed(url, `its SHA-256 is ${sha256}, not ${request.sha256}`);
-}
-
-/** Asks, and asks again where the answer points to. */
-async function follow({ url: first, headers }: Receiving, signal: AbortSignal): Promise<IncomingMessage> {
-  let url = first;
-  for (let hops = 0; ; hops += 1) {
-    // What is meant for one server is no other server's business.
-    const response = await get(url, url.origin === first.origin ? headers : undefined, signal);
-    const { statusCode: status = 0, headers: answer } = response;
-    if (status === 200) return response;
-    response.destroy();
-    if (!redirects.has(status) || answer.location === undefined)
-      throw downloadFailed(url, `the server answered ${status}`, { status });
-    if (hops === maxRedirects) throw downloadFailed(first, `it redirects more than ${maxRedirects} times`);
-    url = redirectTarget(url, answer.location);
-  }
-}
-
-function get(url: URL, headers: HostDownload["headers"], signal: AbortSignal): Promise<IncomingMessage> {
-  const start = url.protocol === "https:" ? requestHttps : requestHttp;
-  return new Promise((resolve, reject) => {
-    const fail = (error: unknown): void => reject(brokenOff(url, error));
-    try {
-      // Compressed on the way, the bytes would not be those that were hashed.
-      const all = { ...headers, "accept-encoding": "identity" };
-      const call = start(url, { agent: false, headers: all, signal });
-      call.on("error", fail);
-      call.once("response", resolve);
-      call.end();
-    } catch (error) {
-      fail(error);
-    }
-  });
-}
-
-/** The text of a network error may quote the address: its name alone is told. */
-function brokenOff(url: URL, cause: unknown): Error {
-  return downloadFailed(url, `the connection failed (${errnoWords(errnoOf(cause))})`, { cause });
 }
 
 /** A full disk is the machine's fault, not the server's. */

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { type Clock, systemClock } from "../clock.ts";
 import { hostError } from "./host-error.ts";
 import type {
+  DownloadQuestion,
   FileDigest,
   Host,
   HostBackups,
@@ -13,10 +14,12 @@ import type {
   HostCommandResult,
   HostDownload,
   HostFiles,
+  HostProcess,
   HostUsers,
   LeftProgram,
 } from "./host.ts";
 import { Leftovers, workName } from "./leftovers.ts";
+import { askDownload } from "./local-ask-download.ts";
 import { LocalBackups } from "./local-backups.ts";
 import { downloadFile } from "./local-download.ts";
 import { LocalFiles } from "./local-files.ts";
@@ -25,6 +28,7 @@ import { HeldPrograms, type ScopeKind } from "./local-programs.ts";
 import { runProgram } from "./local-run.ts";
 import { PendingWrites } from "./local-sync.ts";
 import { LocalUsers } from "./local-users.ts";
+import { ownProcess } from "./own-process.ts";
 import { withPaths } from "./program-paths.ts";
 import { accountEnvironment, requireStarted, startAs, type StartAs } from "./run-as.ts";
 import { ownMark } from "./temporary-files.ts";
@@ -122,6 +126,14 @@ export class LocalHost implements Host {
 
   endLeftPrograms(): Promise<LeftProgram[]> {
     return this.#programs.endLeft();
+  }
+
+  ownProcess(): HostProcess {
+    return ownProcess();
+  }
+
+  askDownload(question: DownloadQuestion, signal: AbortSignal): Promise<string | null> {
+    return askDownload(question, this.#clock, signal);
   }
 
   download(request: HostDownload, signal: AbortSignal): Promise<FileDigest> {

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { downloadFailed, parseDownloadUrl } from "./download-url.ts";
 import { hostError } from "./host-error.ts";
 import type {
+  DownloadQuestion,
   FileDigest,
   Host,
   HostBackups,
@@ -10,6 +11,7 @@ import type {
   HostCommandResult,
   HostDownload,
   HostFiles,
+  HostProcess,
   HostUsers,
 } from "./host.ts";
 import { MemoryFiles } from "./memory-files.ts";
@@ -37,6 +39,8 @@ export interface MemoryHostOptions {
   groups?: Readonly<Record<string, number>>;
   /** Programs by the first argument of their command. What is not here does not exist. */
   programs?: Readonly<Record<string, MemoryProgram>>;
+  /** The process that it passes for. Default: process 1000, begun with the machine, in no control group. */
+  ownProcess?: HostProcess;
   /** What can be downloaded, by address. What is not here answers 404. */
   downloads?: Readonly<Record<string, MemoryDownload>>;
 }
@@ -66,6 +70,7 @@ export class MemoryHost implements Host {
   readonly platform: string;
   readonly isConfined: boolean;
   readonly mark = "0123456789abcdef";
+  readonly workFolder = (): string => `/.fleetwright-${this.mark}-work`;
   readonly files: MemoryFiles;
   readonly users: HostUsers;
   readonly backups: HostBackups;
@@ -75,6 +80,7 @@ export class MemoryHost implements Host {
   barriers = 0;
   readonly #programs: Readonly<Record<string, MemoryProgram>>;
   readonly #downloads: Readonly<Record<string, MemoryDownload>>;
+  readonly #ownProcess: HostProcess;
   readonly #kept = new Map<string, Uint8Array>();
 
   constructor(options: MemoryHostOptions = {}) {
@@ -85,6 +91,7 @@ export class MemoryHost implements Host {
     this.backups = this.#createBackups(this.files);
     this.#programs = options.programs ?? {};
     this.#downloads = options.downloads ?? {};
+    this.#ownProcess = options.ownProcess ?? { line: [{ pid: 1000, begun: 0 }], cgroups: [] };
   }
 
   sha256(content: Uint8Array): string {
@@ -133,6 +140,23 @@ export class MemoryHost implements Host {
     if (found !== sha256) throw downloadFailed(url, `its SHA-256 is ${found}, not ${sha256}`);
     this.files.writeFile(path, content, attributes);
     return { sha256, sizeBytes: content.length };
+  }
+
+  ownProcess(): HostProcess {
+    return this.#ownProcess;
+  }
+
+  async askDownload(
+    { url: text, maxBytes = Infinity }: DownloadQuestion,
+    signal: AbortSignal,
+  ): Promise<null> {
+    signal.throwIfAborted();
+    const url = parseDownloadUrl(text);
+    const answer = this.#downloads[text];
+    if (answer === undefined) throw downloadFailed(url, "the server answered 404", { status: 404 });
+    if (typeof answer !== "function" && answer.length > maxBytes)
+      throw downloadFailed(url, `it is longer than ${maxBytes} bytes`);
+    return null;
   }
 
   async barrier(): Promise<void> {

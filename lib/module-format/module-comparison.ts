@@ -43,8 +43,8 @@ export interface DifferingParam {
 /** Where a comparison reads modules. */
 interface Source {
   /** Null where it can't be used any more. */
-  content: (name: string) => Promise<ParsedModule | null>;
-  thingsOf: (name: string) => Promise<Things>;
+  content: (name: string, use: ModuleUse) => Promise<ParsedModule | null>;
+  thingsOf: (name: string, use: ModuleUse) => Promise<Things>;
   selectors: SelectorCache;
   types: ResourceTypes;
   work: SlicedWork;
@@ -82,7 +82,7 @@ export class ModuleComparison {
   async shared(other: ModuleUse): Promise<ReadonlySet<string>> {
     const shared = new Set<string>();
     for (const name of new Set(other.modules)) {
-      for (const [thing, print] of await this.#source.thingsOf(name)) {
+      for (const [thing, print] of await this.#source.thingsOf(name, other)) {
         const there = this.#about.get(thing);
         if (there === undefined || there.name === name) continue;
         if (print === unprinted || there.print !== print) shared.add(thing);
@@ -96,7 +96,7 @@ export class ModuleComparison {
     const found: DifferingParam[] = [];
     for (const module of new Set(other.modules)) {
       if (!this.#use.modules.includes(module)) continue;
-      const content = await this.#source.content(module);
+      const content = await this.#source.content(module, this.#use);
       if (!content) continue;
       const [own, others] = [this.#use, other].map((use) =>
         valuesFor(module, content.params, use.params ?? {}),
@@ -118,7 +118,7 @@ export class ModuleComparison {
     const { types, selectors, work } = this.#source;
     const known: Placed[] = [];
     for (const name of new Set([...this.#use.modules, ...other.modules])) {
-      const content = await this.#source.content(name);
+      const content = await this.#source.content(name, this.#use.modules.includes(name) ? this.#use : other);
       const given = content && agreedValues(content, [this.#use, other]);
       if (!content || !given) continue;
       for (const each of await work.do(resolveShared(content, { given, types }, shared))) known.push(each);

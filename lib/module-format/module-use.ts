@@ -14,6 +14,8 @@ import type { ParsedModule } from "./parsed-module.ts";
 export interface ModuleUse {
   modules: readonly string[];
   params?: ParamValues | undefined;
+  /** Revisions that some are pinned to, by name; of the others it is the newest. */
+  pins?: Readonly<Record<string, number>> | undefined;
 }
 
 /** Refuses modules that can't be used together with these values; the codes are those of {@link Modules.requireCompatible}. */

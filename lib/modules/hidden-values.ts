@@ -2,7 +2,8 @@
 import type { Context } from "../context.ts";
 import { nextTurn } from "../internal/next-turn.ts";
 import type { Json } from "../json.ts";
-import type { ParamValues } from "../module-format/params.ts";
+import { parseReference, printReferences } from "../module-format/module-reference.ts";
+import type { ModuleUse } from "../module-format/module-use.ts";
 import { hidden } from "../state/run/state-result.ts";
 import type { ModuleDocument } from "./documents.ts";
 import type { ModuleViews, ViewSummary } from "./module-views.ts";
@@ -24,9 +25,13 @@ export class HiddenValues {
     this.#views = views;
   }
 
-  /** Hides the values of params that one of some modules, in its newest revision, keeps secret, and of those that none declares. */
-  async hide(names: readonly string[], values: ParamValues): Promise<{ [key: string]: Json }> {
-    const found = await Promise.all([...new Set(names)].map((name) => this.#find(name)));
+  /**
+   * Hides the values of params that one of some modules keeps secret, in its newest revision or that which it is pinned to, and of those
+   * that none declares.
+   */
+  async hide({ modules: names, params: values = {}, pins }: ModuleUse): Promise<{ [key: string]: Json }> {
+    const references = new Set([...names, ...printReferences(names, pins)]);
+    const found = await Promise.all([...references].map((reference) => this.#find(reference)));
     const modules = found.flat();
     return Object.fromEntries(
       Object.entries(values).map(([key, value]) => {
@@ -49,8 +54,10 @@ export class HiddenValues {
     return found;
   }
 
-  async #read(name: string): Promise<Declaring[]> {
-    const stored = await this.#context.storage.get<ModuleDocument>("modules", name);
+  async #read(reference: string): Promise<Declaring[]> {
+    const { name, revision } = parseReference(reference);
+    const collection = revision === undefined ? "modules" : "module_revisions";
+    const stored = await this.#context.storage.get<ModuleDocument>(collection, reference);
     return stored ? [{ name, params: (await this.#views.summary(stored.value)).params }] : [];
   }
 }

@@ -12,6 +12,7 @@ import {
   type ModuleThings,
   type Things,
 } from "../module-format/module-comparison.ts";
+import { pinOf } from "../module-format/module-reference.ts";
 import { requireUsable, type ModuleUse } from "../module-format/module-use.ts";
 import type { ParsedModule } from "../module-format/parsed-module.ts";
 import { SelectorCache } from "../selectors/selector-cache.ts";
@@ -21,6 +22,13 @@ import type { ModuleRevisions } from "./module-revisions.ts";
 
 /** Of how many contents it is remembered what they are about. */
 const keptInMemory = 5_000;
+
+/** In which revision a module is wanted. */
+interface Wanted {
+  use: ModuleUse;
+  /** Stands for the newest of its name. */
+  uploaded: ParsedModule | undefined;
+}
 
 /** What it needs of its surroundings. */
 interface Surroundings {
@@ -49,13 +57,13 @@ export class ModuleAgreement {
    * Refuses modules that can't stand beside each other on one machine, or can't be used with these values of params.
    *
    * @param uploaded - Stands for the stored module of its name.
-   * @throws {OrchestratorError} `NOT_FOUND`; `VALIDATION_FAILED` for values that the modules do not declare, that are not as
+   * @throws {OrchestratorError} `NOT_FOUND`, also for a revision; `VALIDATION_FAILED` for values that the modules do not declare, that are not as
    * declared, or that are missing; `TEMPLATE_FAILED` where they make a resource that is none; `RESOURCE_CONFLICT` naming both
    * sides of each contradiction.
    */
   async require(use: ModuleUse, uploaded?: ParsedModule): Promise<void> {
     const names = [...new Set(use.modules)];
-    const contents = await Promise.all(names.map((name) => this.#content(name, uploaded)));
+    const contents = await Promise.all(names.map((name) => this.#content(name, { use, uploaded })));
     await this.#work.do(requireUsable(contents, use.params ?? {}, this.#types));
   }
 
@@ -67,28 +75,32 @@ export class ModuleAgreement {
    */
   async compare(use: ModuleUse, uploaded?: ParsedModule): Promise<ModuleComparison> {
     const source = {
-      content: (name: string) => readable(this.#content(name, uploaded)),
-      thingsOf: (name: string) => this.#thingsOf(name, uploaded),
+      content: (name: string, by: ModuleUse) => readable(this.#content(name, { use: by, uploaded })),
+      thingsOf: (name: string, by: ModuleUse) => this.#thingsOf(name, { use: by, uploaded }),
       types: this.#types,
       work: this.#work,
     };
     const things: ModuleThings[] = [];
-    for (const name of new Set(use.modules)) things.push({ name, things: await source.thingsOf(name) });
+    for (const name of new Set(use.modules)) things.push({ name, things: await source.thingsOf(name, use) });
     return new ModuleComparison(use, things, { ...source, selectors: this.#selectors });
   }
 
-  async #content(name: string, uploaded?: ParsedModule): Promise<ParsedModule> {
-    return uploaded?.name === name ? uploaded : (await this.#revisions.resolve(name)).content;
+  async #content(name: string, { use, uploaded }: Wanted): Promise<ParsedModule> {
+    const revision = pinOf(use.pins, name);
+    if (uploaded?.name === name && revision === undefined) return uploaded;
+    return (await this.#revisions.resolve(name, revision)).content;
   }
 
   /** Remembered for longer than contents are, which are larger: a comparison asks for those of every module in use. */
-  async #thingsOf(name: string, uploaded?: ParsedModule): Promise<Things> {
-    if (uploaded?.name === name)
+  async #thingsOf(name: string, wanted: Wanted): Promise<Things> {
+    const { use, uploaded } = wanted;
+    const revision = pinOf(use.pins, name);
+    if (uploaded?.name === name && revision === undefined)
       return this.#work.do(thingsOf(uploaded, { crypto: this.#crypto, types: this.#types }));
-    const { content_hash } = await this.#revisions.read(name);
+    const { content_hash } = await this.#revisions.read(name, revision);
     const known = this.#things.get(content_hash);
     if (known) return known;
-    const content = await readable(this.#content(name));
+    const content = await readable(this.#content(name, wanted));
     const things =
       content === null
         ? new Map<string, string>()

@@ -1,6 +1,6 @@
 import type { Context } from "../context.ts";
 import { toJsonObject, type Json } from "../json.ts";
-import type { ParamValues } from "../module-format/params.ts";
+import type { ModuleUse } from "../module-format/module-use.ts";
 import type { ParsedModule } from "../module-format/parsed-module.ts";
 import type { Write } from "../storage/storage.ts";
 import type { ModuleDocument } from "./documents.ts";
@@ -55,6 +55,11 @@ export class ModuleService {
     return this.revisions.resolve(name, wanted);
   }
 
+  /** Whether there is a module of this name. */
+  async exists(name: string): Promise<boolean> {
+    return (await this.#context.storage.get("modules", name)) !== null;
+  }
+
   /**
    * What a commit must write beside a reference to modules, so that none of them is removed in the same moment: the step
    * fails with `REVISION_CONFLICT` where one was.
@@ -73,10 +78,10 @@ export class ModuleService {
 
   /**
    * Values of params for some modules as lists show them, and Viewers see them: "(sensitive)" where one of the modules, in its newest
-   * revision, keeps a param secret, or where none declares it.
+   * revision or that which it is pinned to, keeps a param secret, or where none declares it.
    */
-  hideValues(names: readonly string[], values: ParamValues): Promise<{ [key: string]: Json }> {
-    return this.#hiddenValues.hide(names, values);
+  hideValues(use: ModuleUse): Promise<{ [key: string]: Json }> {
+    return this.#hiddenValues.hide(use);
   }
 
   /** Has a feature say which modules may be taken in. */

@@ -124,7 +124,7 @@ export class Modules {
   }
 
   /**
-   * Removes a module with all its revisions. What it applied stays on the machines until their next apply.
+   * Removes a module with all its revisions. What it applied stays on the machines until their next apply of everything.
    *
    * @throws {OrchestratorError} `NOT_FOUND`; `IN_USE` with `details.used_by`; `PRECONDITION_FAILED`.
    */

@@ -35,6 +35,7 @@ export class Commands {
 
   /** Has an agent carry an operation out, until its deadline; one that knows it tells what it knows. */
   async run(id: string, operation: Operation): Promise<boolean> {
+    if (operation.kind === "forget") return this.#forget(id, operation, operation.deadline_at ?? 0);
     const { operation_id, timeout_seconds, skip_reasons, deadline_at = 0 } = operation;
     // No copy: the list itself is what its canonical text is remembered by.
     const resources = (await this.#snapshots.load(operation.snapshot)) as ResolvedResource[];
@@ -48,6 +49,7 @@ export class Commands {
    * that it has, or refuses, and begins nothing.
    */
   ask(id: string, operation: Operation): Promise<boolean> {
+    if (operation.kind === "forget") return this.#forget(id, operation, overMs);
     const { operation_id, timeout_seconds } = operation;
     const not_after = toTimestamp(overMs);
     return this.#sendRun(operation, { id, operation_id, timeout_seconds, resources: [], not_after });
@@ -69,22 +71,30 @@ export class Commands {
     });
   }
 
+  #forget(id: string, { node_id, operation_id, names = [] }: Operation, untilMs: number): Promise<boolean> {
+    const not_after = toTimestamp(untilMs);
+    return this.#send(node_id, { type: "forget", id, operation_id, names: [...names], not_after });
+  }
+
   #noticeEnd(): string {
     return toTimestamp(this.#context.fleetTime.now() + noticeMs);
   }
 
   #sendRun(
-    { node_id, kind, allow_empty, max_removals, hold_removals, plan_digest }: Operation,
+    { node_id, kind, scope, allow_empty, max_removals, hold_removals, plan_digest }: Operation,
     command: Omit<Extract<OrchestratorMessage, { type: "check" }>, "type">,
   ): Promise<boolean> {
-    const applies = {
-      ...command,
+    if (kind === "check" || kind === "forget") return this.#send(node_id, { type: "check", ...command });
+    const scoped = { ...command, ...(scope && { scope: [...scope] }) };
+    if (kind === "plan") return this.#send(node_id, { type: kind, ...scoped });
+    return this.#send(node_id, {
+      type: kind,
+      ...scoped,
       allow_empty,
       ...(max_removals !== undefined && { max_removals }),
       ...(hold_removals && { hold_removals }),
       ...(plan_digest !== undefined && { plan_digest }),
-    };
-    return this.#send(node_id, kind === "apply" ? { type: kind, ...applies } : { type: kind, ...command });
+    });
   }
 
   /** False where the agent has just gone, or is not approved any more. That is no fault: it gets the message when it may. */

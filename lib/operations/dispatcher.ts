@@ -26,11 +26,10 @@ import { cancelled, isFirstResult, notRun, offline, overtaken, rejected, unheard
 import type { OperationDocument } from "./documents.ts";
 import { Inquiries } from "./inquiries.ts";
 import { returnMs, type Lanes } from "./lanes.ts";
-import type { OperationParts } from "./operation-parts.ts";
+import type { DispatchParts } from "./operation-parts.ts";
 import { isOpen, type OperationStore } from "./operation-store.ts";
 import type { Outcome, OutcomeRecorder } from "./outcomes.ts";
 import { type ProgressFeeds, toStep } from "./progress-feeds.ts";
-import { mayBegin } from "./repeated-baseline.ts";
 
 type Operation = Readonly<OperationDocument>;
 
@@ -46,17 +45,15 @@ export class Dispatcher {
   readonly #feeds: ProgressFeeds;
   readonly #lanes: Lanes;
   readonly #work: BackgroundWork;
+  readonly #mayBegin: DispatchParts["mayBegin"];
   readonly #turns = new Turns(perTurn);
   #stopped = false;
   /** Whether agents are given time to come back after a start: who is not there yet is not away. */
   #returning = false;
 
-  constructor(
-    context: Context,
-    parts: Pick<OperationParts, "store" | "snapshots" | "outcomes" | "feeds"> & { lanes: Lanes },
-  ) {
+  constructor(context: Context, parts: DispatchParts) {
     this.#context = context;
-    this.#store = parts.store;
+    [this.#store, this.#mayBegin] = [parts.store, parts.mayBegin];
     this.#commands = new Commands(context, { snapshots: parts.snapshots, turns: this.#turns });
     const answered = (nodeId: string): void => this.#work.do(() => this.#takeNext(nodeId));
     this.#inquiries = new Inquiries({ ...parts, epochs: context.epochs, commands: this.#commands, answered });
@@ -220,7 +217,7 @@ export class Dispatcher {
     const operation = await this.#store.find(operationId);
     if (operation?.status !== "queued") this.#lanes.leave(nodeId, operationId);
     else if (operation.cancel_requested === true) await this.#end(operationId, cancelled);
-    else if (!(await mayBegin(this.#context, operation))) await this.#end(operationId, overtaken);
+    else if (!(await this.#mayBegin(operation))) await this.#end(operationId, overtaken);
     else if (this.#context.transport.isConnected(nodeId)) {
       if (this.#inquiries.isUnanswered(operationId)) return;
       if (this.#lanes.head(nodeId, this.#inquiries) === operationId) await this.#begin(operation);

@@ -1,5 +1,6 @@
 import type { Json } from "../json.ts";
-import type { Counts } from "../state/result.ts";
+import type { NamedModule } from "../module-format/module-reference.ts";
+import type { StoredCounts } from "../state/result.ts";
 import type { CollectionDefinition, LogDefinition } from "../storage/storage.ts";
 import type { OperationKind, OperationStatus } from "./schemas.ts";
 
@@ -14,7 +15,17 @@ export interface OperationDocument {
   rollout_id?: string;
   assignment?: string;
   modules: { name: string; revision: number }[];
-  counts: Counts;
+  /** Names of the modules that it is about, those that it takes away among them; absent = all that the machine has. */
+  scope?: string[];
+  /** The assignments that bring its modules, by name of the module. */
+  sources?: { [module: string]: readonly string[] };
+  /** What the call named: from its end on it stays wanted on the agent. */
+  named?: { [module: string]: NamedModule };
+  /** What it took for given when it was asked for; it does not begin where that is otherwise. */
+  grounds?: Grounds;
+  /** Of a forgetting: what is forgotten, `module/id` or a module. */
+  names?: string[];
+  counts: StoredCounts;
   requested_by: string;
   /** The epoch in which it was made or, later, begun; absent = before there were epochs. */
   epoch?: number;
@@ -36,12 +47,14 @@ export interface OperationDocument {
   /** Set where nobody is there to see what it would remove: it leaves that as it is. */
   hold_removals?: true;
   /** What the call added to what assignments bring; a plan keeps it, to be worked out again. */
-  extras?: { modules?: string[]; params?: { [key: string]: Json } };
+  extras?: { modules?: string[]; remove_modules?: string[]; params?: { [key: string]: Json } };
   /** The plan that an apply carries out, and the SHA-256 of what it says. */
   plan_id?: string;
   plan_digest?: string;
   /** The apply whose baseline this one puts back; it does not begin where something else was asked of the machine since. */
   repeats?: string;
+  /** The snapshot of that baseline when it was asked for. */
+  repeats_snapshot?: string;
   /** Its place in the line of its agent, about the fleet time of its making; absent of those that an earlier version made. */
   queued_at?: number;
   /** Whether it waits for an agent that is not connected, and until when: a fleet time. */
@@ -63,17 +76,59 @@ export interface OperationDocument {
 /** What is believed of one machine, under its node_id. */
 export interface AgentStateDocument {
   node_id: string;
-  /** The newest apply that ended on the machine, however it ended. */
-  last_apply: {
+  /** The newest apply that ended on the machine, however it ended; absent where nobody knows how the first did. */
+  last_apply?: {
     operation_id: string;
     snapshot: string;
     at: string;
+    /** 0 where nothing is applied any more. */
     resource_count: number;
     /** When it began, a fleet time. */
     begun_at?: number;
   };
-  /** The newest apply that succeeded: what drift is measured against. */
-  baseline?: { operation_id: string; snapshot: string; at: string };
+  /** The newest apply that put in place what it was asked for: since then drift is measured against what is applied in all. */
+  baseline?: {
+    operation_id: string;
+    /** SHA-256 of all that is applied since then, of every module; the content lies in a blob. */
+    snapshot: string;
+    at: string;
+  };
+  /** What is known of each module, by name. */
+  modules?: { [module: string]: AppliedModule };
+  /** Modules that calls named for this agent: they stay wanted, whoever applies later. */
+  named?: { [module: string]: NamedModule };
+}
+
+/** What an apply took for given of its agent when it was asked for. */
+export interface Grounds {
+  /** Modules of which it counts what calls named; absent = all. */
+  about?: string[];
+  /** Set where of that only the values of params count, because the call says the rest itself. */
+  only_params?: true;
+  /** What calls had named, as far as it counts. */
+  named: { [module: string]: NamedModule };
+  /** The newest apply about each module that it takes away. */
+  removed: { [module: string]: string };
+}
+
+/** What is known of one module of an agent. */
+export interface AppliedModule {
+  /** In the newest apply about it. */
+  revision: number;
+  /** The newest apply about it: its results tell what is in place. */
+  operation_id: string;
+  /** The assignments that brought it. */
+  assignments: readonly string[];
+  /** The newest apply that put all of it in place; absent = none has. */
+  applied?: { revision: number; operation_id: string };
+  /** When that apply began, a fleet time. */
+  begun_at?: number;
+  /** Set where an apply about it ended without telling what it did. */
+  doubtful?: true;
+  /** Ids of its resources that were forgotten since. */
+  forgotten?: string[];
+  /** Set where it was to be taken away, and some of it is still there. */
+  leaving?: true;
 }
 
 /** What the operations feature keeps. */
@@ -92,7 +147,10 @@ export const operationCollections = {
     },
     blobs: { snapshot: "snapshot" },
   },
-  agent_states: { indexes: {} },
+  agent_states: {
+    indexes: { by_baseline: ["baseline.snapshot"] },
+    blobs: { "baseline.snapshot": "snapshot" },
+  },
 } as const satisfies Record<string, CollectionDefinition>;
 
 export const resultsLog = "operation_results";

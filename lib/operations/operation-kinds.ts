@@ -13,6 +13,7 @@ const kinds: Readonly<Record<OperationDocument["kind"], KindOfOperation>> = {
   apply: { isListed: true, shownAs: "apply" },
   check: { isListed: false, shownAs: "plan" },
   plan: { isListed: true, shownAs: "plan" },
+  forget: { isListed: true, shownAs: "forget" },
 };
 
 /** Whether callers know it as an operation. */

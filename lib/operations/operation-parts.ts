@@ -1,5 +1,7 @@
 import type { Streams } from "../access/streams.ts";
 import type { Context } from "../context.ts";
+import type { OperationDocument } from "./documents.ts";
+import type { Lanes } from "./lanes.ts";
 import type { OperationStore } from "./operation-store.ts";
 import type { OutcomeRecorder } from "./outcomes.ts";
 import type { ProgressFeeds } from "./progress-feeds.ts";
@@ -15,4 +17,11 @@ export interface OperationParts {
   feeds: ProgressFeeds;
   /** Who may read on. */
   streams: Streams;
+}
+
+/** What brings operations to agents works with. */
+export interface DispatchParts extends Pick<OperationParts, "store" | "snapshots" | "outcomes" | "feeds"> {
+  lanes: Lanes;
+  /** Whether an operation that waited may begin. */
+  mayBegin: (operation: Readonly<OperationDocument>) => Promise<boolean>;
 }

@@ -18,6 +18,16 @@ export interface OperationRequest {
     resources: readonly ResolvedResource[];
     skipReasons?: OperationDocument["skip_reasons"];
   };
+  /** Names of the modules that it is about, those that it takes away among them. Default: all that the machine has. */
+  scope?: string[] | undefined;
+  /** The assignments that bring its modules. Default: those that brought them before. */
+  sources?: OperationDocument["sources"];
+  /** What the call named. */
+  named?: OperationDocument["named"];
+  /** What it takes for given. Default nothing. */
+  grounds?: OperationDocument["grounds"];
+  /** What is forgotten. */
+  names?: string[];
   timeoutSeconds?: number | undefined;
   allowEmpty?: boolean | undefined;
   /** How many things it may remove. Default any number. */
@@ -30,6 +40,8 @@ export interface OperationRequest {
   plan?: { id: string; digest: string } | undefined;
   /** The apply whose baseline is put back, as long as nothing else was asked of the machine. */
   repeats?: string | undefined;
+  /** The snapshot of that baseline now. */
+  repeatsSnapshot?: string;
   /** Waits this long for an agent that is not connected; absent = it fails. */
   queueSeconds?: number | undefined;
   assignment?: string;
@@ -54,6 +66,11 @@ export async function toDocument(
     ...(rolloutId !== undefined && { rollout_id: rolloutId }),
     ...(assignment !== undefined && { assignment }),
     modules: desired.modules,
+    ...(request.scope && { scope: request.scope }),
+    ...(request.sources && isFilled(request.sources) && { sources: request.sources }),
+    ...(request.named && isFilled(request.named) && { named: request.named }),
+    ...(request.grounds && { grounds: request.grounds }),
+    ...(request.names && { names: request.names }),
     counts: countOutcomes([]),
     requested_by: toSubject(caller).name,
     ...context.epochs.mark,
@@ -69,6 +86,7 @@ export async function toDocument(
     ...(request.extras && { extras: request.extras }),
     ...(request.plan && { plan_id: request.plan.id, plan_digest: request.plan.digest }),
     ...(repeats !== undefined && { repeats }),
+    ...(request.repeatsSnapshot !== undefined && { repeats_snapshot: request.repeatsSnapshot }),
     ...(queueSeconds !== undefined && { queue_until: context.fleetTime.now() + queueSeconds * 1000 }),
   };
 }
@@ -84,7 +102,7 @@ export function requireSomething(
   state: Readonly<AgentStateDocument> | null,
 ): void {
   if (desired.resources.length > 0 || allow_empty === true) return;
-  if ((state?.last_apply.resource_count ?? 0) > 0) throw new OrchestratorError("EMPTY_DESIRED_STATE");
+  if ((state?.last_apply?.resource_count ?? 0) > 0) throw new OrchestratorError("EMPTY_DESIRED_STATE");
 }
 
 /** What tells of a new operation; of a check, its own feature tells. */
@@ -96,7 +114,12 @@ export function requestedEvent(operation: Readonly<OperationDocument>): EventInp
       type: "operation.requested",
       target: subject,
       summary: `${subject.name} was requested`,
-      metadata: { node_id: operation.node_id, modules: operation.modules },
+      metadata: {
+        node_id: operation.node_id,
+        modules: operation.modules,
+        ...(operation.scope && { scope: operation.scope }),
+        ...(operation.names && { forgets: operation.names }),
+      },
     },
   ];
 }

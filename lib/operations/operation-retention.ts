@@ -170,8 +170,10 @@ export class OperationRetention {
     const { operation_id, node_id, kind } = operation;
     const { storage } = this.#context;
     const state = (await readAgentState(storage, node_id))?.value;
-    if (state?.last_apply.operation_id === operation_id) return true;
+    if (state?.last_apply?.operation_id === operation_id) return true;
     if (state?.baseline?.operation_id === operation_id) return true;
+    if (Object.values(state?.modules ?? {}).some((module) => module.operation_id === operation_id))
+      return true;
     if (kind === "plan" && (await this.#mayBeApplied(operation))) return true;
     return (await this.#expiries.get(kind)?.isNeeded(operation)) ?? false;
   }

@@ -8,6 +8,9 @@ import type { ModuleService } from "../modules/module-service.ts";
 import type { ResolvedResource } from "../state/resource.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import { expectAgentState, forgetAgentState, readAgentState } from "./agent-states.ts";
+import { revisionsOf } from "./applied-modules.ts";
+import { Baselines } from "./baselines.ts";
+import { Beginnings } from "./beginnings.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import type { AgentStateDocument, OperationDocument } from "./documents.ts";
 import { Lanes } from "./lanes.ts";
@@ -21,7 +24,9 @@ import { OutcomeRecorder, type Completion } from "./outcomes.ts";
 import { ProgressFeeds } from "./progress-feeds.ts";
 import { findRepeatable } from "./repeated-baseline.ts";
 import type { Operation } from "./schemas.ts";
+import { Scopes } from "./scopes.ts";
 import { Snapshots } from "./snapshots.ts";
+import { StateRecorder } from "./state-recorder.ts";
 
 const defaultWaitSeconds = 30;
 
@@ -35,11 +40,14 @@ export class OperationService {
   readonly retention: OperationRetention;
   /** Operations as they are kept, for features that follow those they made. */
   readonly store: OperationStore;
-  readonly desired: DesiredStates;
+  /** What operations of agents are about. */
+  readonly scopes: Scopes;
   readonly outcomes: OutcomeRecorder;
   readonly parts: OperationParts;
   readonly #context: Context;
+  readonly #desired: DesiredStates;
   readonly #snapshots: Snapshots;
+  readonly #baselines: Baselines;
 
   constructor(
     context: Context,
@@ -51,15 +59,23 @@ export class OperationService {
     },
   ) {
     this.#context = context;
-    this.desired = new DesiredStates({ ...features, types: context.types, work: context.work });
+    this.#desired = new DesiredStates({ ...features, types: context.types, work: context.work });
+    this.scopes = new Scopes(context, { desired: this.#desired, modules: features.modules });
     this.store = new OperationStore(context);
     this.#snapshots = new Snapshots(context);
     const feeds = new ProgressFeeds();
     this.outcomes = new OutcomeRecorder(context, { store: this.store, feeds });
+    this.#baselines = new Baselines(this.#snapshots);
+    const kept = { snapshots: this.#snapshots, baselines: this.#baselines };
+    const states = new StateRecorder(context, { agents: features.agents, ...kept });
+    this.outcomes.onEnd("apply", (ended) => states.afterApply(ended));
+    this.outcomes.onEnd("forget", (ended) => states.afterForgetting(ended));
     const { store, outcomes } = this;
     const snapshots = this.#snapshots;
     this.parts = { context, store, snapshots, outcomes, feeds, streams: features.streams };
-    this.dispatcher = new Dispatcher(context, { ...this.parts, lanes: this.lanes });
+    const beginnings = new Beginnings(context, features);
+    const mayBegin: Beginnings["mayBegin"] = (operation) => beginnings.mayBegin(operation);
+    this.dispatcher = new Dispatcher(context, { ...this.parts, lanes: this.lanes, mayBegin });
     this.retention = new OperationRetention(context, features.agents);
     features.agents.watch({
       available: (nodeId) => this.dispatcher.available(nodeId),
@@ -92,8 +108,8 @@ export class OperationService {
   }
 
   /** Works out what machines are to be; see `DesiredReader`. */
-  desiredReader(revisions: ReadonlyMap<string, number> = new Map()): DesiredReader {
-    return this.desired.reader(revisions);
+  desiredReader(): DesiredReader {
+    return this.#desired.reader();
   }
 
   /** Waits until an operation has ended, or for a time, and returns it as it is then. */
@@ -106,14 +122,27 @@ export class OperationService {
     return (await readAgentState(this.#context.storage, nodeId))?.value ?? null;
   }
 
-  /** What is known of a machine where the baseline of an apply may be put back now; see `findRepeatable`. */
-  repeatable(nodeId: string, operationId: string): ReturnType<typeof findRepeatable> {
-    return findRepeatable(this.#context.storage, { nodeId, operationId });
+  /** What is known of a machine where these modules of the baseline of an apply may be put back now; see `findRepeatable`. */
+  repeatable(
+    nodeId: string,
+    { operationId, modules }: { operationId: string; modules: readonly string[] },
+  ): ReturnType<typeof findRepeatable> {
+    return findRepeatable(this.#context.storage, { nodeId, operationId, modules });
+  }
+
+  /** The revision of each module that is in place on a machine. */
+  async appliedRevisions(nodeId: string): Promise<Map<string, number>> {
+    return revisionsOf((await this.stateOf(nodeId))?.modules);
   }
 
   /** Holds a commit to what is known of a machine: it fails where an apply changed that meanwhile. */
   expectState(known: StoredDocument<AgentStateDocument>): Write {
     return expectAgentState(known);
+  }
+
+  /** The part of a baseline that some modules brought. */
+  partOf(snapshot: string, modules: readonly string[]): ReturnType<Baselines["part"]> {
+    return this.#baselines.part(snapshot, modules);
   }
 
   /** The resources that a snapshot holds. */

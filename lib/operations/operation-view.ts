@@ -1,10 +1,11 @@
+import { toCounts } from "../state/result.ts";
 import type { OperationDocument } from "./documents.ts";
 import { shownKind } from "./operation-kinds.ts";
 import type { Operation } from "./schemas.ts";
 
 /** The operation as callers see it: these fields and no other, whatever else is stored beside them. */
 export function toOperation(operation: Readonly<OperationDocument>): Operation {
-  const { operation_id, node_id, agent_name, status, modules, counts, requested_by } = operation;
+  const { operation_id, node_id, agent_name, status, scope, modules, counts, requested_by } = operation;
   const { rollout_id, assignment, plan_id, created_at, started_at, finished_at, duration_ms, error } =
     operation;
   return {
@@ -15,9 +16,10 @@ export function toOperation(operation: Readonly<OperationDocument>): Operation {
     status,
     ...(rollout_id !== undefined && { rollout_id }),
     ...(assignment !== undefined && { assignment }),
+    ...(scope && { scope: [...scope] }),
     ...(plan_id !== undefined && { plan_id }),
     modules: [...modules],
-    counts,
+    counts: toCounts(counts),
     requested_by,
     created_at,
     ...(started_at !== undefined && { started_at }),

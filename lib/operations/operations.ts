@@ -17,6 +17,7 @@ import { isOpen, operationSubject } from "./operation-store.ts";
 import { toOperation } from "./operation-view.ts";
 import {
   applyInput,
+  forgetInput,
   listAgentOperationsInput,
   listOperationsInput,
   operationIdInput,
@@ -37,14 +38,16 @@ import { watchOperation } from "./watch.ts";
 export class Operations {
   readonly #context: Context;
   readonly #service: OperationService;
+  readonly #agents: AgentService;
   readonly #runs: SingleRuns;
 
   constructor(context: Context, service: OperationService, { agents }: { agents: AgentService }) {
     this.#context = context;
     this.#service = service;
-    const { desired } = service;
-    const plans = new StoredPlans(context, { ...service.parts, desired });
-    this.#runs = new SingleRuns(context, { agents, desired, plans });
+    this.#agents = agents;
+    const { scopes } = service;
+    const plans = new StoredPlans(context, { ...service.parts, scopes });
+    this.#runs = new SingleRuns(context, { agents, scopes, plans });
   }
 
   /**
@@ -68,6 +71,23 @@ export class Operations {
   async plan(caller: Caller, input: z.input<typeof planInput>): Promise<Operation> {
     await this.#context.authorize(caller, "state.plan");
     return this.#run(caller, "plan", parseInput(planInput, input));
+  }
+
+  /**
+   * Has an agent drop ownership of what was applied, without touching it on the machine: nothing takes it back any more, and drift is not
+   * told of it. What is still desired becomes owned again with its next apply. A module that a call named is named no longer once
+   * all of it is forgotten.
+   *
+   * @returns The operation, ended, or still open after `wait_seconds`.
+   * @throws {OrchestratorError} `NOT_FOUND` for an agent, and for what the agent does not own, named: nothing was forgotten then;
+   * `AGENT_NOT_APPROVED`; `AGENT_OFFLINE`.
+   */
+  async forget(caller: Caller, input: z.input<typeof forgetInput>): Promise<Operation> {
+    await this.#context.authorize(caller, "state.forget");
+    const { node_id, resources, wait_seconds } = parseInput(forgetInput, input);
+    const request = await this.#runs.prepareForgetting({ node_id, resources });
+    const { operation_id } = await this.#service.request(caller, request);
+    return requireTruth(await this.#service.wait(operation_id, wait_seconds));
   }
 
   /** Lists operations of all agents, newest first. */
@@ -126,12 +146,18 @@ export class Operations {
     yield* watchOperation(this.#service.parts, { caller, operationId }, signal);
   }
 
-  /** Tells what is believed of a machine: what the newest apply left, against what is desired now. */
+  /**
+   * Tells what is believed of a machine: what the newest applies left, against what is desired now, and who brings each of its modules.
+   *
+   * Where nobody can work out what is desired, because a pinned revision is gone, say, `error` tells why and all else is told as ever.
+   *
+   * @throws {OrchestratorError} `NOT_FOUND` for an agent.
+   */
   async believed(caller: Caller, input: z.input<typeof agentIdInput>): Promise<BelievedState> {
     await this.#context.authorize(caller, "state.believed");
     const { node_id } = parseInput(agentIdInput, input);
-    const { resources } = await this.#service.desired.of(node_id);
-    return believe(this.#service.parts, node_id, resources);
+    const { parts, scopes } = this.#service;
+    return believe({ ...parts, scopes, agents: this.#agents }, node_id);
   }
 
   /**

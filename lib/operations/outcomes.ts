@@ -2,12 +2,10 @@
 import { systemCaller } from "../callers/caller.ts";
 import { toTimestamp } from "../clock.ts";
 import type { Context, EventInput } from "../context.ts";
-import { countOutcomes, type ResourceResult } from "../state/result.ts";
-import type { Write } from "../storage/storage.ts";
+import { countOutcomes, type ResourceResult, toCounts } from "../state/result.ts";
 import type { OperationOutput, PeerError } from "../wire/messages.ts";
-import { putAgentState, readAgentState } from "./agent-states.ts";
-import type { AgentStateDocument, OperationDocument } from "./documents.ts";
-import { isListed } from "./operation-kinds.ts";
+import type { OperationDocument } from "./documents.ts";
+import { isListed, shownKind } from "./operation-kinds.ts";
 import { saveReport } from "./operation-results.ts";
 import {
   isOpen,
@@ -59,7 +57,6 @@ export class OutcomeRecorder {
     this.#store = store;
     this.#feeds = feeds;
     context.leaving.signal.addEventListener("abort", () => this.release());
-    this.#completions.set("apply", (ended) => this.#rememberApply(ended));
   }
 
   /** Has a feature add to the end of the operations of its kind. */
@@ -135,32 +132,6 @@ export class OutcomeRecorder {
       ...(outcome.error && { error: { code: outcome.error.code, message: outcome.error.message } }),
     };
   }
-
-  /** What an apply leaves is what is believed of the machine, whether or not all of it succeeded. */
-  async #rememberApply({ operation, isCorrection }: Ended): Promise<{ writes: Write[] }> {
-    const { begun_at } = operation;
-    const didSomething = operation.status === "succeeded" || operation.results !== undefined;
-    if (operation.status === "unknown" || !didSomething) return { writes: [] };
-    const {
-      node_id,
-      operation_id,
-      snapshot,
-      resource_count,
-      finished_at: at = operation.created_at,
-    } = operation;
-    const before = await readAgentState(this.#context.storage, node_id);
-    // What turned up late is no news of the machine where another apply has begun since.
-    const since = before?.value.last_apply.begun_at;
-    if (isCorrection && since !== undefined && since > (begun_at ?? 0)) return { writes: [] };
-    const succeeded = operation.status === "succeeded";
-    const state: AgentStateDocument = {
-      ...before?.value,
-      node_id,
-      last_apply: { operation_id, snapshot, at, resource_count, ...(begun_at !== undefined && { begun_at }) },
-      ...(succeeded && { baseline: { operation_id, snapshot, at } }),
-    };
-    return { writes: [putAgentState(state, before)] };
-  }
 }
 
 /** Whether an outcome still says something about an operation. */
@@ -169,13 +140,15 @@ function stillCounts({ status }: Readonly<OperationDocument>, outcome: Outcome):
   return status === "queued" || status === "running" || status === "unknown";
 }
 
+const nouns = { apply: "Apply", plan: "Plan", forget: "Forgetting" } as const;
+
 function finishedEvent(operation: Readonly<OperationDocument>): EventInput {
   const { kind, agent_name, node_id, status, operation_id, counts } = operation;
   const good = status === "succeeded" || status === "cancelled";
   return {
     type: good ? "operation.finished" : "operation.failed",
     target: operationSubject(operation)!,
-    summary: `${kind === "apply" ? "Apply" : "Plan"} on ${agent_name} ended: ${status}`,
-    metadata: { node_id, operation_id, status, counts: { ...counts } },
+    summary: `${nouns[shownKind({ kind })]} on ${agent_name} ended: ${status}`,
+    metadata: { node_id, operation_id, status, counts: toCounts(counts) },
   };
 }

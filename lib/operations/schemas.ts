@@ -9,11 +9,12 @@ import {
   timestampSchema,
   waitInput,
 } from "../internal/common-schemas.ts";
+import { moduleReferencesSchema } from "../module-format/module-reference.ts";
 import { paramValuesSchema } from "../modules/schemas.ts";
 import { countsSchema, resourceResultSchema } from "../state/result.ts";
 
 /** What an operation does. */
-export const operationKindSchema = z.enum(["apply", "plan"]);
+export const operationKindSchema = z.enum(["apply", "plan", "forget"]);
 
 /** How an operation stands or ended. */
 export const operationStatusSchema = z.enum([
@@ -38,6 +39,12 @@ export const operationSchema = z
     status: operationStatusSchema,
     rollout_id: z.string().optional(),
     assignment: z.string().optional(),
+    scope: z
+      .array(z.string())
+      .optional()
+      .describe(
+        "The modules that it is about, those that it takes away among them; absent = all that the machine has.",
+      ),
     plan_id: z.string().optional().describe("The plan that this apply carries out."),
     modules: z.array(z.object({ name: z.string(), revision: z.number().int() })),
     counts: countsSchema,
@@ -78,7 +85,16 @@ export const listAgentOperationsInput = z.strictObject({ node_id: keyIdSchema, .
 
 const runInput = {
   node_id: keyIdSchema,
-  modules: z.array(nameSchema).max(100).optional().describe("Modules beside those that assignments bring."),
+  modules: moduleReferencesSchema
+    .optional()
+    .describe(
+      "These modules alone, as `web` or `web@3`. They stay wanted on the agent until `remove_modules` or `forget` says otherwise. Default everything that is desired of the agent.",
+    ),
+  remove_modules: z
+    .array(nameSchema)
+    .max(100)
+    .optional()
+    .describe("Modules that the agent has and is not to have any more: what they brought is removed."),
   params: paramValuesSchema.optional(),
   timeout_seconds: z
     .number()
@@ -108,13 +124,29 @@ export const applyInput = z.strictObject({
   plan_id: idSchema
     .optional()
     .describe(
-      "A plan of this agent: exactly that is applied, or `PLAN_STALE` is answered. Not beside modules and params.",
+      "A plan of this agent: exactly that is applied, or `PLAN_STALE` is answered. Not beside modules, remove_modules and params.",
     ),
   allow_empty: z
     .boolean()
     .optional()
     .describe("Whether everything that was applied may be removed. Default false."),
   max_removals: maxRemovalsSchema.optional(),
+});
+
+/** Input of `operations.forget`. */
+export const forgetInput = z.strictObject({
+  node_id: keyIdSchema,
+  resources: z
+    .array(
+      z
+        .string()
+        .max(400)
+        .regex(/^[a-z0-9][a-z0-9._-]{0,63}(\/.{1,300})?$/, "module/id of a resource, or a module"),
+    )
+    .min(1)
+    .max(1000)
+    .describe("Resources as `module/id`, or modules for all that they brought."),
+  ...waitInput,
 });
 
 /** Output of `operations.output`. */
@@ -166,6 +198,35 @@ const believedResourceSchema = z.object({
   type: z.string(),
   identity: z.string(),
 });
+const believedModuleSchema = z.object({
+  name: z.string().describe("Name of the module."),
+  revision_applied: z
+    .number()
+    .int()
+    .optional()
+    .describe("The revision that was last put in place as a whole; absent = none was."),
+  assignments: z
+    .array(z.string())
+    .describe("The assignments that brought it with the newest apply about it."),
+  named: z
+    .object({
+      revision: z
+        .number()
+        .int()
+        .optional()
+        .describe("The revision that the call pinned; absent = as assignments say, or the newest."),
+      params: z
+        .array(z.string())
+        .optional()
+        .describe("Names of the params that the call gave; their values are not told."),
+    })
+    .optional()
+    .describe("What a call named: it stays wanted on this agent. Absent = no call named the module."),
+  leaving: z
+    .literal(true)
+    .optional()
+    .describe("Set where it was to be taken away, and some of it is still there."),
+});
 /** Output of `operations.believed`. */
 export const believedStateSchema = z
   .object({
@@ -177,6 +238,15 @@ export const believedStateSchema = z
       .array(believedResourceSchema)
       .describe("Applied, but no longer desired: the next apply removes them."),
     unapplied: z.array(believedResourceSchema).describe("Desired, but not applied."),
+    modules: z
+      .array(believedModuleSchema)
+      .describe("Each module that the agent has, or is to have by a call, by name."),
+    error: z
+      .object({ code: z.string(), message: z.string() })
+      .optional()
+      .describe(
+        "Why it can't be worked out what is desired; `pending_removals` and `unapplied` are empty then.",
+      ),
   })
   .meta({ id: "BelievedState" });
 

@@ -2,11 +2,11 @@
 import type { z } from "zod";
 import type { AgentService } from "../agents/agent-service.ts";
 import type { Context } from "../context.ts";
-import type { DesiredStates } from "../desired-state/desired-states.ts";
 import { OrchestratorError } from "../errors.ts";
 import { readAgentState } from "./agent-states.ts";
 import { requireSomething, type OperationRequest } from "./operation-request.ts";
 import type { applyInput } from "./schemas.ts";
+import type { Scopes } from "./scopes.ts";
 import type { StoredPlans } from "./stored-plans.ts";
 
 const defaultQueueSeconds = 3600;
@@ -16,37 +16,69 @@ type Input = z.output<typeof applyInput>;
 export class SingleRuns {
   readonly #context: Context;
   readonly #agents: AgentService;
-  readonly #desired: DesiredStates;
+  readonly #scopes: Scopes;
   readonly #plans: StoredPlans;
 
-  constructor(context: Context, parts: { agents: AgentService; desired: DesiredStates; plans: StoredPlans }) {
+  constructor(context: Context, parts: { agents: AgentService; scopes: Scopes; plans: StoredPlans }) {
     this.#context = context;
     this.#agents = parts.agents;
-    this.#desired = parts.desired;
+    this.#scopes = parts.scopes;
     this.#plans = parts.plans;
+  }
+
+  /** What an agent is to forget. */
+  async prepareForgetting({
+    node_id,
+    resources,
+  }: {
+    node_id: string;
+    resources: readonly string[];
+  }): Promise<OperationRequest> {
+    const agent = await this.#agents.requireApproved(node_id);
+    if (!this.#context.transport.isConnected(node_id)) throw new OrchestratorError("AGENT_OFFLINE");
+    return {
+      kind: "forget",
+      nodeId: agent.node_id,
+      agentName: agent.name ?? agent.hostname,
+      desired: { modules: [], resources: [] },
+      names: [...new Set(resources)],
+    };
   }
 
   /** Works out what is to be done; what an apply or a plan of one machine throws, but for its own end, is thrown here. */
   async prepare(kind: "apply" | "plan", input: Input): Promise<OperationRequest> {
-    const { node_id, modules, params, plan_id } = input;
+    const { node_id, modules, remove_modules, params, plan_id } = input;
     const agent = await this.#agents.requireApproved(node_id);
     const queue = input.when_offline === "queue";
     if (!queue && !this.#context.transport.isConnected(node_id)) throw new OrchestratorError("AGENT_OFFLINE");
     const plan = plan_id === undefined ? undefined : await this.#plans.confirm(plan_id, input);
-    const desired = plan?.desired ?? (await this.#desired.of(node_id, input));
-    if (kind === "apply")
-      requireSomething(input, desired, (await readAgentState(this.#context.storage, node_id))?.value ?? null);
+    const scoped = plan?.scoped ?? (await this.#scopes.ofCall(node_id, input));
+    if (kind === "apply" && !scoped.scope)
+      requireSomething(
+        input,
+        scoped.desired,
+        (await readAgentState(this.#context.storage, node_id))?.value ?? null,
+      );
     return {
       kind,
       nodeId: agent.node_id,
       agentName: agent.name ?? agent.hostname,
-      desired,
+      ...scoped,
       plan,
-      extras: { ...(modules && { modules }), ...(params && { params }) },
+      extras: plan?.extras ?? {
+        ...(modules && { modules }),
+        ...(remove_modules && { remove_modules }),
+        ...(params && { params }),
+      },
       timeoutSeconds: input.timeout_seconds,
-      allowEmpty: input.allow_empty,
+      allowEmpty: (input.allow_empty ?? false) || removesAlone(plan?.extras ?? input),
       maxRemovals: input.max_removals,
       queueSeconds: queue ? (input.expires_in_seconds ?? defaultQueueSeconds) : undefined,
     };
   }
+}
+
+/** Who only names what goes has said that it goes. */
+function removesAlone({ modules, remove_modules }: Pick<Input, "modules" | "remove_modules">): boolean {
+  return (modules?.length ?? 0) === 0 && (remove_modules?.length ?? 0) > 0;
 }

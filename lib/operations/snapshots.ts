@@ -1,9 +1,16 @@
 import type { Context } from "../context.ts";
 import { toUtf8 } from "../crypto/encoding.ts";
+import { isOrchestratorError } from "../errors.ts";
 import { BoundedCache } from "../internal/bounded-cache.ts";
 import { keepCanonical } from "../internal/canonical-json.ts";
 import type { Json } from "../json.ts";
 import type { ResolvedResource } from "../state/resource.ts";
+
+/** What refers to snapshots, each with the index by which that is found. */
+const references = [
+  ["operations", "by_snapshot"],
+  ["agent_states", "by_baseline"],
+] as const;
 
 /** How many are kept in memory: agents with the same desired state share one. */
 const keptInMemory = 100;
@@ -22,8 +29,11 @@ export class Snapshots {
   constructor(context: Context) {
     this.#context = context;
     context.contents.onReference("snapshot", async (hash) => {
-      const query = { index: "by_snapshot", equals: [hash], limit: 1 };
-      return (await context.storage.list("operations", query)).items.length > 0;
+      for (const [collection, index] of references) {
+        const { items } = await context.storage.list(collection, { index, equals: [hash], limit: 1 });
+        if (items.length > 0) return true;
+      }
+      return false;
     });
   }
 
@@ -46,6 +56,17 @@ export class Snapshots {
     keepCanonical(resources as unknown as readonly Json[]);
     this.#remember(hash, resources);
     return resources;
+  }
+
+  /** The same; null for a snapshot that is lost or damaged. */
+  async loadIfWhole(hash: string): Promise<readonly ResolvedResource[] | null> {
+    try {
+      return await this.load(hash);
+    } catch (error) {
+      if (!isOrchestratorError(error, "STORAGE_CORRUPT")) throw error;
+      this.#context.logger.warn("What was applied to a machine can't be read any more.", { error });
+      return null;
+    }
   }
 
   #remember(hash: string, resources: readonly ResolvedResource[]): void {

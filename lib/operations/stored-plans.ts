@@ -1,7 +1,6 @@
 /** Plans that were made and may be applied: a plan is an operation of its kind, with its resources and its results. */
 import type { Context } from "../context.ts";
 import { toHex, toUtf8 } from "../crypto/encoding.ts";
-import type { DesiredState, DesiredStates } from "../desired-state/desired-states.ts";
 import { isOrchestratorError, OrchestratorError, type ErrorCode } from "../errors.ts";
 import type { Json } from "../json.ts";
 import { planText } from "../state/plan-text.ts";
@@ -9,6 +8,7 @@ import type { OperationDocument } from "./documents.ts";
 import { loadReport } from "./operation-results.ts";
 import { isOpen, type OperationStore } from "./operation-store.ts";
 import type { Operation } from "./schemas.ts";
+import type { Scoped, Scopes } from "./scopes.ts";
 import type { Snapshots } from "./snapshots.ts";
 
 /** A plan that can be carried out, as far as it can be known without a look at the machine. */
@@ -16,7 +16,8 @@ export interface ConfirmedPlan {
   id: string;
   /** SHA-256 of what it says, hex. */
   digest: string;
-  desired: DesiredState;
+  scoped: Scoped;
+  extras: OperationDocument["extras"];
 }
 
 /** What makes a plan say something else when it is worked out again. */
@@ -30,22 +31,20 @@ const staleCodes: readonly ErrorCode[] = [
   "MODULE_INVALID",
   "MODULE_MISSING",
   "UNKNOWN_RESOURCE_TYPE",
+  "IN_USE",
 ];
 
 export class StoredPlans {
   readonly #context: Context;
   readonly #store: OperationStore;
   readonly #snapshots: Snapshots;
-  readonly #desired: DesiredStates;
+  readonly #scopes: Scopes;
 
-  constructor(
-    context: Context,
-    parts: { store: OperationStore; snapshots: Snapshots; desired: DesiredStates },
-  ) {
+  constructor(context: Context, parts: { store: OperationStore; snapshots: Snapshots; scopes: Scopes }) {
     this.#context = context;
     this.#store = parts.store;
     this.#snapshots = parts.snapshots;
-    this.#desired = parts.desired;
+    this.#scopes = parts.scopes;
   }
 
   /**
@@ -55,7 +54,9 @@ export class StoredPlans {
    * that is not there, or is another agent's; `INVALID_TRANSITION` where it has not succeeded; `PLAN_STALE`.
    */
   async confirm(planId: string, call: PlannedCall): Promise<ConfirmedPlan> {
-    const own = (["modules", "params"] as const).filter((field) => call[field] !== undefined);
+    const own = (["modules", "remove_modules", "params"] as const).filter(
+      (field) => call[field] !== undefined,
+    );
     if (own.length > 0) {
       const issues = own.map((field) => ({ path: [field], message: "can't be given beside plan_id" }));
       throw new OrchestratorError("VALIDATION_FAILED", { issues });
@@ -67,27 +68,33 @@ export class StoredPlans {
       const message = `The plan ${isOpen(plan) ? "has not ended" : `ended ${plan.status}`}; make another.`;
       throw new OrchestratorError("INVALID_TRANSITION", { message });
     }
-    const desired = await this.#again(plan);
+    const scoped = await this.#again(plan);
     const { results } = await loadReport(this.#context, plan);
-    return { id: planId, digest: toHex(this.#context.crypto.sha256(toUtf8(planText(results)))), desired };
+    const digest = toHex(this.#context.crypto.sha256(toUtf8(planText(results))));
+    return { id: planId, digest, scoped, extras: plan.extras };
   }
 
-  async #again(plan: Readonly<OperationDocument>): Promise<DesiredState> {
-    const desired = await this.#desired.of(plan.node_id, plan.extras).catch((error: unknown) => {
+  async #again(plan: Readonly<OperationDocument>): Promise<Scoped> {
+    const scoped = await this.#scopes.ofCall(plan.node_id, plan.extras ?? {}).catch((error: unknown) => {
       if (!isOrchestratorError(error) || !staleCodes.includes(error.code)) throw error;
       throw stale(plan, `it can't be made any more (${error.message})`, error);
     });
+    const { desired, scope } = scoped;
+    if (JSON.stringify(scope) !== JSON.stringify(plan.scope))
+      throw stale(plan, "other modules would be taken away now");
     if (JSON.stringify(desired.modules) !== JSON.stringify(plan.modules))
       throw stale(plan, "other modules, or other revisions of them, are desired now");
     if ((await this.#snapshots.save(desired.resources)) !== plan.snapshot)
       throw stale(plan, "params, tags or attributes that it uses have changed");
-    return desired;
+    return scoped;
   }
 }
 
-/** Turns the end of an apply that its agent refused, because it would do what it may not, into that refusal. */
+/** Turns the end of an operation that its agent refused, because it would do what it may not, into that refusal. */
 export function requireTruth(operation: Operation): Operation {
-  const { operation_id, error } = operation;
+  const { operation_id, error, kind } = operation;
+  if (kind === "forget" && error?.code === "NOT_FOUND")
+    throw new OrchestratorError("NOT_FOUND", { message: error.message, details: { operation_id } });
   if (error?.code === "TOO_MANY_REMOVALS")
     throw new OrchestratorError("TOO_MANY_REMOVALS", { message: error.message, details: { operation_id } });
   if (error?.code !== "PLAN_STALE") return operation;
@@ -101,6 +108,7 @@ export function requireTruth(operation: Operation): Operation {
 interface PlannedCall {
   node_id: string;
   modules?: readonly string[] | undefined;
+  remove_modules?: readonly string[] | undefined;
   params?: { readonly [key: string]: Json } | undefined;
 }
 

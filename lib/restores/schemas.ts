@@ -37,7 +37,7 @@ export const restoreStateSchema = z
       .array(
         z.object({
           operation_id: z.string(),
-          kind: z.enum(["apply", "plan", "check"]),
+          kind: z.enum(["apply", "plan", "check", "forget"]),
           node_id: z.string(),
           agent_name: z.string(),
           status: operationStatusSchema,

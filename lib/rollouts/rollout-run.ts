@@ -55,7 +55,7 @@ export class RolloutRun {
   readonly #parts: RunParts;
   readonly #caller: Caller;
   readonly #onEnd: () => void;
-  /** What agents share is read once, and the modules of the rollout are those it began with. */
+  /** What agents share is read once. */
   readonly #desired: DesiredReader;
   readonly #waiting = new Waiters();
   #timer: Timer | null = null;
@@ -77,8 +77,7 @@ export class RolloutRun {
     this.#caller = toCaller(rollout);
     this.targets = given.targets;
     this.#onEnd = given.onEnd;
-    const revisions = new Map(rollout.modules.map(({ name, revision }) => [name, revision]));
-    this.#desired = parts.operations.desiredReader(revisions);
+    this.#desired = parts.operations.desiredReader();
   }
 
   /** Counts what the operations that were there before came to; called before anything moves. */
@@ -229,7 +228,7 @@ export class RolloutRun {
       kind,
       nodeId: node_id,
       agentName: name,
-      desired: await this.#desired.of(node_id, { modules: modules.map((module) => module.name) }),
+      ...(await this.#parts.operations.scopes.ofAssignment(node_id, { assignment, modules }, this.#desired)),
       assignment,
       rolloutId: this.rolloutId,
       maxRemovals: strategy.max_removals,

@@ -1,6 +1,7 @@
 /** Rollouts as callers see them. */
 import { toTimestamp } from "../clock.ts";
 import type { OperationDocument } from "../operations/documents.ts";
+import { toCounts } from "../state/result.ts";
 import type { RefusalDocument, RolloutDocument } from "./documents.ts";
 import { isOver, type Progress } from "./progress.ts";
 import type { Rollout, RolloutMember } from "./schemas.ts";
@@ -75,10 +76,22 @@ function notBegun(
   return { status: "cancelled", summary: reason, error: { code: "CANCELLED", message: reason } };
 }
 
+/** What goes comes first, and not once more among the changes. */
 function summarize({ error, counts }: Operation): string {
   if (error) return error.message;
-  const told = (["changed", "would_change", "unchanged", "failed", "skipped"] as const)
-    .filter((outcome) => counts[outcome] > 0)
-    .map((outcome) => `${counts[outcome]} ${outcome.replace("_", " ")}`);
-  return told.join(", ");
+  const { removed, changed, would_change, ...others } = toCounts(counts);
+  const isPlanned = would_change > 0;
+  const told: [count: number, what: string][] = [
+    [removed, isPlanned ? "would be removed" : "removed"],
+    [isPlanned ? changed : changed - removed, "changed"],
+    [isPlanned ? would_change - removed : would_change, "would change"],
+    ...(["unknown", "unchanged", "failed", "skipped"] as const).map((outcome): [number, string] => [
+      others[outcome],
+      outcome,
+    ]),
+  ];
+  return told
+    .filter(([count]) => count > 0)
+    .map(([count, what]) => `${count} ${what}`)
+    .join(", ");
 }

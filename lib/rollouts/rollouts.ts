@@ -37,7 +37,8 @@ export class Rollouts {
   }
 
   /**
-   * Applies, on every agent that an assignment matches, all that is desired of that agent.
+   * Applies the modules of an assignment on every agent that it matches, and takes away what it brought there before and nobody wants any
+   * more. What others brought stays as it is.
    *
    * Agents come in batches, as the assignment says and `rollout` overrides; without either all at once, up to the option
    * `rolloutConcurrency` at a time. Every agent gets the assignment's modules in the revisions of the time of the call.

@@ -1,8 +1,9 @@
-/** Two resources about the same thing: equal ones are one, different ones are a fault. */
+/** Two resources about the same thing: equal ones are one, different ones are a fault. So are those that contradict each other in a part. */
 import type { Json } from "../json.ts";
 import { resourceIdentityKey } from "./definition.ts";
 import type { ResourceTypes } from "./resource-type.ts";
 import type { ResolvedResource } from "./resource.ts";
+import { claimedParts, findContradictions, type PartContradiction } from "./shared-parts.ts";
 
 /** Two resources that describe one thing differently. */
 export interface ResourceConflict {
@@ -32,7 +33,12 @@ export function findConflicts(
     if (!other) first.set(identity, resource);
     else if (!describeTheSame(other, resource)) conflicts.push(conflictOf(other, resource, identity));
   }
-  return conflicts;
+  return [...conflicts, ...findContradictions(claimedParts(resources, types)).map(partConflict)];
+}
+
+/** A contradiction in a part, as a conflict. */
+export function partConflict({ first, second, identity }: PartContradiction): ResourceConflict {
+  return conflictOf(first, second, identity);
 }
 
 function conflictOf(first: ResolvedResource, second: ResolvedResource, identity: string): ResourceConflict {

@@ -80,6 +80,10 @@ export interface ResourceType<Spec = unknown> {
   readonly triggering?: ResourceTriggering<Spec>;
   /** What else it needs to come back to what stood before. Default: `capture` alone. */
   readonly removing?: ResourceRemoving<Spec>;
+  /** What it knows of others that are about a part of the same. Default: a resource is about one thing, which its identity names. */
+  readonly sharing?: ResourceSharing<Spec>;
+  /** How it restarts what the agent itself is a part of. Default: nothing that it does ends the agent. */
+  readonly ending?: ResourceEnding<Spec>;
 }
 
 /** What a type tells of a run before it changes anything. */
@@ -97,12 +101,18 @@ export interface ResourcePlanning<Spec = unknown> {
   ): void | Promise<void>;
   /**
    * The folder in which anything may be after an apply that no plan can know; "/" = anywhere, programs and accounts too. A
-   * later resource that misses something there does not fail the plan. Default: null, all is known.
+   * later resource that misses something there, or rests on it, is `unknown` in the plan. Default: null, all is known.
    */
   unknownAfterApply?(spec: Spec): string | null;
   /**
+   * Places on which rests what `check` found beside what it looked at by itself: a path stands for all that is there and below it,
+   * "/" for what nobody can know. Where an earlier resource would change something there, or may bring what no plan knows, the plan
+   * says `unknown`; with "/" one of the same module, or of one that it requires. Default: none.
+   */
+  restsOn?(spec: Spec, changes: readonly Change[]): readonly string[];
+  /**
    * The changes that a plan shows where `check` can't look yet, because its program or what it asks about comes with an earlier
-   * resource; none = it would be in sync. Default: the plan says that the resource would change, but not in what.
+   * resource. The plan says `unknown` in any case. Default: none are shown.
    */
   assumedChanges?(spec: Spec): Change[];
   /**
@@ -143,6 +153,60 @@ export interface ResourceRemoving<Spec = unknown> {
   extendPrior?(prior: Prior, spec: Spec, host: Host, signal: AbortSignal): Prior | Promise<Prior>;
 }
 
+/** How a type whose resource may be about several things, such as a list of packages, shares some of them with others. */
+export interface ResourceSharing<Spec = unknown> {
+  /** Names of the things. */
+  parts(spec: Spec): readonly string[];
+  /** Whether two resources that share a part can't both be as they say. */
+  contradicts(one: Spec, other: Spec): boolean;
+  /**
+   * Adds to the spec what it has to know of the parts that are declared, also by modules that the run is not about; all that
+   * follows, `check` and `apply` too, gets what this returns. What stood before must leave declared parts alone: they are as
+   * they are to be.
+   */
+  withDeclaredParts(spec: Spec, declared: DeclaredParts<Spec>): Spec;
+  /**
+   * What stood before an heir: a resource that shares parts with one that was taken away, and for which they were left. Null =
+   * nothing of what stood before the latter is about a part of the heir.
+   */
+  inherit(left: Spec, heir: PartHeir<Spec>): JsonObject | null;
+}
+
+/** Resources that are declared, by the names of their parts. */
+export type DeclaredParts<Spec = unknown> = ReadonlyMap<string, readonly DeclaredPart<Spec>[]>;
+
+/** A resource that declares a part. */
+export interface DeclaredPart<Spec = unknown> {
+  /** Module and id. */
+  key: string;
+  spec: Spec;
+}
+
+/** A resource for which parts of another were left. */
+export interface PartHeir<Spec = unknown> {
+  spec: Spec;
+  /** What stood before it; null = nothing to come back to. */
+  prior: Spec | null;
+  /** Whether it was applied before the one that was taken away. */
+  isOlder: boolean;
+}
+
+/**
+ * How a type restarts what the agent itself is a part of. The engine makes that the last act of a run: all else that the resource
+ * declares is made by `apply` before, and the next start of the agent tells what came of it.
+ */
+export interface ResourceEnding<Spec = unknown> {
+  /** Triggers that end the agent where it is a part. They are never fired then. */
+  readonly triggers: readonly Trigger[];
+  /**
+   * Names the run of that of which the agent is a part: another name after each start. Null = the agent is no part of it, or nobody can
+   * tell. Reads only.
+   */
+  ownRun(spec: Spec, host: Host, signal: AbortSignal): Promise<string | null>;
+  /** Asks for what a trigger stands for and waits for no more than that this was heard. */
+  order(spec: Spec, host: Host, signal: AbortSignal): Promise<void>;
+}
+
 /** Files of a {@link ForeseenMachine}. */
 export interface ForeseenFolders extends HostFiles {
   /** Foresees that nothing is in a folder any more. */
@@ -155,10 +219,17 @@ export interface ForeseenFolders extends HostFiles {
 
 /**
  * The machine of a plan, as it will be: what is written there is read back from there, and changes nothing real. Programs do
- * nothing and succeed, but those that are asked something.
+ * nothing and succeed, but those that are asked something and those that judge, which get a copy to look at.
  */
 export interface ForeseenMachine extends Host {
   readonly files: ForeseenFolders;
+  /** Says why nobody can tell what an apply would do, in one sentence: the plan says `unknown`, also where `foresee` then throws. */
+  cannotTell(why: string): void;
+  /**
+   * Says that the refusal which follows may come from what is in these places, as {@link ResourcePlanning.restsOn} has them:
+   * where an earlier resource changes something there the plan says `unknown` in place of `failed`.
+   */
+  refusalRestsOn(places: readonly string[]): void;
 }
 
 /** What fires, and what was found before. */

@@ -12,8 +12,18 @@ export const changeSchema = z.strictObject({
   sensitive: z.boolean().optional(),
 });
 
-export const outcomeSchema = z.enum(["unchanged", "changed", "would_change", "failed", "skipped"]);
-export const actionSchema = z.enum(["none", "create", "update", "remove", "reload", "restart", "run"]);
+/** "unknown" is said by plans alone: what is found rests on what an earlier resource brings, or nobody could be asked. */
+export const outcomeSchema = z.enum(["unchanged", "changed", "would_change", "unknown", "failed", "skipped"]);
+export const actionSchema = z.enum([
+  "none",
+  "create",
+  "update",
+  "remove",
+  "reload",
+  "restart",
+  "run",
+  "forget",
+]);
 export const skipReasonSchema = z.enum([
   "dependency",
   "condition",
@@ -30,7 +40,9 @@ export const resourceResultSchema = z.strictObject({
   /** What the resource is about on the machine, e.g. its path. */
   identity: z.string().max(4096),
   outcome: outcomeSchema,
-  /** What was done or would be done. */
+  /** Of what is unknown: the resource that must be done first, an id of its module or `module/id` of another. */
+  until: z.string().max(400).optional(),
+  /** What was done or would be done; of what is unknown, what would be done as far as it can be told. */
   action: actionSchema,
   changes: z.array(changeSchema).max(1000),
   /** Resources whose change fired this one: ids of its module, and `module/id` of another. */
@@ -52,6 +64,8 @@ export const countsSchema = z.strictObject({
   unchanged: z.number().int().min(0),
   changed: z.number().int().min(0),
   would_change: z.number().int().min(0),
+  /** What a plan could not tell. */
+  unknown: z.number().int().min(0),
   /** Those of `changed` and `would_change` whose action is "remove". */
   removed: z.number().int().min(0),
   failed: z.number().int().min(0),
@@ -83,6 +97,14 @@ export type ResourceResult = z.infer<typeof resourceResultSchema>;
  */
 export type Counts = z.infer<typeof countsSchema>;
 
+/** Counts as they are stored: those of earlier versions say nothing of what is unknown, since nothing was. */
+export type StoredCounts = Omit<Counts, "unknown"> & { unknown?: number };
+
+/** Stored counts, with what earlier versions left out. */
+export function toCounts(stored: Readonly<StoredCounts>): Counts {
+  return { ...stored, unknown: stored.unknown ?? 0 };
+}
+
 /** Counts the outcomes of a run. */
 export function countOutcomes(results: Iterable<ResourceResult>): Counts {
   const counts: Counts = {
@@ -90,6 +112,7 @@ export function countOutcomes(results: Iterable<ResourceResult>): Counts {
     unchanged: 0,
     changed: 0,
     would_change: 0,
+    unknown: 0,
     removed: 0,
     failed: 0,
     skipped: 0,

@@ -29,6 +29,8 @@ export interface Firing {
   causes: string[];
   /** The earlier operation that was the first to change one of them; null = the running one. */
   owedSince: string | null;
+  /** Set where the caller of the run has to fire it, behind all else: it ends the agent. */
+  isLeft?: true;
 }
 
 /** Whether a resource watches anything. */

@@ -2,7 +2,7 @@ import type { Documents } from "./collection.ts";
 import type { StorageSchema } from "./storage.ts";
 import { StoredText } from "./stored-text.ts";
 
-/** By collection: which fields name a blob, and of which kind. */
+/** By collection: which fields, as dotted paths, name a blob, and of which kind. */
 export type BlobFields = Record<string, Readonly<Record<string, string>>>;
 
 /** The fields of a schema that name blobs. */
@@ -40,7 +40,7 @@ function namesIn(
   for (const [field, kind] of Object.entries(kinds)) {
     for (const hash of hashesIn(document, field)) {
       const id = `${kind}-${hash}`;
-      if (!isThere(id) && valueOf(document)[field] === hash) ids.push(id);
+      if (!isThere(id) && fieldOf(valueOf(document), field) === hash) ids.push(id);
     }
   }
   return ids;
@@ -63,17 +63,25 @@ const hashLength = 64;
 /** What may be the field's value: in a text also what stands in a member of a member. */
 function hashesIn(document: Document, field: string): string[] {
   if (!(document instanceof StoredText)) {
-    const value = document.value[field];
+    const value = fieldOf(document.value, field);
     return typeof value === "string" && hashPattern.test(value) ? [value] : [];
   }
   const text = document.valueText;
-  const start = `"${field}":"`;
+  const start = `"${field.slice(field.lastIndexOf(".") + 1)}":"`;
   const hashes: string[] = [];
   for (let at = text.indexOf(start); at !== -1; at = text.indexOf(start, at + 1)) {
     const hash = text.slice(at + start.length, at + start.length + hashLength);
     if (hashPattern.test(hash)) hashes.push(hash);
   }
   return hashes;
+}
+
+/** The value at a dotted path; undefined where there is none. */
+function fieldOf(value: unknown, path: string): unknown {
+  return path.split(".").reduce<unknown>((inside, name) => {
+    const isObject = typeof inside === "object" && inside !== null;
+    return isObject && Object.hasOwn(inside, name) ? (inside as Record<string, unknown>)[name] : undefined;
+  }, value);
 }
 
 function valueOf(document: Document): Readonly<Record<string, unknown>> {

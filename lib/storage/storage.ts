@@ -103,7 +103,7 @@ export interface CollectionDefinition {
    */
   indexes: Record<string, readonly string[]>;
   /**
-   * Fields of its documents that hold the SHA-256 of a blob, and the kind of the blob: its id is
+   * Fields of its documents, as dotted paths, that hold the SHA-256 of a blob, and the kind of the blob: its id is
    * `<kind>-<SHA-256>`. A blob that a document names must be there; a backup without it is refused.
    */
   blobs?: Readonly<Record<string, string>>;

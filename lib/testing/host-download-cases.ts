@@ -74,6 +74,24 @@ export const downloadCases: HostCase[] = [
   },
   {
     promise: 13,
+    name: "who is asked whether a file can be had says what a download says, and nothing is fetched",
+    async run(given) {
+      const { hello, none } = given.urls;
+      const { signal } = new AbortController();
+      const ask = given.host.askDownload?.bind(given.host);
+      if (!ask) return;
+      assertEqual(await ask({ url: hello }, signal), null, "what is there");
+      for (const url of [none, "file:///etc/passwd"]) {
+        const asked: unknown = await ask({ url }, signal).catch((cause: unknown) => cause);
+        const fetched = await fetchOver(given, { url });
+        assertThrows(rethrow(asked), "DOWNLOAD_FAILED");
+        assertEqual((asked as Error).message, (fetched as Error).message, "words");
+        assertUntouched(given);
+      }
+    },
+  },
+  {
+    promise: 13,
     name: "an abort ends a download and leaves nothing",
     async run(given) {
       const controller = new AbortController();

@@ -64,4 +64,18 @@ export const programCases: HostCase[] = [
       assertEqual((await host.endLeftPrograms?.()) ?? [], [], "left");
     },
   },
+  {
+    promise: 19,
+    name: "it tells in which process it runs, the same before a program and after it",
+    async run({ host, programs }) {
+      const own = host.ownProcess?.();
+      if (!own) return;
+      await host.run({ argv: programs.echo, stdin: "" }, new AbortController().signal);
+      assertEqual(host.ownProcess?.(), own, "own process");
+      const [first, ...above] = own.line;
+      assertThat(first !== undefined && first.pid > 0, "it has a number");
+      assertThat(!above.some(({ pid }) => pid <= 1), "the machine's first process started no part of it");
+      for (const path of own.cgroups) assertThat(/^\/[^/]/.test(path), `${path} is a group below the first`);
+    },
+  },
 ];

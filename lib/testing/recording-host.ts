@@ -9,12 +9,7 @@ export interface RecordedCall {
 
 /** Gives every call that changes something, or asks a program ("ask"), to `record` before it is made; `record` may throw in its place. */
 export function recordCalls(host: Host, record: (call: RecordedCall) => void): Host {
-  const noted = <A extends [string, ...unknown[]], R>(call: string, act: (...args: A) => R) => {
-    return (...args: A): R => {
-      record({ call, path: args[0] });
-      return act(...args);
-    };
-  };
+  const noted = notedBy(record);
   const recordFiles = (files: HostFiles): HostFiles => ({
     below: (folder) => recordFiles(files.below(folder)),
     stat: (path) => files.stat(path),
@@ -34,25 +29,15 @@ export function recordCalls(host: Host, record: (call: RecordedCall) => void): H
     removeFile: noted("removeFile", (path) => files.removeFile(path)),
     removeDirectory: noted("removeDirectory", (path) => files.removeDirectory(path)),
   });
-  const recordBackups = (backups: HostBackups): HostBackups => ({
-    below: (folder) => recordBackups(backups.below(folder)),
-    save: noted("save", (path, options) => backups.save(path, options)),
-    sizeBytes: (sha256) => backups.sizeBytes(sha256),
-    read: (sha256) => backups.read(sha256),
-    restore(sha256, path, options) {
-      record({ call: "restore", path });
-      return backups.restore(sha256, path, options);
-    },
-    prune: (keep) => backups.prune(keep),
-  });
   return {
     platform: host.platform,
     isConfined: host.isConfined,
     mark: host.mark,
     ...(host.workFolder && { workFolder: host.workFolder }),
+    ...(host.ownProcess && { ownProcess: host.ownProcess.bind(host) }),
     users: host.users,
     files: recordFiles(host.files),
-    backups: recordBackups(host.backups),
+    backups: recordBackups(host.backups, record),
     sha256: (content) => host.sha256(content),
     run(command: HostCommand, signal) {
       record({ call: command.asks === true ? "ask" : "run", path: command.argv[0] });
@@ -62,6 +47,33 @@ export function recordCalls(host: Host, record: (call: RecordedCall) => void): H
       record({ call: "download", path: request.path });
       return host.download(request, signal);
     },
+    ...(host.askDownload && {
+      askDownload: (question, signal) => host.askDownload?.(question, signal) ?? Promise.resolve(null),
+    }),
     barrier: () => host.barrier(),
+  };
+}
+
+type Recorder = (call: RecordedCall) => void;
+
+function notedBy(record: Recorder) {
+  return <A extends [string, ...unknown[]], R>(call: string, act: (...args: A) => R) =>
+    (...args: A): R => {
+      record({ call, path: args[0] });
+      return act(...args);
+    };
+}
+
+function recordBackups(backups: HostBackups, record: Recorder): HostBackups {
+  return {
+    below: (folder) => recordBackups(backups.below(folder), record),
+    save: notedBy(record)("save", (path, options) => backups.save(path, options)),
+    sizeBytes: (sha256) => backups.sizeBytes(sha256),
+    read: (sha256) => backups.read(sha256),
+    restore(sha256, path, options) {
+      record({ call: "restore", path });
+      return backups.restore(sha256, path, options);
+    },
+    prune: (keep) => backups.prune(keep),
   };
 }

@@ -23,6 +23,8 @@ export const messageLimits: Readonly<Record<string, MessageLimits>> = {
   apply: run,
   plan: run,
   check: run,
+  /** 1,000 names. */
+  forget: { bytes: 2048 * kib, nodes: 1_100 },
   cancel: small,
   ack: small,
   status: small,

@@ -43,12 +43,15 @@ const run = {
   skip_reasons: z.record(z.string().max(400), z.string().max(4096)).optional(),
   timeout_seconds: z.number().positive().max(86_400),
 };
+const scope = z.array(z.string().min(1).max(64)).max(10_000).optional();
 
 export const orchestratorMessageSchema = z.discriminatedUnion("type", [
   /** Makes the machine match `resources`, and takes away what was applied before and is not among them. */
   z.strictObject({
     type: z.literal("apply"),
     ...run,
+    /** Modules that it is about: what others brought stays as it was applied. Absent = all. */
+    scope,
     allow_empty: z.boolean(),
     /** Leaves what is not desired any more as it is. Absent = false. */
     hold_removals: z.literal(true).optional(),
@@ -61,9 +64,16 @@ export const orchestratorMessageSchema = z.discriminatedUnion("type", [
       .optional(),
   }),
   /** Tells what an apply of the same would do. */
-  z.strictObject({ type: z.literal("plan"), ...run }),
+  z.strictObject({ type: z.literal("plan"), ...run, scope }),
   /** Compares the machine with `resources`; nothing is removed or planned to be. */
   z.strictObject({ type: z.literal("check"), ...run }),
+  /** Drops ownership of what was applied, by `module/id`, or by module for all that it brought. Touches nothing else on the machine. */
+  z.strictObject({
+    type: z.literal("forget"),
+    ...command,
+    operation_id: uuid,
+    names: z.array(z.string().min(1).max(400)).min(1).max(1000),
+  }),
   /** Stops an operation: a script that runs is ended, any other change in progress finished. */
   z.strictObject({ type: z.literal("cancel"), ...command, operation_id: uuid }),
   /** The result of an operation is on disk here; the agent may forget it. */

@@ -80,6 +80,7 @@ const examples: Record<string, unknown> = {
   content: "name: nothing\nresources: []\n",
   selector: "*",
   modules: ["nothing"],
+  resources: ["nothing"],
   before: "2020-01-01T00:00:00.000Z",
   retention_days: 90,
 };

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { AppliedSet } from "../../lib/agent/applied-set.ts";
 import type { Prior } from "../../lib/state/resource-type.ts";
-import type { AppliedResource } from "../../lib/state/run/state-item.ts";
+import type { AppliedResource } from "../../lib/state/run/applied-resource.ts";
 import { resource } from "../support/agent-commands.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 

@@ -19,6 +19,7 @@ import type { RunCommand } from "../../lib/agent/run-operation.ts";
 import type { Host, HostFiles } from "../../lib/host/host.ts";
 import { LocalHost } from "../../lib/host/local-host.ts";
 import { silentLogger } from "../../lib/logger.ts";
+import type { ResolvedResource } from "../../lib/state/resource.ts";
 import { resourceTypes } from "../../lib/state/resources/index.ts";
 import { FakeClock } from "../../lib/testing/fake-clock.ts";
 import { apply, resource, uuid } from "../support/agent-commands.ts";
@@ -32,12 +33,26 @@ const folder = resource({ type: "directory", path: "/folder" });
 const inside = resource({ type: "file", path: "/folder/inside", content: "x" });
 const link = resource({ type: "symlink", path: "/link", target: "/folder" });
 
+function ofBase(of: ResolvedResource): ResolvedResource {
+  return { ...of, module: "base" };
+}
+
 const scenarios: [name: string, before: RunCommand[], cut: RunCommand][] = [
   ["the first apply", [], apply(1, { resources: [theirs, folder, inside, link] })],
   [
     "an apply that makes, changes and removes",
     [apply(1, { resources: [theirs, kept] })],
     apply(2, { resources: [keptLater, folder, inside, link] }),
+  ],
+  [
+    "an apply of one module beside another, which wants one thing as well",
+    [apply(1, { resources: [ofBase(theirs), ofBase(folder), kept] })],
+    apply(2, { resources: [theirs, inside, link], scope: ["web"] }),
+  ],
+  [
+    "the removal of one module beside another",
+    [apply(1, { resources: [ofBase(folder), theirs, kept, link, inside, ofBase(theirs)] })],
+    apply(2, { resources: [], scope: ["web"], allow_empty: true }),
   ],
   [
     "the removal of everything",
@@ -282,6 +297,7 @@ function observed(host: LocalHost, atChange: () => void): Host {
     isConfined: host.isConfined,
     mark: host.mark,
     ...(host.workFolder && { workFolder: host.workFolder }),
+    ...(host.ownProcess && { ownProcess: host.ownProcess.bind(host) }),
     files: watch(host.files, changing),
     users: host.users,
     backups: watch(host.backups, new Set(["restore"])),

@@ -21,8 +21,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ResolvedResource } from "../../lib/state/resource.ts";
+import type { AppliedResource } from "../../lib/state/run/applied-resource.ts";
 import type { StateRunResult } from "../../lib/state/run/engine.ts";
-import type { AppliedResource } from "../../lib/state/run/state-item.ts";
 import type { RunMode } from "../../lib/state/run/state-run.ts";
 import "./use-build.ts";
 

@@ -39,8 +39,8 @@ export const deliveryBugs: readonly Bug[] = [
   {
     name: "what was cut off does not end at the next start",
     file: "lib/agent/recovery.ts",
-    from: `    journal.interrupt(operation.operation_id, isTheirs ? toPeerError(endedPrograms(left)) : undefined);\n`,
-    to: `    void (isTheirs && toPeerError(endedPrograms(left)));\n`,
+    from: `    journal.interrupt(operation.operation_id, error ? toPeerError(error) : undefined);\n`,
+    to: `    void (error && toPeerError(error));\n`,
     tests: simulation,
   },
   {

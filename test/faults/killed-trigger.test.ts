@@ -19,7 +19,7 @@ import { buildProgram } from "../support/strace.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { TestOrchestrator } from "../support/test-orchestrator.ts";
 
-const kills = isSoak ? 200 : 25;
+const kills = isSoak ? 200 : 50;
 
 /** Prints its configuration at the start and whenever it is told to read it again; each print takes as long as it takes. */
 const daemonScript = `

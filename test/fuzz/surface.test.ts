@@ -12,13 +12,13 @@ import { isSoak } from "../support/soak.ts";
 import { Surface, type Description, type MadeUp } from "./support/surface.ts";
 
 /** Calls of each operation. */
-const calls = isSoak ? 2_000 : 8;
+const calls = isSoak ? 2_000 : 12;
 /** CPU milliseconds of a call, of both its sides. */
 const mostMs = 1_500;
 
 const moduleText = `name: web
 params: { port: { type: integer, default: 80 } }
-resources: [{ id: conf, type: file, path: /a, content: "{{ params.port }}" }]
+resources: [{ id: conf, type: file, path: /a, content: "port {{ params.port }}" }]
 `;
 
 /** Texts by field: what is there at first, and what answers told since. */
@@ -29,7 +29,10 @@ class Known {
       selector: ["*", "role=web"],
       key: ["role"],
       value: ["web"],
-      modules: ["web"],
+      modules: ["web", "web@1"],
+      module: ["web", "web@1"],
+      remove_modules: ["web"],
+      resources: ["web", "web/conf"],
       name: ["web", "all"],
       assignment: ["all"],
       username: ["ada"],
@@ -60,6 +63,10 @@ test(
     await using server = await serve(product.orchestrator);
     await using agent = await connectScriptedAgent(product);
     await product.orchestrator.agents.setStatus(systemCaller, { node_id: agent.nodeId, status: "approved" });
+    // What calls name is there, so that a call is refused for what it says and not for what chance had not made yet.
+    await product.orchestrator.modules.upload(systemCaller, { content: moduleText });
+    const all = { name: "all", selector: "*", modules: ["web"] };
+    await product.orchestrator.assignments.create(systemCaller, all);
     const known = new Known();
     known.learn({ node_id: agent.nodeId });
     const description = (await server.rest("GET", "/openapi.json")).json as Description;

@@ -96,7 +96,7 @@ describe("a type of one's own", () => {
       status: "drifted",
       resources: [{ type: "note", changes: [{ property: "text", before: "theirs", after: "hello" }] }],
     });
-    const removed = await run(test, "apply", { node_id, allow_empty: true });
+    const removed = await run(test, "apply", { node_id, remove_modules: ["notes"] });
     expect(removed.resources).toMatchObject([{ type: "note", action: "remove", outcome: "changed" }]);
     expect(existsSync(file)).toBe(false);
     expect(test.loggedErrors).toEqual([]);
@@ -288,14 +288,15 @@ describe("an agent without a type", () => {
     await withType[Symbol.asyncDispose]();
     const again = await connect(test, folders, startAgent);
     expect(await run(test, "plan", input)).toMatchObject({ resources: [{ type: "file" }, refused] });
-    const removal = await run(test, "apply", { node_id, modules: ["motd"] });
+    const removal = await run(test, "apply", { node_id, modules: ["motd"], remove_modules: ["notes"] });
     expect(removal).toMatchObject({ resources: [refused, { type: "file", outcome: "unchanged" }] });
     expect(existsSync(join(folders.root, "etc/note"))).toBe(true);
     await again[Symbol.asyncDispose]();
 
     // Nothing of it was forgotten.
     await connect(test, { ...folders, types }, startAgent);
-    expect(await run(test, "apply", { node_id, modules: ["motd"] })).toMatchObject({ status: "succeeded" });
+    const retried = { node_id, remove_modules: ["notes"] };
+    expect(await run(test, "apply", retried)).toMatchObject({ status: "succeeded" });
     expect(existsSync(join(folders.root, "etc/note"))).toBe(false);
   });
 });

@@ -10,7 +10,16 @@ const plain = {
   agent_name: "web-1",
   status: "succeeded",
   modules: [{ name: "web", revision: 1 }],
-  counts: { total: 0, changed: 0, unchanged: 0, failed: 0, skipped: 0, would_change: 0, removed: 0 },
+  counts: {
+    total: 0,
+    changed: 0,
+    unchanged: 0,
+    failed: 0,
+    skipped: 0,
+    would_change: 0,
+    removed: 0,
+    unknown: 0,
+  },
   requested_by: "ada",
   created_at: "2026-01-01T00:00:00.000Z",
 } satisfies Operation;
@@ -19,6 +28,7 @@ const full = {
   ...plain,
   rollout_id: "r",
   assignment: "a",
+  scope: ["web", "gone"],
   plan_id: "p",
   started_at: "2026-01-01T00:00:01.000Z",
   finished_at: "2026-01-01T00:00:02.000Z",
@@ -41,4 +51,10 @@ test("what an operation has not is not shown as undefined", () => {
 test("the work of a drift check is shown as a plan", () => {
   const check: OperationDocument = { ...plain, ...inside, kind: "check" };
   expect(toOperation(check).kind).toBe("plan");
+});
+
+test("counts that an earlier version stored say that nothing was unknown", () => {
+  const { unknown: _nothing, ...counts } = plain.counts;
+  const stored: OperationDocument = { ...plain, ...inside, counts };
+  expect(operationSchema.shape.counts.parse(toOperation(stored).counts)).toEqual(plain.counts);
 });

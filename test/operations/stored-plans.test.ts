@@ -219,3 +219,15 @@ describe("a stored plan", () => {
     expect(applied).toMatchObject({ status: "succeeded", counts: { removed: 2 } });
   });
 });
+
+it("a plan that only takes modules away is applied as such, without allow_empty", async () => {
+  await using each = await scene();
+  const { operations, modules } = each.test.orchestrator;
+  const content = "name: motd\nresources:\n  - { type: file, path: /motd, content: hi }\n";
+  await modules.upload(systemCaller, { content });
+  const { node_id } = each;
+  await operations.apply(systemCaller, { node_id, modules: ["motd"] });
+  const { operation_id } = await operations.plan(systemCaller, { node_id, remove_modules: ["motd"] });
+  expect(await each.apply(operation_id)).toMatchObject({ status: "succeeded", counts: { removed: 1 } });
+  expect(existsSync(join(each.agent.root, "motd"))).toBe(false);
+});

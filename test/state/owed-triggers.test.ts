@@ -83,7 +83,7 @@ async function expectCaughtUp(content = "two"): Promise<void> {
   const confirm = (seen: readonly ResourceResult[]): void =>
     expect(planText(seen)).toBe(planText(plan.results));
   const paid = await state.run("apply", desired, { operationId: third, confirm });
-  expect(told(paid)).toEqual(foretold(plan));
+  expect(told(paid)).toEqual(foretold(plan, paid));
   expect(daemon.loaded).toBe(content);
   expect(daemon.loads).toBe(loads + 1);
   expect(state.owed).toEqual([]);
@@ -197,7 +197,7 @@ describe("a debt that nobody asks for any more is dropped, and told", () => {
     const plan = await state.run("plan", desired, { operationId: third });
     const loads = daemon.loads;
     const apply = await state.run("apply", desired, { operationId: third });
-    expect(told(apply)).toEqual(foretold(plan));
+    expect(told(apply)).toEqual(foretold(plan, apply));
     expect(resultOf(apply, "load").outcome).toBe(outcome);
     expect(resultOf(apply, "load").message).toMatch(/Its run.* is dropped: /);
     expect([daemon.loads, state.owed]).toEqual([loads, []]);
@@ -359,7 +359,7 @@ test("whatever fails or is cancelled on the way, an apply that succeeds leaves t
         isPending = watches && (isPending || isChanged);
         if (each.loads > loads) isPending = false;
         if (run.status !== "succeeded") continue;
-        expect(told(run)).toEqual(foretold(plan));
+        expect(told(run)).toEqual(foretold(plan, run));
         expect(isPending).toBe(false);
         // Never more often than a plan says.
         expect(each.loads - loads).toBe(

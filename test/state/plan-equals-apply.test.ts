@@ -113,7 +113,8 @@ test("an apply right after a plan is never stale and its outcomes equal the plan
         // What an apply of the plan is refused by, were it not true.
         const confirm = (seen: readonly ResourceResult[]): void =>
           expect(planText(seen)).toBe(planText(plan.results));
-        expect(told(await state.run("apply", set, { confirm }))).toEqual(foretold(plan));
+        const applied = await state.run("apply", set, { confirm });
+        expect(told(applied)).toEqual(foretold(plan, applied));
       }
     }),
     { numRuns: 400 },

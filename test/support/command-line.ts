@@ -58,12 +58,19 @@ export async function startSignedIn(): Promise<CommandLine> {
   return commandLine;
 }
 
+/** What somebody at a terminal types; nothing stands for Ctrl-D. */
+export interface Typed {
+  typed: string;
+  /** What happens while they think about a question. */
+  meanwhile?: () => Promise<unknown>;
+}
+
 /** Runs a command with a folder of its own for its user, and what it reads on standard input, or what is typed at a terminal. */
 export async function runIn(
   folder: string,
   args: readonly string[],
   url?: string,
-  input: string | { typed: string } = "",
+  input: string | Typed = "",
 ): Promise<CommandResult> {
   const result: CommandResult = { code: 0, stdout: "", stderr: "" };
   result.code = await runCommandLine(args, {
@@ -75,6 +82,13 @@ export async function runIn(
     },
     readInput: () => Promise.resolve(typeof input === "string" ? input : input.typed),
     isTerminal: typeof input !== "string",
+    ...(typeof input !== "string" && {
+      async ask(question) {
+        result.stderr += question;
+        await input.meanwhile?.();
+        return input.typed === "" ? null : (input.typed.split("\n")[0] ?? null);
+      },
+    }),
     untilHurried: (unwanted) => new Promise((resolve) => unwanted.addEventListener("abort", () => resolve())),
     untilStopped: (unwanted) =>
       new Promise((resolve) => (unwanted ? unwanted.addEventListener("abort", () => resolve()) : resolve())),
@@ -82,11 +96,11 @@ export async function runIn(
   return result;
 }
 
-/** Starts an agent over a WebSocket and waits until the server knows it. */
+/** Starts an agent over a WebSocket and waits until the server knows it. Each has a folder of its own. */
 export async function startSocketAgent({
   server,
   folder,
-}: CommandLine): Promise<{ agent: AgentProgram; root: string }> {
+}: Pick<CommandLine, "server" | "folder">): Promise<{ agent: AgentProgram; root: string }> {
   const root = temporaryFolder();
   const arrived = new Promise<void>((resolve) => {
     const end = server.orchestrator.listen(({ event_type }) => {

@@ -107,6 +107,7 @@ async function playState(session: ExampleSession, node_id: string): Promise<void
   await session.call("drift.list", { node_id });
   await session.call("drift.latest", { node_id });
   await session.call("drift.get", { drift_id });
+  await session.call("state.forget", { node_id }, { resources: ["web/warm"] });
   await session.watch("events.stream", { types: ["agent.*"] });
 }
 

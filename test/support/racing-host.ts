@@ -38,6 +38,7 @@ export function raceBefore(
     isConfined: host.isConfined,
     mark: host.mark,
     ...(host.workFolder && { workFolder: host.workFolder }),
+    ...(host.ownProcess && { ownProcess: host.ownProcess.bind(host) }),
     users: host.users,
     files: wrap(host.files),
     backups: wrap(host.backups),

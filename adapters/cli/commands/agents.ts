@@ -9,7 +9,7 @@ import { toFacts, toLines, toTable } from "../text.ts";
 import type { Column } from "../text.ts";
 
 /** As they were typed: whether there is such a status is for the server to say. */
-type ListOptions = Pick<Input<"listAgentsInput">, "status" | "selector" | "search" | "limit">;
+type ListOptions = Pick<Input<"listAgentsInput">, "status" | "selector" | "module" | "search" | "limit">;
 
 /** `fleetwright agents ...` */
 export function addAgentsCommands(program: Command, run: Run): void {
@@ -19,6 +19,7 @@ export function addAgentsCommands(program: Command, run: Run): void {
     .description("list agents")
     .option("--status <status>", "only pending, approved or rejected ones")
     .option("--selector <selector>", "only those that it matches")
+    .option("--module <name>", "only those that have this module, as web, or in one revision, as web@2")
     .option("--search <text>", "only those with this in their name")
     .option(...limitOption)
     .action(run((call, options: ListOptions) => call.showList(call.client.agents.list, options, columns)));

@@ -1,32 +1,33 @@
 import type { Command } from "commander";
-import type { Assignment, OperationDetail, RolloutDetail, RolloutMember } from "fleetwright";
-import type { Client } from "fleetwright/client";
+import type { Assignment } from "fleetwright";
 import type { NewAssignment } from "../../client/inputs.ts";
-import { collect, type CommandCall, type Run } from "../call.ts";
-import { exitCode } from "../context.ts";
-import type { ExitCode } from "../context.ts";
+import { yesOption } from "../ask.ts";
+import type { Run } from "../call.ts";
+import { UsageError } from "../failure.ts";
 import { gather, limitOption, paramOption } from "../options.ts";
 import type { ParamOptions } from "../options.ts";
-import { addStrategyOptions, describeStrategy, toStrategy } from "../rollout-options.ts";
+import { addStrategyOptions, toStrategy } from "../rollout-options.ts";
 import type { StrategyOptions } from "../rollout-options.ts";
-import { describeOperation } from "../show-results.ts";
-import { toFacts, toLine, toLines } from "../text.ts";
-import type { Column } from "../text.ts";
-import { awaitOperation, awaitRollout, exitCodeOf, firstWaitSeconds, isUnfinished } from "../wait.ts";
+import { applyAssignment, planAssignment } from "../run-assignment.ts";
+import type { AssignmentRunOptions } from "../run-assignment.ts";
+import { assignmentColumns, describeAssignment } from "../show-assignment.ts";
+import { toLines } from "../text.ts";
 
-interface CreateOptions extends StrategyOptions {
-  selector: string;
-  module: string[];
+interface ChangeOptions extends StrategyOptions {
+  selector?: string;
+  module?: string[];
   description?: string;
   param?: ParamOptions;
-  schedule?: string;
+  /** False takes it away. */
+  schedule?: string | false;
   timeZone?: string;
   enforce?: boolean;
   unattendedRemovals?: boolean;
 }
 
-interface RunOptions extends StrategyOptions {
-  wait: boolean;
+interface CreateOptions extends ChangeOptions {
+  selector: string;
+  module: string[];
 }
 
 /** `fleetwright assignments ...` */
@@ -38,33 +39,16 @@ export function addAssignmentsCommands(program: Command, run: Run): void {
     .option(...limitOption)
     .action(
       run((call, options: { limit?: number }) =>
-        call.showList(call.client.assignments.list, options, columns),
+        call.showList(call.client.assignments.list, options, assignmentColumns),
       ),
     );
   assignments
     .command("show <name>")
-    .description("show one assignment and the agents that it matches")
+    .description("show one assignment, the agents that it matches and what each has of its modules")
     .action(
       run(async (call, name: string) => {
         const assignment = await call.client.assignments.get(name);
-        call.show(assignment, () =>
-          toFacts([
-            ["name", assignment.name],
-            ["description", assignment.description],
-            ["selector", assignment.selector],
-            ["modules", assignment.modules.join(" ")],
-            ["params", assignment.params && JSON.stringify(assignment.params)],
-            ["rollout", describeStrategy(assignment.rollout ?? {})],
-            [
-              "schedule",
-              assignment.schedule && `${assignment.schedule.cron} ${assignment.schedule.time_zone}`,
-            ],
-            ["next run", assignment.next_run_at],
-            ["enforced", assignment.enforce ? "yes" : "no"],
-            ["unattended removals", assignment.unattended_removals ? "yes" : "no"],
-            ["agents", assignment.matched_agents.map((agent) => agent.name).join(" ")],
-          ]),
-        );
+        call.show(assignment, () => describeAssignment(assignment));
       }),
     );
   assignments
@@ -77,6 +61,7 @@ export function addAssignmentsCommands(program: Command, run: Run): void {
       }),
     );
   addCreateCommand(assignments, run);
+  addUpdateCommand(assignments, run);
   addRunCommands(assignments, run);
 }
 
@@ -85,19 +70,59 @@ function addCreateCommand(assignments: Command, run: Run): void {
     .command("create <name>")
     .description("assign modules to every agent that a selector matches")
     .requiredOption("--selector <selector>", "which agents; * is every agent")
-    .requiredOption("--module <name>", "a module; may be given more than once", gather)
+    .requiredOption(...moduleOption);
+  addChangeOptions(create).action(
+    run(async (call, name: string, options: CreateOptions) => {
+      const { selector, module: modules } = options;
+      const input = { name, ...toFields(options), selector, modules };
+      const assignment = await call.client.assignments.create(input);
+      call.show(assignment, () => describeMatches(assignment));
+    }),
+  );
+}
+
+function addUpdateCommand(assignments: Command, run: Run): void {
+  const update = assignments
+    .command("update <name>")
+    .description("change an assignment: what is not given stays; machines change with their next apply")
+    .option("--selector <selector>", "which agents; * is every agent")
+    .option(...moduleOption);
+  addChangeOptions(update)
+    .option("--no-schedule", "apply it by itself no longer")
+    .option("--no-enforce", "apply nothing again by itself")
+    .option("--no-unattended-removals", "leave removals to an apply that somebody asks for")
+    .addHelpText(
+      "after",
+      "\nModules, params, the schedule and how it goes through the agents are replaced as a whole.",
+    )
+    .action(
+      run(async (call, name: string, options: ChangeOptions) => {
+        const { schedule, timeZone } = options;
+        if (timeZone !== undefined && typeof schedule !== "string")
+          throw new UsageError("--time-zone is that of --schedule; give both.");
+        const change = { ...toFields(options), ...(schedule === false && { schedule: null }) };
+        if (Object.keys(change).length === 0) throw new UsageError("Say what is to be changed.");
+        const assignment = await call.client.assignments.update(name, change);
+        call.show(assignment, () => describeMatches(assignment));
+      }),
+    );
+}
+
+const moduleOption = [
+  "--module <name>",
+  "a module, as web for its newest revision or web@3; may be given more than once",
+  gather,
+] as const;
+
+function addChangeOptions(command: Command): Command {
+  command
     .option("--description <text>", "what it is for")
     .option(...paramOption)
     .option("--schedule <cron>", "when it is applied by itself: five fields, or e.g. @daily")
     .option("--time-zone <zone>", "time zone of the schedule; default UTC")
     .option("--enforce", "apply again what a drift check finds changed")
     .option("--unattended-removals", "let the schedule and --enforce remove what is not desired any more");
-  addStrategyOptions(create).action(
-    run(async (call, name: string, options: CreateOptions) => {
-      const assignment = await call.client.assignments.create(toAssignment(name, options));
-      call.show(assignment, () => toLines([`Agents that ${name} matches: ${assignment.matches}`]));
-    }),
-  );
+  return addStrategyOptions(command);
 }
 
 function addRunCommands(assignments: Command, run: Run): void {
@@ -105,78 +130,35 @@ function addRunCommands(assignments: Command, run: Run): void {
     .command("plan <name>")
     .description("plan on every agent that an assignment matches")
     .option("--no-wait", "answer at once")
-    .action(
-      run(async (call, name: string, { wait }: RunOptions) => {
-        const wait_seconds = wait ? firstWaitSeconds : 0;
-        return follow(call, await call.client.assignments.plan(name, { wait_seconds }), wait);
-      }),
-    );
+    .action(run((call, name: string, options: { wait: boolean }) => planAssignment(call, name, options)));
   const apply = assignments
     .command("apply <name>")
     .description("apply on every agent that an assignment matches")
-    .option("--no-wait", "answer at once");
+    .option("--no-wait", "answer at once")
+    .option(...yesOption);
   addStrategyOptions(apply).action(
-    run(async (call, name: string, { wait, ...options }: RunOptions) => {
-      const rollout = toStrategy(options);
-      const input = { wait_seconds: wait ? firstWaitSeconds : 0, ...(rollout && { rollout }) };
-      return follow(call, await call.client.assignments.apply(name, input), wait);
-    }),
+    run((call, name: string, options: AssignmentRunOptions) => applyAssignment(call, name, options)),
   );
 }
 
-function toAssignment(name: string, options: CreateOptions): NewAssignment {
+function toFields(options: ChangeOptions): Partial<Omit<NewAssignment, "name">> {
   const { module: modules, param: params, selector, description, timeZone, enforce } = options;
   const { schedule: cron, unattendedRemovals: unattended_removals } = options;
   const rollout = toStrategy(options);
   return {
-    name,
-    modules,
-    selector,
+    ...(selector !== undefined && { selector }),
+    ...(modules && { modules }),
     ...(description !== undefined && { description }),
     ...(params && { params }),
-    ...(cron !== undefined && { schedule: { cron, ...(timeZone !== undefined && { time_zone: timeZone }) } }),
+    ...(typeof cron === "string" && {
+      schedule: { cron, ...(timeZone !== undefined && { time_zone: timeZone }) },
+    }),
     ...(enforce !== undefined && { enforce }),
     ...(unattended_removals !== undefined && { unattended_removals }),
     ...(rollout && { rollout }),
   };
 }
 
-const columns: readonly Column<Assignment>[] = [
-  ["ASSIGNMENT", ({ name }) => name],
-  ["SELECTOR", ({ selector }) => selector],
-  ["MODULES", ({ modules }) => modules.join(" ")],
-  ["AGENTS", ({ matches }) => matches],
-];
-
-/** Every agent of a rollout, also where the rollout itself shows only the first. */
-async function membersOf(client: Client, rollout: RolloutDetail): Promise<readonly RolloutMember[]> {
-  if (!rollout.truncated) return rollout.operations;
-  const list = (query: object) => client.rollouts.agents(rollout.rollout_id, { ...query });
-  return (await collect(list, { limit: Infinity })).items;
-}
-
-async function follow(call: CommandCall, begun: RolloutDetail, wait: boolean): Promise<ExitCode> {
-  const { client } = call;
-  const rollout = await awaitRollout(client, begun, wait);
-  const members = await membersOf(client, rollout);
-  const operations: OperationDetail[] = [];
-  for (const { operation_id } of members) {
-    if (operation_id !== undefined) operations.push(await awaitOperation(client, operation_id, wait));
-  }
-  const refused = members.filter(({ error, operation_id }) => error && operation_id === undefined);
-  call.show({ ...rollout, operations }, () => describeRollout(rollout, operations, refused));
-  if (refused.length > 0) return exitCode.failure;
-  return isUnfinished(rollout) ? exitCode.unfinished : exitCodeOf(operations);
-}
-
-function describeRollout(
-  rollout: RolloutDetail,
-  operations: readonly OperationDetail[],
-  refused: readonly RolloutMember[],
-): string {
-  const succeeded = operations.filter(({ status }) => status === "succeeded").length;
-  const lines = refused.map(({ name, error }) => toLine(`${name}: ${error?.code}: ${error?.message}`));
-  const summary = `${rollout.assignment}: ${rollout.kind} succeeded on ${succeeded} of ${rollout.matched} agents`;
-  const told = rollout.reason === undefined ? [] : [toLine(rollout.reason)];
-  return operations.map(describeOperation).join("") + toLines([...lines, ...told, summary]);
+function describeMatches({ name, matches }: Assignment): string {
+  return toLines([`Agents that ${name} matches: ${matches}`]);
 }

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { yesOption } from "../ask.ts";
 import type { Run } from "../call.ts";
 import { logLevelOption } from "../log-level.ts";
 import { gatherTag, integer, paramOption } from "../options.ts";
@@ -23,7 +24,9 @@ export function addLocalCommands(program: Command, run: Run): void {
       )
       .option("--timeout <seconds>", "how long it may run", integer(1, 86_400));
     if (kind === "apply") {
-      command.option("--allow-empty", "take everything back, where nothing is desired any more");
+      command
+        .option("--allow-empty", "take everything back, where nothing is desired any more")
+        .option(...yesOption);
     }
     addSharedOptions(command).action(
       run(async (call, files: string[], options: LocalRunOptions) =>

@@ -14,12 +14,14 @@ interface ListOptions extends Pick<Input<"listOperationsInput">, "kind" | "statu
 
 /** `fleetwright operations ...` */
 export function addOperationsCommands(program: Command, run: Run): void {
-  const operations = program.command("operations").description("plans and applies, and what came of them");
+  const operations = program
+    .command("operations")
+    .description("plans, applies and forgettings, and what came of them");
   operations
     .command("list")
     .description("list operations, newest first")
     .option("--agent <agent>", "only those of one agent")
-    .option("--kind <kind>", "only plan or apply")
+    .option("--kind <kind>", "only plan, apply or forget")
     .option("--status <status>", "only those with this status")
     .option("--assignment <name>", "only those of one assignment")
     .option(...limitOption)

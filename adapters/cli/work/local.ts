@@ -1,6 +1,7 @@
 import { join, resolve } from "node:path";
 import { isOrchestratorError, OrchestratorError, systemCaller } from "fleetwright";
-import type { Operation } from "fleetwright";
+import type { Operation, OperationDetail } from "fleetwright";
+import { askerOf } from "../ask.ts";
 import type { CommandCall } from "../call.ts";
 import { exitCode } from "../context.ts";
 import type { ExitCode } from "../context.ts";
@@ -10,9 +11,10 @@ import type { LogLevel } from "../log-level.ts";
 import type { ParamOptions, TagOptions } from "../options.ts";
 import { homeFolder } from "../profile.ts";
 import { readText } from "../read-text.ts";
+import { agreeToRemovals } from "../removals.ts";
 import { uploadRequiredFirst } from "../required-first.ts";
 import { describeDrift, describeOperation } from "../show-results.ts";
-import { exitCodeOf } from "../wait.ts";
+import { exitCodeOf, isTold } from "../wait.ts";
 import { LocalMachine } from "./local-machine.ts";
 import { createLogger } from "./logger.ts";
 
@@ -29,6 +31,7 @@ export interface LocalRunOptions extends LocalOptions {
   tag?: TagOptions;
   timeout?: number;
   allowEmpty?: boolean;
+  yes?: boolean;
 }
 
 function open({ context }: CommandCall, options: LocalOptions): Promise<LocalMachine> {
@@ -48,17 +51,65 @@ export async function runLocal(
   for (const file of files) texts.push(await readText(call.context, file));
   await using machine = await open(call, options);
   const { orchestrator, nodeId } = machine;
-  const modules = await upload(machine, files, texts);
+  await desire(machine, { files, texts, params: options.param });
   await orchestrator.agents.tags.replace(systemCaller, { node_id: nodeId, tags: options.tag ?? {} });
-  const { operation_id } = await orchestrator.operations[kind](systemCaller, {
+  const input = {
     node_id: nodeId,
-    modules,
-    wait_seconds: 0,
-    ...(options.param && { params: options.param }),
     ...(options.timeout !== undefined && { timeout_seconds: options.timeout }),
+  };
+  if (kind === "plan") {
+    const begun = await orchestrator.operations.plan(systemCaller, { ...input, wait_seconds: 0 });
+    return await followOne(call, machine, begun);
+  }
+  const ask = askerOf(call, options.yes);
+  const plan = ask && (await foresee(machine, input));
+  if (plan && !isTold(plan)) {
+    call.show(plan, () => describeOperation(plan));
+    return exitCodeOf([plan]);
+  }
+  const agreed = ask && plan && (await agreeToRemovals(ask, plan, options));
+  const begun = await orchestrator.operations.apply(systemCaller, {
+    ...input,
+    ...agreed,
+    wait_seconds: 0,
     ...(options.allowEmpty && { allow_empty: true }),
   });
+  return await followOne(call, machine, begun);
+}
+
+async function followOne(
+  call: CommandCall,
+  machine: LocalMachine,
+  { operation_id }: Operation,
+): Promise<ExitCode> {
   return exitCodeOf([await follow(call, machine, operation_id)]);
+}
+
+/** What an apply would do. Every operation ends. */
+async function foresee(
+  { orchestrator: { operations } }: LocalMachine,
+  input: { node_id: string; timeout_seconds?: number },
+): Promise<OperationDetail> {
+  const { operation_id } = await operations.plan(systemCaller, { ...input, wait_seconds: 0 });
+  for await (const { item } of operations.watch(systemCaller, { operation_id }))
+    if (item.type === "ended") break;
+  return operations.get(systemCaller, { operation_id });
+}
+
+/**
+ * The files are all that is desired: one assignment brings them. That of the run before goes first, so that it has no say in what may
+ * be uploaded.
+ */
+async function desire(
+  machine: LocalMachine,
+  { files, texts, params = {} }: { files: string[]; texts: string[]; params: ParamOptions | undefined },
+): Promise<void> {
+  const { assignments } = machine.orchestrator;
+  const name = "local";
+  const { items } = await assignments.list(systemCaller);
+  if (items.some((assignment) => assignment.name === name)) await assignments.remove(systemCaller, { name });
+  const modules = await upload(machine, files, texts);
+  if (modules.length > 0) await assignments.create(systemCaller, { name, selector: "*", modules, params });
 }
 
 /** Uploads what the files say. Resolves with the names of the modules, in order. */

@@ -38,8 +38,8 @@ export const stateProcedures = t.router({
         tag,
         summary: "Apply modules to the agent",
         description:
-          "Brings the machine to its desired state: what its assignments say, and `modules` beside. One apply runs on an agent at a time; a second waits. Answers with 200 when it has ended within `wait_seconds`, else with 202.",
-        problems: [...run, "PLAN_STALE", "TOO_MANY_REMOVALS", "INVALID_TRANSITION"],
+          "Brings the machine to its desired state: all that assignments say and calls named before or, with `modules` and `remove_modules`, these alone; what others brought stays as it is. One apply runs on an agent at a time; a second waits. Answers with 200 when it has ended within `wait_seconds`, else with 202.",
+        problems: [...run, "IN_USE", "PLAN_STALE", "TOO_MANY_REMOVALS", "INVALID_TRANSITION"],
         rest: started,
       }),
     )
@@ -53,20 +53,34 @@ export const stateProcedures = t.router({
         summary: "Plan a change of the agent",
         description:
           "Tells what an apply would change, and changes nothing. Answers with 200 when it has ended within `wait_seconds`, else with 202.",
-        problems: run,
+        problems: [...run, "IN_USE"],
         rest: started,
       }),
     )
     .input(schemas.planInput)
     .output(schemas.operationSchema)
     .mutation(async ({ ctx, input }) => ctx.orchestrator.operations.plan(await ctx.caller(), input)),
+  forget: procedure
+    .meta(
+      route("state.forget", "POST /agents/{node_id}/state/forget", {
+        tag,
+        summary: "Drop ownership of what was applied",
+        description:
+          "Has the agent forget resources, and touches nothing on the machine: they stay as they are and nothing takes them back any more. What is still desired becomes owned again with its next apply. Answers with 200 when it has ended within `wait_seconds`, else with 202.",
+        problems: ["AGENT_NOT_APPROVED", "AGENT_OFFLINE"],
+        rest: started,
+      }),
+    )
+    .input(schemas.forgetInput)
+    .output(schemas.operationSchema)
+    .mutation(async ({ ctx, input }) => ctx.orchestrator.operations.forget(await ctx.caller(), input)),
   believed: procedure
     .meta(
       route("state.believed", "GET /agents/{node_id}/state", {
         tag,
         summary: "Get the believed state of the machine",
         description:
-          "What was applied last, what the next apply removes and what is desired but not applied yet.",
+          "What was applied last, what the next apply removes, what is desired but not applied yet, and who brings each module: assignments, or a call that named it. Where nobody can work out what is desired, `error` says why.",
       }),
     )
     .input(schemas.agentIdInput)

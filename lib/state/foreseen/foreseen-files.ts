@@ -24,6 +24,8 @@ export interface ForeseenFilesParts {
   all: HostFiles;
   /** SHA-256, hex. */
   sha256(content: Uint8Array): string;
+  /** Called with each path that is looked at. */
+  noteLook(path: string): void;
 }
 
 /** Files as they will be: what is written is kept in memory, everything else is read from the machine below. */
@@ -47,29 +49,29 @@ export class ForeseenFiles implements HostFiles {
   }
 
   stat(path: string): FileStat | null {
-    return this.#isAsBelow ? this.#files.stat(path) : this.#statAt(this.#find(path));
+    return this.#isAsBelow(path) ? this.#files.stat(path) : this.#statAt(this.#find(path));
   }
 
   ledBy(path: string): number | null {
-    return this.#isAsBelow ? this.#files.ledBy(path) : this.#parts.tree.ledBy(path);
+    return this.#isAsBelow(path) ? this.#files.ledBy(path) : this.#parts.tree.ledBy(path);
   }
 
   readFile(path: string, expected?: FileStat): Uint8Array {
-    if (this.#isAsBelow) return this.#files.readFile(path, expected);
+    if (this.#isAsBelow(path)) return this.#files.readFile(path, expected);
     const content = this.#contentOf(path, expected);
     if (typeof content === "string") return this.#files.readFile(content, expected);
     return content instanceof Uint8Array ? Uint8Array.from(content) : content.read();
   }
 
   hashFile(path: string, signal?: AbortSignal): MaybeWaiting<FileDigest> {
-    if (this.#isAsBelow) return this.#files.hashFile(path, signal);
+    if (this.#isAsBelow(path)) return this.#files.hashFile(path, signal);
     const content = this.#contentOf(path);
     if (typeof content === "string") return this.#files.hashFile(content, signal);
     return this.digest(content, signal);
   }
 
   compareFile(path: string, content: Uint8Array): FileComparison {
-    if (this.#isAsBelow) return this.#files.compareFile(path, content);
+    if (this.#isAsBelow(path)) return this.#files.compareFile(path, content);
     const place = this.#find(path);
     if (place.node === undefined) return this.#files.compareFile(place.below, content);
     const stat = this.#statAt(place);
@@ -99,7 +101,9 @@ export class ForeseenFiles implements HostFiles {
   }
 
   list(path: string): string[] {
-    if (this.#isAsBelow) return this.#files.list(path);
+    // Whoever asks for all names rests on each that there may be.
+    this.#parts.noteLook(`${path}/*`);
+    if (this.#isAsBelow(path)) return this.#files.list(path);
     const place = this.#find(path);
     const showsThrough = place.node === undefined || place.node?.isThere === true;
     if (!showsThrough && place.node?.kind !== "directory")
@@ -201,12 +205,18 @@ export class ForeseenFiles implements HostFiles {
     this.putFile(to, this.contentAt(from), options);
   }
 
-  /** As {@link writeFile}, also for a content that is known by its hash alone. */
-  putFile(path: string, content: ForeseenContent, options: WriteOptions): void {
+  /** Refuses to put a file at a path, as {@link writeFile} would. */
+  requireRoom(path: string, options: WriteOptions): void {
     const place = this.#find(path);
     if (this.#statAt(place)?.kind === "directory") throw hostError(path, "EISDIR");
+    this.#parts.tree.requireFolder(path, place);
     this.#requireChangeable(place, "write", options);
-    this.#put(path, place, { content, options });
+  }
+
+  /** As {@link writeFile}, also for a content that is known by its hash alone. */
+  putFile(path: string, content: ForeseenContent, options: WriteOptions): void {
+    this.requireRoom(path, options);
+    this.#put(path, this.#find(path), { content, options });
   }
 
   /** What stands at a path, to be put elsewhere or read later. */
@@ -222,13 +232,21 @@ export class ForeseenFiles implements HostFiles {
     };
   }
 
+  /** Whether the content of a file can be read, and is not known by its hash alone. */
+  isContentKnown(path: string): boolean {
+    const content = this.#contentOf(path);
+    return typeof content === "string" || content instanceof Uint8Array || content.isUnread !== true;
+  }
+
   /** Hash and size of a content. */
   digest(content: ForeseenContent, signal?: AbortSignal): MaybeWaiting<FileDigest> {
     if (!(content instanceof Uint8Array)) return content.digest(signal);
     return { sha256: this.#parts.sha256(content), sizeBytes: content.length };
   }
 
-  get #isAsBelow(): boolean {
+  /** Whether what is asked about a path is what the machine below says of it. */
+  #isAsBelow(path: string): boolean {
+    this.#parts.noteLook(path);
     return !this.#parts.tree.isChanged;
   }
 

@@ -2,6 +2,7 @@
 import { isOrchestratorError } from "../../errors.ts";
 import { hostError, requireSame } from "../../host/host-error.ts";
 import type {
+  DownloadQuestion,
   FileDigest,
   Host,
   HostBackups,
@@ -9,12 +10,17 @@ import type {
   HostCommandResult,
   HostDownload,
   HostFiles,
+  HostProcess,
   HostUsers,
 } from "../../host/host.ts";
 import { andThen } from "../../internal/maybe-waiting.ts";
 import type { ForeseenMachine } from "../resource-type.ts";
+import { AskedServers } from "./asked-servers.ts";
+import { wordsOf } from "./command-words.ts";
 import { ForeseenFiles, type ForeseenFilesParts } from "./foreseen-files.ts";
-import { type ForeseenContent, type ForeseenNode, ForeseenTree } from "./foreseen-tree.ts";
+import { type ForeseenContent, type ForeseenPlace, ForeseenTree } from "./foreseen-tree.ts";
+import { foreseenUsers } from "./foreseen-users.ts";
+import { judgeCopies } from "./judged-copy.ts";
 
 /**
  * A host over another one that is never changed: what is written here is kept in memory and read back from there. Programs
@@ -28,25 +34,35 @@ export class ForeseenHost implements ForeseenMachine {
   readonly files: ForeseenFiles;
   readonly users: HostUsers;
   readonly backups: HostBackups;
+  readonly ownProcess?: () => HostProcess;
+  /** Why it can't be told what an apply would do; null = it can. */
+  untold: string | null = null;
+  /** On what a refusal rests beside its own words. */
+  restingPlaces: readonly string[] = [];
   readonly #below: Host;
   readonly #tree: ForeseenTree;
+  readonly #servers: AskedServers;
   readonly #answers = new Map<string, HostCommandResult | Error>();
   readonly #kept = new Map<string, ForeseenContent>();
   /** What was asked since the last {@link forgetQuestions}. */
   #questions: HostCommand[] = [];
   #hasReadUnknown = false;
+  #looked = new Set<string>();
 
   /** @param below - The machine as it is. */
   constructor(below: Host) {
     this.#below = below;
+    this.#servers = new AskedServers(below, this);
     this.platform = below.platform;
     this.isConfined = below.isConfined;
     this.mark = below.mark;
+    if (below.ownProcess) this.ownProcess = below.ownProcess.bind(below);
     this.#tree = new ForeseenTree(below);
     const parts: ForeseenFilesParts = {
       tree: this.#tree,
       all: below.files,
       sha256: (content) => below.sha256(content),
+      noteLook: (path) => this.#looked.add(path),
     };
     this.files = new ForeseenFiles(below.files, parts);
     this.users = foreseenUsers(this.files, below, this.#tree);
@@ -84,10 +100,39 @@ export class ForeseenHost implements ForeseenMachine {
     };
   }
 
-  /** Begins anew to note what is asked. */
+  cannotTell(why: string): void {
+    this.untold ??= why;
+  }
+
+  refusalRestsOn(places: readonly string[]): void {
+    this.restingPlaces = places;
+  }
+
+  /** Begins anew to note what is asked, looked at and said. */
   forgetQuestions(): void {
     this.#questions = [];
     this.#hasReadUnknown = false;
+    this.#looked = new Set();
+    this.untold = null;
+    this.restingPlaces = [];
+  }
+
+  /** Whether something below a folder was looked at of which nothing is foreseen. */
+  hasLookedBelow(folder: string): boolean {
+    return [...this.#looked].some((path) => {
+      const place = this.#placeOf(path);
+      return place !== null && place.real.startsWith(`${folder}/`) && !this.#tree.says(place);
+    });
+  }
+
+  /** Where something else is said than before, since it was asked last. */
+  takeWritten(): string[] {
+    return this.#tree.takeWritten();
+  }
+
+  /** A path with the links above it followed, those that are foreseen too; as it is where they can't be. */
+  realPath(path: string): string {
+    return this.#placeOf(path)?.real ?? path;
   }
 
   /** Whether something was asked, of a program or a file, about what only the foreseen machine knows. */
@@ -109,27 +154,58 @@ export class ForeseenHost implements ForeseenMachine {
   async run(command: HostCommand, signal: AbortSignal): Promise<HostCommandResult> {
     signal.throwIfAborted();
     if (command.asks === true) return this.#ask(command, signal);
+    if (command.judges === true) return this.#judge(command, signal);
     const { user, cwd } = command;
     if (user !== undefined && !/^\d+$/.test(user) && this.users.userId(user) === null)
       throw hostError(`user ${user}`, "ENOENT");
     if (cwd !== undefined && cwd !== "/" && !this.files.stat(cwd)) throw hostError(cwd, "ENOENT");
     // Looking at the way refuses one that leads elsewhere.
     for (const path of [cwd ?? "/", ...Object.values(command.opens ?? {})]) this.files.ledBy(path);
-    return { exitCode: 0, signal: null, timedOut: false, stdout: "", stderr: "", truncated: nothing };
+    return done;
+  }
+
+  askDownload(question: DownloadQuestion, signal: AbortSignal): Promise<string | null> {
+    return this.#servers.ask(question, signal);
   }
 
   async download(request: HostDownload, signal: AbortSignal): Promise<FileDigest> {
     signal.throwIfAborted();
+    this.files.requireRoom(request.path, request.attributes);
+    await this.askDownload(request, signal);
     const digest = { sha256: request.sha256, sizeBytes: 0 };
     const read = (): never => {
       this.#hasReadUnknown = true;
       throw hostError(request.path, "ENOENT");
     };
-    this.files.putFile(request.path, { ...digest, digest: () => digest, read }, request.attributes);
+    this.files.putFile(
+      request.path,
+      { ...digest, digest: () => digest, read, isUnread: true },
+      request.attributes,
+    );
     return digest;
   }
 
   async barrier(): Promise<void> {}
+
+  /** What can't be judged yet counts as accepted, and as not to be told. */
+  async #judge(command: HostCommand, signal: AbortSignal): Promise<HostCommandResult> {
+    const [program] = command.argv;
+    const paths = Object.values(command.opens ?? {});
+    if (this.#isForeseenPath(program)) {
+      this.refusalRestsOn([program]);
+      throw hostError(program, "ENOENT");
+    }
+    const isThere = paths.every((path) => this.files.isContentKnown(path));
+    const read = (path: string): Uint8Array => this.files.readFile(path);
+    const answer = isThere ? await judgeCopies(command, { below: this.#below, read }, signal) : null;
+    if (answer === null) {
+      const why = isThere ? "there is no place for a copy" : "it has to be downloaded first";
+      this.cannotTell(`${program} can't be asked about the content: ${why}.`);
+    } else if (answer.exitCode !== 0) {
+      this.refusalRestsOn(["/", ...paths.map((path) => path.slice(0, path.lastIndexOf("/")) || "/")]);
+    }
+    return answer ?? done;
+  }
 
   async #ask(command: HostCommand, signal: AbortSignal): Promise<HostCommandResult> {
     this.#questions.push(command);
@@ -146,6 +222,15 @@ export class ForeseenHost implements ForeseenMachine {
       return await this.#below.run(command, signal);
     } catch (error) {
       if (isOrchestratorError(error)) return error;
+      throw error;
+    }
+  }
+
+  #placeOf(path: string): ForeseenPlace | null {
+    try {
+      return this.#tree.find(path);
+    } catch (error) {
+      if (isOrchestratorError(error)) return null;
       throw error;
     }
   }
@@ -203,50 +288,12 @@ export class ForeseenHost implements ForeseenMachine {
   }
 }
 
-/** What of a command may name an account, a path or a file. */
-function wordsOf({ argv, user, cwd, opens = {}, stdin = "" }: HostCommand): string[] {
-  const text = [...argv, user ?? "", cwd ?? "", ...Object.values(opens), stdin].join(" ");
-  return [...new Set(text.split(/[^\w./@+-]+/))].filter((word) => word !== "");
-}
-
-const nothing = { stdout: false, stderr: false };
-
-const accountFiles = { user: "/etc/passwd", group: "/etc/group" } as const;
-
-/** Accounts from the account files where these differ, which on a confined host are not those of its machine. */
-function foreseenUsers(files: ForeseenFiles, below: Host, tree: ForeseenTree): HostUsers {
-  const { users, isConfined } = below;
-  // A table of ten thousand users is not taken apart again for each of thousands of files.
-  const taken = new Map<string, { node: ForeseenNode; ids: Map<string, number> }>();
-  const table = (kind: keyof typeof accountFiles): Map<string, number> | null => {
-    const path = accountFiles[kind];
-    if (!tree.isChanged || isConfined) return null;
-    const { node } = tree.find(path);
-    if (node?.kind !== "file") return null;
-    const known = taken.get(path);
-    if (known?.node === node) return known.ids;
-    const lines = new TextDecoder().decode(files.readFile(path)).split("\n");
-    const entries = lines.map((line) => line.split(":")).filter((fields) => fields.length > 2);
-    const ids = new Map(entries.map(([name = "", , id]) => [name, Number(id)]));
-    taken.set(path, { node, ids });
-    return ids;
-  };
-  const nameIn = (ids: ReadonlyMap<string, number>, id: number): string | null => {
-    for (const [name, each] of ids) if (each === id) return name;
-    return null;
-  };
-  const idOf = (kind: keyof typeof accountFiles, name: string, known: (name: string) => number | null) => {
-    const ids = table(kind);
-    return ids ? (ids.get(name) ?? null) : known(name);
-  };
-  const nameOf = (kind: keyof typeof accountFiles, id: number, known: (id: number) => string | null) => {
-    const ids = table(kind);
-    return ids ? nameIn(ids, id) : known(id);
-  };
-  return {
-    userId: (name) => idOf("user", name, (each) => users.userId(each)),
-    groupId: (name) => idOf("group", name, (each) => users.groupId(each)),
-    userName: (uid) => nameOf("user", uid, (each) => users.userName(each)),
-    groupName: (gid) => nameOf("group", gid, (each) => users.groupName(each)),
-  };
-}
+/** What a program says that does nothing. */
+const done: HostCommandResult = {
+  exitCode: 0,
+  signal: null,
+  timedOut: false,
+  stdout: "",
+  stderr: "",
+  truncated: { stdout: false, stderr: false },
+};

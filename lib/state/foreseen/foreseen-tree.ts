@@ -8,7 +8,12 @@ import type { MaybeWaiting } from "../../internal/maybe-waiting.ts";
 /** A content, or what is known of one: where it comes from is asked only by who must read it. */
 export type ForeseenContent =
   | Uint8Array
-  | (Partial<FileDigest> & { digest(signal?: AbortSignal): MaybeWaiting<FileDigest>; read(): Uint8Array });
+  | (Partial<FileDigest> & {
+      digest(signal?: AbortSignal): MaybeWaiting<FileDigest>;
+      read(): Uint8Array;
+      /** Whether it is to come from a server, and nobody has it. */
+      isUnread?: true;
+    });
 
 /** What stands at a path that differs. */
 export interface ForeseenNode {
@@ -55,6 +60,7 @@ export class ForeseenTree {
   readonly #nodes = new Map<string, ForeseenNode | null>();
   /** Names in a folder about which something is said. */
   readonly #names = new Map<string, Set<string>>();
+  #written = new Set<string>();
   /** Folders as they were found with the links above them followed. */
   #folders = new Map<string, Followed>();
 
@@ -90,16 +96,22 @@ export class ForeseenTree {
     for (const name of this.#names.get(real) ?? []) yield [name, this.#nodes.get(join(real, name)) !== null];
   }
 
-  /** Says what stands at a path; null = nothing. `HOST_ERROR` where there is no folder to hold it. */
-  put(path: string, { real }: ForeseenPlace, node: ForeseenNode | null): void {
-    const { folder, name } = split(real);
-    const above = this.find(folder);
-    const kind = folder === "/" ? "directory" : this.stat(above, this.#files)?.kind;
+  /** `HOST_ERROR` where there is no folder to hold what is to stand at a path. */
+  requireFolder(path: string, { real }: Pick<ForeseenPlace, "real">): void {
+    const { folder } = split(real);
+    const kind = folder === "/" ? "directory" : this.stat(this.find(folder), this.#files)?.kind;
     if (kind !== "directory") throw hostError(path, kind === undefined ? "ENOENT" : "ENOTDIR");
+  }
+
+  /** Says what stands at a path; null = nothing. `HOST_ERROR` where there is no folder to hold it. */
+  put(path: string, { real }: Pick<ForeseenPlace, "real">, node: ForeseenNode | null): void {
+    this.requireFolder(path, { real });
+    const { folder, name } = split(real);
     // What takes the place of a link cuts off the paths through it.
     // And a folder may become somebody else's.
     if (node?.kind !== "file" || this.#linkAt(real) !== null) this.#folders = new Map();
     this.#nodes.set(real, node);
+    this.#written.add(real);
     const names = this.#names.get(folder) ?? new Set();
     this.#names.set(folder, names.add(name));
   }
@@ -110,6 +122,18 @@ export class ForeseenTree {
     const { real } = this.find(path);
     for (let at = real; at !== "/"; at = split(at).folder) if (this.#nodes.has(at)) return true;
     return [...this.#nodes.keys()].some((known) => known.startsWith(`${real}/`));
+  }
+
+  /** Paths of which something was said since this was asked last. */
+  takeWritten(): string[] {
+    const written = [...this.#written];
+    this.#written = new Set();
+    return written;
+  }
+
+  /** Whether something is said of the very place that a path leads to. */
+  says({ real }: ForeseenPlace): boolean {
+    return this.#nodes.has(real);
   }
 
   /** Names under which something is said to stand, in whatever folder. */

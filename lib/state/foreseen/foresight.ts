@@ -5,30 +5,32 @@
  * changed. Then its own changes are made there, by the same `apply` unless the type has programs do them (`foresee`). So a
  * plan looks at what an apply will find, and fails where that would fail.
  *
- * Two things can't be foreseen: what a program will bring that nobody described (a package, a script), and what a program
- * would say that asks about what is not there yet. Where a check or an apply fails for want of such a thing, the plan says
- * that the resource would be changed, as well as its type can tell how, and which resource must be done before it can be
- * checked.
+ * Some things can't be foreseen: what a program will bring that nobody described (a package, a script), what is in an archive
+ * or a clone, what a program would say that asks about what is not there yet, and what nobody can be asked without a change.
+ * Where a check or an apply rests on such a thing, the plan says `unknown`, as much as its type can tell of it, and which
+ * resource must be done before it can be checked.
  */
-import { isOrchestratorError, type OrchestratorError } from "../../errors.ts";
+import { isOrchestratorError } from "../../errors.ts";
 import type { Host } from "../../host/host.ts";
-import { type ResolvedResource, resourceKey } from "../resource.ts";
+import { resourceKey } from "../resource.ts";
 import type { Change } from "../result.ts";
 import { requireCapturable } from "../run/capture.ts";
 import { withDeadline } from "../run/deadline.ts";
 import { look, type Seen, timeoutOf } from "../run/examine.ts";
 import { nameMissing } from "../run/missing-part.ts";
-import type { StateItem } from "../run/state-item.ts";
+import { pathsOf, type StateItem } from "../run/state-item.ts";
 import { actionOf, failureParts, type ResultParts } from "../run/state-result.ts";
 import type { StateRun } from "../run/state-run.ts";
 import { type Firing, watchedIds } from "../triggers.ts";
+import { Bringers, toId } from "./bringers.ts";
 import { ForeseenHost } from "./foreseen-host.ts";
 
 /** The foreseen machine of one plan. */
 export class Foresight {
   readonly host: ForeseenHost;
-  /** What would be done before, or begun, in its order. */
-  readonly #done: Foreseen[] = [];
+  readonly #bringers = new Bringers();
+  /** Keys of what is unknown, each with the key of what must be done first; null = that would not help. */
+  readonly #unknown = new Map<string, string | null>();
   readonly #capturing: Host;
 
   /** @param host - The machine as it is. */
@@ -39,12 +41,27 @@ export class Foresight {
 
   /** What an apply would do to an item when its turn comes, and foresees that it was done. Never rejects. */
   foresee(item: StateItem, run: StateRun, firing: Firing | null): ResultParts | Promise<ResultParts> {
-    if (!this.host.isChanged) return this.#follow(item, { run, firing, seen: item });
+    // What was looked at before anything was foreseen is what stands there now.
+    if (!this.host.isChanged && this.#bringers.isEmpty)
+      return this.#follow(item, { run, firing, seen: item });
     this.host.forgetQuestions();
     const seen = look(item, run, this.host);
     if (seen instanceof Promise)
       return seen.then((found) => this.#follow(item, { run, firing, seen: found }));
     return this.#follow(item, { run, firing, seen });
+  }
+
+  /** Whether an item watches something of which nobody can tell whether it will change. */
+  mayFire(item: StateItem): boolean {
+    return this.#unknownCause(item) !== null;
+  }
+
+  /** What an item waits for that says the same as one before it. */
+  waitAsSame(item: StateItem): Pick<ResultParts, "until"> {
+    const until = this.#unknown.get(item.sameAs?.key ?? "");
+    if (until === undefined) return {};
+    this.#unknown.set(item.key, until);
+    return until === null ? {} : { until: toId(until, item.resource.module) };
   }
 
   #follow(
@@ -54,23 +71,29 @@ export class Foresight {
     if (!item.target) return { outcome: "unchanged" };
     const { type, spec } = item.target;
     if (!seen.changes && run.stop.aborted) return { outcome: "skipped", skipped_because: "cancelled" };
-    let wanting = this.#wantedFor(item, seen.changes ? null : seen.error);
-    if (!seen.changes && wanting === null) return this.#failed(item, [], { firing, error: seen.error });
-    const known = seen.changes ?? type.planning?.assumedChanges?.(spec);
-    if (known?.length === 0 && !firing) return { outcome: "unchanged" };
-    const changes = known ?? [];
+    const until = seen.changes ? this.#restedOn(item, seen.changes) : this.#wantedFor(item, seen.error);
+    if (!seen.changes && until === null) return this.#failed(item, [], { firing, error: seen.error });
+    const changes = seen.changes ?? type.planning?.assumedChanges?.(spec) ?? [];
+    // What fires acts whatever its check finds, if only it can look.
+    const isKnown = seen.changes !== null && (firing !== null || until === null);
+    if (isKnown && changes.length === 0 && !firing) return { outcome: "unchanged" };
     const conclude = (error: unknown): ResultParts => {
       if (error !== null && run.stop.aborted) return { outcome: "skipped", skipped_because: "cancelled" };
-      if (error !== null) wanting = this.#wantedFor(item, error);
-      const isFailed = error !== null && wanting === null;
-      const below =
-        error === null ? (type.planning?.unknownAfterApply?.(spec) ?? null) : isFailed ? null : "/";
-      this.#done.push({ resource: item.resource, below });
+      const wanted = error === null ? null : this.#wantedFor(item, error);
+      const untold = wanted === null ? this.host.untold : null;
+      const isFailed = error !== null && wanted === null && untold === null;
+      this.#note(item, { isFailed, wanted });
       if (isFailed) return this.#failed(item, changes, { firing, error });
-      return wouldChange(item, changes, { firing, wanting });
+      if (isKnown && wanted === null && untold === null) return wouldChange(item, changes, firing);
+      return this.#cannotKnow(item, changes, { firing, until: wanted ?? (isKnown ? null : until), untold });
     };
-    const making = changes.length > 0 || firing ? this.#make(item, changes, run) : null;
+    const making = changes.length > 0 || firing ? this.#make(item, changes, run) : this.#forget();
     return making instanceof Promise ? making.then(conclude) : conclude(making);
+  }
+
+  #forget(): null {
+    this.host.forgetQuestions();
+    return null;
   }
 
   /** Makes changes on the foreseen machine; the error where that is refused, as it would be on the real one. */
@@ -109,45 +132,83 @@ export class Foresight {
     return { ...parts, action, changes: [...changes] };
   }
 
-  /** The earlier resource of the run for want of which something failed, by its name; null where that is not why. */
+  /** Notes what was done, or begun, for those that come after it. */
+  #note(item: StateItem, { isFailed, wanted }: { isFailed: boolean; wanted: string | null }): void {
+    const { resource, target, removal } = item;
+    if (!target) return;
+    const { type, spec } = target;
+    const own = isFailed ? null : (type.planning?.unknownAfterApply?.(spec) ?? null);
+    // What could not even be foreseen may bring anything.
+    const below = own ?? (wanted === null ? null : "/");
+    const declared = pathsOf(target).map((path) => this.host.realPath(path));
+    // A type need not declare the tables of the machine that it edits.
+    const paths = [...declared, ...this.host.takeWritten()];
+    const real = below === null || below === "/" ? below : this.host.realPath(below);
+    const until = own === null ? wanted : null;
+    this.#bringers.add({ resource, below: real, paths, isRemoval: removal || isToBeAbsent(spec), until });
+  }
+
+  /** The key of the earlier resource for want of which something failed; null where that is not why. */
   #wantedFor({ resource }: StateItem, error: unknown): string | null {
-    if (!isOrchestratorError(error, "COMMAND_FAILED") && !isOrchestratorError(error, "HOST_ERROR"))
-      return null;
-    const bringers = this.host.wasAskedInVain() ? this.#done : this.#done.filter(mayBring(error));
-    const needed = [...resource.requires, ...watchedIds(resource)];
-    const isNeeded = (each: Foreseen): boolean =>
-      each.resource.module === resource.module && needed.includes(each.resource.resource_id);
-    // What it names itself is what it waits for; of others nobody knows more than that the last may be the one.
-    const found = bringers.findLast(isNeeded) ?? bringers.at(-1);
-    if (!found) return null;
-    return found.resource.module === resource.module
-      ? found.resource.resource_id
-      : resourceKey(found.resource);
+    const { host } = this;
+    const mayWant = ["COMMAND_FAILED", "HOST_ERROR", "DOWNLOAD_FAILED"] as const;
+    if (!isOrchestratorError(error) || !mayWant.some((code) => error.code === code)) return null;
+    return this.#bringers.wantedFor(resource, error, {
+      isInVain: host.wasAskedInVain(),
+      places: host.restingPlaces,
+    });
+  }
+
+  /** The key of the earlier resource on which rests what a check found, or that would change what fires it; null = of none. */
+  #restedOn(item: StateItem, changes: readonly Change[]): string | null {
+    const { host } = this;
+    const { resource, target, removal } = item;
+    if (!target) return null;
+    const resting = {
+      hasLookedBelow: (folder: string) => host.hasLookedBelow(folder),
+      isAbsent: changes.length === 0 && isToBeAbsent(target.spec),
+      places: (target.type.planning?.restsOn?.(target.spec, changes) ?? []).map((path) =>
+        host.realPath(path),
+      ),
+      isInVain: host.wasAskedInVain(),
+    };
+    return this.#bringers.restedOn(resource, resting, removal) ?? this.#unknownCause(item);
+  }
+
+  /** The key of what must be done before it is known whether something fires an item. */
+  #unknownCause({ resource }: StateItem): string | null {
+    if (this.#unknown.size === 0) return null;
+    for (const resource_id of watchedIds(resource)) {
+      const key = resourceKey({ module: resource.module, resource_id });
+      const until = this.#unknown.get(key);
+      if (until !== undefined) return until ?? key;
+    }
+    return null;
+  }
+
+  #cannotKnow(
+    item: StateItem,
+    changes: readonly Change[],
+    { firing, until, untold }: { firing: Firing | null; until: string | null; untold: string | null },
+  ): ResultParts {
+    const { module, sensitive } = item.resource;
+    this.#unknown.set(item.key, until);
+    const isNothing = changes.length === 0 && !item.removal;
+    const action = firing ? firing.trigger : isNothing ? "none" : actionOf(item, changes);
+    const parts: ResultParts = { outcome: "unknown", action, changes: [...changes] };
+    if (until === null)
+      return { ...parts, message: (sensitive ? null : untold) ?? "It can't be known before it is done." };
+    const id = toId(until, module);
+    return { ...parts, until: id, message: `not checked yet: needs ${id} first` };
   }
 }
 
-/** A resource that would be done before. */
-interface Foreseen {
-  resource: ResolvedResource;
-  /** Folder below which it may bring what nobody can tell; "/" = accounts and programs too, null = nothing. */
-  below: string | null;
+function isToBeAbsent(spec: unknown): boolean {
+  const { ensure } = spec as { ensure?: unknown };
+  return ensure === "absent" || ensure === "purged";
 }
 
-/** Which earlier resources may bring what this failed for want of. */
-function mayBring(error: OrchestratorError): (earlier: Foreseen) => boolean {
-  const { errno, missing, path } = error.details;
-  const isMissing = errno === "ENOENT" || missing === true;
-  if (error.code === "HOST_ERROR" && !isMissing) return () => false;
-  return ({ below }) =>
-    below === "/" || (below !== null && typeof path === "string" && path.startsWith(`${below}/`));
-}
-
-function wouldChange(
-  item: StateItem,
-  changes: readonly Change[],
-  { firing, wanting }: { firing: Firing | null; wanting: string | null },
-): ResultParts {
+function wouldChange(item: StateItem, changes: readonly Change[], firing: Firing | null): ResultParts {
   const action = firing ? firing.trigger : actionOf(item, changes);
-  const parts: ResultParts = { outcome: "would_change", action, changes: [...changes] };
-  return wanting === null ? parts : { ...parts, message: `not checked yet: needs ${wanting} first` };
+  return { outcome: "would_change", action, changes: [...changes] };
 }

@@ -97,6 +97,7 @@ export const archiveResourceType = defineResourceType<ArchiveSpec>({
       if (!host.files.stat(path)) host.files.makeDirectory(path, { mode: 0o755, ...owner });
       // What is in it is not listed: that may take as long as extracting it.
       if (source.startsWith("/")) await hashSource(spec, { host, signal });
+      else await host.askDownload?.({ url: source }, signal);
     },
     unknownAfterApply: (spec) => (spec.ensure === "present" ? spec.path : null),
   },

@@ -106,6 +106,8 @@ export const directoryResourceType = defineResourceType<DirectorySpec>({
       spec.recurse || spec.purge
         ? { ...spec, declared: paths.filter((path) => path.startsWith(`${spec.path}/`)) }
         : spec,
+    // A package may put back what is purged, and a script anything.
+    restsOn: (spec) => (spec.recurse || spec.purge ? ["/"] : []),
   },
   removing: { priorSchema: directoryPriorSchema, extendPrior },
 });

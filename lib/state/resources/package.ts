@@ -23,10 +23,17 @@ import { aptProvider } from "./package/apt.ts";
 import { brewProvider } from "./package/brew.ts";
 import { dnfProvider } from "./package/dnf.ts";
 import { foretell, refuseUntold, requestsFor, toSideChanges } from "./package/foretell.ts";
-import { captureLater, captureStates, look, namesOf, packNames } from "./package/look.ts";
+import { captureLater, captureStates, type DeclaredPackages, look, namesOf } from "./package/look.ts";
 import { pacmanProvider } from "./package/pacman.ts";
-import { addHolds, priorPackageSchema } from "./package/prior.ts";
-import { notInstalled, type PackageMachine, type PackageProvider } from "./package/provider.ts";
+import { addHolds, packNames, priorPackageSchema } from "./package/prior.ts";
+import {
+  notInstalled,
+  type PackageMachine,
+  type PackageProvider,
+  type SideEffects,
+} from "./package/provider.ts";
+import { rehearseInstall } from "./package/rehearse.ts";
+import { contradicts, inherit, refuseTaking } from "./package/sharing.ts";
 import { matchesVersion, type PackageDifference, toChanges } from "./package/wanted.ts";
 import { ask } from "./shared/command.ts";
 import { describeChange } from "./shared/describe.ts";
@@ -41,6 +48,8 @@ const providers = {
   pacman: pacmanProvider,
   brew: brewProvider,
 } as const;
+
+const allSourcePlaces = Object.values(providers).flatMap(({ sourcePlaces }) => sourcePlaces);
 
 const names = ["apt", "dnf", "apk", "pacman", "brew"] as const;
 
@@ -94,7 +103,10 @@ const packagePriorSchema = properties.extend({
 });
 
 /** Properties of a `package`, and those of a captured one. */
-export type PackageSpec = z.infer<typeof packagePriorSchema>;
+export type PackageSpec = z.infer<typeof packagePriorSchema> & {
+  /** Who else declares which packages. */
+  declared?: DeclaredPackages;
+};
 
 export const packageResourceType = defineResourceType<PackageSpec>({
   type: "package",
@@ -106,8 +118,7 @@ export const packageResourceType = defineResourceType<PackageSpec>({
     const [provider, machine] = open(spec, { host, signal });
     const found = await look(spec, provider, machine);
     const changes = toChanges(found, typeof spec.name === "string" ? spec.name : null);
-    // A removal of ours never takes others along: it fails.
-    const effects = spec.before && !installsAny(found) ? null : await foretell(found, provider, machine);
+    const effects = await effectsOf(spec, found, provider, machine);
     if (effects) changes.push(...toSideChanges(effects));
     // Only who names an age is told about the index: else each machine would drift once a day.
     const asksForAge = spec.ensure === "latest" && spec.update_cache_seconds !== undefined;
@@ -124,11 +135,27 @@ export const packageResourceType = defineResourceType<PackageSpec>({
     return ensure.length > 0 ? "remove" : "update";
   },
   planning: {
-    // What it asks the package manager on its way says nothing of what was foreseen before.
-    foresee() {},
+    async foresee(spec, _changes, host, signal) {
+      const [provider, machine] = open(spec, { host, signal });
+      const found = await look(spec, provider, machine);
+      const asking = { machine: { ...machine, host }, isStale: () => isStale(spec, provider, machine) };
+      await rehearseInstall(found, provider, asking);
+    },
     unknownAfterApply: () => "/",
+    // Another source may have a newer version.
+    restsOn: (spec) => (spec.ensure === "latest" ? allSourcePlaces : []),
   },
   removing: { priorSchema: packagePriorSchema, extendPrior },
+  sharing: {
+    parts: namesOf,
+    contradicts,
+    withDeclaredParts: ({ before, ...spec }, declared) => ({
+      ...spec,
+      declared,
+      ...(before && { before: before.filter(({ name }) => !declared.has(name)) }),
+    }),
+    inherit,
+  },
 });
 
 async function apply(
@@ -162,7 +189,7 @@ async function changeAll(
   provider: PackageProvider,
   machine: PackageMachine,
 ): Promise<void> {
-  const effects = spec.before && !installsAny(found) ? null : await foretell(found, provider, machine);
+  const effects = await effectsOf(spec, found, provider, machine);
   if (effects) refuseUntold(effects, told);
   const removes = found.filter(({ work }) => work === "remove");
   const options = { purge: spec.ensure === "purged", alone: spec.before !== undefined };
@@ -173,8 +200,19 @@ async function changeAll(
     await provider.install(requests, machine, { mayRemove, exact: spec.before !== undefined });
 }
 
-const installsAny = (found: readonly PackageDifference[]): boolean =>
-  found.some(({ work }) => work === "install");
+/** What would happen to other packages; refused where another resource wants what would go. */
+async function effectsOf(
+  spec: PackageSpec,
+  found: readonly PackageDifference[],
+  provider: PackageProvider,
+  machine: PackageMachine,
+): Promise<SideEffects | null> {
+  // A removal of ours never takes others along: it fails.
+  if (spec.before && !found.some(({ work }) => work === "install")) return null;
+  const effects = await foretell(found, provider, machine);
+  if (effects) refuseTaking(effects, spec.declared);
+  return effects;
+}
 
 async function capture(spec: PackageSpec, host: Host, signal: AbortSignal): Promise<Prior> {
   const [provider, machine] = open(spec, { host, signal });

@@ -84,6 +84,7 @@ export const scriptResourceType = defineResourceType<ScriptSpec>({
         host.files.removeAll(spec.creates);
     },
     unknownAfterApply: () => "/",
+    restsOn: (spec) => (spec.check === undefined ? [] : ["/"]),
     assumedChanges: () => [notDone],
   },
   triggering: {

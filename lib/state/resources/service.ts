@@ -68,7 +68,9 @@ export const serviceResourceType = defineResourceType<ServiceSpec>({
   describe: describeChange,
   action: () => "update",
   planning: {
-    foresee: (spec, changes, host, signal) => requireKnown(spec, changes, { host, signal }),
+    foresee: (spec, changes, host, signal) => requireDoable(spec, changes, { host, signal }),
+    // What a package brings may start by itself.
+    restsOn: (spec, changes) => (changes.length === 0 && isToRest(spec) ? ["/"] : []),
     // What is started makes its sockets, folders and data.
     unknownAfterApply: (spec) => (spec.running === true ? "/" : null),
   },
@@ -86,7 +88,17 @@ export const serviceResourceType = defineResourceType<ServiceSpec>({
       return isMore ? { ...prior, spec: { ...now.spec, ...prior.spec } } : prior;
     },
   },
+  ending: {
+    triggers: ["restart"],
+    ownRun: async (spec, host, signal) =>
+      host.isConfined ? null : open(spec, { host, signal }).ownRun(spec.name, { host, signal }),
+    order: (spec, host, signal) => open(spec, { host, signal }).orderRestart(spec.name, { host, signal }),
+  },
 });
+
+function isToRest({ running, enabled }: ServiceSpec): boolean {
+  return running === false || enabled === false;
+}
 
 async function capture(spec: ServiceSpec, host: Host, signal: AbortSignal): Promise<Prior> {
   const provider = open(spec, { host, signal });
@@ -139,9 +151,20 @@ async function requireKnown(spec: ServiceSpec, changes: readonly Change[], machi
   throw missing(`The service "${spec.name}" is masked: ${what}.`, { service: spec.name });
 }
 
+/** What would fail in the middle, or end the agent for good, is refused before anything is done. */
+async function requireDoable(spec: ServiceSpec, changes: readonly Change[], machine: Machine): Promise<void> {
+  await requireKnown(spec, changes, machine);
+  if (!changes.some(({ property, after }) => property === "running" && after === false)) return;
+  if ((await open(spec, machine).ownRun(spec.name, machine)) === null) return;
+  throw new OrchestratorError("OWN_SERVICE", {
+    message: `The agent itself runs in "${spec.name}": it is not stopped, since nobody would start it again.`,
+    details: { service: spec.name },
+  });
+}
+
 async function makeChanges(spec: ServiceSpec, changes: readonly Change[], machine: Machine): Promise<void> {
   const provider = open(spec, machine);
-  await requireKnown(spec, changes, machine);
+  await requireDoable(spec, changes, machine);
   const wanted = changes.map(({ property, after }): ServiceVerb | undefined => {
     if (property !== "masked" && property !== "enabled" && property !== "running") return undefined;
     return verbs[property][after === true ? "true" : "false"];

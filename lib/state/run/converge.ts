@@ -54,13 +54,14 @@ async function tryOnce(
   const found = item.changes;
   if (!found) throw item.error;
   if (found.length === 0 && !firing) return { outcome: "unchanged" };
+  if (!item.begun) run.guard?.(item.resource, attempted(item, firing).action ?? "none");
   const announcing = announce(item, run);
   if (announcing) await announcing;
   noteBegun(item, run);
   const { host, traces } = observe(item, run);
   const { type, spec } = target;
   const act = (signal: AbortSignal): void | Promise<void> =>
-    firing && type.triggering
+    firing && type.triggering && firing.isLeft !== true
       ? type.triggering.fire({ trigger: firing.trigger, spec, changes: found }, host, signal)
       : type.apply(spec, found, host, signal);
   const verify = (signal: AbortSignal): void | Promise<void> => {

@@ -58,7 +58,7 @@ export class Debts {
     if (skipped_because === "condition") return;
     if (this.#run.mode === "check" || item.removal) return;
     const succeeded = outcome === "changed" || outcome === "would_change";
-    if (firing && succeeded) this.#owed.settle(item.identity);
+    if (firing && (succeeded || outcome === "unknown")) this.#owed.settle(item.identity);
     // What failed after it was begun may have changed what a daemon reads all the same.
     if (!succeeded && !item.begun && item.sameAs?.begun !== true) return;
     const { operationId } = this.#run;
@@ -72,6 +72,8 @@ export class Debts {
     if (this.#run.mode === "check" || !owed || this.#run.watchers.canPay(item.identity)) return parts;
     // It stays on the machine as it is: its condition may hold again, or somebody asks for its removal.
     if (parts.skipped_because !== undefined && passingReasons.has(parts.skipped_because)) return parts;
+    // Another module may watch, which this run is not about.
+    if (item.others.length > 0) return parts;
     this.#owed.settle(item.identity);
     const dropped = `Its ${owed.trigger}, owed since operation ${owed.operation_id}, is dropped: it is not asked for any more.`;
     const before = parts.message?.slice(0, longestMessage - dropped.length - 1);
@@ -85,7 +87,8 @@ export class Debts {
     const about = new Set(items.map(({ identity }) => identity));
     const rest = this.#owed.all().filter(({ thing }) => !about.has(thing));
     if (mode === "check") return rest.map((owed) => toOwedResult(owed, {}));
-    return rest.map((owed) => {
+    const dropped = rest.filter((owed) => this.#isInScope(owed));
+    return dropped.map((owed) => {
       this.#owed.settle(owed.thing);
       return toOwedResult(owed, {
         outcome: "skipped",
@@ -94,6 +97,11 @@ export class Debts {
         message: `Its ${owed.trigger} is dropped: the resource is not desired any more.`,
       });
     });
+  }
+
+  #isInScope({ thing, module }: OwedTrigger): boolean {
+    const { scope, applied } = this.#run;
+    return scope.has({ module }) && scope.outside(applied.get(thing)).length === 0;
   }
 
   /** What is owed now. */

@@ -17,17 +17,15 @@ import { type ResolvedResource, resourceKey } from "../resource.ts";
 import { resourceTypes } from "../resources/index.ts";
 import type { ResourceResult } from "../result.ts";
 import { watchesAny } from "../triggers.ts";
+import type { AppliedResource } from "./applied-resource.ts";
 import { captureAll } from "./capture.ts";
+import { claimsOn, Scope, withClaims } from "./claims.ts";
 import { examineAll } from "./examine.ts";
 import { Identities } from "./identities.ts";
-import {
-  type AppliedResource,
-  desiredItem,
-  hideSecrets,
-  tellDeclaredPaths,
-  removalItem,
-  type StateItem,
-} from "./state-item.ts";
+import type { LastAct } from "./last-act.ts";
+import { inheritParts, tellDeclaredParts } from "./parts.ts";
+import { holdClaims, outsideOf, requireSameThing, sharersOf } from "./shared-things.ts";
+import { desiredItem, hideSecrets, tellDeclaredPaths, removalItem, type StateItem } from "./state-item.ts";
 import type { StateRun, StateRunOptions } from "./state-run.ts";
 import { walk } from "./walk.ts";
 import { Watchers } from "./watchers.ts";
@@ -49,6 +47,8 @@ export interface StateRunResult {
   applied: AppliedResource[];
   /** Triggers that are owed now: hand them to the next run. As given unless the mode is "apply". */
   owed: OwedTrigger[];
+  /** What the caller has to do now that this is noted, because it ends the agent; absent = nothing. `results` has it as done. */
+  lastAct?: LastAct;
   /** What failed beside the resources: the changes are made, but may not survive a power loss. */
   error?: OrchestratorError;
 }
@@ -63,7 +63,8 @@ export async function runState(options: StateRunOptions): Promise<StateRunResult
   const types = options.types ?? resourceTypes;
   const identities = new Identities(options.host, types, options.desired);
   const applied = identities.merge(options.applied);
-  const items = plannedItems({ ...options, types, applied, identities });
+  const scope = new Scope(options.scope);
+  const items = plannedItems({ ...options, types, applied, identities, scope });
   const limit = new AbortController();
   const timer = options.clock.setTimer(options.timeoutMs, () =>
     limit.abort(new OrchestratorError("RESOURCE_TIMEOUT", { message: "The run took longer than it may." })),
@@ -77,7 +78,8 @@ export async function runState(options: StateRunOptions): Promise<StateRunResult
     owed: options.owed ?? [],
     operationId: options.operationId ?? nilUuid,
     identities,
-    watchers: new Watchers(items),
+    scope,
+    watchers: new Watchers(items, sharersOf(items, { types, applied, scope })),
     stop,
     deadline,
     changesBegun: 0,
@@ -91,6 +93,8 @@ export async function runState(options: StateRunOptions): Promise<StateRunResult
       await captureAll(items, run);
     }
     const { failedAnew, ...walked } = await walk(items, run, run.mode === "plan" ? foresight : null);
+    const identityOf = (resource: ResolvedResource): string => identities.of(resource);
+    walked.applied = inheritParts(walked.applied, applied, { types, identityOf });
     const error = await settle(run);
     const hasFailed = failedAnew || error !== undefined;
     return { status: statusOf(walked.results, run, hasFailed), ...walked, ...(error && { error }) };
@@ -103,14 +107,16 @@ export async function runState(options: StateRunOptions): Promise<StateRunResult
 async function confirm(items: readonly StateItem[], run: StateRun, foresight: Foresight): Promise<void> {
   const { onResult: _unheard, ...quiet } = run;
   const { results } = await walk(items, { ...quiet, mode: "plan" }, foresight);
-  run.confirm?.(results);
+  const guard = run.confirm?.(results);
+  // Who returns nothing may return anything.
+  if (typeof guard === "function") run.guard = guard;
 }
 
 /** Removals, last applied first, then what is desired in its order. */
 function plannedItems(
-  run: Pick<StateRun, "mode" | "desired" | "applied" | "types" | "identities">,
+  run: Pick<StateRun, "mode" | "desired" | "applied" | "types" | "identities" | "scope">,
 ): StateItem[] {
-  const { mode, desired, applied, types, identities } = run;
+  const { mode, desired, applied, types, identities, scope } = run;
   const wanted = new Map<string, StateItem>();
   const items = inOrder(desired).map((resource) => {
     const identity = identities.of(resource);
@@ -120,16 +126,25 @@ function plannedItems(
     const first = wanted.get(item.identity);
     if (!first || first.resource.skip) wanted.set(item.identity, item);
     else item.sameAs = first;
+    item.others = scope.outside(entry);
+    if (!item.sameAs && item.others.length > 0) requireSameThing(resource, item.others, { types, identity });
     return item;
   });
-  if (wanted.size < items.length) refuseConflicts(desired, { types, identities });
-  tellDeclaredPaths(items, identities);
+  if (wanted.size < items.length) {
+    refuseConflicts(desired, { types, identities });
+    holdClaims(items, { applied, scope });
+  }
+  tellDeclaredPaths(items, { identities, types }, () => outsideOf(applied, scope));
   if (mode !== "check") {
     const leaving = [...applied].filter(([identity]) => !wanted.has(identity));
-    const remove = ([identity, entry]: [string, AppliedResource]): StateItem =>
-      removalItem(entry, { types, identity });
-    items.unshift(...leaving.reverse().map(remove));
+    const remove = ([identity, entry]: [string, AppliedResource]): StateItem[] => {
+      const claim = claimsOn(entry).find((each) => scope.has(each));
+      const leaver = claim && withClaims(entry, [claim]);
+      return leaver ? [removalItem(leaver, { types, identity }, scope.outside(entry))] : [];
+    };
+    items.unshift(...leaving.reverse().flatMap(remove));
   }
+  tellDeclaredParts(items, types, outsideOf(applied, scope));
   hideSecrets(items, [...applied.values()], { types, identities });
   return items;
 }

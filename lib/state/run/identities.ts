@@ -2,15 +2,10 @@
 import type { Host } from "../../host/host.ts";
 import { identityKey, type Prior, type ResourceTypes } from "../resource-type.ts";
 import type { ResolvedResource } from "../resource.ts";
+import type { AppliedResource } from "./applied-resource.ts";
+import { claimsOn, distinct, withClaims } from "./claims.ts";
 import { declaredIdentity } from "./prepared.ts";
 import { RealPaths } from "./real-paths.ts";
-
-/** As much of what is applied as tells whether we changed it. */
-interface Applied {
-  resource: ResolvedResource;
-  prior: Prior | null;
-  changed?: true | undefined;
-}
 
 /** Names things for the length of a run. */
 export class Identities {
@@ -42,19 +37,20 @@ export class Identities {
   }
 
   /** What is applied, by identity, each thing once: of what was applied by two paths, what stood before the first. */
-  merge<T extends Applied>(applied: readonly T[]): Map<string, T> {
-    const merged = new Map<string, T>();
+  merge(applied: readonly AppliedResource[]): Map<string, AppliedResource> {
+    const merged = new Map<string, AppliedResource>();
     for (const entry of applied) {
       const identity = this.of(entry.resource);
       const first = merged.get(identity);
       const isOurs = first !== undefined && (first.prior !== null || first.changed === true);
-      merged.set(identity, isOurs ? { ...first, resource: entry.resource } : entry);
+      const claims = first ? distinct([...claimsOn(entry), ...claimsOn(first)]) : null;
+      merged.set(identity, claims ? withClaims(isOurs ? first : entry, claims) : entry);
     }
     return merged;
   }
 
   /** What is applied, with the path that it is declared with now in what stood before: the one that it had may be gone some day. */
-  respell<T extends Applied>(entry: T, { spec }: ResolvedResource): T {
+  respell(entry: AppliedResource, { spec }: ResolvedResource): AppliedResource {
     const { prior } = entry;
     const { path: from } = prior?.spec ?? {};
     const { path: to } = spec;

@@ -101,6 +101,7 @@ export function observe(item: StateItem, { host, onOutput }: StateRun): { host: 
     isConfined: host.isConfined,
     mark: host.mark,
     ...(host.workFolder && { workFolder: host.workFolder }),
+    ...(host.ownProcess && { ownProcess: host.ownProcess.bind(host) }),
     files: new ObservedFiles(host.files, traces),
     users: host.users,
     backups: new ObservedBackups(host.backups, traces),

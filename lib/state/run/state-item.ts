@@ -3,24 +3,10 @@ import type { OrchestratorError } from "../../errors.ts";
 import type { Prior, ResourceType, ResourceTypes } from "../resource-type.ts";
 import type { ResolvedResource } from "../resource.ts";
 import type { Change } from "../result.ts";
+import type { AppliedResource } from "./applied-resource.ts";
+import { distinct, withClaims } from "./claims.ts";
 import type { Identities } from "./identities.ts";
 import { invalid, keyOf, read, unknownType } from "./prepared.ts";
-
-/** What was applied to a machine, and what to come back to when it is no longer desired. */
-export interface AppliedResource {
-  resource: ResolvedResource;
-  /** What stood before our first change; null = we never changed it, or there is nothing to come back to. */
-  prior: Prior | null;
-  /** Set where we changed it and there is nothing to come back to: what stands there now is ours, and no prior. */
-  changed?: true | undefined;
-  /** Set where it is not desired any more and the last try to remove it failed. */
-  stuck?: true | undefined;
-}
-
-/** What stood before a thing that is about to be changed, and what it is about, across types: links and all may be others later. */
-export interface CapturedResource extends AppliedResource {
-  identity: string;
-}
 
 /** One thing to look at and perhaps to change: a desired resource, or what one that is not desired any more came from. */
 export interface StateItem {
@@ -57,14 +43,29 @@ export interface StateItem {
   checkedAt: number;
   /** The item before it that is about the same thing and says the same. */
   sameAs: StateItem | null;
+  /** What modules that the run is not about say of the thing. */
+  others: readonly ResolvedResource[];
+  /** What else the run is about and was applied to the thing before. */
+  held: readonly ResolvedResource[];
   /** What its results do not show: what is or was sensitive itself, or quotes what stands around it. */
   hides: "nothing" | "diffs" | "values";
 }
 
-/** Tells each item that asks for it which paths the items are about. Those that are skipped are about none. */
-export function tellDeclaredPaths(items: readonly StateItem[], identities: Identities): void {
+/**
+ * Tells each item that asks for it which paths the items are about. Those that are skipped are about none.
+ *
+ * @param beside - Gives resources that are no items and declare their paths all the same.
+ */
+export function tellDeclaredPaths(
+  items: readonly StateItem[],
+  { identities, types }: { identities: Identities; types: ResourceTypes },
+  beside: () => readonly ResolvedResource[] = () => [],
+): void {
   if (!items.some(({ target }) => target?.type.planning?.withDeclaredPaths)) return;
-  const paths = items.flatMap(({ target, resource }) => (target && !resource.skip ? pathsOf(target) : []));
+  const others = beside().map((resource) => ({ resource, ...read(resource, types) }));
+  const paths = [...items, ...others].flatMap(({ target, resource }) =>
+    target && !resource.skip ? pathsOf(target) : [],
+  );
   const reals = paths.map((path) => identities.realPath(path));
   for (const item of items) {
     const { target } = item;
@@ -88,7 +89,13 @@ export function hideSecrets(
   applied: readonly AppliedResource[],
   { types, identities }: { types: ResourceTypes; identities: Identities },
 ): void {
-  const secrets = [...items, ...applied].map(({ resource }) => resource).filter(({ sensitive }) => sensitive);
+  const secrets: ResolvedResource[] = [];
+  const note = (resource: ResolvedResource): void => void (resource.sensitive && secrets.push(resource));
+  for (const { resource } of items) note(resource);
+  for (const { resource, others } of applied) {
+    note(resource);
+    others?.forEach(note);
+  }
   if (secrets.length === 0) return;
   const hidden = new Set(secrets.map((resource) => identities.of(resource)));
   const realPathsOf = (target: StateItem["target"]): string[] =>
@@ -118,17 +125,26 @@ export function desiredItem(
 }
 
 /** What is to be noted of an item that was worked on: what we changed, or found as it is to be. */
-export function toApplied({ resource, prior, isOurs, begun }: StateItem): AppliedResource {
-  return { resource, prior, ...(prior === null && (isOurs || begun) && { changed: true as const }) };
+export function toApplied({ resource, prior, isOurs, begun, others, held }: StateItem): AppliedResource {
+  const entry = { resource, prior, ...(prior === null && (isOurs || begun) && { changed: true as const }) };
+  // Most things are of one module, and a run notes thousands.
+  if (others.length === 0 && held.length === 0) return entry;
+  return withClaims(entry, distinct([resource, ...others, ...held]));
 }
 
-/** Makes the item that takes a resource away. */
+/**
+ * Makes the item that takes a resource away.
+ *
+ * @param others - What modules that the run is not about say of the thing: it stays for them.
+ */
 export function removalItem(
   entry: AppliedResource,
   { types, identity }: { types: ResourceTypes; identity: string },
+  others: readonly ResolvedResource[] = [],
 ): StateItem {
   const { resource, prior } = entry;
   const base = { resource, key: keyOf(resource, types), identity, removal: true, target: null, fault: null };
+  if (others.length > 0) return { ...newItem(base, entry), others };
   if (!prior || resource.removal === "keep") return newItem(base, entry);
   const type = types.get(prior.type);
   if (!type) return newItem({ ...base, fault: unknownType(prior.type) }, entry);
@@ -160,6 +176,8 @@ function newItem(parts: FixedParts, entry: AppliedResource | null): StateItem {
     error: null,
     checkedAt: 0,
     sameAs: null,
+    others: [],
+    held: [],
     hides: "nothing",
   };
 }

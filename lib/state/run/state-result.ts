@@ -33,6 +33,7 @@ export function toResult(
     attempts,
     duration_ms: durationMs,
   };
+  if (parts.until !== undefined) result.until = parts.until;
   if (parts.owed_since !== undefined) result.owed_since = parts.owed_since;
   if (parts.skipped_because !== undefined) result.skipped_because = parts.skipped_because;
   if (parts.code !== undefined) result.code = parts.code;

@@ -5,9 +5,10 @@ import type { Logger } from "../../logger.ts";
 import type { OwedTrigger, Watching } from "../owed.ts";
 import type { ResourceTypes } from "../resource-type.ts";
 import type { ResolvedResource } from "../resource.ts";
-import type { ResourceResult } from "../result.ts";
+import type { Action, ResourceResult } from "../result.ts";
+import type { AppliedResource, CapturedResource } from "./applied-resource.ts";
+import type { Scope } from "./claims.ts";
 import type { Identities } from "./identities.ts";
-import type { AppliedResource, CapturedResource } from "./state-item.ts";
 import type { Watchers } from "./watchers.ts";
 
 /**
@@ -29,6 +30,8 @@ export interface StateRunOptions {
   mode: RunMode;
   /** All that is desired, module after module in their order. */
   desired: readonly ResolvedResource[];
+  /** Modules that this is about: what others brought stays as it was applied, and is only checked for conflicts. Default: all. */
+  scope?: readonly string[];
   /** What earlier runs on this machine applied, as the last one returned it. */
   applied: readonly AppliedResource[];
   /** Triggers that earlier runs on this machine left owed, as the last one returned them. Default: none. */
@@ -55,9 +58,9 @@ export interface StateRunOptions {
   onResult?: (result: ResourceResult) => void;
   /**
    * Called in an apply with what it would do, as a plan tells it, before anything is changed. What it throws ends the run,
-   * and nothing has been changed then.
+   * and nothing has been changed then. What it returns is asked before each change.
    */
-  confirm?: (foreseen: readonly ResourceResult[]) => void;
+  confirm?: (foreseen: readonly ResourceResult[]) => ChangeGuard | void;
   /** Called with what programs write while changes are made; never for a sensitive resource. */
   onOutput?: (output: ResourceOutput) => void;
   /**
@@ -76,6 +79,9 @@ export interface StateRunOptions {
   onUntouched?: (identity: string) => void;
 }
 
+/** Asked before each change what it is called; where it throws that is not made, and the resource fails. */
+export type ChangeGuard = (resource: ResolvedResource, action: Action) => void;
+
 /** A change that is about to be made. */
 export interface BegunChange {
   /** What it is about, across types. */
@@ -89,7 +95,8 @@ export interface BegunChange {
 }
 
 /** A run while it lasts. */
-export interface StateRun extends Omit<StateRunOptions, "applied"> {
+export interface StateRun extends Omit<StateRunOptions, "applied" | "scope"> {
+  readonly scope: Scope;
   readonly owed: readonly OwedTrigger[];
   readonly operationId: string;
   readonly watchers: Watchers;
@@ -101,6 +108,8 @@ export interface StateRun extends Omit<StateRunOptions, "applied"> {
   readonly stop: AbortSignal;
   /** Aborted by the time limit and by `cut`: what cuts a change in progress. */
   readonly deadline: AbortSignal;
+  /** Who may refuse a change, once what would be done was confirmed. */
+  guard?: ChangeGuard;
   /** How many changes were begun: what was checked before the last of them may be different now. */
   changesBegun: number;
 }

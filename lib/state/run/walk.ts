@@ -4,14 +4,18 @@ import type { OwedTrigger } from "../owed.ts";
 import { resourceKey } from "../resource.ts";
 import type { ResourceResult } from "../result.ts";
 import { type Firing, watchedIds, watchesAny } from "../triggers.ts";
+import type { AppliedResource } from "./applied-resource.ts";
 import { standsAsBefore } from "./as-before.ts";
 import { isToRecapture, recapture } from "./capture.ts";
+import { claimsOn, distinct, withClaims } from "./claims.ts";
 import { converge, isKnownInSync } from "./converge.ts";
 import { Debts } from "./debts.ts";
 import { FailedModules } from "./failed-modules.ts";
+import { type LastAct, LastActs } from "./last-act.ts";
 import { nameMissing } from "./missing-part.ts";
+import { holdsOutside } from "./shared-things.ts";
 import { Slices } from "./slices.ts";
-import { type AppliedResource, desiredItem, type StateItem, toApplied } from "./state-item.ts";
+import { desiredItem, type StateItem, toApplied } from "./state-item.ts";
 import { actionOf, failureParts, type ResultParts, toResult } from "./state-result.ts";
 import type { StateRun } from "./state-run.ts";
 
@@ -25,8 +29,11 @@ interface Walk {
   readonly byKey: Map<string, ResourceResult>;
   /** What is applied, by identity, in the order in which it was first applied. */
   readonly applied: Map<string, AppliedResource>;
+  /** The things of which this run has noted what is applied. */
+  readonly recorded: Set<string>;
   readonly debts: Debts;
   readonly failed: FailedModules;
+  readonly last: LastActs;
   removalFailed: boolean;
   failedAnew: boolean;
 }
@@ -38,6 +45,8 @@ interface WalkResult {
   owed: OwedTrigger[];
   /** Whether anything failed beside removals at which the last run failed, too. */
   failedAnew: boolean;
+  /** What is left to the caller; absent = nothing. */
+  lastAct?: LastAct;
 }
 
 const unchanged: ResultParts = { outcome: "unchanged" };
@@ -52,7 +61,9 @@ export async function walk(
   const begin = {
     results: [],
     byKey: new Map(),
+    recorded: new Set<string>(),
     failed: new FailedModules(),
+    last: new LastActs(run),
     removalFailed: false,
     failedAnew: false,
   };
@@ -60,23 +71,35 @@ export async function walk(
   const state: Walk = { run, foresight, applied, debts, ...begin };
   const slices = new Slices(run.clock);
   let nowMs = run.clock.monotonic();
-  for (const item of items) {
+  const { last } = state;
+  for (const item of inTurn(items, state)) {
     const startedMs = nowMs;
-    const firing = debts.firingOf(item);
-    const working = decide(item, firing, state) ?? work(item, firing, state);
-    const parts = debts.tellDropped(item, working instanceof Promise ? await working : working);
+    const firing = last.firingOf(item, debts.firingOf(item));
+    const decided = decide(item, firing, state);
+    const putting = decided ? null : last.putOff(item, firing);
+    if (putting && (await putting)) continue;
+    const working = decided ?? work(item, firing, state);
+    const done = last.tell(item, working instanceof Promise ? await working : working);
+    const parts = debts.tellDropped(item, done);
     nowMs = run.clock.monotonic();
     const result = toResult(item, parts, nowMs - startedMs);
     const settling = run.mode === "apply" ? settle(item, result, state) : undefined;
     if (settling) await settling;
+    last.note(item, result, () => debts.all());
     debts.note(item, result, firing);
     record(item, result, state);
     const giving = slices.next();
     if (giving) await giving;
   }
-  for (const result of debts.rest(items)) tell(result, state);
-  const owed = run.mode === "apply" ? debts.all() : [...run.owed];
-  return { results: state.results, applied: [...applied.values()], owed, failedAnew: state.failedAnew };
+  const owed = last.conclude(run.mode === "apply" ? debts.all() : [...run.owed]);
+  return { results: state.results, applied: [...applied.values()], ...owed, failedAnew: state.failedAnew };
+}
+
+/** The items in their order, what is told of none of them, and then those that were put off. */
+function* inTurn(items: readonly StateItem[], state: Walk): Iterable<StateItem> {
+  yield* items;
+  for (const result of state.debts.rest(items)) tell(result, state);
+  yield* state.last.items;
 }
 
 /** What is clear without looking at the machine; null where the item must be worked on. */
@@ -91,17 +114,20 @@ function decide(item: StateItem, firing: Firing | null, state: Walk): ResultPart
     const reason = state.failed.reasonFor(resource);
     if (reason !== null) return skippedFor(reason);
   }
-  if (item.removal && run.holdRemovals && !isLetGo(item)) return heldBack;
+  if (item.removal && run.holdRemovals && !isLetGo(item) && item.others.length === 0) return heldBack;
   if (item.fault) return failureParts(resource, item.fault);
+  const later = state.last.decide(item, firing);
+  if (later) return later;
   const same = item.sameAs && state.byKey.get(item.sameAs.key);
   if (!same || same.outcome === "skipped") return null;
-  if (firing && same.outcome !== "failed") {
+  if ((firing || state.foresight?.mayFire(item)) && same.outcome !== "failed") {
     // It only follows: what stood before the thing was captured with the first item about it, and counts.
     if (run.mode === "apply") item.begun = true;
     return null;
   }
   const { outcome, action, changes } = same;
-  return { outcome, action, changes, message: `${resourceKey(same)} says the same; it was done there.` };
+  const message = `${resourceKey(same)} says the same; it was done there.`;
+  return { outcome, action, changes, message, ...state.foresight?.waitAsSame(item) };
 }
 
 function skippedByCondition(skipped_because: "condition", message: string | undefined): ResultParts {
@@ -145,7 +171,9 @@ function work(
 
 async function takeAway(item: StateItem, run: StateRun, foresight: Foresight | null): Promise<ResultParts> {
   if (!item.target) {
-    const why = isLetGo(item) ? "it is to be kept" : "nothing was changed that could be taken back";
+    const [other] = item.others;
+    const reason = isLetGo(item) ? "it is to be kept" : "nothing was changed that could be taken back";
+    const why = other ? `${resourceKey(other)} says the same` : reason;
     return { ...unchanged, message: `It is left as it is: ${why}.` };
   }
   const parts = await (foresight ? foresight.foresee(item, run, null) : converge(item, run, null));
@@ -187,9 +215,9 @@ function record(item: StateItem, result: ResourceResult, state: Walk): void {
   tell(result, state);
 }
 
-function tell(result: ResourceResult, { run, results }: Walk): void {
+function tell(result: ResourceResult, { run, results, last }: Walk): void {
   results.push(result);
-  run.onResult?.(result);
+  if (!last.isLeft(result)) run.onResult?.(result);
 }
 
 /** Whether its module lets go of what it does not want any more. */
@@ -201,6 +229,13 @@ function recordApplied(item: StateItem, result: ResourceResult, state: Walk): vo
   const { applied } = state;
   const { outcome } = result;
   if (item.removal) {
+    const kept = applied.get(item.identity);
+    if (item.others.length > 0 && outcome === "unchanged" && kept) {
+      applied.set(item.identity, withClaims(kept, item.others));
+      return;
+    }
+    // What others put into a folder of ours is no reason to forget the folder: it goes when they do.
+    if (outcome === "unchanged" && item.target && holdsOutside(item, state.run)) return;
     const isGone = outcome === "changed" || (outcome === "unchanged" && !state.removalFailed);
     const entry = applied.get(item.identity);
     if (entry && outcome === "failed" && !state.run.stop.aborted)
@@ -211,9 +246,14 @@ function recordApplied(item: StateItem, result: ResourceResult, state: Walk): vo
   }
   // What was meant and not begun is as it was, and as it was noted.
   if (outcome !== "changed" && outcome !== "unchanged" && !item.begun) return;
-  const same = item.sameAs && state.byKey.get(item.sameAs.key);
-  if (same && same.outcome !== "skipped") return;
-  applied.set(item.identity, toApplied(item));
+  const entry = applied.get(item.identity);
+  if (!state.recorded.has(item.identity)) applied.set(item.identity, toApplied(item));
+  else if (entry)
+    applied.set(
+      item.identity,
+      withClaims(entry, distinct([entry.resource, item.resource, ...claimsOn(entry)])),
+    );
+  state.recorded.add(item.identity);
 }
 
 /** Makes sure of what is noted of an item: a promise only where that asks the machine once more. */

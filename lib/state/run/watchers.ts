@@ -1,5 +1,6 @@
 /** Who watches whom among the items of a run, and which of it the caller has been told. */
 import type { Watching } from "../owed.ts";
+import { resourceKey } from "../resource.ts";
 import { triggerProperties, triggers, watchesAny } from "../triggers.ts";
 import type { StateItem } from "./state-item.ts";
 
@@ -12,16 +13,22 @@ export class Watchers {
   /** What was walked to find what to tell. */
   #walked = new Set<string>();
 
-  constructor(items: readonly StateItem[]) {
+  /** @param sharers - What modules that the run is not about were applied with, where they share things with the items. */
+  constructor(items: readonly StateItem[], sharers: readonly StateItem[] = []) {
     const watching = items.filter(isWatching);
-    if (watching.length === 0) return;
-    for (const item of items) if (!item.removal && !item.resource.skip) this.#items.set(item.key, item);
-    for (const item of watching) this.#add(item);
+    const besides = sharers.filter(isWatching);
+    if (watching.length + besides.length === 0) return;
+    for (const item of [...items, ...sharers])
+      if (!item.removal && !item.resource.skip) this.#items.set(item.key, item);
+    for (const item of watching) this.#watching.add(item.identity);
+    for (const item of [...watching, ...besides]) this.#add(item);
   }
 
-  /** Who watches an item, each with that item alone as what it watches. */
-  of({ key }: Pick<StateItem, "key">): readonly Watching[] {
-    return this.#byKey.get(key) ?? [];
+  /** Who watches an item, or what other modules say of the same thing, each with that alone as what it watches. */
+  of({ key, others }: Pick<StateItem, "key" | "others">): readonly Watching[] {
+    const own = this.#byKey.get(key) ?? [];
+    if (others.length === 0) return own;
+    return [...own, ...others.flatMap((other) => this.#byKey.get(resourceKey(other)) ?? [])];
   }
 
   /** Whether some item that is about a thing watches anything, so that it can pay what the thing owes. */
@@ -59,7 +66,6 @@ export class Watchers {
 
   #add({ resource, identity: thing }: StateItem): void {
     const { module, resource_id, type, identity } = resource;
-    this.#watching.add(thing);
     const strongest = new Map(
       triggers.flatMap((trigger) =>
         (resource[triggerProperties[trigger]] ?? []).map((id) => [`${module}/${id}`, trigger] as const),

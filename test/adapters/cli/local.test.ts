@@ -83,6 +83,31 @@ describe("this machine alone", () => {
     expect(readFileSync(join(root, "motd"), "utf8")).toBe("before");
   });
 
+  it("asks at a terminal before it takes something back", async () => {
+    const file = moduleFile("web.yaml", web);
+    const at = (typed: string, ...args: string[]): Promise<CommandResult> =>
+      runIn(folder, ["local", "apply", ...args, "--root", root], undefined, { typed });
+    expect(await at("", file)).toMatchObject({ code: 0, stderr: "" });
+    const shorter = moduleFile("shorter.yaml", web.replace(/.*page.*\n/, ""));
+    const no = await at("n", shorter);
+    expect(no).toMatchObject({ code: 1, stdout: "" });
+    expect(no.stderr).toMatch(
+      /: 1 to remove, .*\n {2}- file {2}\/srv\/page {2}remove {2}web\nRemove it\? \[y\/N\] /,
+    );
+    expect(existsSync(join(root, "srv/page"))).toBe(true);
+    expect(await at("y", shorter)).toMatchObject({ code: 0 });
+    expect(existsSync(join(root, "srv/page"))).toBe(false);
+    expect(await at("", "--allow-empty", "--yes")).toMatchObject({ code: 0, stderr: "" });
+    expect(existsSync(join(root, "srv"))).toBe(false);
+  });
+
+  it("takes a module without a param that the last run gave", async () => {
+    expect(await local("apply", moduleFile("web.yaml", web), "--param", "to=you")).toMatchObject({ code: 0 });
+    const fixed = web.replace(/^params.*\n/m, "").replace("{{ params.to }}", "all");
+    expect(await local("apply", moduleFile("web.yaml", fixed))).toMatchObject({ code: 0 });
+    expect(readFileSync(join(root, "srv/page"), "utf8")).toBe("hello all\n");
+  });
+
   it("answers programs in JSON", async () => {
     const { stdout } = await runIn(folder, ["--json", "local", "plan", "-", "--root", root], undefined, motd);
     expect(JSON.parse(stdout) as Operation).toMatchObject({

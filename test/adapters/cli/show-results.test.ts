@@ -1,6 +1,12 @@
 import { describe, expect, it } from "vitest";
-import type { ResourceResult } from "fleetwright";
-import { describeResults } from "../../../adapters/cli/show-results.ts";
+import type { Counts, Operation, ResourceResult } from "fleetwright";
+import {
+  describeCounts,
+  describeNext,
+  describeResults,
+  describeTotals,
+} from "../../../adapters/cli/show-results.ts";
+import { exitCodeOf } from "../../../adapters/cli/wait.ts";
 
 const result = (id: string, more: Partial<ResourceResult>): ResourceResult => ({
   resource_id: id,
@@ -30,6 +36,12 @@ describe("the line of a resource", () => {
         caused_by: ["conf"],
         owed_since: "01890000-0000-7000-8000-000000000001",
       }),
+      result("un", {
+        outcome: "unknown",
+        until: "nginx",
+        action: "none",
+        message: "not checked yet: needs nginx first",
+      }),
       result("g", { outcome: "unchanged" }),
       result("h", { outcome: "skipped", skipped_because: "dependency" }),
     ];
@@ -41,8 +53,63 @@ describe("the line of a resource", () => {
       "  ~ service  e     restart  web  caused by conf, unit file  not checked yet",
       "  ! service  f     run      web  caused by d\\u{1b}[2J  COMMAND_FAILED",
       "  ~ service  owed  run      web  caused by conf, owed since operation 01890000-0000-7000-8000-000000000001",
+      "  ? service  un    none     web  not checked yet: needs nginx first",
       "  = service  g     none     web",
       "  . service  h     none     web  dependency",
     ]);
+  });
+});
+
+describe("what is unknown", () => {
+  const counts = {
+    total: 3,
+    unchanged: 1,
+    changed: 0,
+    would_change: 0,
+    unknown: 2,
+    removed: 0,
+    failed: 0,
+    skipped: 0,
+  };
+
+  it("is counted, and makes a plan one that may be applied and that differs", () => {
+    expect(describeCounts(counts)).toBe("2 unknown, 1 unchanged");
+    const plan = { kind: "plan", status: "succeeded", counts, operation_id: "1" } as Operation;
+    expect(describeNext(plan)).toEqual(["  apply exactly this: fleetwright apply --plan 1"]);
+    expect(exitCodeOf([plan])).toBe(3);
+    expect(exitCodeOf([{ ...plan, counts: { ...counts, unknown: 0 } }])).toBe(0);
+  });
+});
+
+describe("counts", () => {
+  const counts = (given: Partial<Counts>): Counts => ({
+    total: 9,
+    unchanged: 0,
+    changed: 0,
+    would_change: 0,
+    unknown: 0,
+    removed: 0,
+    failed: 0,
+    skipped: 0,
+    ...given,
+  });
+  it.each([
+    [{}, "nothing to do"],
+    [{ would_change: 3, removed: 1, unchanged: 5 }, "1 to remove, 2 to change, 5 unchanged"],
+    [{ changed: 3, removed: 1 }, "1 removed, 2 changed"],
+    [{ changed: 2, removed: 2, failed: 1, skipped: 3 }, "2 removed, 1 failed, 3 skipped"],
+    [{ would_change: 2, removed: 2 }, "2 to remove"],
+    [{ would_change: 2 }, "2 to change"],
+  ])("%j say what goes first, and nothing twice", (given, told) => {
+    expect(describeCounts(counts(given))).toBe(told);
+  });
+
+  it("of several agents say on how many something goes", () => {
+    const of = (...each: Partial<Counts>[]): Operation[] =>
+      each.map((given) => ({ counts: counts(given) }) as Operation);
+    expect(
+      describeTotals(of({ would_change: 3, removed: 2 }, { would_change: 1, removed: 1 }, { unchanged: 4 })),
+    ).toBe("3 to remove on 2 agents, 1 to change, 4 unchanged");
+    expect(describeTotals(of({ changed: 1 }))).toBe("1 changed");
   });
 });

@@ -4,17 +4,19 @@ import { MemoryHost } from "../../../lib/host/memory-host.ts";
 import { ForeseenHost } from "../../../lib/state/foreseen/foreseen-host.ts";
 import { hostConformance } from "../../../lib/testing/host-conformance.ts";
 
+const hello = "http://files.test/hello";
+
 describe("conformance", () => {
   const none = ["none"] as const;
   const create = () => {
-    const below = new MemoryHost();
+    const below = new MemoryHost({ downloads: { [hello]: Buffer.from("hello") } });
     below.files.makeDirectory("/work", {});
     const programs = { echo: none, fail: none, wait: none };
     return {
       host: new ForeseenHost(below),
       folder: "/work",
       programs,
-      urls: { hello: "", none: "", endless: "" },
+      urls: { hello, none: "", endless: "" },
     };
   };
   for (const { name, needs, promise, run } of hostConformance(create)) {

@@ -92,7 +92,7 @@ function snapshot(files: HostFiles, folder: string): unknown[] {
 }
 
 function machine(programs: Record<string, MemoryProgram> = {}): { below: MemoryHost; host: ForeseenHost } {
-  const below = new MemoryHost({ programs });
+  const below = new MemoryHost({ programs, downloads: { "http://a.test/x": Buffer.from("hello") } });
   for (const folder of ["/etc", "/srv"]) below.files.makeDirectory(folder, { mode: 0o755 });
   below.files.writeFile("/etc/passwd", Buffer.from("root:x:0:0::/root:/bin/sh\n"), {});
   return { below, host: new ForeseenHost(below) };

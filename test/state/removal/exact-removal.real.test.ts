@@ -81,13 +81,13 @@ async function tryRow(
     const done = await state.run("apply", wanted);
     // Whose folders git accepts is a matter of its own settings: no plan can tell.
     const isGitsOwn = row === "git" && done.results[0]?.message?.includes("dubious ownership") === true;
-    if (!isGitsOwn) expect(told(done), "the apply does what the plan said").toEqual(foretold(plan));
+    if (!isGitsOwn) expect(told(done), "the apply does what the plan said").toEqual(foretold(plan, done));
     const again = await state.run("plan", wanted);
     if (done.status === "succeeded") expect(again.results[0]?.outcome, "applied again").toBe("unchanged");
   }
   const plan = await state.run("plan", []);
   const removal = await state.run("apply", []);
-  expect(told(removal), "the removal does what its plan said").toEqual(foretold(plan));
+  expect(told(removal), "the removal does what its plan said").toEqual(foretold(plan, removal));
   expect(removal.results.filter(({ outcome }) => outcome === "failed")).toEqual([]);
   return { before, after: treeSnapshot(work) };
 }

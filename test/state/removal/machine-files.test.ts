@@ -228,12 +228,12 @@ async function tryHistory({ paths, own, versions, uid, isCrontab }: Row, seed: n
     const wanted = declare([{ id: "r", ...version }]);
     const plan = await state.run("plan", wanted);
     const done = await state.run("apply", wanted);
-    expect(told(done), `seed ${seed}: the apply does what the plan said`).toEqual(foretold(plan));
+    expect(told(done), `seed ${seed}: the apply does what the plan said`).toEqual(foretold(plan, done));
     if (done.results.some(({ outcome }) => outcome === "changed")) changed = 1;
   }
   const plan = await state.run("plan", []);
   const removal = await state.run("apply", []);
-  expect(told(removal), `seed ${seed}: the removal does what its plan said`).toEqual(foretold(plan));
+  expect(told(removal), `seed ${seed}: the removal does what its plan said`).toEqual(foretold(plan, removal));
   expect(
     removal.results.filter(({ outcome }) => outcome === "failed"),
     `seed ${seed}`,

@@ -254,7 +254,7 @@ test("a plan does not take what a mount will hide for what stands there, nor wha
   for (const desired of [mounted, []]) {
     const plan = await state.run("plan", desired);
     const applied = await state.run("apply", desired);
-    expect(told(applied)).toEqual(foretold(plan));
+    expect(told(applied)).toEqual(foretold(plan, applied));
     expect(applied.results.map(({ outcome }) => outcome)).toEqual(["changed", "changed"]);
   }
   expect(state.read("/work/my cache/x")).toBe("x");

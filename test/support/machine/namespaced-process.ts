@@ -9,8 +9,8 @@ import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../../lib/clock.ts";
 import { LocalHost } from "../../../lib/host/local-host.ts";
+import type { AppliedResource } from "../../../lib/state/run/applied-resource.ts";
 import { runState } from "../../../lib/state/run/engine.ts";
-import type { AppliedResource } from "../../../lib/state/run/state-item.ts";
 import { declare } from "../state-fixture.ts";
 import type { Given, Step } from "./namespaced-machine.ts";
 

@@ -5,8 +5,8 @@ import { systemClock } from "../../../lib/clock.ts";
 import type { Host } from "../../../lib/host/host.ts";
 import { LocalHost } from "../../../lib/host/local-host.ts";
 import type { JsonObject } from "../../../lib/json.ts";
+import type { AppliedResource } from "../../../lib/state/run/applied-resource.ts";
 import { runState, type StateRunResult } from "../../../lib/state/run/engine.ts";
-import type { AppliedResource } from "../../../lib/state/run/state-item.ts";
 import type { RunMode } from "../../../lib/state/run/state-run.ts";
 import { declare } from "../state-fixture.ts";
 
@@ -77,6 +77,9 @@ function entering(host: Host, enter: readonly [string, ...string[]]): Host {
     sha256: (content) => host.sha256(content),
     run: (command, signal) => host.run({ ...command, argv: [...enter, ...command.argv] }, signal),
     download: (request, signal) => host.download(request, signal),
+    ...(host.askDownload && {
+      askDownload: (question, signal) => host.askDownload?.(question, signal) ?? Promise.resolve(null),
+    }),
     barrier: () => host.barrier(),
   };
 }

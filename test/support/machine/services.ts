@@ -24,7 +24,16 @@ export interface ModelService {
 }
 
 /** What is asked of a unit, in the order in which systemctl answers. */
-const shown = ["Id", "LoadState", "ActiveState", "FragmentPath", "UnitFileState", "NeedDaemonReload"];
+const shown = [
+  "Id",
+  "LoadState",
+  "ActiveState",
+  "FragmentPath",
+  "UnitFileState",
+  "NeedDaemonReload",
+  "ControlGroup",
+  "InvocationID",
+];
 
 const unitFolder = "/etc/systemd/system";
 const unitPath = (name: string): string => `${unitFolder}/${name}.service`;
@@ -40,10 +49,16 @@ export class ServiceMachine {
   /** The verbs that were carried out, each with its service. */
   readonly commands: string[] = [];
   readonly host: MemoryHost;
+  /** The agent's own process. */
+  readonly own = { line: [{ pid: 1000, begun: 1 }], cgroups: ["/user.slice/session-1.scope"] };
+  /** How often each was started since the machine was. */
+  readonly #starts = new Map<string, number>();
+  /** Called with each verb before it is carried out. */
+  acted: (command: string) => void = () => {};
 
   constructor(init: "systemd" | "sysvinit" | "openrc") {
     const programs = { systemd: this.#systemd(), sysvinit: this.#sysvinit(), openrc: this.#openrc() }[init];
-    this.host = new MemoryHost({ programs });
+    this.host = new MemoryHost({ programs, ownProcess: this.own });
     const folders = {
       systemd: ["/run", "/run/systemd", "/run/systemd/system", "/etc", "/etc/systemd", unitFolder],
       sysvinit: ["/etc", "/etc/init.d", "/etc/rc2.d", "/etc/rc3.d"],
@@ -54,17 +69,51 @@ export class ServiceMachine {
   }
 
   add(name: string, more: Partial<ModelService> = {}): ModelService {
-    const service = { running: false, enabled: false, masked: false, stale: false, fixed: false, ...more };
+    const service = {
+      running: false,
+      enabled: false,
+      masked: false,
+      stale: false,
+      fixed: false,
+      ...more,
+    };
     this.services.set(name, service);
     if (this.host.files.stat("/etc/init.d"))
       this.host.files.writeFile(`/etc/init.d/${name}`, new Uint8Array(), { mode: 0o755 });
     return service;
   }
 
+  /** Starts a service anew, as nobody asked for by a program. */
+  start(name: string): void {
+    this.#starts.set(name, this.#startsOf(name) + 1);
+  }
+
+  /** Has the agent run in a service. */
+  enter(name: string): void {
+    const starts = this.#startsOf(name);
+    const [first] = this.own.line;
+    if (first) Object.assign(first, { pid: 1000 + starts, begun: starts });
+    // It has groups of its own for programs.
+    this.own.cgroups = [`/system.slice/${name}.service/agent`];
+    if (!this.host.files.stat("/run")) this.host.files.makeDirectory("/run", {});
+    const noted = this.host.files.stat("/run/openrc") ? `/run/${name}-agent.pid` : `/run/${name}.pid`;
+    this.host.files.writeFile(noted, Buffer.from(`${1000 + starts}\n`), {});
+    if (!this.host.files.stat("/run/openrc")) return;
+    for (const path of ["/run/openrc/options", `/run/openrc/options/${name}`])
+      if (!this.host.files.stat(path)) this.host.files.makeDirectory(path, {});
+    this.host.files.writeFile(`/run/openrc/options/${name}/pidfile`, Buffer.from(noted), {});
+  }
+
+  #startsOf(name: string): number {
+    return this.#starts.get(name) ?? 1;
+  }
+
   #do(verb: string, name: string): Partial<HostCommandResult> {
+    this.acted(`${verb} ${name}`);
     this.commands.push(`${verb} ${name}`);
     const service = this.#find(name);
     if (!service) return failed(1, `${name} is unknown to the model`);
+    if (verb === "start" || verb === "restart") this.start(name);
     if (verb === "start" || verb === "restart") service.running = true;
     else if (verb === "stop") service.running = false;
     else if (verb === "enable" || verb === "disable") service.enabled = verb === "enable";
@@ -102,7 +151,8 @@ export class ServiceMachine {
     const show = (name: string): string => {
       const service = this.#find(name);
       const isGone = service?.linkedTo !== undefined && !this.host.files.stat(unitPath(name));
-      if (!service || isGone) return print([`${name}.service`, "not-found", "inactive", "", "", "no"]);
+      if (!service || isGone)
+        return print([`${name}.service`, "not-found", "inactive", "", "", "no", "", ""]);
       const { running, enabled, masked, maskedUntilRestart, stale, fixed, linkedTo } = service;
       const mask = maskedUntilRestart ? "masked-runtime" : "masked";
       const own = [...this.services].find(([, each]) => each === service)?.[0];
@@ -113,6 +163,8 @@ export class ServiceMachine {
         linkedTo === undefined ? `/lib/systemd/system/${own}.service` : unitPath(name),
         masked ? mask : fixed ? "static" : enabled ? "enabled" : "disabled",
         stale ? "yes" : "no",
+        running ? `/system.slice/${own}.service` : "",
+        running ? String(this.#startsOf(own ?? "")).padStart(32, "0") : "",
       ]);
     };
     const print = (values: readonly string[]): string =>
@@ -136,8 +188,17 @@ export class ServiceMachine {
     };
   }
 
+  /** What starts a program that goes on without it. */
+  #shell(program: MemoryProgram): MemoryProgram {
+    return (command, signal) => {
+      const [, , script, , ...argv] = command.argv;
+      if (!script?.startsWith("nohup ")) return failed(127, "the model knows no such script");
+      return program({ ...command, argv: argv as [string, ...string[]] }, signal);
+    };
+  }
+
   #sysvinit(): Record<string, MemoryProgram> {
-    return {
+    const programs: Record<string, MemoryProgram> = {
       service: ({ argv: [, name = "", verb = ""] }) => {
         if (verb === "status") return { exitCode: this.services.get(name)?.running ? 0 : 3 };
         if (!this.services.has(name)) return failed(1, `${name}: unrecognized service`);
@@ -160,10 +221,11 @@ export class ServiceMachine {
         return verb === "defaults" ? {} : this.#do(verb, name);
       },
     };
+    return { ...programs, "/bin/sh": this.#shell(programs["service"]!) };
   }
 
   #openrc(): Record<string, MemoryProgram> {
-    return {
+    const programs: Record<string, MemoryProgram> = {
       "rc-service": ({ argv: [, , name = "", verb = ""] }) => {
         if (!this.services.has(name)) return failed(1, ` * rc-service: service \`${name}' does not exist`);
         if (verb === "status") return { exitCode: this.services.get(name)?.running ? 0 : 3 };
@@ -180,5 +242,6 @@ export class ServiceMachine {
         return this.#do(verb === "add" ? "enable" : "disable", name);
       },
     };
+    return { ...programs, "/bin/sh": this.#shell(programs["rc-service"]!) };
   }
 }

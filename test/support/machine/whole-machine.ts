@@ -67,6 +67,7 @@ export function wholeMachine({ hasCron = false }: { hasCron?: boolean } = {}): M
       void programs["useradd"]?.({ argv: ["useradd", "-U", "-M", "web"] }, new AbortController().signal);
       files().makeDirectory("/etc/web", { mode: 0o755 });
       files().writeFile("/etc/web/web.conf", Buffer.from("port 80\n"), { mode: 0o644 });
+      files().writeFile("/etc/web/default", Buffer.from("welcome\n"), { mode: 0o644 });
       addService("web", files());
     },
     tzdata() {

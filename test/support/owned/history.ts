@@ -140,12 +140,12 @@ export class History {
     const command = apply((this.#operations += 1), { resources, allow_empty: true });
     if (command.type !== "apply") return;
     this.#journal.accept({ operation_id: command.operation_id, kind: "apply", not_after: command.not_after });
-    const { result } = await runOperation(command, this.#context(faulty.host, controller.signal));
+    const ended = await runOperation(command, this.#context(faulty.host, controller.signal));
     this.#acting = null;
     const died = left as (() => void) | null;
     if (!died) {
       this.oracle.judge(this.#applied.resources);
-      this.oracle.judgeBackups(this.#applied.resources, { pruned: result.results.length > 0 });
+      this.oracle.judgeBackups(this.#applied.resources, { pruned: ended?.result.results.length !== 0 });
       return;
     }
     died();
@@ -184,6 +184,7 @@ export class History {
       cut: new AbortController().signal,
       refusal: null,
       isInterrupted: () => false,
+      ending: new AbortController().signal,
     };
   }
 

@@ -5,7 +5,7 @@ import type { Json } from "../../../lib/json.ts";
 import { resourceIdentityKey } from "../../../lib/state/definition.ts";
 import { backupsOf } from "../../../lib/state/resources/file/prior.ts";
 import { resourceTypes } from "../../../lib/state/resources/index.ts";
-import type { AppliedResource } from "../../../lib/state/run/state-item.ts";
+import type { AppliedResource } from "../../../lib/state/run/applied-resource.ts";
 import { assertEqual, assertThat } from "../../../lib/testing/expect.ts";
 import { type Thing, things } from "./things.ts";
 

@@ -14,6 +14,7 @@ const wait = ["--wait", "300"];
 export const apkProvider: PackageProvider = {
   programs: ["/sbin/apk", "/usr/bin/apk"],
   choosesVersions: true,
+  sourcePlaces: ["/etc/apk"],
   indexFolder: "/var/cache/apk",
   async query(names, machine) {
     const { stdout } = await ask({ argv: [machine.program, "info", "-v"] }, machine);

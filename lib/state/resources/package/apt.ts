@@ -1,8 +1,11 @@
 /** Debian and its kin: dpkg knows what is there, apt fetches. */
 import { OrchestratorError } from "../../../errors.ts";
-import { act, ask } from "../shared/command.ts";
+import type { HostCommand } from "../../../host/host.ts";
+import { act, ask, commandFailed } from "../shared/command.ts";
+import { bareName } from "./prior.ts";
 import {
   inOrder,
+  noPackage,
   notInstalled,
   type PackageMachine,
   type PackageProvider,
@@ -31,6 +34,7 @@ export const aptProvider: PackageProvider = {
   choosesVersions: true,
   // Any update works in it, also one that found nothing new.
   indexFolder: "/var/lib/apt/lists/partial",
+  sourcePlaces: ["/etc/apt"],
   async query(names, machine) {
     // Ends with 1 where it knows nothing of one of them.
     const { stdout } = await ask(
@@ -56,15 +60,22 @@ export const aptProvider: PackageProvider = {
     await aptGet([...options, "install", "--", ...requests.map(print)], machine);
   },
   async foretellInstall(requests, machine) {
-    const odd = requests.filter(({ name }) => isOdd.test(name));
-    if (odd.length > 0 && (await unknownNames(odd, machine)).length > 0) return null;
+    if ((await unknownAmongOdd(requests, machine)).length > 0) return null;
     // It fails where the index does not know a version, and where the apply would fail, too.
-    const codes = [0, 100];
-    const args = [...downgradeOption(requests), "install", "--", ...requests.map(print)];
-    const { exitCode, stdout } = await ask({ argv: simulate(machine, ...args) }, machine, codes);
+    const { exitCode, stdout } = await ask(simulateInstall(requests, machine), machine, [0, 100]);
     if (exitCode !== 0) return null;
     const own = new Set(requests.map(({ name }) => bareName(name)));
     return parseSimulatedInstall(stdout, own);
+  },
+  async rehearseInstall(requests, machine) {
+    const odd = await unknownAmongOdd(requests, machine);
+    if (odd.length > 0) return noPackage(odd);
+    const command = simulateInstall(requests, machine);
+    const result = await ask(command, machine, [0, 100]);
+    if (result.exitCode === 0) return null;
+    const refusal = commandFailed(command, result);
+    const unknown = await unknownNames(requests, machine);
+    return unknown.length === 0 ? refusal : noPackage(unknown, refusal.message);
   },
   foretellRemoval,
   async installedNames(machine) {
@@ -131,11 +142,17 @@ async function unknownNames(requests: readonly PackageRequest[], machine: Packag
   return requests.map(({ name }) => name).filter((name) => !known.has(name) && !known.has(bareName(name)));
 }
 
+async function unknownAmongOdd(
+  requests: readonly PackageRequest[],
+  machine: PackageMachine,
+): Promise<string[]> {
+  const odd = requests.filter(({ name }) => isOdd.test(name));
+  return odd.length === 0 ? [] : unknownNames(odd, machine);
+}
+
 async function refuseUnknown(requests: readonly PackageRequest[], machine: PackageMachine): Promise<void> {
-  const unknown = (await unknownNames(requests, machine)).slice(0, 10);
-  if (unknown.length === 0) return;
-  const message = `The index knows no package of this name: ${unknown.join(", ")}.`;
-  throw new OrchestratorError("HOST_ERROR", { message, details: { packages: unknown } });
+  const unknown = await unknownNames(requests, machine);
+  if (unknown.length > 0) throw noPackage(unknown);
 }
 
 async function refuseDependents(names: readonly string[], machine: PackageMachine): Promise<void> {
@@ -168,7 +185,9 @@ function simulate(machine: PackageMachine, ...args: string[]): [string, ...strin
   return [machine.program, ...withoutCaches, "-s", "-q", ...args];
 }
 
-const bareName = (name: string): string => name.split(":")[0] ?? name;
+function simulateInstall(requests: readonly PackageRequest[], machine: PackageMachine): HostCommand {
+  return { argv: simulate(machine, ...downgradeOption(requests), "install", "--", ...requests.map(print)) };
+}
 
 /** Takes the lines of `dpkg-query -W` apart: packages by name, and by name and architecture. */
 export function parseDpkgQuery(stdout: string): Map<string, PackageState> {

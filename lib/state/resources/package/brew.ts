@@ -43,6 +43,7 @@ export interface BrewPackage {
 export const brewProvider: PackageProvider = {
   programs: ["/opt/homebrew/bin/brew", "/usr/local/bin/brew", "/home/linuxbrew/.linuxbrew/bin/brew"],
   choosesVersions: false,
+  sourcePlaces: [],
   async query(names, machine) {
     const found = await info(names, machine);
     return inOrder(names, new Map([...found].map(([name, { state }]) => [name, state])), notInstalled);

@@ -1,5 +1,6 @@
 /** Fedora and its kin: rpm knows what is there, dnf fetches. It drops an index that is too old by itself. */
-import { act, ask } from "../shared/command.ts";
+import type { HostCommand } from "../../../host/host.ts";
+import { act, ask, commandFailed } from "../shared/command.ts";
 import {
   inOrder,
   installedState,
@@ -15,6 +16,7 @@ const availableFormat = "%{name}\\t%{arch}\\t%{epoch}:%{version}-%{release}\\n";
 export const dnfProvider: PackageProvider = {
   programs: ["/usr/bin/dnf", "/usr/bin/dnf5"],
   choosesVersions: true,
+  sourcePlaces: ["/etc/yum.repos.d", "/etc/dnf"],
   async query(names, machine) {
     // Ends with the number of those that are not there.
     const codes = Array.from({ length: names.length + 1 }, (_, code) => code);
@@ -54,6 +56,12 @@ export const dnfProvider: PackageProvider = {
     const states = names.length === 0 ? [] : await this.query(names, machine);
     const downgrades = older.map(([name, after], at) => ({ name, before: states[at]?.version ?? "", after }));
     return { removes: replaced.filter((name) => !own.has(name)), downgrades };
+  },
+  async rehearseInstall(requests, machine) {
+    const command = transaction(["-C", "install", "--", ...requests.map(print)], machine);
+    const result = await ask(command, machine, [0, 1]);
+    if (result.exitCode === 0 || /^Transaction Summary/m.test(result.stdout)) return null;
+    return commandFailed(command, result);
   },
   async foretellRemoval(names, machine) {
     const own = new Set(names);
@@ -95,9 +103,12 @@ async function removalOf(names: readonly string[], machine: PackageMachine): Pro
 
 /** The table of what dnf would do; without one where it would refuse. */
 async function transactionOf(args: readonly string[], machine: PackageMachine): Promise<string> {
-  // Told no, it ends with 1.
-  const argv = [machine.program, "--assumeno", ...args] as const;
-  return (await ask({ argv, environment: { COLUMNS: "500" } }, machine, [0, 1])).stdout;
+  return (await ask(transaction(args, machine), machine, [0, 1])).stdout;
+}
+
+/** Told no, it ends with 1. */
+function transaction(args: readonly string[], { program }: PackageMachine): HostCommand {
+  return { argv: [program, "--assumeno", ...args], environment: { COLUMNS: "500" } };
 }
 
 /** Takes the table of an installation apart: packages that others replace, and those that would become older, with their new versions. */

@@ -1,11 +1,15 @@
 /** What is wanted of packages and what stands, for a look, and for what to come back to. */
 import type { z } from "zod";
+import type { DeclaredParts } from "../../resource-type.ts";
 import { foretell } from "./foretell.ts";
-import type { priorPackageSchema } from "./prior.ts";
+import { bareName, type priorPackageSchema, unpackNames } from "./prior.ts";
 import type { PackageMachine, PackageProvider } from "./provider.ts";
 import { findDifferences, type PackageDifference, type WantedPackage } from "./wanted.ts";
 
 type PriorPackage = z.infer<typeof priorPackageSchema>;
+
+/** Resources that are declared, by the names of their packages. */
+export type DeclaredPackages = DeclaredParts<WantedPackages>;
 
 /** What a `package` says of its packages. */
 export interface WantedPackages {
@@ -15,6 +19,8 @@ export interface WantedPackages {
   hold?: boolean | undefined;
   before?: readonly PriorPackage[] | undefined;
   others?: string | undefined;
+  /** Who else declares which packages. */
+  declared?: DeclaredPackages | undefined;
 }
 
 /** The names that a resource is about. */
@@ -50,7 +56,7 @@ function wantedOf(spec: WantedPackages): WantedPackage[] {
 
 /** What came along with packages that are to go, and is there for them alone. */
 async function unusedAfter(
-  { others, before }: WantedPackages,
+  { others, before, declared }: WantedPackages,
   found: readonly PackageDifference[],
   provider: PackageProvider,
   machine: PackageMachine,
@@ -59,7 +65,8 @@ async function unusedAfter(
   if (others === undefined || leaving.length === 0 || !provider.unused) return [];
   const stays = new Set([...unpackNames(others), ...(before ?? []).map(({ name }) => name)]);
   const unused = await provider.unused(leaving, machine);
-  const names = unused.filter((name) => !stays.has(name) && !stays.has(name.split(":")[0] ?? name));
+  const isToStay = (name: string): boolean => stays.has(name) || declared?.has(name) === true;
+  const names = unused.filter((name) => !isToStay(name) && !isToStay(bareName(name)));
   if (names.length === 0) return [];
   // What stood before may need what came later: then both stay.
   if (names.length < unused.length && (await takesMore({ leaving, names }, provider, machine))) return [];
@@ -125,13 +132,4 @@ export async function captureLater(
   return goes
     .filter((name) => stood.has(name) || !autos.has(name))
     .map((name) => ({ name, installed: true, ...(autos.has(name) && { auto: true }) }));
-}
-
-/** A list of names as a prior keeps it: as one text, since a machine has thousands of packages. */
-export function packNames(names: readonly string[]): string {
-  return [...new Set(names)].toSorted().join(" ");
-}
-
-function unpackNames(packed: string): Set<string> {
-  return new Set(packed.split(" "));
 }

@@ -6,6 +6,7 @@ import { inOrder, installedState, notInstalled, type PackageProvider } from "./p
 export const pacmanProvider: PackageProvider = {
   programs: ["/usr/bin/pacman"],
   choosesVersions: false,
+  sourcePlaces: ["/etc/pacman.conf", "/etc/pacman.d"],
   indexFolder: "/var/lib/pacman/sync",
   async query(names, machine) {
     // Ends with 1 where one of them is not there.

@@ -36,3 +36,16 @@ export function addHolds(
   }
   return [...found.values()];
 }
+
+/** A list of names as a prior keeps it: as one text, since a machine has thousands of packages. */
+export function packNames(names: readonly string[]): string {
+  return [...new Set(names)].toSorted().join(" ");
+}
+
+/** What {@link packNames} made one text. */
+export function unpackNames(packed: string): Set<string> {
+  return new Set(packed.split(" "));
+}
+
+/** The name of a package without the architecture that apt may write behind it. */
+export const bareName = (name: string): string => name.split(":")[0] ?? name;

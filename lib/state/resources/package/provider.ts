@@ -1,4 +1,5 @@
 /** What a package manager does for the `package` type; each is one small file beside this one. */
+import { OrchestratorError } from "../../../errors.ts";
 import type { Machine } from "../shared/command.ts";
 
 /** One package as it stands on the machine. */
@@ -55,6 +56,8 @@ export interface PackageProvider {
   readonly choosesVersions: boolean;
   /** A folder whose time of change is that of the package index. Absent = its age can't be told, and it looks after that by itself. */
   readonly indexFolder?: string;
+  /** Where what it may fetch from is declared: files and folders. */
+  readonly sourcePlaces: readonly string[];
   /** What stands. Reads only. */
   query(names: readonly string[], machine: PackageMachine): Promise<PackageState[]>;
   /** The newest versions that the index knows; null = it knows none. Reads only. */
@@ -72,6 +75,14 @@ export interface PackageProvider {
   setHeld?(names: readonly string[], held: boolean, machine: PackageMachine): Promise<void>;
   /** What would happen to others; null = it can't be told, as the index does not know a name. Absent = nothing would. Reads only. */
   foretellInstall?(requests: readonly PackageRequest[], machine: PackageMachine): Promise<SideEffects | null>;
+  /**
+   * Why it would refuse to install these, in its own words; null = it would not. Absent = it refuses what the index knows no
+   * version of. Reads only.
+   */
+  rehearseInstall?(
+    requests: readonly PackageRequest[],
+    machine: PackageMachine,
+  ): Promise<OrchestratorError | null>;
   /** Which others would go. Absent = none would. Reads only. */
   foretellRemoval?(names: readonly string[], machine: PackageMachine): Promise<string[]>;
   /** Names of all that is there. Absent = {@link unused} is, too. Reads only. */
@@ -90,6 +101,16 @@ export const notInstalled: PackageState = { version: null, held: false, leftover
 /** A package that is there. */
 export function installedState(version: string, held = false): PackageState {
   return { version, held, leftovers: false };
+}
+
+/** The error for names that the index does not know; `words` are those of the package manager. */
+export function noPackage(names: readonly string[], words = ""): OrchestratorError {
+  const packages = names.slice(0, 10);
+  const message = `The index knows no package of this name: ${packages.join(", ")}.`;
+  return new OrchestratorError("HOST_ERROR", {
+    message: words === "" ? message : `${message} ${words}`,
+    details: { packages },
+  });
 }
 
 /** Finds what was asked for in what was listed. */

@@ -1,6 +1,7 @@
 /** OpenRC, as on Alpine and Gentoo. */
 import type { Host } from "../../../host/host.ts";
 import { act, ask } from "../shared/command.ts";
+import { actDetached, ownRunOf, usualPidFiles } from "./pid-file.ts";
 import { type ServiceProvider, unknownService } from "./provider.ts";
 
 /** Exit codes of `status`: started, stopped, starting, inactive, crashed, and the plain failure of older releases. */
@@ -21,7 +22,20 @@ export const openrcProvider: ServiceProvider = {
       await act({ argv: ["rc-update", "del", name, ...runlevelsOf(name, machine.host)] }, machine);
     } else await act({ argv: ["rc-service", "--", name, verb] }, machine);
   },
+  ownRun: async (name, { host }) => ownRunOf([...notedPidFiles(name, host), ...usualPidFiles(name)], host),
+  orderRestart: (name, machine) => actDetached(["rc-service", "--", name, "restart"], machine),
 };
+
+/** The pid files that OpenRC notes: the one that a script names, and those of the daemons that its own start-stop-daemon started. */
+function notedPidFiles(name: string, { files }: Host): string[] {
+  const read = (path: string): string =>
+    files.stat(path)?.kind === "file" ? new TextDecoder().decode(files.readFile(path)) : "";
+  const daemons = `/run/openrc/daemons/${name}`;
+  const notes = files.stat(daemons)?.kind === "directory" ? files.list(daemons) : [];
+  const ofDaemons = notes.map((note) => /^pidfile=(.*)$/m.exec(read(`${daemons}/${note}`))?.[1] ?? "");
+  const named = [read(`/run/openrc/options/${name}/pidfile`).trim(), ...ofDaemons];
+  return named.filter((path) => path.startsWith("/"));
+}
 
 function runlevelsOf(name: string, { files }: Host): string[] {
   const folder = "/etc/runlevels";

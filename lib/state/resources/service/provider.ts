@@ -24,6 +24,10 @@ export interface ServiceProvider {
   /** What stands. Reads only. */
   query(name: string, machine: Machine): Promise<ServiceState>;
   act(verb: ServiceVerb, name: string, machine: Machine): Promise<void>;
+  /** Names the present run of a service that the agent runs in; null = it does not, as far as can be told. Reads only. */
+  ownRun(name: string, machine: Machine): Promise<string | null>;
+  /** Has a service restarted without waiting for it: who asks is a part of it. */
+  orderRestart(name: string, machine: Machine): Promise<void>;
 }
 
 /** A service that the machine does not know, perhaps not yet. */

@@ -17,6 +17,9 @@ const properties = [
   "NeedDaemonReload",
 ];
 
+/** What tells which group a unit has, and its runs apart; systemd before 232 has no InvocationID. */
+const runProperties = ["ControlGroup", "InvocationID", "ActiveEnterTimestampMonotonic"] as const;
+
 /** A service that systemd restarted by itself less than this time ago is looked at again before it counts as running, seconds. */
 const steadySeconds = 5;
 
@@ -45,8 +48,7 @@ export const systemdProvider: ServiceProvider = {
   },
   async act(verb, name, machine) {
     const shown = await show(name, machine);
-    // What systemd has in memory may be older than the unit's file.
-    if (shown.get("NeedDaemonReload") === "yes") await act({ argv: ["systemctl", "daemon-reload"] }, machine);
+    await readAnew(shown, machine);
     const isUntilRestart = verb === "unmask" && shown.get("UnitFileState") === "masked-runtime";
     const file = verb === "disable" ? linkedFile(shown, machine) : null;
     const options = isUntilRestart ? ["--runtime"] : [];
@@ -58,7 +60,28 @@ export const systemdProvider: ServiceProvider = {
     if (file !== null && (await show(name, machine)).get("LoadState") === "not-found")
       await act({ argv: ["systemctl", "link", "--", file] }, machine);
   },
+  async ownRun(name, machine) {
+    const own = machine.host.ownProcess?.();
+    if (!own || own.cgroups.length === 0) return null;
+    const argv = ["systemctl", "show", `--property=${runProperties.join(",")}`, "--", toUnit(name)] as const;
+    const shown = parseSystemctlShow((await ask({ argv }, machine)).stdout);
+    // Not by name: it may be another name of the unit, or a slice that it is in. Below its group the agent has groups for programs.
+    const group = shown.get("ControlGroup") ?? "";
+    if (group === "" || !own.cgroups.some((path) => path === group || path.startsWith(`${group}/`)))
+      return null;
+    const [, invocation, activeSince] = runProperties.map((property) => shown.get(property) ?? "");
+    return invocation || activeSince || null;
+  },
+  async orderRestart(name, machine) {
+    await readAnew(await show(name, machine), machine);
+    await act({ argv: ["systemctl", "restart", "--no-block", "--", toUnit(name)] }, machine);
+  },
 };
+
+/** What systemd has in memory may be older than the unit's file. */
+async function readAnew(shown: ReadonlyMap<string, string>, machine: Machine): Promise<void> {
+  if (shown.get("NeedDaemonReload") === "yes") await act({ argv: ["systemctl", "daemon-reload"] }, machine);
+}
 
 /** The file of a unit that is linked to from where systemd looks; null where it is none. */
 function linkedFile(shown: ReadonlyMap<string, string>, { host }: Machine): string | null {

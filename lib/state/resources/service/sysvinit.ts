@@ -1,6 +1,7 @@
 /** Scripts below /etc/init.d, with links below /etc/rc?.d, as Debian does without systemd. */
 import type { Host } from "../../../host/host.ts";
 import { act, ask } from "../shared/command.ts";
+import { actDetached, ownRunOf, usualPidFiles } from "./pid-file.ts";
 import { type ServiceProvider, unknownService } from "./provider.ts";
 
 /** The runlevels in which a machine does its work. */
@@ -28,6 +29,8 @@ export const sysvinitProvider: ServiceProvider = {
     }
     await act({ argv: ["service", name, verb] }, machine);
   },
+  ownRun: async (name, { host }) => ownRunOf(usualPidFiles(name), host),
+  orderRestart: (name, machine) => actDetached(["service", name, "restart"], machine),
 };
 
 function isEnabled(name: string, { files }: Host): boolean {

@@ -20,8 +20,8 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../../../lib/clock.ts";
 import { LocalHost } from "../../../../lib/host/local-host.ts";
 import type { ResourceResult } from "../../../../lib/state/result.ts";
+import type { AppliedResource } from "../../../../lib/state/run/applied-resource.ts";
 import { runState } from "../../../../lib/state/run/engine.ts";
-import type { AppliedResource } from "../../../../lib/state/run/state-item.ts";
 import { declare } from "../../../support/state-fixture.ts";
 import { temporaryFolder } from "../../../support/temporary-folder.ts";
 

@@ -207,6 +207,18 @@ describeOnThrowawayMachine(
         expect([installed(), locks()]).toEqual([[`${one} 1.1`], []]);
       });
 
+      test("a plan says what dnf would install, and of what it does not know, that and its words", async () => {
+        using state = start();
+        const [known] = (await state.run("plan", wanted({ name: one }))).results;
+        expect(known).toMatchObject({ outcome: "would_change", action: "create" });
+        const [nobody] = (await state.run("plan", wanted({ name: "fleetwright-nobody" }))).results;
+        expect(nobody).toMatchObject({
+          outcome: "unknown",
+          message: expect.stringMatching(/index up to date first.*fleetwright-nobody/),
+        });
+        expect(installed()).toEqual([]);
+      });
+
       test("a version that dnf's index does not know yet is fetched; a name that nobody knows is a failure", async () => {
         using state = start();
         await state.apply(wanted({ name: one }));

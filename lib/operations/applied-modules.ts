@@ -1,0 +1,140 @@
+/**
+ * What is known of the modules of one agent: which it has, who brought them, what calls named for it, and what an apply makes of that.
+ * An apply of some modules says nothing of the others.
+ */
+import { namedOf, type NamedModules } from "../module-format/module-reference.ts";
+import type { ResourceResult } from "../state/result.ts";
+import type { AgentStateDocument, AppliedModule, Grounds, OperationDocument } from "./documents.ts";
+
+type State = Readonly<AgentStateDocument> | null;
+type Operation = Readonly<OperationDocument>;
+
+/** What is known of each module of an agent, by name. */
+export function modulesOf(state: State): ReadonlyMap<string, Readonly<AppliedModule>> {
+  return new Map(Object.entries(state?.modules ?? {}));
+}
+
+/** The modules that an agent has, so that others may require them. */
+export function presentModules(state: State): Set<string> {
+  return new Set(
+    [...modulesOf(state)].flatMap(([name, { applied, leaving }]) => (applied && !leaving ? name : [])),
+  );
+}
+
+/** The revision that an agent has of each module. */
+export function revisionsOf(modules: AgentStateDocument["modules"]): Map<string, number> {
+  return new Map(
+    Object.entries(modules ?? {}).flatMap(([name, { applied }]) =>
+      applied ? [[name, applied.revision] as const] : [],
+    ),
+  );
+}
+
+/** The modules that an assignment brought before, and neither it nor anybody else wants any more. */
+export function droppedBy(
+  assignment: string,
+  {
+    state,
+    wanted,
+    isWanted,
+  }: { state: State; wanted: readonly string[]; isWanted: (name: string) => boolean },
+): string[] {
+  return [...modulesOf(state)].flatMap(([name, { assignments }]) => {
+    const isOthers = wanted.includes(name) || isWanted(name) || namedOf(state?.named, name) !== undefined;
+    return assignments.includes(assignment) && !isOthers ? name : [];
+  });
+}
+
+/** What an apply takes for given, at this moment. */
+export function groundsOf(
+  state: State,
+  { removed, ...named }: Pick<Grounds, "about" | "only_params"> & { removed: readonly string[] },
+): Grounds {
+  const known = modulesOf(state);
+  const operations = removed.flatMap((name) => {
+    const operationId = known.get(name)?.operation_id;
+    return operationId === undefined ? [] : [[name, operationId] as const];
+  });
+  return { ...named, named: namedFor(state, named), removed: Object.fromEntries(operations) };
+}
+
+/** What calls named, as far as it counts. */
+function namedFor(
+  state: State,
+  { about, only_params }: Pick<Grounds, "about" | "only_params">,
+): Grounds["named"] {
+  const counting = Object.entries(state?.named ?? {}).filter(([name]) => about?.includes(name) ?? true);
+  if (!only_params) return Object.fromEntries(counting);
+  return Object.fromEntries(
+    counting.flatMap(([name, { params }]) => (params ? [[name, { params }] as const] : [])),
+  );
+}
+
+/** Whether an apply that waited would take away or change what was asked for since it was made. */
+export function isOvertaken({ grounds }: Pick<Operation, "grounds">, state: State): boolean {
+  if (!grounds) return false;
+  if (!isSameNaming(namedFor(state, grounds), grounds.named)) return true;
+  const known = modulesOf(state);
+  return Object.entries(grounds.removed).some(([name, operationId]) => {
+    const module = known.get(name);
+    return module && !module.leaving && module.operation_id !== operationId;
+  });
+}
+
+function isSameNaming(one: NamedModules, other: NamedModules): boolean {
+  const text = (named: NamedModules): string =>
+    JSON.stringify(Object.entries(named).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  return text(one) === text(other);
+}
+
+/** How an apply ended: all of it is in place, or some may be, or nobody knows what it did. */
+export type ApplyEnd = "applied" | "partial" | "doubtful";
+
+/** What is known of the modules of an agent once an apply has ended, however it ended. */
+export function modulesAfter(
+  state: State,
+  operation: Operation,
+  { results, end }: { results: readonly ResourceResult[]; end: ApplyEnd },
+): { modules: NonNullable<AgentStateDocument["modules"]>; named: NonNullable<AgentStateDocument["named"]> } {
+  const {
+    operation_id,
+    modules: wanted,
+    scope,
+    sources,
+    named: newlyNamed = {},
+    extras,
+    begun_at,
+  } = operation;
+  const isApplied = end === "applied";
+  const at = begun_at === undefined ? {} : { begun_at };
+  const after = new Map(modulesOf(state));
+  const names = new Set(wanted.map(({ name }) => name));
+  for (const name of scope ?? [...after.keys()]) {
+    const before = after.get(name);
+    if (names.has(name) || !before) continue;
+    const isLeft = results.some((result) => result.module === name && !isGone(result));
+    if (end === "doubtful") after.set(name, { ...before, doubtful: true });
+    else if (isApplied && !isLeft) after.delete(name);
+    else after.set(name, { ...before, operation_id, ...at, leaving: true });
+  }
+  for (const { name, revision } of wanted) {
+    const before = after.get(name);
+    const applied = isApplied ? { revision, operation_id } : before?.applied;
+    const assignments =
+      sources && Object.hasOwn(sources, name) ? sources[name]! : (before?.assignments ?? []);
+    if (end === "doubtful" && before) after.set(name, { ...before, doubtful: true });
+    else {
+      const doubt = end === "doubtful" ? { doubtful: true as const } : {};
+      after.set(name, { revision, operation_id, assignments, ...at, ...(applied && { applied }), ...doubt });
+    }
+  }
+  const gone = new Set(extras?.remove_modules);
+  const named = Object.entries({ ...state?.named, ...newlyNamed }).filter(([name]) => !gone.has(name));
+  return { modules: Object.fromEntries(after), named: Object.fromEntries(named) };
+}
+
+/** Whether nothing of a resource is left that an apply was to take away. */
+function isGone({ outcome, skipped_because }: ResourceResult): boolean {
+  if (outcome === "failed") return false;
+  return skipped_because !== "unattended" && skipped_because !== "cancelled";
+}

@@ -1,0 +1,155 @@
+/** What is believed of a machine once an apply or a forgetting has ended: what each leaves, whether or not all of it succeeded. */
+import type { AgentService } from "../agents/agent-service.ts";
+import type { Context } from "../context.ts";
+import { resourceKey } from "../state/resource.ts";
+import type { ResourceResult } from "../state/result.ts";
+import type { StoredDocument, Write } from "../storage/storage.ts";
+import { putAgentState, readAgentState } from "./agent-states.ts";
+import { type ApplyEnd, modulesAfter, modulesOf, revisionsOf } from "./applied-modules.ts";
+import type { Baselines } from "./baselines.ts";
+import type { AgentStateDocument, AppliedModule, OperationDocument } from "./documents.ts";
+import type { Ended } from "./outcomes.ts";
+import type { Snapshots } from "./snapshots.ts";
+
+type Stored = StoredDocument<AgentStateDocument> | null;
+type Baseline = NonNullable<AgentStateDocument["baseline"]>;
+type Operation = Readonly<OperationDocument>;
+
+export class StateRecorder {
+  readonly #context: Context;
+  readonly #agents: AgentService;
+  readonly #snapshots: Snapshots;
+  readonly #baselines: Baselines;
+
+  constructor(context: Context, parts: { agents: AgentService; snapshots: Snapshots; baselines: Baselines }) {
+    this.#context = context;
+    this.#agents = parts.agents;
+    this.#snapshots = parts.snapshots;
+    this.#baselines = parts.baselines;
+  }
+
+  /** What to write in the step that ends an apply. */
+  async afterApply({ operation, results, isCorrection }: Ended): Promise<{ writes: Write[] }> {
+    const { node_id } = operation;
+    const end = endOf(operation, results);
+    if (end === null || !(await this.#agents.isKnown(node_id))) return { writes: [] };
+    const before = await readAgentState(this.#context.storage, node_id);
+    if (isCorrection && isOld(operation, before?.value)) return { writes: [] };
+    const { modules, named } = modulesAfter(before?.value ?? null, operation, { results, end });
+    const { named: _, ...known } = before?.value ?? { node_id };
+    const isNewest = (before?.value.last_apply?.begun_at ?? 0) <= (operation.begun_at ?? 0);
+    const state: AgentStateDocument = {
+      ...known,
+      ...(end !== "doubtful" && isNewest && { last_apply: toLastApply(operation, { before, modules }) }),
+      ...(end === "applied" && { baseline: await this.#baselineAfter(operation, known.baseline) }),
+      modules,
+      ...(Object.keys(named).length > 0 && { named }),
+    };
+    return { writes: this.#writes(before, state) };
+  }
+
+  /** What to write in the step that ends a forgetting. */
+  async afterForgetting({ operation, results }: Ended): Promise<{ writes: Write[] }> {
+    const { node_id, names = [] } = operation;
+    const forgotten = new Set(results.filter(({ action }) => action === "forget").map(resourceKey));
+    const before = await readAgentState(this.#context.storage, node_id);
+    if (forgotten.size === 0 || !before) return { writes: [] };
+    const { modules, named, baseline, ...known } = before.value;
+    const resources = baseline && (await this.#snapshots.loadIfWhole(baseline.snapshot));
+    const left = resources?.filter((resource) => !forgotten.has(resourceKey(resource)));
+    const [had, has] = [resources, left].map((list) => new Set(list?.map(({ module }) => module)));
+    const applied = modulesOf(before.value);
+    // Of a module that was never put in place as a whole the baseline does not tell what is left.
+    const isOver = (module: string): boolean =>
+      names.includes(module) || (isWhole(applied.get(module)) && had!.has(module) && !has!.has(module));
+    const stays = <Value>(entries: { [module: string]: Value } = {}): { [module: string]: Value } =>
+      Object.fromEntries(Object.entries(entries).filter(([module]) => !isOver(module)));
+    const namedStill = stays(named);
+    const forgottenOf = (name: string): string[] =>
+      results.filter(({ module }) => module === name).map(({ resource_id }) => resource_id);
+    const modulesStill = Object.entries(stays(modules)).map(([name, module]) => {
+      const ids = [...(module.forgotten ?? []), ...forgottenOf(name)];
+      return [name, ids.length > 0 ? { ...module, forgotten: ids } : module] as const;
+    });
+    const state: AgentStateDocument = {
+      ...known,
+      ...(baseline && {
+        baseline: { ...baseline, snapshot: left ? await this.#snapshots.save(left) : baseline.snapshot },
+      }),
+      modules: Object.fromEntries(modulesStill),
+      ...(Object.keys(namedStill).length > 0 && { named: namedStill }),
+    };
+    return { writes: this.#writes(before, state) };
+  }
+
+  async #baselineAfter(operation: Operation, before: Baseline | undefined): Promise<Baseline> {
+    const { operation_id, created_at, finished_at: at = created_at } = operation;
+    return { operation_id, snapshot: await this.#baselines.after(before?.snapshot, operation), at };
+  }
+
+  #writes(before: Stored, state: AgentStateDocument): Write[] {
+    const old = before?.value.baseline?.snapshot;
+    const revisions = { before: revisionsOf(before?.value.modules), after: revisionsOf(state.modules) };
+    return [
+      putAgentState(state, before),
+      ...this.#agents.appliedModules.change(state.node_id, revisions),
+      ...(old !== undefined && old !== state.baseline?.snapshot
+        ? [this.#context.contents.loosen("snapshot", old)]
+        : []),
+    ];
+  }
+}
+
+/** Whether the newest apply about a module put all of it in place. */
+function isWhole(module: Readonly<AppliedModule> | undefined): boolean {
+  if (module?.applied === undefined || module.doubtful) return false;
+  return module.applied.operation_id === module.operation_id;
+}
+
+function toLastApply(
+  operation: Operation,
+  { before, modules }: { before: Stored; modules: object },
+): NonNullable<AgentStateDocument["last_apply"]> {
+  const { operation_id, snapshot, begun_at, scope, created_at, finished_at: at = created_at } = operation;
+  // Of an apply of some modules the others are still there.
+  const others = scope && Object.keys(modules).length > 0 ? before?.value.last_apply?.resource_count : 0;
+  const resource_count = operation.resource_count > 0 ? operation.resource_count : (others ?? 0);
+  return { operation_id, snapshot, at, resource_count, ...(begun_at !== undefined && { begun_at }) };
+}
+
+/** How an apply ended; null where it changed nothing, or nobody knows yet. */
+function endOf(operation: Operation, results: readonly ResourceResult[]): ApplyEnd | null {
+  const { status, error, started_at } = operation;
+  if (status === "unknown") return null;
+  if (status === "succeeded" || operation.results !== undefined)
+    return isInPlace(operation, results) ? "applied" : "partial";
+  const isSilent = status === "interrupted" || silentCodes.has(error?.code ?? "");
+  return isSilent && started_at !== undefined ? "doubtful" : null;
+}
+
+/**
+ * What an apply ends with that may have changed something, and has no results to tell what. An agent without space changes nothing: it
+ * takes no apply on, or ends it before the first change.
+ */
+const silentCodes: ReadonlySet<string> = new Set(["INTERNAL", "RESULT_GONE", "STORAGE_CORRUPT"]);
+
+/** What turned up late is no news of the machine where another apply about the same has begun since. */
+function isOld({ scope, begun_at = 0 }: Operation, state: Readonly<AgentStateDocument> | undefined): boolean {
+  if (!scope || !state?.modules) return (state?.last_apply?.begun_at ?? 0) > begun_at;
+  const modules = modulesOf(state);
+  return scope.some((name) => (modules.get(name)?.begun_at ?? 0) > begun_at);
+}
+
+/**
+ * Whether all that an apply was asked for is in place. A trigger that failed is owed, and changes nothing of that: drift is told and
+ * enforced against what the machine was given, and not against what it had before.
+ */
+function isInPlace({ status, error }: Operation, results: readonly ResourceResult[]): boolean {
+  if (status === "succeeded") return true;
+  if ((status !== "partial" && status !== "failed") || error !== undefined || results.length === 0)
+    return false;
+  return results.every(({ outcome, caused_by, skipped_because, action }) => {
+    if (outcome === "failed") return caused_by.length > 0 && action !== "remove";
+    return outcome !== "skipped" || skipped_because === "condition" || skipped_because === "undesired";
+  });
+}

@@ -1,0 +1,156 @@
+/** Enforcement repairs its assignments' part of the baseline, and pays what their triggers owe. */
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { systemCaller, type Operation } from "fleetwright";
+import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
+import { servicesOf } from "../../lib/orchestrator.ts";
+import { settleAll } from "../support/deferred.ts";
+import { newFolders, startApprovedAgent, type TestAgent } from "../support/fleet.ts";
+
+let fleet: TestOrchestrator;
+let agent: TestAgent;
+beforeEach(async () => {
+  fleet = await createTestOrchestrator({ driftIntervalSeconds: 0 });
+  agent = await startApprovedAgent(fleet, { ...newFolders(), clock: fleet.clock });
+});
+afterEach(async () => {
+  await agent[Symbol.asyncDispose]();
+  await fleet[Symbol.asyncDispose]();
+});
+
+const at = (name: string): string => join(agent.root, name);
+const read = (name: string): string => readFileSync(at(name), "utf8");
+const upload = (content: string): Promise<unknown> =>
+  fleet.orchestrator.modules.upload(systemCaller, { content });
+const file = (name: string, content = "ours"): string =>
+  `name: ${name}\nresources:\n  - { id: f, type: file, path: /${name}, content: ${content} }\n`;
+const assign = (name: string, more: object = {}): Promise<unknown> =>
+  fleet.orchestrator.assignments.create(systemCaller, { name, selector: "*", modules: [name], ...more });
+const apply = (): Promise<Operation> =>
+  fleet.orchestrator.operations.apply(systemCaller, { node_id: agent.nodeId });
+
+/** Checks, and waits for what follows from that. */
+async function check(): Promise<string> {
+  const { nodeId: node_id } = agent;
+  const { status } = await fleet.orchestrator.drift.check(systemCaller, { node_id });
+  await settleAll();
+  const { items } = await fleet.orchestrator.operations.list(systemCaller, { node_id });
+  const { operations } = servicesOf(fleet.orchestrator);
+  await Promise.all(items.map(({ operation_id }) => operations.wait(operation_id, 30)));
+  return status;
+}
+const newest = async (): Promise<Operation> =>
+  (await fleet.orchestrator.operations.list(systemCaller, { kind: "apply", limit: 1 })).items[0]!;
+
+test("what an assignment enforces is repaired, and what others brought is left for them", async () => {
+  for (const name of ["web", "base", "db"]) {
+    await upload(file(name));
+    await assign(name, { enforce: name !== "base" });
+  }
+  await apply();
+  for (const name of ["web", "base"]) writeFileSync(at(name), "theirs");
+  expect(await check()).toBe("drifted");
+  expect([read("web"), read("base")]).toEqual(["ours", "theirs"]);
+  expect(await newest()).toMatchObject({ assignment: "web", scope: ["web"], modules: [{ name: "web" }] });
+  expect(await check()).toBe("drifted");
+});
+
+test("what two of them enforce is repaired at once", async () => {
+  for (const name of ["web", "db"]) {
+    await upload(file(name));
+    await assign(name, { enforce: true });
+  }
+  await apply();
+  for (const name of ["web", "db"]) writeFileSync(at(name), "theirs");
+  await check();
+  expect([read("web"), read("db")]).toEqual(["ours", "ours"]);
+  expect(await check()).toBe("in_sync");
+});
+
+test("a module between two states is left to people, and its neighbours are repaired", async () => {
+  for (const name of ["web", "db"]) {
+    await upload(file(name));
+    await assign(name, { enforce: true });
+  }
+  await apply();
+  await upload(`${file("web", "newer")}  - { id: no, type: script, run: "exit 1", creates: /never }\n`);
+  const { orchestrator } = fleet;
+  await orchestrator.rollouts.apply(systemCaller, { name: "web" });
+  writeFileSync(at("db"), "theirs");
+  await check();
+  // Both have drifted, and one of them nobody can put back: not by a repetition.
+  expect(read("web")).toBe("newer");
+  await orchestrator.assignments.update(systemCaller, { name: "web", enforce: false });
+  await check();
+  expect([read("web"), read("db")]).toEqual(["newer", "ours"]);
+});
+
+test("modules are put back in the order of their requires, whenever each was applied", async () => {
+  await upload(file("web"));
+  await upload(`name: base\nresources:\n  - { id: d, type: directory, path: /srv }\n`);
+  for (const name of ["web", "base"]) {
+    await assign(name, { enforce: true });
+    await fleet.orchestrator.rollouts.apply(systemCaller, { name });
+  }
+  await upload(`${file("web").replace("/web", "/srv/web").replace("\n", "\nrequires: [base]\n")}`);
+  await fleet.orchestrator.rollouts.apply(systemCaller, { name: "web" });
+  rmSync(at("srv"), { recursive: true });
+  expect(await check()).toBe("drifted");
+  expect(await newest()).toMatchObject({ status: "succeeded" });
+  expect(read("srv/web")).toBe("ours");
+});
+
+test("what is forgotten while a check looks at it is not put back", async () => {
+  await upload(`${file("web")}  - { id: slow, type: script, run: "true", check: "sleep 1" }\n`);
+  await assign("web", { enforce: true });
+  await apply();
+  writeFileSync(at("web"), "theirs");
+  const { nodeId: node_id } = agent;
+  const checking = check();
+  const isAsked = ({ event_type }: { event_type: string }): boolean => event_type === "drift.checkRequested";
+  await vi.waitFor(() => expect(fleet.events.some(isAsked)).toBe(true));
+  await fleet.orchestrator.operations.forget(systemCaller, { node_id, resources: ["web/f"] });
+  await checking;
+  expect(read("web")).toBe("theirs");
+});
+
+test("an apply of other modules does not begin the count of repairs anew", async () => {
+  for (const name of ["web", "base"]) {
+    await upload(file(name));
+    await assign(name, { enforce: name === "web" });
+  }
+  await apply();
+  for (let time = 1; time <= 7; time += 1) {
+    writeFileSync(at("web"), "theirs");
+    await check();
+    await upload(file("base", `ours${time}`));
+    await fleet.orchestrator.rollouts.apply(systemCaller, { name: "base" });
+    await fleet.clock.advance(14_400_000);
+    await settleAll();
+  }
+  const stopped = fleet.events.filter(({ event_type }) => event_type === "drift.enforcementStopped");
+  expect(stopped).toHaveLength(1);
+});
+
+test("a trigger that failed is drift, and is paid once what it needs is there", async () => {
+  const web = (content: string): string =>
+    `${file("web", content)}  - { id: load, type: script, run: "test -e ${at("ready")} && cp ${at("web")} ${at("loaded")}", run_on: [f] }\n`;
+  await upload(web("one"));
+  await assign("web", { enforce: true });
+  writeFileSync(at("ready"), "");
+  await apply();
+  expect(read("loaded")).toBe("one");
+  rmSync(at("ready"));
+  await upload(web("two"));
+  expect(await apply()).toMatchObject({ status: "partial" });
+  expect(read("loaded")).toBe("one");
+  expect(await check()).toBe("drifted");
+  expect(read("loaded")).toBe("one");
+  writeFileSync(at("ready"), "");
+  await fleet.clock.advance(300_000);
+  expect(await check()).toBe("drifted");
+  expect(read("loaded")).toBe("two");
+  expect(await check()).toBe("in_sync");
+  expect(existsSync(at("web"))).toBe(true);
+});

@@ -1,0 +1,177 @@
+/** What waits, or ends without a word, takes nothing away that is wanted by then. */
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { systemCaller, type Operation } from "fleetwright";
+import { createTestOrchestrator } from "fleetwright/testing";
+import { servicesOf } from "../../lib/orchestrator.ts";
+import { createClockScene, type ClockScene } from "../support/clock-scene.ts";
+import { settleAll } from "../support/deferred.ts";
+import { startAgent } from "../support/fleet.ts";
+import { ScopeScene } from "../support/scope-scene.ts";
+import { connectScriptedAgent, emptyResult, type ScriptedAgent } from "../support/scripted-agent.ts";
+
+const waits = { when_offline: "queue", wait_seconds: 0 };
+
+describe("a rollout that waits for an agent", () => {
+  let scene: ScopeScene;
+  beforeEach(async () => {
+    scene = await ScopeScene.start();
+    for (const name of ["web", "base"]) await scene.upload(name);
+    await scene.assign("x", ["web", "base"]);
+    await scene.rollOut("x");
+    await scene.fleet.orchestrator.assignments.update(systemCaller, { name: "x", modules: ["base"] });
+    await scene.agent.agent.stop();
+  });
+  afterEach(() => scene.end());
+
+  const begin = async (): Promise<string> => {
+    const input = { name: "x", wait_seconds: 0, rollout: { when_offline: "queue" as const } };
+    return (await scene.fleet.orchestrator.rollouts.apply(systemCaller, input)).rollout_id;
+  };
+  const comeBack = async (): Promise<void> => {
+    const { root, stateDir } = scene.agent;
+    scene.agent = await startAgent(scene.fleet, { root, stateDir });
+  };
+  const endOf = async (query: object): Promise<Operation> => {
+    const { operations } = scene.fleet.orchestrator;
+    const [newest] = (await operations.list(systemCaller, query)).items;
+    const { operation_id } = newest!;
+    await servicesOf(scene.fleet.orchestrator).operations.wait(operation_id, 30);
+    return operations.get(systemCaller, { operation_id });
+  };
+
+  test("takes away what nobody wants any more", async () => {
+    const rollout_id = await begin();
+    await comeBack();
+    expect(await endOf({ rollout_id })).toMatchObject({ status: "succeeded", counts: { removed: 1 } });
+    expect(scene.read("web")).toBeNull();
+  });
+
+  test("takes nothing away that a call behind it names", async () => {
+    const rollout_id = await begin();
+    const named = await scene.apply({ modules: ["web"], ...waits });
+    await comeBack();
+    await servicesOf(scene.fleet.orchestrator).operations.wait(named.operation_id, 30);
+    expect(await endOf({ rollout_id })).toMatchObject({
+      status: "cancelled",
+      error: { code: "REVISION_CONFLICT" },
+    });
+    expect(await endOf({ kind: "apply" })).toMatchObject({ status: "succeeded", counts: { unchanged: 1 } });
+  });
+
+  test("takes nothing away that another assignment brings since, nor does an apply of everything", async () => {
+    const rollout_id = await begin();
+    await scene.unassign("x");
+    const everything = await scene.apply({ ...waits, allow_empty: true });
+    await scene.assign("y", ["web"]);
+    await comeBack();
+    await servicesOf(scene.fleet.orchestrator).operations.wait(everything.operation_id, 30);
+    expect(await endOf({ rollout_id })).toMatchObject({ status: "cancelled" });
+    expect(await endOf({ kind: "apply" })).toMatchObject({ status: "cancelled" });
+    expect(scene.read("web")).toBe("1");
+  });
+});
+
+describe("an apply that was never run, as it turned out later", () => {
+  let scene: ClockScene;
+  beforeEach(async () => {
+    scene = await createClockScene();
+    for (const [name, more] of [
+      ["extra", ""],
+      ["needing", "requires: [extra]\n"],
+    ] as const) {
+      const content = `name: ${name}\n${more}resources:\n  - { id: e, type: file, path: /etc/${name}, content: e }\n`;
+      await scene.server.orchestrator.modules.upload(systemCaller, { content });
+    }
+  });
+  afterEach(() => scene[Symbol.asyncDispose]());
+
+  const apply = (input: object): Promise<Operation> =>
+    scene.server.orchestrator.operations.apply(systemCaller, {
+      node_id: scene.nodeId,
+      wait_seconds: 0,
+      ...input,
+    });
+  const loseApply = async (input: object): Promise<void> => {
+    scene.isDeaf = true;
+    const { operation_id } = await apply({ ...input, timeout_seconds: 1 });
+    await scene.pass(40_000);
+    const { operations } = scene.server.orchestrator;
+    expect((await operations.get(systemCaller, { operation_id })).status).toBe("unknown");
+    scene.isDeaf = false;
+    await scene.pass(60_000);
+    await scene.meet();
+    expect((await operations.get(systemCaller, { operation_id })).error?.code).toBe("COMMAND_EXPIRED");
+  };
+
+  test("leaves nothing named", async () => {
+    await loseApply({ modules: ["extra"] });
+    const state = await servicesOf(scene.server.orchestrator).operations.stateOf(scene.nodeId);
+    expect(state?.named ?? {}).toEqual({});
+  });
+
+  test("leaves what it was to remove as it was", async () => {
+    await apply({ modules: ["extra"] });
+    await scene.pass(2000);
+    await loseApply({ remove_modules: ["extra"] });
+    expect(await apply({ modules: ["needing"] })).toMatchObject({ kind: "apply" });
+  });
+});
+
+describe("an agent that says nothing of what it did", () => {
+  const web = (content: string): string =>
+    `name: web\nresources:\n  - { id: a, type: file, path: /a, content: ${content} }\n`;
+  const end = async (agent: ScriptedAgent, result: object): Promise<void> => {
+    const { id, operation_id } = await agent.next("apply");
+    agent.link.send({ type: "reply", id });
+    agent.link.send({ ...emptyResult(operation_id), ...result });
+  };
+
+  test("has modules that nobody puts back by themselves", async () => {
+    await using fleet = await createTestOrchestrator({ driftIntervalSeconds: 0 });
+    await using agent = await connectScriptedAgent(fleet);
+    const { nodeId: node_id } = agent;
+    const { agents, modules, operations } = fleet.orchestrator;
+    await agents.setStatus(systemCaller, { node_id, status: "approved" });
+    await modules.upload(systemCaller, { content: web("a") });
+    const first = operations.apply(systemCaller, { node_id, modules: ["web"] });
+    await end(agent, { status: "succeeded" });
+    const repeated = { operationId: (await first).operation_id, modules: ["web"] };
+    const service = servicesOf(fleet.orchestrator).operations;
+    expect(await service.repeatable(node_id, repeated)).not.toBeNull();
+    await modules.upload(systemCaller, { content: web("b") });
+    const second = operations.apply(systemCaller, { node_id, modules: ["web"] });
+    await end(agent, { status: "interrupted", results: [] });
+    await second;
+    expect(await service.repeatable(node_id, repeated)).toBeNull();
+  });
+
+  test("is known by nothing that it refused to take on", async () => {
+    await using fleet = await createTestOrchestrator({ driftIntervalSeconds: 0 });
+    await using agent = await connectScriptedAgent(fleet);
+    const { nodeId: node_id } = agent;
+    const { agents, modules, operations } = fleet.orchestrator;
+    await agents.setStatus(systemCaller, { node_id, status: "approved" });
+    await modules.upload(systemCaller, { content: web("a") });
+    const refused = operations.apply(systemCaller, { node_id, modules: ["web"] });
+    const { id } = await agent.next("apply");
+    agent.link.send({ type: "reply", id, error: { code: "STORAGE_FULL", message: "full" } });
+    expect(await refused).toMatchObject({ status: "failed", error: { code: "STORAGE_FULL" } });
+    expect(await servicesOf(fleet.orchestrator).operations.stateOf(node_id)).toBeNull();
+  });
+
+  test("is known by nothing once it is removed", async () => {
+    await using fleet = await createTestOrchestrator({ driftIntervalSeconds: 0 });
+    await using agent = await connectScriptedAgent(fleet);
+    const { nodeId: node_id } = agent;
+    const { agents, modules, operations } = fleet.orchestrator;
+    await agents.setStatus(systemCaller, { node_id, status: "approved" });
+    await modules.upload(systemCaller, { content: web("a") });
+    await operations.apply(systemCaller, { node_id, modules: ["web"], wait_seconds: 0, timeout_seconds: 1 });
+    await agent.next("apply");
+    await agents.setStatus(systemCaller, { node_id, status: "rejected" });
+    await agents.remove(systemCaller, { node_id });
+    await fleet.clock.advance(600_000);
+    await settleAll();
+    expect(await servicesOf(fleet.orchestrator).operations.stateOf(node_id)).toBeNull();
+  });
+});
