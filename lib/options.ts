@@ -112,7 +112,7 @@ const table: OptionTable<ResolvedOptions> = {
       readBlob: true,
       deleteBlob: true,
       lease: true,
-      watch: true,
+      follow: true,
     }),
     isRequired: true,
   },

@@ -15,10 +15,11 @@ export type { LogFields, Logger } from "./logger.ts";
 export type {
   AcceptedLosses,
   CollectionDefinition,
+  CommitListener,
   CommitOptions,
   CommitResult,
+  CommittedChange,
   DocumentPage,
-  ForeignChange,
   Lease,
   ListQuery,
   LogDefinition,

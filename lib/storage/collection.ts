@@ -43,6 +43,11 @@ export class Collection {
     return document === undefined ? null : this.#read(document);
   }
 
+  /** The document of a text that was put; where it is still the one that is stored, it stays parsed. */
+  documentOf(text: StoredText): StoredDocument {
+    return this.#documents.get(text.key) === text ? this.#read(text) : text.parse();
+  }
+
   /** How many documents there are. */
   get size(): number {
     return this.#documents.size;

@@ -12,15 +12,16 @@ import { openFolder, type OpenFolder } from "./file/folder.ts";
 import { FolderLock } from "./file/lock.ts";
 import type { LogFile } from "./file/log-file.ts";
 import { FileSeries } from "./file/series/file-series.ts";
+import { Followers } from "./followers.ts";
 import { ProcessLeases } from "./leases.ts";
 import { Lifetime } from "./lifetime.ts";
 import { readLogPage } from "./log-reader.ts";
 import type {
   AcceptedLosses,
+  CommitListener,
   CommitOptions,
   CommitResult,
   DocumentPage,
-  ForeignChange,
   Lease,
   ListQuery,
   LogPage,
@@ -55,6 +56,7 @@ export class FileStorage implements Storage {
   readonly #options: Required<FileStorageOptions>;
   readonly #leases: ProcessLeases;
   readonly #lifetime = new Lifetime();
+  readonly #followers = new Followers();
   readonly #pump: CommitPump;
   #schema: StorageSchema = { version: 0, collections: {}, logs: {} };
   #lock: FolderLock | null = null;
@@ -203,8 +205,9 @@ export class FileStorage implements Storage {
     return this.#leases.take(name, ttlMs);
   }
 
-  watch(signal: AbortSignal): AsyncIterable<ForeignChange> {
-    return this.#lifetime.watchNothing(signal);
+  follow(listener: CommitListener): () => void {
+    this.#lifetime.check();
+    return this.#followers.add(listener);
   }
 
   get #open(): OpenFolder {
@@ -251,6 +254,7 @@ export class FileStorage implements Storage {
       this.#open.database.apply(effect);
       if (effect.kind === "append") this.#log(effect.log).append(effect.entry);
     }
+    this.#followers.tell(effects, this.#open.database);
   }
 
   #releaseLock(): void {

@@ -5,16 +5,17 @@ import { anObject } from "../internal/option-rules.ts";
 import type { JsonObject } from "../json.ts";
 import { clockRule } from "../part-rules.ts";
 import { Database, type DatabaseView } from "./database.ts";
+import { Followers } from "./followers.ts";
 import { ProcessLeases } from "./leases.ts";
 import { Lifetime } from "./lifetime.ts";
 import { readLogPage } from "./log-reader.ts";
 import { MemorySeries } from "./memory-series.ts";
 import { Staging } from "./staging.ts";
 import type {
+  CommitListener,
   CommitOptions,
   CommitResult,
   DocumentPage,
-  ForeignChange,
   Lease,
   ListQuery,
   LogEntry,
@@ -85,6 +86,7 @@ export class MemoryStorage implements Storage {
   readonly #clock: Clock;
   readonly #leases: ProcessLeases;
   readonly #lifetime = new Lifetime();
+  readonly #followers = new Followers();
   #schema: StorageSchema = { version: 0, collections: {}, logs: {} };
   #database = new Database(this.#schema, { collections: {}, logs: {} });
 
@@ -171,6 +173,7 @@ export class MemoryStorage implements Storage {
       this.#database.apply(effect);
       if (effect.kind === "append") this.#entries(effect.log).push(effect.entry);
     }
+    this.#followers.tell(staging.effects, this.#database);
     return result;
   }
 
@@ -224,8 +227,9 @@ export class MemoryStorage implements Storage {
     return this.#leases.take(name, ttlMs);
   }
 
-  watch(signal: AbortSignal): AsyncIterable<ForeignChange> {
-    return this.#lifetime.watchNothing(signal);
+  follow(listener: CommitListener): () => void {
+    this.#lifetime.check();
+    return this.#followers.add(listener);
   }
 
   #entries(log: string): LogEntry[] {

@@ -29,6 +29,8 @@ export type { SamplePoint, SampleQuery, SampleRow, SeriesStorage } from "./serie
  * 13. Keys may hold any character; values up to 1 MiB are kept whole.
  * 14. Out of space gives `STORAGE_FULL`, reads go on, and writing works again when there is space. Commits with `reserve`
  *     go on for a while longer.
+ * 15. `follow` tells every commit once, in the order in which they were made, which is the same for every listener: within a commit in
+ *     the order of its writes, and never of one that was rejected.
  */
 export interface Storage {
   readonly capabilities: StorageCapabilities;
@@ -90,8 +92,12 @@ export interface Storage {
 
   /** Takes a lease for `ttlMs` (1-3,600,000 ms) if nobody holds it; null otherwise. */
   lease(name: string, ttlMs: number): Promise<Lease | null>;
-  /** Tells of changes that other processes made; never of our own. Ends when the signal aborts. */
-  watch(signal: AbortSignal): AsyncIterable<ForeignChange>;
+  /**
+   * Tells of everything that is committed from now on, whoever commits it. The listener is called with the changes of one or more
+   * whole commits, when these are durable and can be read, and before the `commit` that made them resolves. It may read and commit; it must
+   * not throw. The function returned ends it, as `close` does.
+   */
+  follow(listener: CommitListener): () => void;
 }
 
 /** What is kept in one collection of documents, declared once at `open`. */
@@ -239,11 +245,20 @@ export interface Lease {
   release(): Promise<void>;
 }
 
-/** A change made by another process on the same data. */
-export interface ForeignChange {
-  collection: string;
-  key: string;
-}
+/** One change that was committed. */
+export type CommittedChange =
+  | {
+      kind: "put";
+      collection: string;
+      key: string;
+      /** As it was then; read only where it is asked for. */
+      readonly document: StoredDocument;
+    }
+  | { kind: "delete"; collection: string; key: string }
+  | { kind: "append"; log: string; entry: LogEntry };
+
+/** Hears of what is committed; see {@link Storage.follow}. */
+export type CommitListener = (changes: readonly CommittedChange[]) => void;
 
 /** A storage that can be copied while it is in use. */
 export interface StorageBackup {

@@ -1,6 +1,7 @@
 import type { ConformanceCase } from "./conformance.ts";
 import { blobCases } from "./storage/blob-cases.ts";
 import { commitCases } from "./storage/commit-cases.ts";
+import { followCases } from "./storage/follow-cases.ts";
 import { leaseCases } from "./storage/lease-cases.ts";
 import { lifetimeCases } from "./storage/lifetime-cases.ts";
 import { listCases } from "./storage/list-cases.ts";
@@ -42,6 +43,7 @@ export function storageConformance(create: CreateStorage): ConformanceCase[] {
     ...logCases,
     ...blobCases,
     ...leaseCases,
+    ...followCases,
     ...lifetimeCases,
     ...valueCases,
     ...seriesCases,

@@ -1,10 +1,10 @@
 import type { JsonObject } from "../../lib/json.ts";
 import type { MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import type {
+  CommitListener,
   CommitOptions,
   CommitResult,
   DocumentPage,
-  ForeignChange,
   Lease,
   ListQuery,
   LogPage,
@@ -101,8 +101,8 @@ export class MortalStorage implements Storage {
     return this.#inner.lease(name, ttlMs);
   }
 
-  watch(signal: AbortSignal): AsyncIterable<ForeignChange> {
-    return this.#inner.watch(signal);
+  follow(listener: CommitListener): () => void {
+    return this.#inner.follow(listener);
   }
 
   #write<T>(act: () => Promise<T>): Promise<T> {

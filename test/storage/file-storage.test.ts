@@ -103,13 +103,6 @@ test("a trim removes whole files of the log", async () => {
   expect((await storage.readLog("audit", { limit: 1 })).entries[0]?.sequence).toBe(150);
 });
 
-test("a watch that is under way ends with the storage", async () => {
-  const storage = await openStorage({ folder: temporaryFolder() });
-  const next = storage.watch(new AbortController().signal)[Symbol.asyncIterator]().next();
-  await storage.close();
-  expect(await next).toEqual({ done: true, value: undefined });
-});
-
 test("data of an older version is backed up before it is used", async () => {
   const folder = temporaryFolder();
   const older = await openStorage({ folder }, 1);

@@ -1,6 +1,8 @@
 /** A storage of one's own, written with exported names alone. */
 import { OrchestratorError } from "fleetwright/errors";
 import {
+  type CommittedChange,
+  type CommitListener,
   canonicalJson,
   chainHash,
   compareWithBound,
@@ -12,7 +14,6 @@ import {
   type CommitOptions,
   type CommitResult,
   type DocumentPage,
-  type ForeignChange,
   type Json,
   type JsonObject,
   type Lease,
@@ -54,6 +55,8 @@ export class OwnStorage implements Storage {
   readonly #data: OwnData;
   readonly #leases = new Map<string, { until: number }>();
   readonly #closing = new AbortController();
+  readonly #listeners = new Set<CommitListener>();
+  readonly #untold: (readonly CommittedChange[])[] = [];
   #schema: StorageSchema | null = null;
 
   constructor(clock: Clock, data: OwnData) {
@@ -136,14 +139,24 @@ export class OwnStorage implements Storage {
     const logs = new Map<string, Log>();
     for (const [name, log] of this.#data.logs) logs.set(name, { ...log, entries: [...log.entries] });
     const result: CommitResult = { revisions: [], sequences: [] };
+    const changes: CommittedChange[] = [];
     for (const write of writes) {
+      const known = write.kind === "delete" && documents.get(write.collection)?.has(write.key);
       const [revision, sequence] =
         write.kind === "append" ? [0, append(logs, schema, write)] : [change(documents, schema, write), 0];
       result.revisions.push(revision);
       result.sequences.push(sequence);
+      if (write.kind === "put") {
+        const { collection, key } = write;
+        changes.push({ kind: "put", collection, key, document: documents.get(collection)!.get(key)! });
+      } else if (write.kind === "append") {
+        const { log } = write;
+        changes.push({ kind: "append", log, entry: logs.get(log)!.entries.at(-1)! });
+      } else if (known) changes.push({ kind: "delete", collection: write.collection, key: write.key });
     }
     this.#data.documents = documents;
     this.#data.logs = logs;
+    this.#tell(changes);
     return result;
   }
 
@@ -216,10 +229,18 @@ export class OwnStorage implements Storage {
     };
   }
 
-  async *watch(signal: AbortSignal): AsyncGenerator<ForeignChange> {
+  follow(listener: CommitListener): () => void {
     this.#requireOpen(this.#schema);
-    const end = AbortSignal.any([signal, this.#closing.signal]);
-    if (!end.aborted) await new Promise<void>((resolve) => end.addEventListener("abort", () => resolve()));
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** In order, also where a listener commits. */
+  #tell(changes: readonly CommittedChange[]): void {
+    this.#untold.push(changes);
+    if (this.#untold.length > 1) return;
+    for (; this.#untold[0]; this.#untold.shift())
+      for (const listener of this.#listeners) if (this.#untold[0].length > 0) listener(this.#untold[0]);
   }
 
   #requireOpen<T>(state: T): NonNullable<T> {
