@@ -7,17 +7,13 @@ import { Contents } from "./contents/contents.ts";
 import type { Crypto, Signer } from "./crypto/crypto.ts";
 import { Epochs } from "./epochs.ts";
 import type { EventMetadata, NoMetadata } from "./event-metadata.ts";
-import {
-  eventTable,
-  type EventListener,
-  type EventSubject,
-  type EventType,
-  type OrchestratorEvent,
-} from "./events.ts";
+import { eventTable, type EventSubject, type EventType, type OrchestratorEvent } from "./events.ts";
+import { eventLog, missingRecord } from "./feed/event-record.ts";
+import { Feed } from "./feed/feed.ts";
 import { FleetTime } from "./fleet-time.ts";
 import { createIds, type Ids } from "./ids.ts";
 import { SlicedWork } from "./internal/work.ts";
-import { toJsonObject } from "./json.ts";
+import { toJsonObject, type JsonObject } from "./json.ts";
 import type { Logger } from "./logger.ts";
 import type { ResolvedOptions } from "./options.ts";
 import { References } from "./references.ts";
@@ -61,6 +57,8 @@ export class Context {
   readonly options: ResolvedOptions;
   /** Types of resources that modules may use. */
   readonly types: ResourceTypes;
+  /** Tells what is committed, in one order. */
+  readonly feed: Feed;
   readonly references = new References();
   /** What documents refer to by its hash. */
   readonly contents: Contents;
@@ -75,7 +73,8 @@ export class Context {
   /** Aborted when the process is about to end: from then on nobody waits for anything. */
   readonly leaving = new AbortController();
   readonly #authorizer: Authorizer;
-  readonly #listeners = new Set<EventListener>();
+  /** Events that could not be written, and for which nothing stands in the log yet. */
+  #missing = 0;
   #identity: Signer | null = null;
 
   constructor(options: ResolvedOptions) {
@@ -87,6 +86,7 @@ export class Context {
     this.cron = options.cron;
     this.logger = options.logger;
     this.options = options;
+    this.feed = new Feed(options);
     this.types = resourceTypesWith(options.ownTypes);
     this.contents = new Contents(options);
     this.retentionClock = new RetentionClock(options);
@@ -119,7 +119,7 @@ export class Context {
     return toTimestamp(this.clock.now());
   }
 
-  /** Commits documents together with the events that tell of them, as one durable step, and then publishes the events. */
+  /** Commits documents together with the events that tell of them, as one durable step. */
   commit(caller: Caller, writes: readonly Write[], ...inputs: EventInput[]): Promise<CommitResult> {
     return this.#commit({ caller, writes, inputs, reserve: false });
   }
@@ -133,25 +133,31 @@ export class Context {
     return this.#commit({ caller, writes, inputs, reserve: true });
   }
 
-  /** Tells listeners of something that needs no record. */
-  publish(caller: Caller, input: EventInput): void {
-    this.#publish(this.#toEvent(caller, input));
-  }
-
-  /** Hears of every event from now on; the function returned ends it. */
-  listen(listener: EventListener): () => void {
-    this.#listeners.add(listener);
-    return () => void this.#listeners.delete(listener);
+  /**
+   * Commits what nobody asked for, such as that an agent came. Never rejects: where there is no space for its event, say, the stream
+   * of events says later that something is missing.
+   */
+  async tell(type: EventType, commit: () => Promise<unknown>): Promise<void> {
+    try {
+      await commit();
+    } catch (error) {
+      this.#missing += 1;
+      this.logger.warn("An event could not be written.", { error, event_type: type });
+    }
   }
 
   async #commit({ caller, writes, inputs, reserve }: AuditedCommit): Promise<CommitResult> {
-    const events = inputs.map((input) => this.#toEvent(caller, input));
-    const audited = events
-      .filter((event) => eventTable[event.event_type].audited)
-      .map((event) => this.#toEntry(event));
-    const result = await this.#write(caller, [...writes, ...audited], reserve);
-    for (const event of events) this.#publish(event);
-    return result;
+    if (inputs.length === 0) return this.#write(caller, writes, reserve);
+    const missing = this.#missing;
+    const told = missing > 0 ? [this.#toEntry(eventLog, missingRecord(this.ids.next(), missing))] : [];
+    const entries = inputs.flatMap((input) => this.#toEntries(this.#toEvent(caller, input)));
+    this.#missing = 0;
+    try {
+      return await this.#write(caller, [...writes, ...told, ...entries], reserve);
+    } catch (error) {
+      this.#missing += missing;
+      throw error;
+    }
   }
 
   /** With the claim of the call, where nothing was written for it yet. What is only told, such as a refusal, claims nothing. */
@@ -180,16 +186,6 @@ export class Context {
     });
   }
 
-  #publish(event: OrchestratorEvent): void {
-    for (const listener of this.#listeners) {
-      try {
-        listener(event);
-      } catch (error) {
-        this.logger.error("A listener failed.", { error, event_type: event.event_type });
-      }
-    }
-  }
-
   #toEvent(caller: Caller, input: EventInput): OrchestratorEvent {
     // Type and facts belong together in what was given; the compiler does not follow that through a union.
     return {
@@ -205,12 +201,14 @@ export class Context {
     } as OrchestratorEvent;
   }
 
-  #toEntry(event: OrchestratorEvent): Write {
-    return {
-      kind: "append",
-      log: auditLog,
-      at: this.clock.now(),
-      value: toJsonObject(event),
-    };
+  /** An event where streams find it, and where audit does. */
+  #toEntries(event: OrchestratorEvent): Write[] {
+    const value = toJsonObject(event);
+    const streamed = this.#toEntry(eventLog, value);
+    return eventTable[event.event_type].audited ? [streamed, this.#toEntry(auditLog, value)] : [streamed];
+  }
+
+  #toEntry(log: string, value: JsonObject): Write {
+    return { kind: "append", log, at: this.clock.now(), value };
   }
 }

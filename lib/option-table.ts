@@ -118,6 +118,18 @@ export const orchestratorOptionTable = {
     rule: wholeNumber({ from: 1_000, to: 10_000_000 }),
     default: 100_000,
   },
+  eventRetentionHours: {
+    text: "Hours for which events are kept for streams that go on after a break",
+    note: "The audit log keeps its own.",
+    rule: wholeNumber({ from: 1, to: 8_760 }),
+    default: 24,
+  },
+  eventRetentionCount: {
+    text: "Events that are kept for streams that go on after a break",
+    note: "Of more, the oldest go, whatever their age. Each takes half a KiB of disk.",
+    rule: wholeNumber({ from: 1_000, to: 10_000_000 }),
+    default: 100_000,
+  },
   auditMinimumAgeDays: {
     text: "Days for which audit events are kept whoever prunes them",
     note: "A prune of younger ones and a retention of less are refused, from an Admin, too.",

@@ -68,6 +68,13 @@ export interface OrchestratorOptions {
    * Default 100,000.
    */
   operationRetentionCount?: number;
+  /** Hours for which events are kept for streams that go on after a break, 1 to 8,760. Default 24. The audit log keeps its own. */
+  eventRetentionHours?: number;
+  /**
+   * Events that are kept for streams that go on after a break, 1,000 to 10,000,000. Of more, the oldest go, whatever their age. Default
+   * 100,000.
+   */
+  eventRetentionCount?: number;
   /**
    * Days for which audit events are kept whoever prunes them, 0 to 3,650. A prune of younger ones and a retention of less are refused,
    * from an Admin, too. Default 0.

@@ -20,6 +20,7 @@ import { isOrchestratorError } from "./errors.ts";
 import { EventFeed } from "./event-feed/event-feed.ts";
 import { type EventPattern, type Listening, type MatchedType, toListener } from "./event-pattern.ts";
 import type { EventListener } from "./events.ts";
+import { eventLogs } from "./feed/event-record.ts";
 import { fleetTimeCollections } from "./fleet-time.ts";
 import { idempotencyCollections } from "./idempotency/documents.ts";
 import { Idempotency } from "./idempotency/idempotency.ts";
@@ -57,7 +58,7 @@ const storageSchema: StorageSchema = {
     ...retentionClockCollections,
     ...rolloutCollections,
   },
-  logs: { ...auditLogs, ...operationLogs },
+  logs: { ...auditLogs, ...eventLogs, ...operationLogs },
 };
 
 let readServices: (orchestrator: Orchestrator) => Services;
@@ -133,7 +134,7 @@ export class Orchestrator {
     this.agents = new Agents(context, services.agents);
     this.modules = new Modules(context, services.modules);
     this.assignments = new Assignments(context, services.assignments, services);
-    this.events = new EventFeed(context, services);
+    this.events = new EventFeed(context, services.events, services);
     this.operations = new Operations(context, services.operations, services);
     this.rollouts = new Rollouts(context, services.rollouts, services);
     this.drift = new Drift(context, services.drift, services);
@@ -159,13 +160,16 @@ export class Orchestrator {
 
   async #start(): Promise<void> {
     const { storage, transport, clock, crypto, logger, fleetTime, epochs } = this.#context;
-    const { access, agents, operations, rollouts, drift, audit, idempotency, streams } = this.#services;
+    const { access, agents, operations, rollouts, drift, audit, events, idempotency, streams } =
+      this.#services;
     await storage.open(storageSchema);
     this.#ends.push(() => storage.close());
     try {
+      this.#ends.push(this.#context.feed.start());
       this.#ends.push(await fleetTime.start());
       const identity = await loadIdentity(storage, crypto);
       this.#context.identity = identity.signer;
+      await events.start();
       access.start(identity.secret);
       await epochs.start((write, restore) =>
         this.#context.commitWithReserve(systemCaller, [write], ...(restore ? [restoredEvent(restore)] : [])),
@@ -179,7 +183,7 @@ export class Orchestrator {
       this.#ends.push(() => rollouts.stop());
       await rollouts.start();
       this.#ends.push(() => drift.stop());
-      this.#ends.push(audit.keepRetention(), operations.retention.keep());
+      this.#ends.push(audit.keepRetention(), events.keepRetention(), operations.retention.keep());
       this.#ends.push(rollouts.retention.keep(), agents.keepPending());
       this.#ends.push(await idempotency.start(identity.secret));
       const traffic = createAgentTraffic(this.#context, this.#services);
@@ -242,7 +246,7 @@ export class Orchestrator {
     listener: EventListener<MatchedType<Pattern>>,
   ): () => void;
   listen(...wanted: Listening): () => void {
-    return this.#context.listen(toListener(...wanted));
+    return this.#context.feed.listen(toListener(...wanted));
   }
 
   /** The orchestrator's Ed25519 public key, 32 bytes: what agents pin. There from `start` on. */

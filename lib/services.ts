@@ -6,6 +6,7 @@ import { AssignmentService } from "./assignments/assignment-service.ts";
 import { AuditService } from "./audit/audit-service.ts";
 import type { Context } from "./context.ts";
 import { DriftService } from "./drift/drift-service.ts";
+import { EventFeedService } from "./event-feed/event-feed-service.ts";
 import { IdempotencyService } from "./idempotency/idempotency-service.ts";
 import { ModuleService } from "./modules/module-service.ts";
 import { OperationService } from "./operations/operation-service.ts";
@@ -18,6 +19,7 @@ export interface Services {
   assignments: AssignmentService;
   audit: AuditService;
   drift: DriftService;
+  events: EventFeedService;
   idempotency: IdempotencyService;
   modules: ModuleService;
   operations: OperationService;
@@ -36,6 +38,19 @@ export function createServices(context: Context): Services {
   const rollouts = new RolloutService(context, { agents, assignments, operations });
   const drift = new DriftService(context, { agents, assignments, operations });
   const audit = new AuditService(context);
+  const events = new EventFeedService(context);
   const idempotency = new IdempotencyService(context);
-  return { access, agents, assignments, audit, drift, idempotency, modules, operations, rollouts, streams };
+  return {
+    access,
+    agents,
+    assignments,
+    audit,
+    drift,
+    events,
+    idempotency,
+    modules,
+    operations,
+    rollouts,
+    streams,
+  };
 }

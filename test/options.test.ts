@@ -29,6 +29,8 @@ const numbers: [name: keyof OrchestratorOptions, from: number, to: number, stand
   ["operationGraceSeconds", 0, 86_400, 30],
   ["operationRetentionDays", 1, 99_999, 90],
   ["operationRetentionCount", 1_000, 10_000_000, 100_000],
+  ["eventRetentionHours", 1, 8_760, 24],
+  ["eventRetentionCount", 1_000, 10_000_000, 100_000],
   ["auditMinimumAgeDays", 0, 3_650, 0],
   ["rolloutConcurrency", 1, 10_000, 500],
   ["driftIntervalSeconds", 300, 2_592_000, 3_600],

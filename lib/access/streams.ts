@@ -77,7 +77,7 @@ export class Streams {
       timer = clock.setTimer(recheckMs, () => (check(), arm()));
     };
     arm();
-    const unlisten = this.#context.listen((event) => {
+    const unlisten = this.#context.feed.listen((event) => {
       if (eventTable[event.event_type].category === "access") check();
     });
     // What ended the session between the reading of its token and now was heard by nobody.

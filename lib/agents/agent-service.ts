@@ -67,10 +67,11 @@ export class AgentService {
   /** An admitted agent has a connection. */
   async connected(nodeId: string, admission: Admission): Promise<void> {
     const { value: agent } = await this.registry.read(nodeId);
-    this.enrolment.connected(agent);
+    const told = this.enrolment.connected(agent);
     if (admission.status === "approved") this.#announce(nodeId);
     // Approved while it was being admitted, when it had no connection yet to hear of it.
     else if (agent.status === "approved") await this.approvals.enforce(agent);
+    await told;
   }
 
   /** Has a watcher told about agents that may be given work. */

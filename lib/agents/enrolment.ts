@@ -6,7 +6,7 @@
  * A connection never changes a status; only an operator does.
  */
 import { systemCaller } from "../callers/caller.ts";
-import type { Context } from "../context.ts";
+import type { Context, EventInput } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { Admission, AgentIntroduction } from "../transport/transport.ts";
@@ -38,27 +38,34 @@ export class Enrolment {
   }
 
   /** An admitted agent has a connection. */
-  connected(agent: Readonly<AgentDocument>): void {
-    this.#context.publish(systemCaller, {
+  connected(agent: Readonly<AgentDocument>): Promise<void> {
+    const event = {
       type: "agent.connected",
       target: agentSubject(agent),
       summary: `Agent ${agent.name ?? agent.hostname} connected`,
-    });
+    } as const;
+    return this.#context.tell(event.type, () => this.#context.commit(systemCaller, [], event));
   }
 
-  /** An agent's connection is gone. */
-  async disconnected(nodeId: string, reason: string): Promise<void> {
-    const agent = await this.#registry.find(nodeId);
-    if (!agent) return;
-    await this.#update(nodeId, (before) =>
-      this.#isFresh(before, seenAgainMs) ? null : { ...before, last_seen_at: this.#context.timestamp() },
-    );
-    this.#context.publish(systemCaller, {
-      type: "agent.disconnected",
-      target: agentSubject(agent.value),
-      summary: `Agent ${agent.value.name ?? agent.value.hostname} disconnected: ${reason}`,
+  /** An agent's connection is gone: its event and when it was seen last are written in one step. */
+  disconnected(nodeId: string, reason: string): Promise<void> {
+    const type = "agent.disconnected";
+    const eventOf = (agent: Readonly<AgentDocument>): EventInput => ({
+      type,
+      target: agentSubject(agent),
+      summary: `Agent ${agent.name ?? agent.hostname} disconnected: ${reason}`,
       metadata: { reason },
     });
+    const commit = (): Promise<unknown> =>
+      retryOnConflict(async () => {
+        const before = await this.#registry.find(nodeId);
+        if (!before) return;
+        const event = eventOf(before.value);
+        const after = { ...before.value, last_seen_at: this.#context.timestamp() };
+        if (this.#isFresh(before.value, seenAgainMs)) await this.#context.commit(systemCaller, [], event);
+        else await this.#registry.write(systemCaller, { before, after, event });
+      });
+    return this.#context.tell(type, commit);
   }
 
   /** An agent tells of its machine. */

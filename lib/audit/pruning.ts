@@ -11,8 +11,8 @@ import { auditLog, type Context } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { LogPlace, StoredDocument } from "../storage/storage.ts";
+import { OldestEntries } from "../upkeep/oldest-entries.ts";
 import { isOurs, readAnchor, signAnchor, toAnchorPut, type Anchor } from "./anchor.ts";
-import { OldestEvents } from "./oldest-events.ts";
 
 /** What is to be removed. */
 export interface PruneRequest {
@@ -37,12 +37,12 @@ export interface OldestStretch {
 /** Removes what is old from the front of the audit log. */
 export class AuditPruning {
   readonly #context: Context;
-  readonly #oldest: OldestEvents;
+  readonly #oldest: OldestEntries;
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(context: Context) {
     this.#context = context;
-    this.#oldest = new OldestEvents(context);
+    this.#oldest = new OldestEntries(context, auditLog);
   }
 
   /**

@@ -5,31 +5,28 @@ import type { Context } from "../context.ts";
 import { toTypeFilter } from "../event-pattern.ts";
 import type { OrchestratorEvent } from "../events.ts";
 import { parseInput } from "../internal/parse-input.ts";
-import { StreamWindow, type Tracked } from "../internal/stream-window.ts";
+import type { Tracked } from "../internal/stream-window.ts";
+import type { EventFeedService } from "./event-feed-service.ts";
 import { eventStreamInput, type EventStreamItem } from "./schemas.ts";
-
-/** Events that a reader may be behind, or away for, without missing one. */
-const maxEvents = 10_000;
 
 /** What happens, as it happens. */
 export class EventFeed {
   readonly #context: Context;
   readonly #streams: Streams;
-  readonly #window: StreamWindow<OrchestratorEvent>;
+  readonly #service: EventFeedService;
 
-  constructor(context: Context, features: { streams: Streams }) {
+  constructor(context: Context, service: EventFeedService, features: { streams: Streams }) {
     this.#context = context;
+    this.#service = service;
     this.#streams = features.streams;
-    this.#window = new StreamWindow(context.ids.next(), { maxItems: maxEvents, maxBytes: Infinity });
-    this.#context.listen((event) => this.#window.push(event));
   }
 
   /**
    * Tells every event from now on, each after it is on disk; with `lastEventId`, those that came after that item first.
    *
-   * The first item is a `position` or a `reset`: read what you show after it, and no change is missed. A reader who is more
-   * than 10,000 events behind, or comes back after a restart of the orchestrator, gets a `reset`. The stream ends with the
-   * session that opened it.
+   * The first item is a `position` or a `reset`: read what you show after it, and no change is missed. Events are kept for
+   * `eventRetentionHours`, `eventRetentionCount` of them at most, also over a restart of the orchestrator: a reader that was away for
+   * longer, or names an item of another server, gets a `reset`. The stream ends with the session that opened it.
    *
    * @throws {OrchestratorError} `UNAUTHENTICATED`; `RATE_LIMITED` where the session holds 32 streams open already.
    */
@@ -46,7 +43,7 @@ export class EventFeed {
     const stream = this.#streams.open(caller, signal);
     try {
       const { signal: ended } = stream;
-      for await (const step of this.#window.read({
+      for await (const step of this.#service.tail.read({
         after: lastEventId ?? undefined,
         signal: ended,
         accepts,

@@ -8,6 +8,8 @@
  * Positions are named by ids that hold only within one window: an id of another one, from before a restart, is a `reset` too.
  */
 
+import { Bell } from "./bell.ts";
+
 /** One step of a stream. Each id is where to go on after it. */
 export type StreamItem<T> =
   /** Something happened. */
@@ -48,7 +50,7 @@ const tellPositionEvery = 500;
 export class StreamWindow<T> {
   readonly #name: string;
   readonly #limits: WindowLimits;
-  readonly #wakes = new Set<() => void>();
+  readonly #news = new Bell();
   #kept: { value: T; bytes: number }[] = [];
   /** Values that are dropped but still in the list. */
   #dropped = 0;
@@ -79,13 +81,13 @@ export class StreamWindow<T> {
     this.#bytes += bytes;
     const { maxItems, maxBytes } = this.#limits;
     while (this.#length > maxItems || (this.#bytes > maxBytes && this.#length > 1)) this.#dropOldest();
-    this.#wake();
+    this.#news.ring();
   }
 
   /** Nothing more comes: readers end when they have read all of it. */
   end(): void {
     this.#ended = true;
-    this.#wake();
+    this.#news.ring();
   }
 
   /** Reads on and on, until the window or the signal ends it. The first item says where it begins. */
@@ -116,7 +118,7 @@ export class StreamWindow<T> {
       const entry = this.#kept[at - this.#first + this.#dropped];
       if (!entry) {
         if (this.#ended) return;
-        await this.#pushed(signal);
+        await this.#news.next(signal);
         continue;
       }
       at += 1;
@@ -158,22 +160,5 @@ export class StreamWindow<T> {
     if (id.slice(0, cut) !== this.#name || !/^\d{1,15}$/.test(digits)) return null;
     const position = Number(digits);
     return position >= this.#first && position <= this.#next ? position : null;
-  }
-
-  #wake(): void {
-    for (const wake of this.#wakes) wake();
-  }
-
-  #pushed(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const wake = (): void => {
-        this.#wakes.delete(wake);
-        signal.removeEventListener("abort", wake);
-        resolve();
-      };
-      this.#wakes.add(wake);
-      signal.addEventListener("abort", wake, { once: true });
-      if (signal.aborted) wake();
-    });
   }
 }

@@ -1,5 +1,6 @@
 import { agentCollections } from "../../lib/agents/documents.ts";
 import { auditCollections, auditLogs } from "../../lib/audit/documents.ts";
+import { eventLogs } from "../../lib/feed/event-record.ts";
 import { contentCollections } from "../../lib/contents/contents.ts";
 import { Context } from "../../lib/context.ts";
 import { toUtf8 } from "../../lib/crypto/encoding.ts";
@@ -36,7 +37,7 @@ const schema = {
     ...retentionClockCollections,
     ...rolloutCollections,
   },
-  logs: { ...auditLogs, ...operationLogs },
+  logs: { ...auditLogs, ...eventLogs, ...operationLogs },
 };
 
 /** What operations keep, without anybody who makes some: a test writes what was long ago, and lets rounds go over it. */

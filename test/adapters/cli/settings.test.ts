@@ -38,6 +38,8 @@ const values: Record<SettingName, [text: string, value: unknown, otherText: stri
   operationGraceSeconds: ["0", 0, "86400", 86_400],
   operationRetentionDays: ["1", 1, "99999", 99_999],
   operationRetentionCount: ["1000", 1_000, "10000000", 10_000_000],
+  eventRetentionHours: ["1", 1, "8760", 8_760],
+  eventRetentionCount: ["1000", 1_000, "10000000", 10_000_000],
   auditMinimumAgeDays: ["0", 0, "3650", 3_650],
   rolloutConcurrency: ["1", 1, "10000", 10_000],
   driftIntervalSeconds: ["0", 0, "300", 300],

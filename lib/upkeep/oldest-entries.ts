@@ -1,25 +1,26 @@
 /**
- * Finds where the events before an instant end, by the order of the log. Timestamps may go backwards, so each of these events is looked
+ * Finds where the entries of a log before an instant end, by the order of the log. Timestamps may go backwards, so each of these entries is looked
  * at, but once only: of every thousand the latest timestamp is remembered.
  */
-import { auditLog, type Context } from "../context.ts";
-import type { LogPage } from "../storage/storage.ts";
+import type { LogPage, Storage } from "../storage/storage.ts";
 
 const blockSize = 1000;
 
-export class OldestEvents {
-  readonly #context: Context;
-  /** By the number of the block: the latest timestamp of its events. Only of whole blocks, which change no more. */
+export class OldestEntries {
+  readonly #storage: Storage;
+  readonly #log: string;
+  /** By the number of the block: the latest timestamp of its entries. Only of whole blocks, which change no more. */
   readonly #latest = new Map<number, number>();
 
-  constructor(context: Context) {
-    this.#context = context;
+  constructor({ storage }: { storage: Storage }, log: string) {
+    this.#storage = storage;
+    this.#log = log;
   }
 
   /**
-   * The sequence of the last event before the first that is not before an instant.
+   * The sequence of the last entry before the first that is not before an instant.
    *
-   * @param first - Where to begin; `first - 1` is returned where the event there is not before the instant.
+   * @param first - Where to begin; `first - 1` is returned where the entry there is not before the instant.
    */
   async lastBefore(beforeMs: number, first: number): Promise<number> {
     this.#forget(first);
@@ -27,7 +28,7 @@ export class OldestEvents {
       const block = Math.floor((from - 1) / blockSize);
       const to = (block + 1) * blockSize;
       if ((this.#latest.get(block) ?? Infinity) >= beforeMs) {
-        const { entries, head }: LogPage = await this.#context.storage.readLog(auditLog, {
+        const { entries, head }: LogPage = await this.#storage.readLog(this.#log, {
           from,
           to,
           limit: blockSize,

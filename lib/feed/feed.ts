@@ -1,0 +1,92 @@
+/**
+ * What is committed, for whoever must hear of it: the one way in which something that happens in one part of the orchestrator, or in another
+ * process on the same storage, becomes known in another part.
+ *
+ *   storage ──every commit, in order──▶ Feed ──┬── followers of a collection: the document as it is now, or that it is gone
+ *                                              └── listeners: each event with its place in the log `events`
+ *
+ * All hear of one commit before anybody hears of the next, and before the call that made it goes on.
+ */
+import type { OrchestratorEvent } from "../events.ts";
+import type { Logger } from "../logger.ts";
+import type { CommittedChange, LogEntry, Storage, StoredDocument } from "../storage/storage.ts";
+import { eventLog, readRecord, type EventRecord } from "./event-record.ts";
+
+/** A document after a commit. */
+export interface DocumentChange<T> {
+  key: string;
+  /** Null where it is gone. */
+  readonly document: StoredDocument<T> | null;
+}
+
+type Follower = (change: DocumentChange<unknown>) => void;
+
+/** An event that is on disk, and its place among all. */
+export type PlacedRecord = EventRecord & { sequence: number };
+
+export class Feed {
+  readonly #storage: Storage;
+  readonly #logger: Logger;
+  readonly #followers = new Map<string, Follower[]>();
+  readonly #listeners = new Set<(record: PlacedRecord) => void>();
+
+  constructor({ storage, logger }: { storage: Storage; logger: Logger }) {
+    this.#storage = storage;
+    this.#logger = logger;
+  }
+
+  /** Tells from now on. Called once, when the storage is open; the function returned ends it. */
+  start(): () => void {
+    return this.#storage.follow((changes) => {
+      for (const change of changes) this.#tell(change);
+    });
+  }
+
+  /** Has a follower hear of every change of a collection, for good. Must not throw, nor wait. */
+  follow<T>(collection: string, follower: (change: DocumentChange<T>) => void): void {
+    const followers = this.#followers.get(collection) ?? [];
+    followers.push(follower as Follower);
+    this.#followers.set(collection, followers);
+  }
+
+  /** Has a listener hear of every event; the function returned ends it. */
+  listen(listener: (event: OrchestratorEvent) => void): () => void {
+    return this.listenToRecords((record) => {
+      if ("event" in record) listener(record.event);
+    });
+  }
+
+  /** Has a listener hear of every entry of the log of events; the function returned ends it. */
+  listenToRecords(listener: (record: PlacedRecord) => void): () => void {
+    // Each time a listener of its own: the same function may listen twice.
+    const own = (record: PlacedRecord): void => listener(record);
+    this.#listeners.add(own);
+    return () => void this.#listeners.delete(own);
+  }
+
+  #tell(change: CommittedChange): void {
+    if (change.kind === "append") {
+      if (change.log === eventLog) this.#tellListeners(change.entry);
+      return;
+    }
+    const followers = this.#followers.get(change.collection);
+    if (followers === undefined) return;
+    const told = change.kind === "put" ? change : { key: change.key, document: null };
+    for (const follower of followers) this.#protect(() => follower(told), { collection: change.collection });
+  }
+
+  #tellListeners(entry: LogEntry): void {
+    const record = { ...readRecord(entry.value), sequence: entry.sequence };
+    for (const listener of this.#listeners)
+      this.#protect(() => listener(record), { sequence: entry.sequence });
+  }
+
+  /** A listener of an embedder that fails must not keep others from hearing. */
+  #protect(tell: () => void, where: Record<string, unknown>): void {
+    try {
+      tell();
+    } catch (error) {
+      this.#logger.error("A listener failed.", { error, ...where });
+    }
+  }
+}

@@ -1,0 +1,211 @@
+/** Streams that break and go on: over pauses of their reader, restarts of the orchestrator, a full disk, and what is removed meanwhile. */
+import { describe, expect, it, vi } from "vitest";
+import { FileStorage, MemoryData, MemoryStorage, systemCaller, type Storage } from "fleetwright";
+import { createTestOrchestrator, FakeClock } from "fleetwright/testing";
+import { startAgent } from "../support/fleet.ts";
+import { seededRandom } from "../support/random.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+type Test = Awaited<ReturnType<typeof createTestOrchestrator>>;
+
+/** Reads what there is, from an item on, or of it the first item and so many more. */
+async function readOn(test: Test, lastEventId: string | undefined, most = Infinity) {
+  const end = await lastIdOf(test);
+  const stream = test.orchestrator.events.stream(systemCaller, { lastEventId });
+  const read: { id: string; told: string }[] = [];
+  do {
+    const { value } = await stream.next();
+    if (!value) throw new Error("The stream has ended.");
+    const { id, item } = value;
+    read.push({ id, told: item.type === "event" ? item.event.id : item.type });
+  } while (read.length <= most && read.at(-1)?.id !== end);
+  await stream.return();
+  return read;
+}
+
+async function lastIdOf(test: Test): Promise<string> {
+  const stream = test.orchestrator.events.stream(systemCaller);
+  const { value } = await stream.next();
+  await stream.return();
+  return value!.id;
+}
+
+async function change(test: Test, times: number): Promise<void> {
+  for (let n = 1; n <= times; n++)
+    await test.orchestrator.audit.setRetention(systemCaller, { retention_days: 1 + (n % 1_000) });
+}
+
+const storages: [string, () => (clock: FakeClock) => Storage][] = [
+  [
+    "memory",
+    () => {
+      const data = new MemoryData();
+      return (clock) => new MemoryStorage({ data, clock });
+    },
+  ],
+  [
+    "files",
+    () => {
+      const folder = temporaryFolder();
+      const sizes = { segmentBytes: 65_536, minJournalBytes: 65_536, logSegmentBytes: 16_384 };
+      return (clock) => new FileStorage({ folder, clock, ...sizes });
+    },
+  ],
+];
+
+describe.each(storages)("with %s", (_name, createData) => {
+  it.each([1, 2, 3, 4, 5, 6])(
+    "readers that come and go over restarts lose nothing, get nothing twice, all in one order, seed %i",
+    async (seed) => {
+      const random = seededRandom(seed);
+      const upTo = (n: number): number => Math.floor(random() * n);
+      const open = createData();
+      const clock = new FakeClock();
+      let test = await createTestOrchestrator({ storage: open(clock), clock });
+      const all: string[] = [];
+      const hear = () => test.orchestrator.listen(({ id }) => void all.push(id));
+      hear();
+      const start = await lastIdOf(test);
+      const readers = Array.from({ length: 4 }, () => ({ last: start, told: [] as string[] }));
+      for (let step = 0; step < 40; step++) {
+        await change(test, upTo(30));
+        const reader = readers[upTo(readers.length)]!;
+        const [position, ...items] = await readOn(test, reader.last, upTo(60));
+        expect(position?.told).toBe("position");
+        reader.told.push(...items.map(({ told }) => told));
+        reader.last = (items.at(-1) ?? position)!.id;
+        if (random() < 0.15) {
+          await test.orchestrator.stop();
+          test = await createTestOrchestrator({ storage: open(clock), clock });
+          hear();
+        }
+      }
+      for (const reader of readers) {
+        const [position, ...items] = await readOn(test, reader.last);
+        expect([position?.told, ...reader.told, ...items.map(({ told }) => told)]).toEqual([
+          "position",
+          ...all,
+        ]);
+      }
+      await test.orchestrator.stop();
+    },
+    30_000,
+  );
+
+  it("one that is further behind than memory reaches reads from the log", async () => {
+    const open = createData();
+    const clock = new FakeClock();
+    await using test = await createTestOrchestrator({ storage: open(clock), clock });
+    const all: string[] = [];
+    test.orchestrator.listen(({ id }) => void all.push(id));
+    const start = await lastIdOf(test);
+    const slow = test.orchestrator.events.stream(systemCaller, { lastEventId: start });
+    await slow.next();
+    await change(test, 4_500);
+    expect((await readOn(test, start)).slice(1).map(({ told }) => told)).toEqual(all);
+    const told: string[] = [];
+    while (told.length < all.length) {
+      const { value } = await slow.next();
+      if (value?.item.type === "event") told.push(value.item.event.id);
+      else throw new Error("It was told something else.");
+    }
+    expect(told).toEqual(all);
+    await slow.return();
+  });
+});
+
+describe("an item to go on after", () => {
+  it.each([
+    [
+      "of another server",
+      async (test: Test) => (await lastIdOf(test)).replace(/.$/, (last) => (last === "0" ? "1" : "0")),
+    ],
+    ["of the future", async (test: Test) => `9${await lastIdOf(test)}`],
+    ["that is none", async () => "0199d3a0-5f3c-7c1e-9a55-0d9f5f3e2b11-4"],
+    ["that is empty", async () => ""],
+    ["before all", async () => "0-00000000"],
+  ])("%s is answered with a reset, and what happens from then on", async (_what, idOf) => {
+    await using test = await createTestOrchestrator();
+    await change(test, 3);
+    const stream = test.orchestrator.events.stream(systemCaller, { lastEventId: await idOf(test) });
+    expect((await stream.next()).value?.item).toEqual({ type: "reset" });
+    await change(test, 1);
+    expect((await stream.next()).value?.item).toEqual({ type: "event", event: test.events.at(-1) });
+    await stream.return();
+  });
+
+  it("of a history that a restore took back is answered with a reset", async () => {
+    const data = new MemoryData();
+    const clock = new FakeClock();
+    const storage = new MemoryStorage({ data, clock });
+    const before = await createTestOrchestrator({ storage, clock });
+    const copy = storage.restoredCopy();
+    await change(before, 5);
+    const id = await lastIdOf(before);
+    await before.orchestrator.stop();
+    await using restored = await createTestOrchestrator({
+      storage: new MemoryStorage({ data: copy, clock }),
+      clock,
+    });
+    await change(restored, 10);
+    expect((await readOn(restored, id, 0))[0]?.told).toBe("reset");
+  });
+
+  it("is kept while nothing happens, also over a restart before the first event", async () => {
+    const data = new MemoryData();
+    const clock = new FakeClock();
+    const before = await createTestOrchestrator({ storage: new MemoryStorage({ data, clock }), clock });
+    const id = await lastIdOf(before);
+    await before.orchestrator.stop();
+    await using after = await createTestOrchestrator({ storage: new MemoryStorage({ data, clock }), clock });
+    await change(after, 1);
+    const read = await readOn(after, id);
+    expect(read.map(({ told }) => told)).toEqual(["position", after.events.at(-1)?.id]);
+  });
+});
+
+describe("old events", () => {
+  it("go after eventRetentionHours: who was away for longer is told so", async () => {
+    await using test = await createTestOrchestrator({ eventRetentionHours: 2 });
+    const longAway = await lastIdOf(test);
+    await change(test, 3);
+    const away = await lastIdOf(test);
+    await test.clock.advance(3_600_000);
+    await change(test, 2);
+    await test.clock.advance(2 * 3_600_000);
+    expect((await readOn(test, longAway, 0))[0]?.told).toBe("reset");
+    const [first] = await readOn(test, away, 0);
+    expect(first?.told).toBe("reset");
+    const { storage } = test;
+    expect((await storage.readLog("events")).entries).toHaveLength(2);
+  });
+
+  it("go past eventRetentionCount, whatever their age", async () => {
+    await using test = await createTestOrchestrator({ eventRetentionCount: 1_000 });
+    await change(test, 3_500);
+    await test.clock.advance(0);
+    const { head, base } = await test.storage.readLog("events", { limit: 1 });
+    expect(head.sequence - base.sequence).toBeLessThanOrEqual(2_000);
+    expect(head.sequence - base.sequence).toBeGreaterThanOrEqual(1_000);
+  });
+});
+
+it("what could not be written for want of space is told as a reset, when there is space again", async () => {
+  const data = new MemoryData();
+  const clock = new FakeClock();
+  await using test = await createTestOrchestrator({ storage: new MemoryStorage({ data, clock }), clock });
+  const agent = await startAgent(test);
+  const stream = test.orchestrator.events.stream(systemCaller);
+  const { value: position } = await stream.next();
+  data.freeBytes = 0;
+  await agent[Symbol.asyncDispose]();
+  await vi.waitFor(() => expect(test.transport.isConnected(agent.nodeId)).toBe(false));
+  await clock.advance(0);
+  data.freeBytes = Infinity;
+  await change(test, 1);
+  const types = [(await stream.next()).value?.item.type, (await stream.next()).value?.item.type];
+  expect(types).toEqual(["reset", "event"]);
+  const resumed = await readOn(test, position!.id);
+  expect(resumed.map(({ told }) => told)).toEqual(["position", "reset", test.events.at(-1)?.id]);
+  await stream.return();
+});
