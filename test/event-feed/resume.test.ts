@@ -166,18 +166,23 @@ describe("an item to go on after", () => {
 
 describe("old events", () => {
   it("go after eventRetentionHours: who was away for longer is told so", async () => {
-    await using test = await createTestOrchestrator({ eventRetentionHours: 2 });
-    const longAway = await lastIdOf(test);
-    await change(test, 3);
-    const away = await lastIdOf(test);
-    await test.clock.advance(3_600_000);
-    await change(test, 2);
-    await test.clock.advance(2 * 3_600_000);
-    expect((await readOn(test, longAway, 0))[0]?.told).toBe("reset");
-    const [first] = await readOn(test, away, 0);
-    expect(first?.told).toBe("reset");
-    const { storage } = test;
-    expect((await storage.readLog("events")).entries).toHaveLength(2);
+    const [data, clock] = [new MemoryData(), new FakeClock()];
+    const start = () =>
+      createTestOrchestrator({ storage: new MemoryStorage({ data, clock }), clock, eventRetentionHours: 2 });
+    const before = await start();
+    const longAway = await lastIdOf(before);
+    await change(before, 3);
+    const away = await lastIdOf(before);
+    await clock.advance(3_600_000);
+    await change(before, 2);
+    const kept = (await readOn(before, away)).slice(1);
+    await clock.advance(2 * 3_600_000);
+    await before.orchestrator.stop();
+    await using after = await start();
+    for (const id of [longAway, away]) expect((await readOn(after, id, 0))[0]?.told).toBe("reset");
+    const { entries } = await after.storage.readLog("events");
+    expect(entries.map(({ value }) => value["id"])).toEqual(kept.map(({ told }) => told));
+    expect((await readOn(after, kept[0]?.id)).map(({ told }) => told)).toEqual(["position", kept[1]?.told]);
   });
 
   it("go past eventRetentionCount, whatever their age", async () => {
