@@ -56,15 +56,13 @@ export function createAgentTraffic(
   return {
     isWanted: (nodeId, head) => isWanted(operations.dispatcher, nodeId, head),
     admit: (introduction) => admit(context, agents, introduction),
-    connected: ({ node_id }, admission) => agents.connected(node_id, admission),
+    connected: (introduction, admission) => agents.connected(introduction, admission),
     message: hear,
     // Streams are of terminals, which this version does not open.
     stream: () => Promise.resolve(),
     disconnected(nodeId, reason) {
       reports.forget(nodeId);
-      const written = agents.enrolment.disconnected(nodeId, reason).catch((error: unknown) => {
-        context.logger.warn("An agent's leaving was not written.", { error, node_id: nodeId });
-      });
+      const written = agents.disconnected(nodeId, reason);
       leaving.add(written);
       void written.then(() => leaving.delete(written));
     },

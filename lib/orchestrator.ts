@@ -143,8 +143,8 @@ export class Orchestrator {
     this.restores = new Restores(context, services);
     this.idempotency = new Idempotency(services.idempotency);
     this.status = new StatusReport(context, {
+      agents: services.agents,
       refusingAgents: () => services.operations.lanes.refusing(),
-      takenSlots: () => services.agents.crowded,
     });
   }
 

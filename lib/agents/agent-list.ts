@@ -9,6 +9,7 @@ import type { SelectorPage } from "../selectors/selector-index.ts";
 import type { StoredDocument } from "../storage/storage.ts";
 import type { AppliedModules } from "./applied-modules.ts";
 import type { AgentDocument } from "./documents.ts";
+import type { Presence } from "./presence.ts";
 import type { AgentRegistry } from "./registry.ts";
 import type { listAgentsInput } from "./schemas.ts";
 
@@ -18,6 +19,7 @@ type Stored = StoredDocument<AgentDocument>;
 /** Where agents are looked for. */
 interface Parts {
   registry: AgentRegistry;
+  presence: Presence;
   modules: AppliedModules;
 }
 
@@ -63,7 +65,7 @@ async function findPage(context: Context, parts: Parts, query: Query): Promise<P
   const position = withoutAbsent(filter);
   const after = cursor === undefined ? "" : String(decodeCursor("agents", position, cursor));
   const items: Stored[] = [];
-  const passes = createFilter(context, filter);
+  const passes = createFilter(parts.presence, filter);
   for await (const page of candidates(context, parts, { filter, stretch: { after, limit } })) {
     for (const stored of page) {
       if (!passes(stored.value)) continue;
@@ -126,14 +128,14 @@ function withoutAbsent(filter: Filter): JsonObject {
 }
 
 /** Makes what tells whether an agent passes; the selector is not looked at here. */
-function createFilter({ transport }: Context, filter: Filter): (agent: Readonly<AgentDocument>) => boolean {
+function createFilter(presence: Presence, filter: Filter): (agent: Readonly<AgentDocument>) => boolean {
   const { status, connected } = filter;
   const search = filter.search?.toLowerCase();
   const isNamed = (text: string | undefined, part: string): boolean =>
     text?.toLowerCase().includes(part) === true;
   return (agent) => {
     if (status !== undefined && agent.status !== status) return false;
-    if (connected !== undefined && transport.isConnected(agent.node_id) !== connected) return false;
+    if (connected !== undefined && presence.isConnected(agent.node_id) !== connected) return false;
     return search === undefined || isNamed(agent.name, search) || isNamed(agent.hostname, search);
   };
 }

@@ -2,7 +2,7 @@ import type { Context } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { Selector, SelectorTarget } from "../selectors/selector.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
-import type { Admission } from "../transport/transport.ts";
+import type { Admission, AgentIntroduction } from "../transport/transport.ts";
 import { AgentViews } from "./agent-views.ts";
 import { AppliedModules } from "./applied-modules.ts";
 import { Approvals } from "./approvals.ts";
@@ -10,7 +10,9 @@ import type { AgentDocument } from "./documents.ts";
 import { Enrolment } from "./enrolment.ts";
 import { PendingRetention } from "./pending-retention.ts";
 import { PendingSlots, type TakenSlots } from "./pending-slots.ts";
+import { Presence } from "./presence.ts";
 import { AgentRegistry, toTarget } from "./registry.ts";
+import { Standing } from "./standing.ts";
 
 /** Hears of agents that may be given work, or no longer, or are forgotten. */
 export interface AgentWatcher {
@@ -27,31 +29,37 @@ export class AgentService {
   /** Agents that come and go; the orchestrator hands it what the transport hears. */
   readonly enrolment: Enrolment;
   readonly registry: AgentRegistry;
+  /** Which agents are connected. */
+  readonly presence: Presence;
   /** Which modules agents have. */
   readonly appliedModules: AppliedModules;
   readonly views: AgentViews;
   readonly approvals: Approvals;
   readonly #context: Context;
   readonly #slots: PendingSlots;
+  readonly #standing: Standing;
   readonly #watchers: AgentWatcher[] = [];
 
   constructor(context: Context) {
     this.#context = context;
     this.registry = new AgentRegistry(context);
+    this.presence = new Presence(context);
     this.appliedModules = new AppliedModules(context);
-    this.views = new AgentViews((nodeId) => context.transport.isConnected(nodeId));
-    this.approvals = new Approvals(context, this.registry, {
-      views: this.views,
-      available: (nodeId) => this.#announce(nodeId),
-      dismissed: (nodeId) => this.#watchers.forEach((watcher) => watcher.dismissed(nodeId)),
+    const { registry, presence } = this;
+    this.#standing = new Standing(context, { registry, presence, watchers: this.#watchers });
+    this.views = new AgentViews((nodeId) => presence.isConnected(nodeId));
+    this.approvals = new Approvals(context, registry, { views: this.views, presence });
+    this.#slots = new PendingSlots(context, {
+      registry,
+      presence,
+      alsoForget: (nodeId) => this.forgotten(nodeId),
     });
-    this.#slots = new PendingSlots(context, this.registry, (nodeId) => this.forgotten(nodeId));
     this.enrolment = new Enrolment(context, this.registry, this.#slots);
   }
 
   /** Forgets, from now on, agents that were never approved and do not come any more. The function returned ends it. */
   keepPending(): () => Promise<void> {
-    return new PendingRetention(this.#context, this.registry).keep((nodeId) => this.forgotten(nodeId));
+    return new PendingRetention(this.#context, this).keep((nodeId) => this.forgotten(nodeId));
   }
 
   /** The slots of agents that wait to be approved, where all are taken; else null. */
@@ -65,13 +73,20 @@ export class AgentService {
   }
 
   /** An admitted agent has a connection. */
-  async connected(nodeId: string, admission: Admission): Promise<void> {
-    const { value: agent } = await this.registry.read(nodeId);
+  async connected({ node_id, remote_address }: AgentIntroduction, admission: Admission): Promise<void> {
+    this.presence.connected(node_id, remote_address);
+    const { value: agent } = await this.registry.read(node_id);
     const told = this.enrolment.connected(agent);
-    if (admission.status === "approved") this.#announce(nodeId);
+    if (admission.status === "approved") this.#standing.available(node_id);
     // Approved while it was being admitted, when it had no connection yet to hear of it.
-    else if (agent.status === "approved") await this.approvals.enforce(agent);
+    else if (agent.status === "approved") this.#standing.approve(node_id);
     await told;
+  }
+
+  /** The connection of an agent is gone. */
+  disconnected(nodeId: string, reason: string): Promise<void> {
+    this.presence.disconnected(nodeId);
+    return this.enrolment.disconnected(nodeId, reason);
   }
 
   /** Has a watcher told about agents that may be given work. */
@@ -82,10 +97,6 @@ export class AgentService {
   /** What else to delete in the step that forgets an agent. */
   forgotten(nodeId: string): Write[] {
     return this.#watchers.flatMap((watcher) => watcher.forget(nodeId));
-  }
-
-  #announce(nodeId: string): void {
-    for (const watcher of this.#watchers) watcher.available(nodeId);
   }
 
   /**

@@ -31,7 +31,11 @@ export class Agents {
   constructor(context: Context, service: AgentService) {
     this.#context = context;
     this.#service = service;
-    this.#list = new AgentList(context, { registry: service.registry, modules: service.appliedModules });
+    this.#list = new AgentList(context, {
+      registry: service.registry,
+      presence: service.presence,
+      modules: service.appliedModules,
+    });
     this.tags = new TagVerbs(context, service.registry);
   }
 

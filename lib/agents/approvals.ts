@@ -1,6 +1,5 @@
 /** What operators decide about agents: who is in the fleet, and who is kept out of it. */
 import { answering, repeatable, toSubject, type Caller } from "../callers/caller.ts";
-import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { requireVersion, type ChangeOptions } from "../document-version.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
@@ -10,6 +9,7 @@ import type { StoredDocument, Write } from "../storage/storage.ts";
 import { asNameTaken, findFreeName, takeName, toAgentName } from "./agent-names.ts";
 import type { AgentViews } from "./agent-views.ts";
 import type { AgentDocument } from "./documents.ts";
+import type { Presence } from "./presence.ts";
 import { agentSubject, type AgentRegistry } from "./registry.ts";
 import type { RejectedAgents, RejectPendingInput } from "./schemas.ts";
 
@@ -33,13 +33,10 @@ interface Attempt extends Decision {
 /** An agent after a decision. */
 type Decided = Pick<StoredDocument<AgentDocument>, "value" | "revision">;
 
-/** Whom a decision concerns. */
+/** What decisions are made with. */
 interface ApprovalParts {
   views: AgentViews;
-  /** An approved agent may be given work. */
-  available(nodeId: string): void;
-  /** An agent was rejected. */
-  dismissed(nodeId: string): void;
+  presence: Presence;
 }
 
 /** Decides about agents. */
@@ -55,19 +52,15 @@ export class Approvals {
   }
 
   /** Approves or rejects an agent; resolves when it counts, also for a connection that is there. */
-  async decide(caller: Caller, nodeId: string, decision: Decision): Promise<Decided> {
-    const after = await retryOnConflict((retries) =>
-      this.#changeStatus(caller, nodeId, { ...decision, retries }),
-    );
-    await this.enforce(after.value);
-    return after;
+  decide(caller: Caller, nodeId: string, decision: Decision): Promise<Decided> {
+    return retryOnConflict((retries) => this.#changeStatus(caller, nodeId, { ...decision, retries }));
   }
 
   /** Rejects the first agents that wait and pass every filter. */
   async rejectPending(caller: Caller, { network, connected }: RejectPendingInput): Promise<RejectedAgents> {
     const within = network === undefined ? null : parseNetwork(network);
     const passes = (nodeId: string, address: string | null): boolean =>
-      (connected === undefined || this.#context.transport.isConnected(nodeId) === connected) &&
+      (connected === undefined || this.#parts.presence.isConnected(nodeId) === connected) &&
       (within === null || (address !== null && isWithin(within, address)));
     const nodeIds = this.#registry.pending
       .entries()
@@ -145,29 +138,5 @@ export class Approvals {
     const wanted = toAgentName(hostname);
     const name = retries < 3 ? wanted : `${wanted.slice(0, 55)}-${node_id.slice(0, 8)}`;
     return findFreeName(this.#context.storage, name);
-  }
-
-  /** Makes a decision count for a connection that is there. */
-  async enforce(agent: Readonly<AgentDocument>): Promise<void> {
-    if (agent.status === "rejected") {
-      await this.#context.transport.disconnect(agent.node_id, "rejected");
-      this.#parts.dismissed(agent.node_id);
-      return;
-    }
-    if (!this.#context.transport.isConnected(agent.node_id)) return;
-    const message = {
-      type: "status",
-      id: this.#context.ids.next(),
-      not_after: toTimestamp(this.#context.fleetTime.now() + 60_000),
-      status: "approved",
-    } as const;
-    try {
-      await this.#context.transport.send(agent.node_id, message);
-    } catch (error) {
-      // It left in this moment; the decision is on disk, and the agent hears of it when it comes again.
-      if (!isOrchestratorError(error, "AGENT_OFFLINE")) throw error;
-      return;
-    }
-    this.#parts.available(agent.node_id);
   }
 }

@@ -6,6 +6,7 @@ import type { Timer } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { isOrchestratorError } from "../errors.ts";
 import { RateLimiter } from "../internal/rate-limiter.ts";
+import { isSameJson } from "../json.ts";
 import type { AgentMessage, Attributes, MessageOf } from "../wire/messages.ts";
 import type { AgentRegistry } from "./registry.ts";
 
@@ -16,6 +17,9 @@ const mostCharacters = 65_536;
 /** How often the attributes of one agent are written in a minute, and how long what is left over waits. */
 const writesPerMinute = 10;
 const waitMs = 6_000;
+
+/** What has not changed is written so often, so that `collected_at` tells that it is still so. */
+const sameAgainMs = 3_600_000;
 
 type Told = MessageOf<AgentMessage, "attributes">;
 
@@ -74,7 +78,15 @@ export class AttributeIntake {
     const dropped = Object.keys(told.attributes).length - Object.keys(attributes).length;
     if (dropped > 0)
       this.#context.logger.warn("An agent tells more than is kept.", { node_id: nodeId, dropped });
+    if (await this.#isKnown(nodeId, attributes)) return;
     await this.#registry.writeAttributes(agent.value, attributes, told.collected_at);
+  }
+
+  /** Whether an agent told the same a short while ago, as one does that only comes back. */
+  async #isKnown(nodeId: string, attributes: Attributes): Promise<boolean> {
+    const known = await this.#registry.attributes(nodeId);
+    if (!known || !isSameJson(known.attributes, attributes)) return false;
+    return Math.abs(this.#context.clock.now() - Date.parse(known.collected_at)) < sameAgainMs;
   }
 }
 

@@ -16,6 +16,7 @@ import type { StoredDocument, Write } from "../storage/storage.ts";
 import { keepRounds } from "../upkeep/rounds.ts";
 import type { AgentDocument } from "./documents.ts";
 import { forgottenEvent } from "./pending-slots.ts";
+import type { Presence } from "./presence.ts";
 import type { AgentRegistry } from "./registry.ts";
 
 const roundMs = 3_600_000;
@@ -31,10 +32,12 @@ type Stored = StoredDocument<AgentDocument>;
 export class PendingRetention {
   readonly #context: Context;
   readonly #registry: AgentRegistry;
+  readonly #presence: Presence;
 
-  constructor(context: Context, registry: AgentRegistry) {
+  constructor(context: Context, parts: { registry: AgentRegistry; presence: Presence }) {
     this.#context = context;
-    this.#registry = registry;
+    this.#registry = parts.registry;
+    this.#presence = parts.presence;
   }
 
   /** Forgets, every hour, what waited too long. The function returned ends it. */
@@ -107,7 +110,7 @@ export class PendingRetention {
   }
 
   #isConnected(agent: Stored): boolean {
-    return this.#context.transport.isConnected(agent.key);
+    return this.#presence.isConnected(agent.key);
   }
 }
 

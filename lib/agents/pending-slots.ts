@@ -15,6 +15,7 @@ import { RateLimiter } from "../internal/rate-limiter.ts";
 import type { Write } from "../storage/storage.ts";
 import type { AgentIntroduction } from "../transport/transport.ts";
 import type { AgentDocument } from "./documents.ts";
+import type { Presence } from "./presence.ts";
 import { agentSubject, type AgentRegistry } from "./registry.ts";
 
 /**
@@ -42,6 +43,7 @@ export interface TakenSlots {
 export class PendingSlots {
   readonly #context: Context;
   readonly #registry: AgentRegistry;
+  readonly #presence: Presence;
   readonly #alsoForget: (nodeId: string) => Write[];
   readonly #ofNetwork: RateLimiter;
   readonly #ofAll: RateLimiter;
@@ -51,10 +53,14 @@ export class PendingSlots {
   #entering = 0;
   #toldAt = -Infinity;
 
-  constructor(context: Context, registry: AgentRegistry, alsoForget: (nodeId: string) => Write[]) {
+  constructor(
+    context: Context,
+    parts: { registry: AgentRegistry; presence: Presence; alsoForget: (nodeId: string) => Write[] },
+  ) {
     this.#context = context;
-    this.#registry = registry;
-    this.#alsoForget = alsoForget;
+    this.#registry = parts.registry;
+    this.#presence = parts.presence;
+    this.#alsoForget = parts.alsoForget;
     this.#ofNetwork = new RateLimiter(context.clock, perNetworkPerMinute);
     this.#ofAll = new RateLimiter(context.clock, perMinute);
   }
@@ -115,11 +121,10 @@ export class PendingSlots {
       // It came, or was decided about, in this moment.
       throw isOrchestratorError(error, "REVISION_CONFLICT") ? this.#noSlot() : error;
     }
-    await this.#context.transport.disconnect(nodeId, "gave way to another one");
   }
 
   #isAway({ id, seenAt }: SlotHolder): boolean {
-    if (this.#leaving.has(id) || this.#context.transport.isConnected(id)) return false;
+    if (this.#leaving.has(id) || this.#presence.isConnected(id)) return false;
     return Math.abs(this.#context.clock.now() - seenAt) >= comesAgainMs;
   }
 

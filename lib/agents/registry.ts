@@ -1,16 +1,16 @@
-/** The agents that are known, and the index that answers selectors. The only writer of agent documents. */
+/** The agents that are known, and the index that answers selectors, which follows the feed. The only writer of agent documents. */
 import type { Caller } from "../callers/caller.ts";
 import type { Context, EventInput } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { EventSubject } from "../events.ts";
 import { FairSlots } from "../internal/fair-slots.ts";
-import { KeyedQueue } from "../internal/keyed-queue.ts";
 import { toJsonObject } from "../json.ts";
 import { SelectorCache } from "../selectors/selector-cache.ts";
 import { SelectorIndex } from "../selectors/selector-index.ts";
 import type { Selector, SelectorTarget } from "../selectors/selector.ts";
 import { eachDocument } from "../storage/each-document.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
+import type { AgentStatus } from "../wire/handshake-messages.ts";
 import type { Attributes } from "../wire/messages.ts";
 import type { AgentDocument, AttributesDocument } from "./documents.ts";
 
@@ -20,29 +20,42 @@ export class AgentRegistry {
   /** The agents that wait to be approved. */
   readonly pending: FairSlots = new FairSlots();
   readonly #context: Context;
-  readonly #approved = new Set<string>();
-  readonly #indexing = new KeyedQueue();
-  /** How many changes were begun, and how many of them are under way. */
+  readonly #statuses = new Map<string, AgentStatus>();
+  readonly #listeners: ((change: StatusChange) => void)[] = [];
+  /** How many changes were heard of. */
   #changes = 0;
-  #changing = 0;
 
   constructor(context: Context) {
     this.#context = context;
+    context.feed.follow<AgentDocument>("agents", ({ key, document }) => this.#follow(key, document));
+    context.feed.follow<AttributesDocument>("agent_attributes", ({ key, document }) => {
+      this.#changes += 1;
+      const target = this.index.get(key);
+      if (target && document) this.index.set({ ...target, attributes: document.value.attributes });
+    });
   }
 
   /** Reads every agent once, at the start, to build the index. */
   async load(): Promise<void> {
-    for await (const { value } of eachDocument<AgentDocument>(this.#context.storage, "agents")) {
-      this.#setIndex(value, await this.attributes(value.node_id));
-    }
+    const { storage } = this.#context;
+    const attributes = new Map<string, Attributes>();
+    for await (const { key, value } of eachDocument<AttributesDocument>(storage, "agent_attributes"))
+      attributes.set(key, value.attributes);
+    for await (const { key, value } of eachDocument<AgentDocument>(storage, "agents"))
+      this.#setIndex(value, attributes.get(key) ?? {});
+  }
+
+  /** Has a listener hear of every agent that gets another status, with its first and its last. */
+  onStatus(listener: (change: StatusChange) => void): void {
+    this.#listeners.push(listener);
   }
 
   /**
    * Names the state that all agents and their attributes are in: whoever sees the same number twice knows that what was read in
-   * between still holds. Null where that can't be told: while a change is being made, and where other processes make some.
+   * between still holds. Null where that can't be told, because other processes make changes that can be read before they are heard of.
    */
   get edition(): number | null {
-    return this.#changing > 0 || this.#context.storage.capabilities.shared ? null : this.#changes;
+    return this.#context.storage.capabilities.shared ? null : this.#changes;
   }
 
   find(nodeId: string): Promise<StoredDocument<AgentDocument> | null> {
@@ -77,7 +90,7 @@ export class AgentRegistry {
       expected: before?.revision ?? 0,
     };
     const events = event ? [event] : [];
-    await this.#change(after.node_id, () => this.#context.commit(caller, [put, ...writes], ...events));
+    await this.#context.commit(caller, [put, ...writes], ...events);
   }
 
   /** Writes what an agent tells of its machine. */
@@ -89,7 +102,7 @@ export class AgentRegistry {
       key: agent.node_id,
       value: { ...document },
     };
-    await this.#change(agent.node_id, () => this.#context.storage.commit([put]));
+    await this.#context.storage.commit([put]);
   }
 
   /** Removes an agent that was decided about; that its key was known is remembered. */
@@ -103,61 +116,62 @@ export class AgentRegistry {
     ];
     if (name !== undefined)
       writes.push({ kind: "delete", collection: "agent_names", key: name.toLowerCase() });
-    await this.#change(node_id, () => this.#context.commit(caller, writes, also.event));
+    await this.#context.commit(caller, writes, also.event);
   }
 
   /** Removes an agent that was never approved, as if it had not been here. */
   async forget(caller: Caller, agent: StoredDocument<AgentDocument>, also: Removal): Promise<void> {
     const writes = [...deletionOf(agent), ...also.writes];
     // With the reserve: this makes space.
-    await this.#change(agent.key, () => this.#context.commitWithReserve(caller, writes, also.event));
+    await this.#context.commitWithReserve(caller, writes, also.event);
   }
 
   /** The approved agents that a selector matches now, by node_id. */
   matching(selector: Selector): string[] {
-    return this.index.match(selector).filter((nodeId) => this.#approved.has(nodeId));
+    return this.index.match(selector).filter((nodeId) => this.#isApproved(nodeId));
   }
 
   /** Whether a selector matches an approved agent now. */
   hasMatch(selector: Selector): boolean {
-    return this.index.some(selector, (nodeId) => this.#approved.has(nodeId));
+    return this.index.some(selector, (nodeId) => this.#isApproved(nodeId));
   }
 
-  /** Makes a change and has the index follow. It is under way until both are done: listeners hear of it in between. */
-  async #change(nodeId: string, commit: () => Promise<unknown>): Promise<void> {
+  /** What an agent told of its machine, as selectors see it; null where there is no such agent. */
+  attributesOf(nodeId: string): Attributes | null {
+    return this.index.get(nodeId)?.attributes ?? null;
+  }
+
+  #isApproved(nodeId: string): boolean {
+    return this.#statuses.get(nodeId) === "approved";
+  }
+
+  #follow(nodeId: string, document: StoredDocument<AgentDocument> | null): void {
     this.#changes += 1;
-    this.#changing += 1;
-    try {
-      await commit();
-      await this.#reindex(nodeId);
-    } finally {
-      this.#changing -= 1;
-    }
-  }
-
-  /** Brings the index up to what is stored, one after another for each agent, so that an older state never follows a newer. */
-  #reindex(nodeId: string): Promise<void> {
-    return this.#indexing.do(nodeId, () => this.#indexStored(nodeId));
-  }
-
-  async #indexStored(nodeId: string): Promise<void> {
-    const [agent, attributes] = await Promise.all([this.find(nodeId), this.attributes(nodeId)]);
-    if (agent) this.#setIndex(agent.value, attributes);
+    const before = this.#statuses.get(nodeId) ?? null;
+    if (document) this.#setIndex(document.value, this.attributesOf(nodeId) ?? {});
     else {
-      this.#approved.delete(nodeId);
+      this.#statuses.delete(nodeId);
       this.pending.delete(nodeId);
       this.index.delete(nodeId);
     }
+    const after = document?.value.status ?? null;
+    if (before !== after) for (const listener of this.#listeners) listener({ nodeId, before, after });
   }
 
-  #setIndex(agent: Readonly<AgentDocument>, attributes: AttributesDocument | null): void {
-    this.index.set(toTarget(agent, attributes?.attributes ?? {}));
-    if (agent.status === "approved") this.#approved.add(agent.node_id);
-    else this.#approved.delete(agent.node_id);
-    const { node_id, remote_address, last_seen_at } = agent;
-    if (agent.status === "pending") this.pending.set(node_id, remote_address, Date.parse(last_seen_at));
+  #setIndex(agent: Readonly<AgentDocument>, attributes: Attributes): void {
+    this.index.set(toTarget(agent, attributes));
+    const { node_id, remote_address, last_seen_at, status } = agent;
+    this.#statuses.set(node_id, status);
+    if (status === "pending") this.pending.set(node_id, remote_address, Date.parse(last_seen_at));
     else this.pending.delete(node_id);
   }
+}
+
+/** An agent that has another status; null before it was known, and when it is gone. */
+export interface StatusChange {
+  nodeId: string;
+  before: AgentStatus | null;
+  after: AgentStatus | null;
 }
 
 /** A change of one agent. */

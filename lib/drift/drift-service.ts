@@ -31,7 +31,7 @@ export class DriftService {
     this.#enforcement = new DriftEnforcement(context, features);
     this.#work = new BackgroundWork(context);
     this.#scheduled = new ScheduledChecks(context, {
-      operations: features.operations,
+      ...features,
       work: this.#work,
       begin: (nodeId) => this.begin(systemCaller, nodeId, "scheduled"),
     });
@@ -79,7 +79,7 @@ export class DriftService {
     const agent = await this.#agents.requireApproved(nodeId);
     const baseline = (await this.#operations.stateOf(nodeId))?.baseline;
     if (!baseline) throw new OrchestratorError("NO_BASELINE");
-    if (!this.#context.transport.isConnected(nodeId)) throw new OrchestratorError("AGENT_OFFLINE");
+    if (!this.#agents.presence.isConnected(nodeId)) throw new OrchestratorError("AGENT_OFFLINE");
     const name = agent.name ?? agent.hostname;
     const record = { node_id: nodeId, baseline_operation_id: baseline.operation_id };
     const requestedEvent = (id: string): EventInput => ({

@@ -73,7 +73,7 @@ export class DriftEnforcement {
     if (this.#context.epochs.isPaused) return;
     const record = await this.#context.storage.get<DriftDocument>("drift_records", operation_id);
     if (record?.value.status !== "drifted") return;
-    if (!this.#context.transport.isConnected(node_id)) return;
+    if (!this.#agents.presence.isConnected(node_id)) return;
     const assignments = await this.#enforcing(check);
     if (assignments.length === 0) return;
     const cause = { check, baselineId: record.value.baseline_operation_id, assignments };

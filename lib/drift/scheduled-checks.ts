@@ -3,6 +3,7 @@
  * says, so that a fleet is spread evenly over the interval and a restart changes nothing. Only agents that have been
  * connected since the start are in the queue; what is not due costs nothing.
  */
+import type { AgentService } from "../agents/agent-service.ts";
 import type { Timer } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { isOrchestratorError } from "../errors.ts";
@@ -15,6 +16,7 @@ import { DueQueue } from "./due-queue.ts";
 const afterApplyMs = 300_000;
 
 interface Parts {
+  agents: AgentService;
   operations: OperationService;
   work: BackgroundWork;
   /** Begins a check and resolves with the id of its operation. */
@@ -79,7 +81,7 @@ export class ScheduledChecks {
 
   async #check(nodeId: string): Promise<void> {
     // Who is away comes into the queue again with the next connection.
-    if (!this.#context.transport.isConnected(nodeId)) return;
+    if (!this.#parts.agents.presence.isConnected(nodeId)) return;
     this.#putNext(nodeId);
     const state = await this.#parts.operations.stateOf(nodeId);
     if (!state?.baseline || !state.last_apply) return;

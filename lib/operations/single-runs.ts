@@ -35,7 +35,7 @@ export class SingleRuns {
     resources: readonly string[];
   }): Promise<OperationRequest> {
     const agent = await this.#agents.requireApproved(node_id);
-    if (!this.#context.transport.isConnected(node_id)) throw new OrchestratorError("AGENT_OFFLINE");
+    if (!this.#agents.presence.isConnected(node_id)) throw new OrchestratorError("AGENT_OFFLINE");
     return {
       kind: "forget",
       nodeId: agent.node_id,
@@ -50,7 +50,7 @@ export class SingleRuns {
     const { node_id, modules, remove_modules, params, plan_id } = input;
     const agent = await this.#agents.requireApproved(node_id);
     const queue = input.when_offline === "queue";
-    if (!queue && !this.#context.transport.isConnected(node_id)) throw new OrchestratorError("AGENT_OFFLINE");
+    if (!queue && !this.#agents.presence.isConnected(node_id)) throw new OrchestratorError("AGENT_OFFLINE");
     const plan = plan_id === undefined ? undefined : await this.#plans.confirm(plan_id, input);
     const scoped = plan?.scoped ?? (await this.#scopes.ofCall(node_id, input));
     if (kind === "apply" && !scoped.scope)

@@ -48,6 +48,11 @@ export class SelectorIndex {
     return this.#entries.size;
   }
 
+  /** What is known of an agent; null where it is not. */
+  get(nodeId: string): SelectorTarget | null {
+    return this.#entries.get(nodeId)?.target ?? null;
+  }
+
   /** Takes an agent in, or replaces what is known of it. The target must not be changed afterwards. */
   set(target: SelectorTarget): void {
     const known = this.#entries.get(target.node_id);

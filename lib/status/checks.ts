@@ -1,5 +1,6 @@
 /** What the status is made of: each check by its name, and what a reader is told where it fails. */
 import type { TakenSlots } from "../agents/pending-slots.ts";
+import type { Presence } from "../agents/presence.ts";
 import type { Context } from "../context.ts";
 import { isOrchestratorError } from "../errors.ts";
 import type { Status } from "./schemas.ts";
@@ -85,8 +86,8 @@ export function checkEpoch({ epochs }: Context): Check[] {
 }
 
 /** Whether the agents that are connected take commands. */
-export function checkAgents({ transport }: Context, refusing: readonly RefusingAgent[]): Check {
-  const connected = refusing.filter(({ node_id }) => transport.isConnected(node_id));
+export function checkAgents(presence: Presence, refusing: readonly RefusingAgent[]): Check {
+  const connected = refusing.filter(({ node_id }) => presence.isConnected(node_id));
   if (connected.length === 0) return ok("agents");
   const named = connected.slice(0, namedAgents).map(({ node_id, code }) => `${node_id} (${code})`);
   const more = connected.length - named.length;

@@ -1,4 +1,4 @@
-import type { TakenSlots } from "../agents/pending-slots.ts";
+import type { AgentService } from "../agents/agent-service.ts";
 import type { Caller } from "../callers/caller.ts";
 import type { Context } from "../context.ts";
 import { toHex } from "../crypto/encoding.ts";
@@ -18,8 +18,8 @@ import type { Status } from "./schemas.ts";
 
 /** What the status asks other features. */
 export interface StatusParts {
+  agents: AgentService;
   refusingAgents: () => readonly RefusingAgent[];
-  takenSlots: () => TakenSlots | null;
 }
 
 /** Whether the orchestrator works, and what it speaks. */
@@ -41,8 +41,8 @@ export class StatusReport {
       checkLog(context),
       checkSeries(context),
       checkClock(context),
-      checkAgents(context, this.#parts.refusingAgents()),
-      checkEnrolment(this.#parts.takenSlots()),
+      checkAgents(this.#parts.agents.presence, this.#parts.refusingAgents()),
+      checkEnrolment(this.#parts.agents.crowded),
       ...checkEpoch(context),
     ];
     return {
