@@ -1,7 +1,6 @@
-/** What the beginning of an operation writes, and for how long its end is awaited. */
+/** What the beginning of an operation writes, and until when its end is awaited. */
 import type { Context } from "../context.ts";
 import type { OperationDocument } from "./documents.ts";
-import { returnMs } from "./lanes.ts";
 
 type Operation = Readonly<OperationDocument>;
 
@@ -14,15 +13,12 @@ export function toBegun(context: Context, operation: Operation): OperationDocume
 }
 
 /**
- * How long to wait from now on for the end of an operation that is running, milliseconds. A clock that was wrong while the process was
- * away must not make that longer than it is at the start, nor end it before the agent could come back and tell.
- *
- * @param isReturning - Whether agents are given time to come back after a start.
+ * An operation that is running when the process starts: a clock that was wrong when it began must not have its end awaited for longer than
+ * if it began now. Null where that is so.
  */
-export function awaitedMs(context: Context, operation: Operation, isReturning: boolean): number {
-  const { deadline_at = 0 } = operation;
-  const leftMs = Math.min(deadline_at - context.fleetTime.now(), longestMs(context, operation));
-  return isReturning ? Math.max(leftMs, returnMs) : leftMs;
+export function withNearDeadline(context: Context, operation: Operation): OperationDocument | null {
+  const latest = context.fleetTime.now() + longestMs(context, operation);
+  return (operation.deadline_at ?? 0) > latest ? { ...operation, deadline_at: latest } : null;
 }
 
 /** How long an operation may take until its result is no longer awaited. */

@@ -9,7 +9,7 @@
  * An operation is `running` on disk before it is sent. Whatever happens in between, sending it again is safe: the agent
  * runs one id once and answers a second time with the result it kept. So after a restart of either side every running
  * operation is simply sent again when its agent is there, until its deadline (seconds allowed plus grace; after a start,
- * not before agents had time to come back). Of what is unknown its agent is asked; see inquiries.ts. So it is of what was open
+ * not before agents had time to come back; see sweeper.ts). Of what is unknown its agent is asked; see inquiries.ts. So it is of what was open
  * in a backup that was restored; what waits of it begins only when an operator has the server go on. A wish to
  * cancel is on disk too, and follows the operation whenever it is sent. What can't be written is tried again: an operation
  * never stays open because the storage was full when it should have ended.
@@ -20,9 +20,9 @@ import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import { Turns } from "../internal/turns.ts";
 import { BackgroundWork } from "../upkeep/background-work.ts";
 import type { AgentMessage, MessageOf } from "../wire/messages.ts";
-import { awaitedMs, toBegun } from "./begun.ts";
+import { toBegun, withNearDeadline } from "./begun.ts";
 import { Commands } from "./commands.ts";
-import { cancelled, isFirstResult, notRun, offline, overtaken, rejected, unheard } from "./conclusions.ts";
+import { cancelled, isFirstResult, notRun, offline, overtaken, rejected } from "./conclusions.ts";
 import type { OperationDocument } from "./documents.ts";
 import { Inquiries } from "./inquiries.ts";
 import { returnMs, type Lanes } from "./lanes.ts";
@@ -30,6 +30,8 @@ import type { DispatchParts } from "./operation-parts.ts";
 import { isOpen, type OperationStore } from "./operation-store.ts";
 import type { Outcome, OutcomeRecorder } from "./outcomes.ts";
 import { type ProgressFeeds, toStep } from "./progress-feeds.ts";
+import type { OperationStatus } from "./schemas.ts";
+import { Sweeper } from "./sweeper.ts";
 
 type Operation = Readonly<OperationDocument>;
 
@@ -45,6 +47,8 @@ export class Dispatcher {
   readonly #feeds: ProgressFeeds;
   readonly #lanes: Lanes;
   readonly #work: BackgroundWork;
+  readonly #presence: DispatchParts["presence"];
+  readonly #sweeper: Sweeper;
   readonly #mayBegin: DispatchParts["mayBegin"];
   readonly #turns = new Turns(perTurn);
   #stopped = false;
@@ -63,19 +67,25 @@ export class Dispatcher {
     });
     [this.#outcomes, this.#feeds, this.#lanes] = [parts.outcomes, parts.feeds, parts.lanes];
     this.#work = new BackgroundWork(context);
+    this.#presence = parts.presence;
+    const end = (operationId: string, outcome: Outcome): Promise<boolean> => this.#end(operationId, outcome);
+    this.#sweeper = new Sweeper(context, { store: this.#store, work: this.#work, end });
+    this.#store.watch((after, before) => this.#follow(after, before));
   }
 
   /** Takes up what was open. Until agents had time to come back, none counts as away; `expectsMore` of what others take up. */
   async recover(expectsMore: boolean): Promise<void> {
     this.#returning = true;
     let isAwaited = expectsMore;
+    await this.#store.load();
     await this.#inquiries.load();
     for await (const operation of this.#store.open()) {
       isAwaited = true;
       this.#inquiries.take(operation);
-      if (operation.status === "running") this.#await(operation);
-      else this.enqueue(operation);
+      if (operation.status === "running") this.#await(await this.#bringNear(operation));
+      else this.#enqueue(operation);
     }
+    await this.#sweeper.start(isAwaited ? returnMs : 0);
     const endReturn = async (): Promise<void> => {
       this.#returning = false;
       this.#takeAll();
@@ -95,13 +105,25 @@ export class Dispatcher {
     await this.#work.stop();
   }
 
-  /** Puts a stored operation in line for its agent. */
-  enqueue(operation: Operation): void {
-    const { operation_id, node_id, queue_until } = operation;
-    const { epochs, fleetTime } = this.#context;
-    const end = (): Promise<unknown> => this.#end(operation_id, offline);
-    const expiry = queue_until === undefined ? null : this.#work.after(queue_until - fleetTime.now(), end);
-    this.#lanes.join(node_id, operation_id, { expiry, isHeld: epochs.isHeld(operation) });
+  async #bringNear(operation: Operation): Promise<Operation> {
+    const near = withNearDeadline(this.#context, operation);
+    if (near === null) return operation;
+    const change = (): { operation: OperationDocument } => ({ operation: near });
+    return (await this.#store.update(systemCaller, operation.operation_id, change)).operation;
+  }
+
+  /** What was asked for, or how an operation ended, as it is on disk: whoever wrote it. */
+  #follow(after: Operation, before: OperationStatus | null): void {
+    if (!isOpen(after)) this.#settle(after);
+    else if (after.status === "queued" && before === null) this.#enqueue(after);
+    else if (after.cancel_requested === true && before === after.status)
+      this.#work.do(() => this.#cancel(after));
+  }
+
+  /** Puts an operation in line for its agent. */
+  #enqueue(operation: Operation): void {
+    const { operation_id, node_id } = operation;
+    this.#lanes.join(node_id, operation_id, { isHeld: this.#context.epochs.isHeld(operation) });
     this.#work.do(() => this.#takeNext(node_id));
   }
 
@@ -121,7 +143,7 @@ export class Dispatcher {
   }
 
   /** Ends what waits, and asks the agent to stop what runs. */
-  async cancel(operation: Operation): Promise<void> {
+  async #cancel(operation: Operation): Promise<void> {
     const isOver = await this.withdraw(operation.operation_id);
     // What waits here may run there, where it was begun after the backup was made.
     if (isOver && !this.#context.epochs.isBefore(operation)) return;
@@ -218,7 +240,7 @@ export class Dispatcher {
     if (operation?.status !== "queued") this.#lanes.leave(nodeId, operationId);
     else if (operation.cancel_requested === true) await this.#end(operationId, cancelled);
     else if (!(await this.#mayBegin(operation))) await this.#end(operationId, overtaken);
-    else if (this.#context.transport.isConnected(nodeId)) {
+    else if (this.#presence.isConnected(nodeId)) {
       if (this.#inquiries.isUnanswered(operationId)) return;
       if (this.#lanes.head(nodeId, this.#inquiries) === operationId) await this.#begin(operation);
       // The agent came while the line was gone through: its head is first all the same.
@@ -249,11 +271,8 @@ export class Dispatcher {
   /** Takes the agent's lane for an operation that is running, until it ends or its deadline passes. */
   #await(operation: Operation): void {
     const { operation_id, node_id, deadline_at = 0 } = operation;
-    const waitMs = awaitedMs(this.#context, operation, this.#returning);
-    const deadline = this.#work.after(waitMs, () => this.#end(operation_id, unheard));
     const none = { commandId: null, cancelId: null, isDoubted: false };
-    const running = { operationId: operation_id, deadline, deadlineAt: deadline_at, ...none };
-    this.#lanes.of(node_id).running = running;
+    this.#lanes.of(node_id).running = { operationId: operation_id, deadlineAt: deadline_at, ...none };
   }
 
   async #command(operation: Operation): Promise<void> {
@@ -280,7 +299,7 @@ export class Dispatcher {
     if (isOpen(operation)) return changed;
     const { node_id, status } = operation;
     if (changed && status === "unknown") this.#work.do(() => this.#inquiries.ask(node_id, operationId));
-    this.#settle(operation);
+    if (!changed) this.#settle(operation);
     return changed;
   }
 
@@ -288,10 +307,7 @@ export class Dispatcher {
   #settle({ node_id, operation_id }: Operation): void {
     this.#lanes.leave(node_id, operation_id);
     const lane = this.#lanes.of(node_id);
-    if (lane.running?.operationId === operation_id) {
-      lane.running.deadline.cancel();
-      lane.running = null;
-    }
+    if (lane.running?.operationId === operation_id) lane.running = null;
     this.#work.do(() => this.#takeNext(node_id));
   }
 }

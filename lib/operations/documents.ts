@@ -138,6 +138,8 @@ export const operationCollections = {
       by_node: ["node_id"],
       by_node_kind: ["node_id", "kind"],
       by_status: ["status"],
+      by_deadline: ["status", "deadline_at"],
+      by_expiry: ["status", "queue_until"],
       by_rollout: ["rollout_id"],
       by_rollout_status: ["rollout_id", "status"],
       by_rollout_node: ["rollout_id", "node_id"],

@@ -51,17 +51,20 @@ export class Inquiries {
     this.#store = parts.store;
     this.#commands = parts.commands;
     this.#epochs = parts.epochs;
-    parts.store.watch((after, before) => this.#note(after, before));
+    parts.store.watch((operation) => this.#note(operation));
   }
 
   /** Reads which operations are unknown. */
   async load(): Promise<void> {
-    for await (const operation of this.#store.unknown()) this.#note(operation, null);
+    for await (const operation of this.#store.unknown()) this.#note(operation);
   }
 
   /** Notes an operation that was open at the start. */
   take(operation: Operation): void {
-    this.#note(operation, null);
+    // Only here: a wish to cancel it later says nothing of whether its agent has answered.
+    if (operation.status === "queued" && this.#isAskedAbout(operation))
+      this.#unanswered.add(operation.operation_id);
+    this.#note(operation);
   }
 
   /** How an operation that is to end ended, as far as anybody can know. */
@@ -111,16 +114,14 @@ export class Inquiries {
     return operation.status === "unknown" || (isOpen(operation) && this.#epochs.isBefore(operation));
   }
 
-  #note(operation: Operation, before: Operation | null): void {
+  #note(operation: Operation): void {
     const { node_id, operation_id, status } = operation;
     if (this.#isAskedAbout(operation)) {
-      // Only at the start: a wish to cancel it later says nothing of whether its agent has answered.
-      if (status === "queued" && before === null) this.#unanswered.add(operation_id);
-      else if (status !== "queued") this.#unanswered.delete(operation_id);
+      if (status !== "queued") this.#unanswered.delete(operation_id);
       const asked = this.#agents.get(node_id) ?? { unknown: new Set(), commands: new Map() };
       asked.unknown.add(operation_id);
       this.#agents.set(node_id, asked);
-    } else if (before && this.#isAskedAbout(before)) this.#forget(node_id, operation_id);
+    } else this.#forget(node_id, operation_id);
   }
 
   #forget(nodeId: string, operationId: string): void {

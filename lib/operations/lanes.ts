@@ -1,4 +1,3 @@
-import type { Timer } from "../clock.ts";
 import { RefusingAgents, type RefusingAgent } from "./refusing-agents.ts";
 
 /** How long agents have to come back after a start: they try again after a minute at most. */
@@ -10,7 +9,6 @@ export interface Running {
   /** The commands that it was last given for it: to run it, and to cancel it. */
   commandId: string | null;
   cancelId: string | null;
-  deadline: Timer;
   /** When it is no longer awaited, a fleet time. */
   deadlineAt: number;
   /** Whether the agent was let go once, because it took a command that has time left for one that is late. */
@@ -31,8 +29,6 @@ export interface Lane {
 export class Lanes {
   readonly #lanes = new Map<string, Lane>();
   readonly #refusing = new RefusingAgents();
-  /** When those that wait stop waiting. */
-  readonly #expiries = new Map<string, Timer>();
   /** Those that wait for an operator's word, and hold up nobody. */
   readonly #held = new Set<string>();
 
@@ -56,9 +52,8 @@ export class Lanes {
   }
 
   /** Puts an operation at the end of the line of its agent. */
-  join(nodeId: string, operationId: string, given: { expiry: Timer | null; isHeld: boolean }): void {
+  join(nodeId: string, operationId: string, given: { isHeld: boolean }): void {
     this.of(nodeId).queue.push(operationId);
-    if (given.expiry) this.#expiries.set(operationId, given.expiry);
     if (given.isHeld) this.#held.add(operationId);
   }
 
@@ -79,8 +74,6 @@ export class Lanes {
 
   /** Takes an operation out of the line of its agent. */
   leave(nodeId: string, operationId: string): void {
-    this.#expiries.get(operationId)?.cancel();
-    this.#expiries.delete(operationId);
     this.#held.delete(operationId);
     const lane = this.of(nodeId);
     lane.queue = lane.queue.filter((id) => id !== operationId);

@@ -1,4 +1,5 @@
 import type { Streams } from "../access/streams.ts";
+import type { Presence } from "../agents/presence.ts";
 import type { Context } from "../context.ts";
 import type { OperationDocument } from "./documents.ts";
 import type { Lanes } from "./lanes.ts";
@@ -22,6 +23,7 @@ export interface OperationParts {
 /** What brings operations to agents works with. */
 export interface DispatchParts extends Pick<OperationParts, "store" | "snapshots" | "outcomes" | "feeds"> {
   lanes: Lanes;
+  presence: Presence;
   /** Whether an operation that waited may begin. */
   mayBegin: (operation: Readonly<OperationDocument>) => Promise<boolean>;
 }

@@ -75,7 +75,8 @@ export class OperationService {
     this.parts = { context, store, snapshots, outcomes, feeds, streams: features.streams };
     const beginnings = new Beginnings(context, features);
     const mayBegin: Beginnings["mayBegin"] = (operation) => beginnings.mayBegin(operation);
-    this.dispatcher = new Dispatcher(context, { ...this.parts, lanes: this.lanes, mayBegin });
+    const { presence } = features.agents;
+    this.dispatcher = new Dispatcher(context, { ...this.parts, lanes: this.lanes, presence, mayBegin });
     this.retention = new OperationRetention(context, features.agents);
     features.agents.watch({
       available: (nodeId) => this.dispatcher.available(nodeId),
@@ -84,13 +85,13 @@ export class OperationService {
     });
   }
 
-  /** Makes an operation and puts it in line for its agent. */
+  /** Makes an operation, which comes in line for its agent. */
   async request(caller: Caller, request: OperationRequest): Promise<Readonly<OperationDocument>> {
     const [operation] = await this.requestAll(caller, [request], request.change);
     return operation!;
   }
 
-  /** Makes operations in one step, together with what `change` adds, and puts each in line for its agent. */
+  /** Makes operations in one step, together with what `change` adds; each comes in line for its agent. */
   async requestAll(
     caller: Caller,
     requests: readonly OperationRequest[],
@@ -103,7 +104,6 @@ export class OperationService {
       ...added,
       events: [...operations.flatMap(requestedEvent), ...(added.events ?? [])],
     });
-    for (const operation of operations) this.dispatcher.enqueue(operation);
     return operations;
   }
 

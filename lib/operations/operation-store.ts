@@ -31,20 +31,32 @@ export interface OperationChange {
   events?: readonly EventInput[];
 }
 
-/** Hears of operations that were made (`before` is null) or changed, after it is on disk. Must not throw. */
-export type OperationWatcher = (
-  after: Readonly<OperationDocument>,
-  before: Readonly<OperationDocument> | null,
-) => void;
+/**
+ * Hears of operations that were made (`before` is null) or changed, whoever did it, in the order of the commits. What becomes of the
+ * record of one that has ended is no news. Must not throw.
+ */
+export type OperationWatcher = (after: Readonly<OperationDocument>, before: OperationStatus | null) => void;
 
 export class OperationStore {
   readonly #context: Context;
   readonly #watchers: OperationWatcher[] = [];
+  /** Those of which more is to come: open ones, and those of which nobody knows how they ended. */
+  readonly #unsettled = new Map<string, OperationStatus>();
   /** Later than every place in a line that was found at the start. */
   #leastPlace = 0;
 
   constructor(context: Context) {
     this.#context = context;
+    context.feed.follow<OperationDocument>("operations", ({ key, document }) => {
+      if (document) this.#follow(document.value);
+      else this.#unsettled.delete(key);
+    });
+  }
+
+  /** Reads which operations more is to come of. Called before anything moves. */
+  async load(): Promise<void> {
+    for (const status of [...openStatuses, "unknown"] as const)
+      for await (const { operation_id } of this.#ofStatus(status)) this.#unsettled.set(operation_id, status);
   }
 
   async find(operationId: string): Promise<Readonly<OperationDocument> | null> {
@@ -72,7 +84,6 @@ export class OperationStore {
   ): Promise<void> {
     const puts = operations.map((operation) => toPut(operation, 0));
     await this.#context.commit(caller, [...puts, ...writes], ...events);
-    for (const operation of operations) this.#tell(operation, null);
   }
 
   /**
@@ -94,12 +105,16 @@ export class OperationStore {
       if (!changed) return { operation: stored.value, changed: false };
       const { operation, writes = [], events = [] } = changed;
       await this.#context.commit(caller, [toPut(operation, stored.revision), ...writes], ...events);
-      this.#tell(operation, stored.value);
       return { operation, changed: true };
     });
   }
 
-  #tell(after: Readonly<OperationDocument>, before: Readonly<OperationDocument> | null): void {
+  #follow(after: Readonly<OperationDocument>): void {
+    const { operation_id, status } = after;
+    const before = this.#unsettled.get(operation_id) ?? null;
+    const isUnsettled = isOpen(after) || status === "unknown";
+    if (isUnsettled) this.#unsettled.set(operation_id, status);
+    else if (!this.#unsettled.delete(operation_id)) return;
     for (const watcher of this.#watchers) watcher(after, before);
   }
 

@@ -34,6 +34,9 @@ import { SingleRuns } from "./single-runs.ts";
 import { requireTruth, StoredPlans } from "./stored-plans.ts";
 import { watchOperation } from "./watch.ts";
 
+/** How long a call waits for the end of what it cancels while that waits. */
+const cancelWaitMs = 2_000;
+
 /** Plans and applies of single machines: what was asked, what happened, what is believed since. */
 export class Operations {
   readonly #context: Context;
@@ -185,8 +188,9 @@ export class Operations {
         ],
       };
     });
-    await this.#service.dispatcher.cancel(operation);
-    return toOperation(await this.#service.outcomes.wait(operation_id, 0));
+    // What waits ends at once; what runs, when its agent has stopped it.
+    const waitMs = operation.status === "queued" ? cancelWaitMs : 0;
+    return toOperation(await this.#service.outcomes.wait(operation_id, waitMs));
   }
 
   async #run(caller: Caller, kind: "apply" | "plan", input: z.output<typeof applyInput>): Promise<Operation> {

@@ -56,6 +56,7 @@ export class OutcomeRecorder {
     this.#context = context;
     this.#store = store;
     this.#feeds = feeds;
+    store.watch((operation) => this.#follow(operation));
     context.leaving.signal.addEventListener("abort", () => this.release());
   }
 
@@ -70,25 +71,25 @@ export class OutcomeRecorder {
     if (!stillCounts(known, outcome)) return { operation: known, changed: false };
     const results = outcome.results ?? [];
     const report = await saveReport(this.#context, operationId, { results, output: outcome.output ?? [] });
-    const recorded = await this.#store.update(
-      systemCaller,
-      operationId,
-      async (before): Promise<Changed | null> => {
-        if (!stillCounts(before, outcome)) return null;
-        const ended = { ...this.#ended(before, outcome), ...(report && { results: report }) };
-        const isCorrection = before.status === "unknown";
-        const complete = this.#completions.get(ended.kind);
-        const added = (await complete?.({ operation: ended, results, isCorrection })) ?? {};
-        return {
-          operation: ended,
-          writes: added.writes ?? [],
-          events: [...(isListed(ended) ? [finishedEvent(ended)] : []), ...(added.events ?? [])],
-        };
-      },
-    );
-    for (const wake of this.#waiters.get(operationId) ?? []) wake();
-    if (!isOpen(recorded.operation)) this.#feeds.end(operationId);
-    return recorded;
+    return this.#store.update(systemCaller, operationId, async (before): Promise<Changed | null> => {
+      if (!stillCounts(before, outcome)) return null;
+      const ended = { ...this.#ended(before, outcome), ...(report && { results: report }) };
+      const isCorrection = before.status === "unknown";
+      const complete = this.#completions.get(ended.kind);
+      const added = (await complete?.({ operation: ended, results, isCorrection })) ?? {};
+      return {
+        operation: ended,
+        writes: added.writes ?? [],
+        events: [...(isListed(ended) ? [finishedEvent(ended)] : []), ...(added.events ?? [])],
+      };
+    });
+  }
+
+  #follow(operation: Readonly<OperationDocument>): void {
+    if (isOpen(operation)) return;
+    const { operation_id } = operation;
+    for (const wake of this.#waiters.get(operation_id) ?? []) wake();
+    this.#feeds.end(operation_id);
   }
 
   /** Resolves when an operation has ended, or after a time. */

@@ -13,11 +13,14 @@ export function noCounts(): MemberCounts {
 
 export class Progress {
   readonly #counts = noCounts();
+  readonly #statuses = new Map<string, MemberStatus>();
 
-  /** An operation was made (`before` is null) or changed. */
-  note(after: Readonly<OperationDocument>, before: Readonly<OperationDocument> | null): void {
-    if (before) this.#counts[before.status] -= 1;
-    this.#counts[after.status] += 1;
+  /** An operation was made or changed. */
+  note({ operation_id, status }: Readonly<OperationDocument>): void {
+    const before = this.#statuses.get(operation_id);
+    if (before !== undefined) this.#counts[before] -= 1;
+    this.#statuses.set(operation_id, status);
+    this.#counts[status] += 1;
   }
 
   /** Agents for which no operation could be made. */

@@ -83,14 +83,14 @@ export class RolloutRun {
   /** Counts what the operations that were there before came to; called before anything moves. */
   async recall(): Promise<void> {
     const operations = this.#parts.operations.store.ofRollout(this.rolloutId);
-    for await (const operation of operations) this.progress.note(operation, null);
+    for await (const operation of operations) this.progress.note(operation);
     this.progress.refuse(await this.#parts.store.countRefusals(this.rolloutId));
   }
 
   /** One of its operations was made or changed. */
-  note(after: Readonly<OperationDocument>, before: Readonly<OperationDocument> | null): void {
-    this.progress.note(after, before);
-    if (after.status !== "queued" && after.status !== "running") this.go();
+  note(operation: Readonly<OperationDocument>): void {
+    this.progress.note(operation);
+    if (operation.status !== "queued" && operation.status !== "running") this.go();
   }
 
   /** Goes on as far as it can. */

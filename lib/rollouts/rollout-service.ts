@@ -6,6 +6,7 @@ import type { Context } from "../context.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { OperationDocument } from "../operations/documents.ts";
 import type { OperationService } from "../operations/operation-service.ts";
+import type { OperationStatus } from "../operations/schemas.ts";
 import { BackgroundWork } from "../upkeep/background-work.ts";
 import type { RolloutDocument } from "./documents.ts";
 import { RolloutBeginnings, type Beginning, type Begun } from "./rollout-beginnings.ts";
@@ -137,12 +138,12 @@ export class RolloutService {
     return run;
   }
 
-  #note(after: Readonly<OperationDocument>, before: Readonly<OperationDocument> | null): void {
+  #note(after: Readonly<OperationDocument>, before: OperationStatus | null): void {
     if (after.rollout_id === undefined) return;
     const run = this.#runs.get(after.rollout_id);
-    if (run) run.note(after, before);
+    if (run) run.note(after);
     // An agent of which nothing was heard has turned up after the rollout had ended.
-    else if (before?.status === "unknown") this.#work.do(() => this.#correct(after));
+    else if (before === "unknown") this.#work.do(() => this.#correct(after));
   }
 
   async #correct({ rollout_id, status }: Readonly<OperationDocument>): Promise<void> {

@@ -26,7 +26,7 @@ it("what waits begins in the order in which it was asked for, also over restarts
   await scene.startServer();
   const begun: string[] = [];
   servicesOf(scene.server.orchestrator).operations.store.watch((after, before) => {
-    if (after.status === "running" && before?.status === "queued") begun.push(after.operation_id);
+    if (after.status === "running" && before === "queued") begun.push(after.operation_id);
   });
   await scene.startAgent();
   await scene.meet();
