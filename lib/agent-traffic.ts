@@ -6,7 +6,7 @@ import type { Context } from "./context.ts";
 import { OrchestratorError } from "./errors.ts";
 import { sourceOfAddress } from "./internal/network.ts";
 import { RateLimiter } from "./internal/rate-limiter.ts";
-import type { Dispatcher } from "./operations/dispatcher.ts";
+import type { AgentAnswers } from "./operations/agent-answers.ts";
 import type { OperationService } from "./operations/operation-service.ts";
 import type { Admission, AgentIntroduction, TransportHandlers } from "./transport/transport.ts";
 import type { MessageHead } from "./wire/message-head.ts";
@@ -37,16 +37,16 @@ export function createAgentTraffic(
   async function hear(nodeId: string, message: AgentMessage): Promise<void> {
     switch (message.type) {
       case "reply":
-        return operations.dispatcher.reply(nodeId, message);
+        return operations.dispatcher.answers.reply(nodeId, message);
       case "result":
-        return operations.dispatcher.result(nodeId, message);
+        return operations.dispatcher.answers.result(nodeId, message);
       case "attributes":
         return agents.enrolment.attributes(nodeId, message);
       case "log":
         return reports.take(nodeId, message);
       case "progress":
       case "output":
-        return operations.dispatcher.progress(nodeId, message);
+        return operations.dispatcher.answers.progress(nodeId, message);
       case "metrics":
       case "terminal.closed":
         return;
@@ -54,7 +54,7 @@ export function createAgentTraffic(
   }
 
   return {
-    isWanted: (nodeId, head) => isWanted(operations.dispatcher, nodeId, head),
+    isWanted: (nodeId, head) => isWanted(operations.dispatcher.answers, nodeId, head),
     admit: (introduction) => admit(context, agents, introduction),
     connected: (introduction, admission) => agents.connected(introduction, admission),
     message: hear,
@@ -109,7 +109,7 @@ async function admit(
 }
 
 /** Whether anybody is interested in what a message of an agent is about. */
-async function isWanted(dispatcher: Dispatcher, nodeId: string, head: MessageHead): Promise<boolean> {
+async function isWanted(answers: AgentAnswers, nodeId: string, head: MessageHead): Promise<boolean> {
   switch (head.type) {
     case "metrics":
     case "terminal.closed":
@@ -117,10 +117,10 @@ async function isWanted(dispatcher: Dispatcher, nodeId: string, head: MessageHea
       return false;
     case "progress":
     case "output":
-      return dispatcher.isRunning(nodeId, head.operationId);
+      return answers.isRunning(nodeId, head.operationId);
     case "result":
       // Without an operation it is no result, which reading it says.
-      return head.operationId === null || dispatcher.awaitsResult(nodeId, head.operationId);
+      return head.operationId === null || answers.awaitsResult(nodeId, head.operationId);
     default:
       return true;
   }

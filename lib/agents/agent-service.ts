@@ -3,6 +3,7 @@ import { OrchestratorError } from "../errors.ts";
 import type { Selector, SelectorTarget } from "../selectors/selector.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import type { Admission, AgentIntroduction } from "../transport/transport.ts";
+import type { AgentWatcher } from "./agent-watcher.ts";
 import { AgentViews } from "./agent-views.ts";
 import { AppliedModules } from "./applied-modules.ts";
 import { Approvals } from "./approvals.ts";
@@ -13,16 +14,6 @@ import { PendingSlots, type TakenSlots } from "./pending-slots.ts";
 import { Presence } from "./presence.ts";
 import { AgentRegistry, toTarget } from "./registry.ts";
 import { Standing } from "./standing.ts";
-
-/** Hears of agents that may be given work, or no longer, or are forgotten. */
-export interface AgentWatcher {
-  /** An approved agent has a connection. */
-  available(nodeId: string): void;
-  /** An agent was rejected or removed: what it was to do is over. */
-  dismissed(nodeId: string): void;
-  /** What else to delete in the step that forgets an agent. */
-  forget(nodeId: string): Write[];
-}
 
 /** What other features are to agents, and agents to them: who they are, whom selectors match, who comes and goes. */
 export class AgentService {

@@ -5,7 +5,7 @@
 import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { isOrchestratorError } from "../errors.ts";
-import type { AgentWatcher } from "./agent-service.ts";
+import type { AgentWatcher } from "./agent-watcher.ts";
 import type { Presence } from "./presence.ts";
 import type { AgentRegistry, StatusChange } from "./registry.ts";
 

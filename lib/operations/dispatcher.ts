@@ -19,17 +19,17 @@ import type { Context } from "../context.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import { Turns } from "../internal/turns.ts";
 import { BackgroundWork } from "../upkeep/background-work.ts";
-import type { AgentMessage, MessageOf } from "../wire/messages.ts";
+import { AgentAnswers } from "./agent-answers.ts";
 import { toBegun, withNearDeadline } from "./begun.ts";
 import { Commands } from "./commands.ts";
-import { cancelled, isFirstResult, notRun, offline, overtaken, rejected } from "./conclusions.ts";
+import { cancelled, offline, overtaken, rejected } from "./conclusions.ts";
 import type { OperationDocument } from "./documents.ts";
 import { Inquiries } from "./inquiries.ts";
 import { returnMs, type Lanes } from "./lanes.ts";
 import type { DispatchParts } from "./operation-parts.ts";
 import { isOpen, type OperationStore } from "./operation-store.ts";
 import type { Outcome, OutcomeRecorder } from "./outcomes.ts";
-import { type ProgressFeeds, toStep } from "./progress-feeds.ts";
+import type { ProgressFeeds } from "./progress-feeds.ts";
 import type { OperationStatus } from "./schemas.ts";
 import { Sweeper } from "./sweeper.ts";
 
@@ -39,6 +39,8 @@ type Operation = Readonly<OperationDocument>;
 const perTurn = 4;
 
 export class Dispatcher {
+  /** What agents say about operations. */
+  readonly answers: AgentAnswers;
   readonly #context: Context;
   readonly #store: OperationStore;
   readonly #commands: Commands;
@@ -70,6 +72,15 @@ export class Dispatcher {
     this.#presence = parts.presence;
     const end = (operationId: string, outcome: Outcome): Promise<boolean> => this.#end(operationId, outcome);
     this.#sweeper = new Sweeper(context, { store: this.#store, work: this.#work, end });
+    const settle = (operation: Operation): void => this.#settle(operation);
+    this.answers = new AgentAnswers(context, {
+      ...parts,
+      inquiries: this.#inquiries,
+      commands: this.#commands,
+      turns: this.#turns,
+      end,
+      settle,
+    });
     this.#store.watch((after, before) => this.#follow(after, before));
   }
 
@@ -148,56 +159,6 @@ export class Dispatcher {
     // What waits here may run there, where it was begun after the backup was made.
     if (isOver && !this.#context.epochs.isBefore(operation)) return;
     await this.#sendCancel(operation);
-  }
-
-  /** An agent took a command or refused it. */
-  async reply(nodeId: string, { id, error }: MessageOf<AgentMessage, "reply">): Promise<void> {
-    const conclusion = this.#inquiries.conclude(nodeId, id, error);
-    if (conclusion) await this.#end(conclusion.operationId, conclusion.outcome);
-    const running = this.#lanes.of(nodeId).running;
-    if (id === running?.commandId) this.#lanes.answered(nodeId, error?.code ?? null);
-    if (!error || !running || (id !== running.commandId && id !== running.cancelId)) return;
-    const isLate = error.code === "COMMAND_EXPIRED";
-    if (isLate && !running.isDoubted && running.deadlineAt > this.#context.fleetTime.now()) {
-      // One side slept while the connection lived. The agent learns the time anew, and gets what it refused, when it is back.
-      running.isDoubted = true;
-      await this.#context.transport.disconnect(nodeId, "The agent takes what is in time for late.");
-    } else if (id === running.commandId)
-      await this.#end(running.operationId, isLate ? notRun : { status: "failed", error });
-  }
-
-  /** Whether an operation is what an agent runs now: of any other it has nothing to tell. */
-  isRunning(nodeId: string, operationId: string | null): boolean {
-    return this.#lanes.of(nodeId).running?.operationId === operationId;
-  }
-
-  /** An agent tells what it has done so far of the operation that it was given. */
-  progress(nodeId: string, message: MessageOf<AgentMessage, "progress" | "output">): void {
-    if (!this.isRunning(nodeId, message.operation_id)) return;
-    this.#feeds.push(message.operation_id, toStep(message));
-  }
-
-  /**
-   * Whether a result tells what nobody knows yet. Where it does not, it is acknowledged unread, or it would come for ever.
-   *
-   * @throws {OrchestratorError} `PROTOCOL_ERROR` where the operation is another agent's, or was never sent.
-   */
-  async awaitsResult(nodeId: string, operationId: string): Promise<boolean> {
-    const operation = await this.#store.find(operationId);
-    if (operation && isFirstResult(operation, nodeId, this.#context.epochs.isBefore(operation))) return true;
-    if (operation) this.#settle(operation);
-    else this.#context.logger.warn("A result came that nobody waits for.", { node_id: nodeId });
-    await this.#commands.acknowledge(nodeId, operationId);
-    return false;
-  }
-
-  /** An agent tells how an operation ended: on disk before it is acknowledged, and kept once however often it comes. Errors as above. */
-  async result(nodeId: string, message: MessageOf<AgentMessage, "result">): Promise<void> {
-    const { operation_id } = message;
-    await this.#turns.next();
-    if (!(await this.awaitsResult(nodeId, operation_id))) return;
-    await this.#end(operation_id, message);
-    await this.#commands.acknowledge(nodeId, operation_id);
   }
 
   async #resume(nodeId: string): Promise<void> {

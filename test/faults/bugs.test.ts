@@ -1,5 +1,5 @@
 /**
- * Puts every bug of `bugs.ts`, `delivery-bugs.ts`, `own-restart-bugs.ts`, `restore-bugs.ts`, `scope-bugs.ts` and `lost-syncs.ts` into a copy of the sources, one at a time, and demands that a test fails. That takes minutes:
+ * Puts every bug of `bugs.ts`, `delivery-bugs.ts`, `feed-bugs.ts`, `own-restart-bugs.ts`, `restore-bugs.ts`, `scope-bugs.ts` and `lost-syncs.ts` into a copy of the sources, one at a time, and demands that a test fails. That takes minutes:
  * `npm run soak` does it; the usual run only sees to it that the table fits the sources.
  */
 import { spawnSync } from "node:child_process";
@@ -11,13 +11,22 @@ import { isSoak } from "../support/soak.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { plainBugs, type Bug } from "./bugs.ts";
 import { deliveryBugs } from "./delivery-bugs.ts";
+import { feedBugs } from "./feed-bugs.ts";
 import { lostSyncs } from "./lost-syncs.ts";
 import { ownRestartBugs } from "./own-restart-bugs.ts";
 import { restoreBugs } from "./restore-bugs.ts";
 import { scopeBugs } from "./scope-bugs.ts";
 
 const repository = fileURLToPath(new URL("../../", import.meta.url));
-const bugs = [...lostSyncs, ...plainBugs, ...deliveryBugs, ...ownRestartBugs, ...restoreBugs, ...scopeBugs];
+const bugs = [
+  ...lostSyncs,
+  ...plainBugs,
+  ...deliveryBugs,
+  ...feedBugs,
+  ...ownRestartBugs,
+  ...restoreBugs,
+  ...scopeBugs,
+];
 const named = bugs.map((bug) => [bug.name, bug] as const);
 const syncCall = /\bsync\(\)|\bsyncFolder\(|[fd]syncSync\(|datasync\(\)|O_DSYNC\b|"durable"\)/g;
 

@@ -74,8 +74,8 @@ export const deliveryBugs: readonly Bug[] = [
   {
     name: "a restart forgets the operations that ran",
     file: dispatcher,
-    from: `      if (operation.status === "running") this.#await(operation);\n      else this.enqueue(operation);`,
-    to: `      if (operation.status === "queued") this.enqueue(operation);`,
+    from: `      if (operation.status === "running") this.#await(await this.#bringNear(operation));\n      else this.#enqueue(operation);`,
+    to: `      if (operation.status === "queued") this.#enqueue(operation);`,
     tests: simulation,
   },
   {
@@ -86,17 +86,16 @@ export const deliveryBugs: readonly Bug[] = [
   },
   {
     name: "a result is acknowledged before it is on disk",
-    file: dispatcher,
-    from: `    await this.#end(operation_id, message);`,
-    to: `    this.#work.do(async () => this.#end(operation_id, message).catch(() => {}));`,
+    file: "lib/operations/agent-answers.ts",
+    from: `    await this.#parts.end(operation_id, message);`,
+    to: `    void this.#parts.end(operation_id, message).catch(() => {});`,
     tests: simulation,
     seeds: rare,
   },
   {
     name: "nobody waits for the deadline of an operation",
-    file: dispatcher,
-    from: `    const deadline = this.#work.after(waitMs, () => this.#end(operation_id, unheard));`,
-    to: `    const deadline = this.#work.after(waitMs, () => Promise.resolve());`,
+    file: "lib/operations/sweeper.ts",
+    from: `    if (!isTooEarly) await this.#endDue(deadlines, now);\n`,
     tests: simulation,
   },
   {

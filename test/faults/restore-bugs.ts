@@ -43,8 +43,8 @@ export const restoreBugs: readonly Bug[] = [
   {
     name: "what waited in the backup begins before the word",
     file: "lib/operations/dispatcher.ts",
-    from: `isHeld: epochs.isHeld(operation) `,
-    to: `isHeld: epochs.isHeld({ epoch: Infinity }) `,
+    from: `isHeld: this.#context.epochs.isHeld(operation) `,
+    to: `isHeld: this.#context.epochs.isHeld({ epoch: Infinity }) `,
     tests: restores,
   },
   {

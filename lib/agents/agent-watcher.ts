@@ -1,0 +1,11 @@
+import type { Write } from "../storage/storage.ts";
+
+/** Hears of agents that may be given work, or no longer, or are forgotten. */
+export interface AgentWatcher {
+  /** An approved agent has a connection. */
+  available(nodeId: string): void;
+  /** An agent was rejected or removed: what it was to do is over. */
+  dismissed(nodeId: string): void;
+  /** What else to delete in the step that forgets an agent. */
+  forget(nodeId: string): Write[];
+}

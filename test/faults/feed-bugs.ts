@@ -1,0 +1,82 @@
+import type { Bug } from "./bugs.ts";
+
+const conformance = ["test/storage/conformance.test.ts"];
+const streams = ["test/event-feed/resume.test.ts"];
+const tail = "lib/event-feed/event-tail.ts";
+
+/** Bugs by which somebody hears of what is committed too early, never, twice or in another order. */
+export const feedBugs: readonly Bug[] = [
+  {
+    name: "what a listener commits is told before what it was told of",
+    file: "lib/storage/followers.ts",
+    from: `    if (this.#isTelling) return;\n`,
+    tests: conformance,
+  },
+  {
+    name: "a commit is told before it is written",
+    file: "lib/storage/file/commit-pump.ts",
+    from: `        await this.#target.write(batch.effects, { reserve });\n        this.#failed = false;\n        this.#target.apply(batch.effects);`,
+    to: `        this.#target.apply(batch.effects);\n        await this.#target.write(batch.effects, { reserve });\n        this.#failed = false;`,
+    tests: ["test/storage/failures.test.ts"],
+  },
+  {
+    name: "a document is told as it is now, not as the commit left it",
+    file: "lib/storage/collection.ts",
+    from: `    return this.#documents.get(text.key) === text ? this.#read(text) : text.parse();`,
+    to: `    return this.get(text.key) ?? text.parse();`,
+    tests: conformance,
+  },
+  {
+    name: "a stream passes over events that are kept no more",
+    file: tail,
+    from: `    if (entries[0]?.sequence !== sequence + 1) return [];\n`,
+    tests: streams,
+  },
+  {
+    name: "a stream passes over events that could not be written",
+    file: tail,
+    from: `        if ("missing" in record) yield { kind: "reset", id: idOf(at) };\n        else if (isWanted)`,
+    to: `        if ("missing" in record) continue;\n        if (isWanted)`,
+    tests: streams,
+  },
+  {
+    name: "an item of another server is taken for one's own",
+    file: tail,
+    from: `return record.mark === mark ? place : null;`,
+    to: `return place;`,
+    tests: streams,
+  },
+  {
+    name: "a stream begins after the restart, not after the item",
+    file: tail,
+    from: `    const found = after === undefined ? this.#present : await this.#find(after);`,
+    to: `    const found = after === undefined || !(await this.#find(after)) ? this.#present : this.#present;`,
+    tests: streams,
+  },
+  {
+    name: "the sweeper ends what was heard of in the same moment",
+    file: "lib/operations/outcomes.ts",
+    from: `      if (!stillCounts(before, outcome)) return null;\n`,
+    tests: ["test/operations/sweeper.test.ts"],
+  },
+  {
+    name: "nobody looks for what waited too long",
+    file: "lib/operations/sweeper.ts",
+    from: `    await this.#endDue(expiries, now);\n`,
+    tests: ["test/operations/sweeper.test.ts"],
+  },
+  {
+    name: "a wish to cancel is heard only by whoever wrote it",
+    file: "lib/operations/dispatcher.ts",
+    from: `      this.#work.do(() => this.#cancel(after));`,
+    to: `      void this.#cancel;`,
+    tests: ["test/operations/sweeper.test.ts"],
+  },
+  {
+    name: "an agent is not told of its status",
+    file: "lib/agents/standing.ts",
+    from: `    if (after === "approved") this.approve(nodeId);`,
+    to: `    if (after === "approved") return;`,
+    tests: ["test/agents/enrolment.test.ts"],
+  },
+];

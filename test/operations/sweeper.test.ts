@@ -1,0 +1,187 @@
+/** What ends without anybody having heard of it, and what documents say that somebody else wrote. */
+import { describe, expect, it, vi } from "vitest";
+import { systemCaller, type Storage } from "fleetwright";
+import { createTestOrchestrator, FakeClock, type TestOrchestrator } from "fleetwright/testing";
+import type { JsonObject } from "../../lib/json.ts";
+import { unheard } from "../../lib/operations/conclusions.ts";
+import { servicesOf } from "../../lib/orchestrator.ts";
+import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
+import { settle } from "../support/deferred.ts";
+import { connectScriptedAgent, emptyResult } from "../support/scripted-agent.ts";
+
+const motd = "name: motd\nresources:\n  - { type: file, path: /etc/motd, content: hi }\n";
+
+async function setUp(given: { data?: MemoryData; clock?: FakeClock } = {}) {
+  const { clock = new FakeClock(), data = new MemoryData() } = given;
+  const storage = new MemoryStorage({ clock, data });
+  const test = await createTestOrchestrator({ clock, storage });
+  const agent = await connectScriptedAgent(test);
+  const { node_id } = await test.orchestrator.agents.get(systemCaller, { node_id: agent.nodeId });
+  await test.orchestrator.agents.setStatus(systemCaller, { node_id, status: "approved" });
+  await test.orchestrator.modules.upload(systemCaller, { content: motd });
+  const apply = (input: object = {}) =>
+    test.orchestrator.operations.apply(systemCaller, {
+      node_id,
+      modules: ["motd"],
+      wait_seconds: 0,
+      ...input,
+    });
+  return { clock, data, test, agent, node_id, storage, apply };
+}
+
+const read = (test: TestOrchestrator, operation_id: string) =>
+  test.orchestrator.operations.get(systemCaller, { operation_id });
+
+/** Writes a document as another process on the same storage would. */
+async function rewrite(storage: Storage, place: { collection: string; key: string }, change: JsonObject) {
+  const { collection, key } = place;
+  const { value, revision } = (await storage.get(collection, key))!;
+  const put = { kind: "put", collection, key, value: { ...value, ...change }, expected: revision } as const;
+  await storage.commit([put]);
+}
+
+describe("the sweeper", () => {
+  it("ends each operation at its own deadline, whatever the order in which they were begun", async () => {
+    const scene = await setUp();
+    await using test = scene.test;
+    await using agent = scene.agent;
+    const others = [await connectScriptedAgent(test), await connectScriptedAgent(test)];
+    const asked: [string, number][] = [];
+    for (const [nodeId, seconds] of [
+      [agent.nodeId, 300],
+      [others[0]!.nodeId, 60],
+      [others[1]!.nodeId, 120],
+    ] as const) {
+      if (nodeId !== agent.nodeId)
+        await test.orchestrator.agents.setStatus(systemCaller, { node_id: nodeId, status: "approved" });
+      const { operation_id } = await scene.apply({ node_id: nodeId, timeout_seconds: seconds });
+      asked.push([operation_id, seconds + 30]);
+    }
+    await settle();
+    await Promise.all([agent, ...others].map((each) => each.link.stop()));
+    let passed = 0;
+    for (const until of [89, 91, 149, 151, 329, 331]) {
+      await scene.clock.advance((until - passed) * 1000);
+      passed = until;
+      for (const [operation_id, seconds] of asked)
+        expect((await read(test, operation_id)).status).toBe(until > seconds ? "unknown" : "running");
+    }
+  });
+
+  it("ends what waits too long for its agent, also over a restart", async () => {
+    const scene = await setUp();
+    await scene.agent.link.stop();
+    await vi.waitFor(async () => {
+      const { node_id } = scene;
+      expect(await scene.test.orchestrator.agents.get(systemCaller, { node_id })).toMatchObject({
+        connected: false,
+      });
+    });
+    const queue = (expires_in_seconds: number) => scene.apply({ when_offline: "queue", expires_in_seconds });
+    const [short, long] = [await queue(600), await queue(3_600)];
+    await scene.test.orchestrator.stop();
+    const { clock, data } = scene;
+    const storage = new MemoryStorage({ clock, data });
+    await using test = await createTestOrchestrator({ clock, storage });
+    await clock.advance(599_000);
+    expect((await read(test, short.operation_id)).status).toBe("queued");
+    await clock.advance(2_000);
+    expect(await read(test, short.operation_id)).toMatchObject({
+      status: "failed",
+      error: { code: "AGENT_OFFLINE" },
+    });
+    expect((await read(test, long.operation_id)).status).toBe("queued");
+    await clock.advance(3_000_000);
+    expect((await read(test, long.operation_id)).status).toBe("failed");
+  });
+
+  it("leaves an operation as it ended whose result came in the same moment", async () => {
+    const scene = await setUp();
+    await using test = scene.test;
+    await using agent = scene.agent;
+    const { operation_id } = await scene.apply();
+    await agent.next("apply");
+    const { outcomes } = servicesOf(test.orchestrator).operations;
+    // Each reads the operation while it runs.
+    const recorded = await Promise.all(
+      (["succeeded", "failed"] as const).map((status) => outcomes.record(operation_id, { status })),
+    );
+    expect(recorded.filter(({ changed }) => changed)).toHaveLength(1);
+    const first = recorded.find(({ changed }) => changed)!.operation.status;
+    expect((await read(test, operation_id)).status).toBe(first);
+    expect((await outcomes.record(operation_id, unheard)).changed).toBe(false);
+  });
+});
+
+describe("what another process on the same storage writes", () => {
+  it("a queued operation is given to its agent here", async () => {
+    const scene = await setUp();
+    await using _test = scene.test;
+    await using agent = scene.agent;
+    const { operation_id } = await scene.apply();
+    await agent.next("apply");
+    agent.link.send(emptyResult(operation_id));
+    await agent.next("ack");
+    const { value } = (await scene.storage.get("operations", operation_id))!;
+    const { finished_at: _1, started_at: _2, begun_at: _3, deadline_at: _4, results: _5, ...made } = value;
+    const key = "01890000-0000-7000-8000-000000000001";
+    const other = { ...made, operation_id: key, status: "queued" };
+    await scene.storage.commit([{ kind: "put", collection: "operations", key, value: other, expected: 0 }]);
+    expect(await agent.next("apply")).toMatchObject({ operation_id: key });
+  });
+
+  it("a wish to cancel reaches the agent that runs it, and ends what waits", async () => {
+    const scene = await setUp();
+    await using test = scene.test;
+    await using agent = scene.agent;
+    const [runs, waits] = [await scene.apply(), await scene.apply()];
+    await agent.next("apply");
+    for (const { operation_id: key } of [runs, waits])
+      await rewrite(scene.storage, { collection: "operations", key }, { cancel_requested: true });
+    expect(await agent.next("cancel")).toMatchObject({ operation_id: runs.operation_id });
+    await vi.waitFor(async () => expect((await read(test, waits.operation_id)).status).toBe("cancelled"));
+  });
+
+  it("an end wakes whoever waits for it", async () => {
+    const scene = await setUp();
+    await using test = scene.test;
+    await using agent = scene.agent;
+    const waiting = scene.apply({ wait_seconds: 60 });
+    const { operation_id: key } = await agent.next("apply");
+    await rewrite(scene.storage, { collection: "operations", key }, { status: "interrupted" });
+    expect(await waiting).toMatchObject({ operation_id: key, status: "interrupted" });
+    expect((await read(test, key)).status).toBe("interrupted");
+  });
+
+  it("an agent that is rejected loses its connection, and what waits for it ends", async () => {
+    const scene = await setUp();
+    await using test = scene.test;
+    await using agent = scene.agent;
+    const [, waits] = [await scene.apply(), await scene.apply()];
+    await agent.next("apply");
+    await rewrite(scene.storage, { collection: "agents", key: scene.node_id }, { status: "rejected" });
+    await vi.waitFor(() => expect(test.transport.isConnected(scene.node_id)).toBe(false));
+    await vi.waitFor(async () =>
+      expect(await read(test, waits.operation_id)).toMatchObject({
+        status: "cancelled",
+        error: { code: "AGENT_NOT_APPROVED" },
+      }),
+    );
+    const input = { selector: "*", status: "approved" } as const;
+    expect((await test.orchestrator.agents.list(systemCaller, input)).items).toEqual([]);
+  });
+
+  it("tags and attributes are found by selectors at once", async () => {
+    const scene = await setUp();
+    await using test = scene.test;
+    await using _agent = scene.agent;
+    const { storage, node_id: key } = scene;
+    await rewrite(storage, { collection: "agents", key }, { tags: { tier: "gold" } });
+    const attributes = { node_id: key, attributes: { rack: "r7" }, collected_at: "2030-01-01T00:00:00.000Z" };
+    await storage.commit([{ kind: "put", collection: "agent_attributes", key, value: attributes }]);
+    for (const selector of ["tier=gold", "attr.rack=r7", "tier=gold and attr.rack=r7"]) {
+      const { items } = await test.orchestrator.agents.list(systemCaller, { selector });
+      expect(items.map(({ node_id }) => node_id)).toEqual([key]);
+    }
+  });
+});
