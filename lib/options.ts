@@ -68,11 +68,11 @@ export interface OrchestratorOptions {
    * Default 100,000.
    */
   operationRetentionCount?: number;
-  /** Hours for which events are kept for streams that go on after a break, 1 to 8,760. Default 24. The audit log keeps its own. */
+  /** Hours for which events are kept for streams that go on after a break, 1 to 8,760. The audit log keeps its own. Default 24. */
   eventRetentionHours?: number;
   /**
-   * Events that are kept for streams that go on after a break, 1,000 to 10,000,000. Of more, the oldest go, whatever their age. Default
-   * 100,000.
+   * Events that are kept for streams that go on after a break, 1,000 to 10,000,000. Of more, the oldest go, whatever their age. Each
+   * takes half a KiB of disk. Default 100,000.
    */
   eventRetentionCount?: number;
   /**

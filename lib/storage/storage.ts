@@ -1,9 +1,11 @@
 /** PORT: where the orchestrator keeps what must outlive the process. */
 import type { Signer } from "../crypto/crypto.ts";
 import type { Json, JsonObject } from "../json.ts";
+import type { AcceptedLosses } from "./accepted-losses.ts";
 import type { Restored } from "./restored.ts";
 import type { SeriesStorage } from "./series.ts";
 
+export type { AcceptedLosses, StorageLoss } from "./accepted-losses.ts";
 export type { Restored, RestoreNote } from "./restored.ts";
 export type { SamplePoint, SampleQuery, SampleRow, SeriesStorage } from "./series.ts";
 
@@ -272,24 +274,6 @@ export interface StorageBackup {
    *   `STORAGE_CORRUPT`.
    */
   archive(signer: Signer): AsyncIterable<Uint8Array>;
-}
-
-/** What was stored and is not there any more. */
-export interface StorageLoss {
-  /** The damaged or missing file. */
-  file: string;
-  /** The byte in it from which on something is lost. */
-  offset: number;
-  /** What is lost, for people. */
-  what: string;
-}
-
-/** Losses that the owner of the data told the storage to go on without. */
-export interface AcceptedLosses {
-  /** Each since they were last told, also those of starts before. */
-  list(): readonly StorageLoss[];
-  /** They are told where they belong, durably: they are listed no more. */
-  told(): Promise<void>;
 }
 
 /** How a commit is written. */

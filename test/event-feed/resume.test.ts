@@ -114,6 +114,20 @@ describe.each(storages)("with %s", (_name, createData) => {
   });
 });
 
+it("one that is overtaken by the removal of old events while it reads is told so, and then what happens from there on", async () => {
+  await using test = await createTestOrchestrator({ eventRetentionCount: 1_000 });
+  await change(test, 20);
+  const slow = test.orchestrator.events.stream(systemCaller, { lastEventId: await lastIdOf(test) });
+  await slow.next();
+  await change(test, 1);
+  expect((await slow.next()).value?.item).toEqual({ type: "event", event: test.events.at(-1) });
+  await change(test, 6_500);
+  expect((await slow.next()).value?.item).toEqual({ type: "reset" });
+  await change(test, 1);
+  expect((await slow.next()).value?.item).toEqual({ type: "event", event: test.events.at(-1) });
+  await slow.return();
+});
+
 describe("an item to go on after", () => {
   it.each([
     [

@@ -77,6 +77,6 @@ export const feedBugs: readonly Bug[] = [
     file: "lib/agents/standing.ts",
     from: `    if (after === "approved") this.approve(nodeId);`,
     to: `    if (after === "approved") return;`,
-    tests: ["test/agents/enrolment.test.ts"],
+    tests: ["test/operations/sweeper.test.ts"],
   },
 ];

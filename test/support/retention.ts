@@ -1,11 +1,11 @@
 import { agentCollections } from "../../lib/agents/documents.ts";
 import { auditCollections, auditLogs } from "../../lib/audit/documents.ts";
-import { eventLogs } from "../../lib/feed/event-record.ts";
 import { contentCollections } from "../../lib/contents/contents.ts";
 import { Context } from "../../lib/context.ts";
 import { toUtf8 } from "../../lib/crypto/encoding.ts";
 import { driftCollections } from "../../lib/drift/documents.ts";
 import { Drift } from "../../lib/drift/drift.ts";
+import { eventLogs } from "../../lib/feed/event-record.ts";
 import { toJsonObject, type JsonObject } from "../../lib/json.ts";
 import { moduleCollections } from "../../lib/modules/documents.ts";
 import {
