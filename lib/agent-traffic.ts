@@ -70,15 +70,15 @@ export function createAgentTraffic(
       await Promise.all(leaving);
       await agents.enrolment.settle();
     },
-    refused(refusal) {
-      const { node_id, remote_address, code, message } = refusal;
-      context.logger.warn("An agent was refused.", { ...refusal });
-      if (!refusals.tryTake(sourceOfAddress(remote_address ?? "")) || !allRefusals.tryTake("")) return;
+    refused({ node_id, ...metadata }) {
+      context.logger.warn("An agent was refused.", { node_id, ...metadata });
+      if (!refusals.tryTake(sourceOfAddress(metadata.remote_address ?? "")) || !allRefusals.tryTake(""))
+        return;
       const written = context.commit(systemCaller, [], {
         type: "agent.refused",
         ...(node_id !== null && { target: { type: "agent", id: node_id, name: node_id } }),
-        summary: `A connection of an agent was refused: ${code}`,
-        metadata: { code, message, remote_address },
+        summary: `A connection of an agent was refused: ${metadata.code}`,
+        metadata,
       });
       written.catch((error: unknown) => context.logger.warn("A refusal was not written.", { error }));
     },

@@ -98,7 +98,13 @@ export interface EventMetadata {
     count: number;
   };
   "agent.tagsChanged": { before: Record<string, string>; after: Record<string, string> };
-  "agent.refused": { code: ErrorCode; message: string; remote_address: string | null };
+  "agent.refused": {
+    code: ErrorCode;
+    message: string;
+    remote_address: string | null;
+    /** With `AGENT_ALREADY_CONNECTED`: the address of the connection that lives. */
+    connected_address?: string | null;
+  };
   "agent.connected": NoMetadata;
   "agent.disconnected": { /** For people. */ reason: string };
   "module.uploaded": {

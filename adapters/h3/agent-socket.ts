@@ -41,7 +41,7 @@ export function createAgentSocket(
     },
     message: (peer, message) => sockets.get(peer)?.deliver(message),
     ping: (peer) => sockets.get(peer)?.bear(),
-    pong: (peer) => sockets.get(peer)?.bear(),
+    pong: (peer) => sockets.get(peer)?.answered(),
     close: (peer, { code = 1005, reason = "" }) => sockets.get(peer)?.end(code, reason),
   };
 }
@@ -70,6 +70,8 @@ class PeerSocket implements FrameSocket {
   #early: (Uint8Array | string)[] = [];
   #state: "open" | "closing" | "closed" = "open";
   #unread = { count: 0, since: performance.now() };
+  /** Who waits for a sign of life. */
+  #probing: (() => void)[] = [];
 
   constructor(peer: Peer, remoteAddress: string | null) {
     this.#peer = peer;
@@ -118,6 +120,19 @@ class PeerSocket implements FrameSocket {
 
   resume(): void {
     this.#node.resume?.();
+  }
+
+  probe(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#probing.push(resolve);
+      if (this.#state === "open") this.#peer.ping();
+    });
+  }
+
+  /** The peer sent a pong, be it asked for or not. */
+  answered(): void {
+    this.bear();
+    for (const resolve of this.#probing.splice(0)) resolve();
   }
 
   close(code: number, reason: string): void {

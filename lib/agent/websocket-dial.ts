@@ -64,6 +64,8 @@ class DialedSocket implements FrameSocket {
   readonly tlsExporter: Uint8Array | null;
   readonly #socket: WebSocket;
   #isClosing = false;
+  /** Who waits for a sign of life. */
+  #probing: (() => void)[] = [];
 
   constructor(socket: WebSocket, facts: { remoteAddress: string | null; tlsExporter: Uint8Array | null }) {
     this.#socket = socket;
@@ -72,6 +74,9 @@ class DialedSocket implements FrameSocket {
     // Nothing is read until there is somebody to hear it. An error is followed by `close`, which says enough.
     socket.pause();
     socket.on("error", () => {});
+    socket.on("pong", () => {
+      for (const resolve of this.#probing.splice(0)) resolve();
+    });
   }
 
   get bufferedBytes(): number {
@@ -96,6 +101,13 @@ class DialedSocket implements FrameSocket {
 
   resume(): void {
     this.#socket.resume();
+  }
+
+  probe(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#probing.push(resolve);
+      if (!this.#isClosing) this.#socket.ping();
+    });
   }
 
   close(code: number, reason: string): void {

@@ -138,8 +138,9 @@ export const fleetErrors = {
   AGENT_ALREADY_CONNECTED: {
     meaning: "An agent with this key is connected already.",
     cause:
-      "Usually a machine that was cloned together with the agent's key; sometimes a connection that is dead but not yet noticed.",
-    advice: "If it does not pass within a minute, look for the clone and give it a key of its own.",
+      "A machine that was cloned together with the agent's key: the other connection was asked just now, and lives.",
+    advice:
+      "Find the clone and give it a key of its own: `remote_address` and `connected_address` of the event `agent.refused` say where both are.",
   },
   PROTOCOL_ERROR: {
     meaning: "The peer broke the agent protocol.",

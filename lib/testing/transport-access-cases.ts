@@ -76,6 +76,7 @@ export const transportAccessCases: SceneCase[] = [
       check((await second.heard.next("refused")).code === "AGENT_ALREADY_CONNECTED", "told otherwise");
       const refusal = await heard.next("refused");
       check(refusal.code === "AGENT_ALREADY_CONNECTED" && refusal.nodeId === first.nodeId, "not reported");
+      check(refusal.connectedAddress !== undefined, "it was not told where the first comes from");
       await second.heard.next("closed");
       first.say(logOf("still here"));
       await heard.next("message");

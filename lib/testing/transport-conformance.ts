@@ -5,6 +5,7 @@ import { transportAccessCases } from "./transport-access-cases.ts";
 import { transportDeliveryCases } from "./transport-delivery-cases.ts";
 import { transportEndingCases } from "./transport-ending-cases.ts";
 import { withTransport, type CreateTransportUnderTest } from "./transport-scene.ts";
+import { transportTakeoverCases } from "./transport-takeover-cases.ts";
 
 /**
  * The cases of the transport port.
@@ -13,7 +14,15 @@ import { withTransport, type CreateTransportUnderTest } from "./transport-scene.
  * @param crypto - The cryptography that both sides use.
  */
 export function transportConformance(create: CreateTransportUnderTest, crypto: Crypto): ConformanceCase[] {
-  return [...transportAccessCases, ...transportDeliveryCases, ...transportEndingCases].map(
-    ({ promise, name, test }) => ({ promise, name, run: () => withTransport(create, crypto, test) }),
-  );
+  const cases = [
+    ...transportAccessCases,
+    ...transportTakeoverCases,
+    ...transportDeliveryCases,
+    ...transportEndingCases,
+  ];
+  return cases.map(({ promise, name, test }) => ({
+    promise,
+    name,
+    run: () => withTransport(create, crypto, test),
+  }));
 }

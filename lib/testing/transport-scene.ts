@@ -33,7 +33,7 @@ export type TransportEvent =
   | { kind: "message"; nodeId: string; message: AgentMessage }
   | { kind: "stream"; nodeId: string; streamId: string; data: Uint8Array }
   | { kind: "disconnected"; nodeId: string; reason: string }
-  | { kind: "refused"; nodeId: string | null; code: string };
+  | { kind: "refused"; nodeId: string | null; code: string; connectedAddress?: string | null };
 
 /** What the orchestrator does when it is told; each by default nothing. */
 export interface SceneBehaviour {
@@ -110,7 +110,13 @@ function recordingHandlers(heard: EventLog<TransportEvent>, behaviour: SceneBeha
       heard.add({ kind: "stream", nodeId, streamId, data });
     },
     disconnected: (nodeId, reason) => heard.add({ kind: "disconnected", nodeId, reason }),
-    refused: ({ node_id: nodeId, code }) => heard.add({ kind: "refused", nodeId, code }),
+    refused: ({ node_id: nodeId, code, connected_address: connectedAddress }) =>
+      heard.add({
+        kind: "refused",
+        nodeId,
+        code,
+        ...(connectedAddress !== undefined && { connectedAddress }),
+      }),
   };
 }
 

@@ -4,7 +4,8 @@
  *   handshake --proved--> admitting --accepted--> open --> ended
  *
  * handshake: at most 10 s together with admitting (option); the frames of lib/wire, nothing else
- * admitting: the orchestrator decides; a frame of the agent now breaks the protocol
+ * admitting: an earlier connection of the agent is probed where there is one, and the orchestrator decides; a frame of the agent now
+ *            breaks the protocol
  * open:      in presence; messages of the agent are handed over once `connected` has returned
  * ended:     from any state, once; `disconnected` follows where `connected` was called
  */
@@ -17,42 +18,18 @@ import {
   type ProvedAgent,
 } from "../wire/orchestrator-handshake.ts";
 import { Channel, isPeersFault, type Ending } from "./channel.ts";
-import type { FrameTurns } from "./frame-turns.ts";
-import type { LongReads } from "./long-reads.ts";
+import type { ConnectionHost } from "./connection-host.ts";
+import { LifeProbe } from "./life-probe.ts";
 import { closeCode, type FrameSocket } from "./socket.ts";
-import type { TimeBudgets } from "./time-budget.ts";
-import type { Admission, AgentIntroduction, TransportContext, TransportHandlers } from "./transport.ts";
-
-/** What a connection needs of the transport that it belongs to. */
-export interface ConnectionHost {
-  readonly context: TransportContext;
-  readonly handlers: TransportHandlers;
-  readonly sendLimitBytes: number;
-  readonly handshakeTimeoutMs: number;
-  /** The time that each agent may take. */
-  readonly budgets: TimeBudgets;
-  /** Does the reading of long messages. */
-  readonly reads: LongReads;
-  /** Gives frames their turns. */
-  readonly turns: FrameTurns;
-  /** Takes the place of an agent; false where another connection has it. */
-  claim(nodeId: string, connection: AgentConnection): boolean;
-  /** Resolves when no handler of an earlier connection of the agent runs any more. */
-  earlierSettled(nodeId: string): Promise<void>;
-  /** Whether one more agent of an address may wait for approval, where need be in place of another one. */
-  makeRoomForPending(address: string | null): boolean;
-  /** The handshake of the connection is done. */
-  opened(connection: AgentConnection): void;
-  /** The connection is over. */
-  ended(connection: AgentConnection): void;
-}
+import type { Admission, AgentIntroduction, TransportHandlers } from "./transport.ts";
 
 /** One connection of an agent. */
 export class AgentConnection {
   readonly #socket: FrameSocket;
-  readonly #host: ConnectionHost;
+  readonly #host: ConnectionHost<AgentConnection>;
   readonly #handshake: OrchestratorHandshake;
   readonly #deadline: Timer;
+  readonly #life: LifeProbe;
   #phase: "handshake" | "admitting" | "open" | "ended" = "handshake";
   #agent: ProvedAgent | null = null;
   #status: Admission["status"] | null = null;
@@ -60,10 +37,12 @@ export class AgentConnection {
   /** Whether `connected` has returned, so that `disconnected` is due. */
   #isAnnounced = false;
   #endedBecause = "";
+  /** The connection that has the place of the agent, where this one did not get it. */
+  #rival: { remoteAddress: string | null } | null = null;
   /** What the transport waits for before the agent may come again. */
   #work: Promise<void> = Promise.resolve();
 
-  constructor(socket: FrameSocket, host: ConnectionHost) {
+  constructor(socket: FrameSocket, host: ConnectionHost<AgentConnection>) {
     this.#socket = socket;
     this.#host = host;
     const { crypto, signer, clock } = host.context;
@@ -72,8 +51,12 @@ export class AgentConnection {
     this.#deadline = clock.setTimer(host.handshakeTimeoutMs, () =>
       this.#refuse(new OrchestratorError("AGENT_TIMEOUT", { message: "The handshake took too long." })),
     );
+    this.#life = new LifeProbe({ socket, clock, isReading: () => this.#channel?.isReading ?? true });
     socket.listen({
-      frame: (frame) => this.#receive(frame),
+      frame: (frame) => {
+        this.#life.heard();
+        this.#receive(frame);
+      },
       closed: (code, reason) => {
         this.#channel?.left();
         this.#end({ code: null, message: `closed by the agent (${code}${reason && ` ${reason}`})` });
@@ -116,6 +99,17 @@ export class AgentConnection {
   /** Sends a piece of a stream. */
   sendStream(streamId: string, data: Uint8Array): void {
     this.#openChannel("stream").sendStream(streamId, data);
+  }
+
+  /** Whether the agent is still at the other end: false where nothing comes back for {@link probeTimeoutMs}, or the connection ends. */
+  answers(): Promise<boolean> {
+    return this.#life.ask();
+  }
+
+  /** Ends the connection at once: its agent does not answer, and would not take part in closing either. */
+  giveWay(): void {
+    this.#socket.destroy();
+    this.#end({ code: "AGENT_TIMEOUT", message: "The agent connected anew, and this connection was dead." });
   }
 
   /** Ends the connection in order. */
@@ -169,7 +163,12 @@ export class AgentConnection {
     if (this.#host.budgets.isSpent(agent.node_id)) {
       throw new OrchestratorError("RATE_LIMITED", { message: "The agent took more time than it may." });
     }
-    if (!this.#host.claim(agent.node_id, this)) throw new OrchestratorError("AGENT_ALREADY_CONNECTED");
+    const holder = await this.#host.claim(agent.node_id, this);
+    if (this.#hasEnded()) return;
+    if (holder !== this) {
+      this.#rival = { remoteAddress: holder.remoteAddress };
+      throw new OrchestratorError("AGENT_ALREADY_CONNECTED");
+    }
     await this.#host.earlierSettled(agent.node_id);
     if (this.#hasEnded()) return;
     const introduction = { ...agent, remote_address: this.#socket.remoteAddress };
@@ -253,6 +252,7 @@ export class AgentConnection {
     this.#phase = "ended";
     this.#endedBecause = code === null ? message : `${code}: ${message}`;
     this.#deadline.cancel();
+    this.#life.over();
     this.#channel?.end();
     if (closeWith !== undefined) this.#socket.close(closeWith, code ?? "");
     this.#host.ended(this);
@@ -264,8 +264,9 @@ export class AgentConnection {
       });
     }
     if (isRefusal) {
-      const refusal = { node_id: nodeId, remote_address: this.#socket.remoteAddress, code, message };
-      this.#notify((handlers) => handlers.refused(refusal));
+      const refusal = { node_id: nodeId, remote_address: this.remoteAddress, code, message };
+      const connected = this.#rival && { connected_address: this.#rival.remoteAddress };
+      this.#notify((handlers) => handlers.refused({ ...refusal, ...connected }));
     }
     if (nodeId !== null && this.#isAnnounced) {
       this.#notify((handlers) => handlers.disconnected(nodeId, this.#endedBecause));

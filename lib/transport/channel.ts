@@ -98,8 +98,13 @@ export class Channel<Out, In> {
         this.#write([session.encodePing()]);
       },
       silent: () => this.#cut({ code: "AGENT_TIMEOUT", message: "The peer was silent for too long." }),
-      isReading: () => !this.#queue.isPaused && this.#held.length === 0,
+      isReading: () => this.isReading,
     });
+  }
+
+  /** Whether what the peer sends is read now: while it is not, its silence proves nothing. */
+  get isReading(): boolean {
+    return !this.#queue.isPaused && this.#held.length === 0;
   }
 
   /** Begins to hand messages of the peer over. */

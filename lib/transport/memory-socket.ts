@@ -2,7 +2,10 @@
 import type { FrameSocket, SocketHandlers } from "./socket.ts";
 
 type Delivery =
-  { kind: "frame"; frame: Uint8Array | string } | { kind: "closed"; code: number; reason: string };
+  | { kind: "frame"; frame: Uint8Array | string }
+  | { kind: "probe"; answered: () => void }
+  | { kind: "answer"; answered: () => void }
+  | { kind: "closed"; code: number; reason: string };
 
 /** Code of a connection that was cut without a word, as RFC 6455 numbers it. */
 const cutCode = 1006;
@@ -54,6 +57,12 @@ class MemorySocket implements FrameSocket {
     this.#schedule();
   }
 
+  probe(): Promise<void> {
+    return new Promise((answered) => {
+      if (this.#state === "open") this.peer.#take({ kind: "probe", answered });
+    });
+  }
+
   close(code: number, reason: string): void {
     if (this.#state !== "open") return;
     this.peer.#take({ kind: "closed", code, reason });
@@ -96,6 +105,10 @@ class MemorySocket implements FrameSocket {
     if (next?.kind === "frame") {
       this.#inboxBytes -= next.frame.length;
       this.#handlers?.frame(next.frame);
+    } else if (next?.kind === "probe") {
+      this.peer.#take({ kind: "answer", answered: next.answered });
+    } else if (next?.kind === "answer") {
+      next.answered();
     } else if (next) {
       this.#state = "closed";
       this.#inbox = [];

@@ -6,8 +6,9 @@ import { sourceOfAddress } from "../internal/network.ts";
 import { wholeNumber } from "../internal/option-rules.ts";
 import { handshakeTimeoutMs } from "../wire/limits.ts";
 import type { OrchestratorMessage } from "../wire/messages.ts";
-import { AgentConnection, type ConnectionHost } from "./agent-connection.ts";
+import { AgentConnection } from "./agent-connection.ts";
 import { defaultSendLimitBytes } from "./channel.ts";
+import type { ConnectionHost } from "./connection-host.ts";
 import { FrameTurns } from "./frame-turns.ts";
 import { LongReads } from "./long-reads.ts";
 import { closeCode, type FrameSocket } from "./socket.ts";
@@ -61,7 +62,7 @@ export const socketTransportOptions: OptionTable<Required<SocketTransportOptions
 /** Speaks the agent protocol over sockets that others accept. */
 export class SocketTransport implements Transport {
   readonly #options: Required<SocketTransportOptions>;
-  #host: ConnectionHost | null = null;
+  #host: ConnectionHost<AgentConnection> | null = null;
   readonly #connections = new Set<AgentConnection>();
   readonly #handshaking = new Set<AgentConnection>();
   /** The one connection of each agent that has proved its key, from then on. */
@@ -155,10 +156,19 @@ export class SocketTransport implements Transport {
     return connection;
   }
 
-  #claim(nodeId: string, connection: AgentConnection): boolean {
-    if (this.#agents.has(nodeId)) return false;
+  async #claim(nodeId: string, connection: AgentConnection): Promise<AgentConnection> {
+    const holder = this.#agents.get(nodeId);
+    if (holder) {
+      if (await holder.answers()) return holder;
+      // Also where the newer one has left meanwhile: it will not be the last.
+      holder.giveWay();
+      // Others may have waited for the same answer, and the first of them has the place.
+      const first = this.#agents.get(nodeId);
+      if (first) return first;
+      if (!connection.isHandshaking) return connection;
+    }
     this.#agents.set(nodeId, connection);
-    return true;
+    return connection;
   }
 
   #release(connection: AgentConnection): void {

@@ -25,6 +25,11 @@ export interface FrameSocket {
   /** Asks for frames again. */
   resume(): void;
   /**
+   * Asks the peer for a sign of life that its end gives by itself, as for a ping of WebSocket. Resolves when that has come; stays
+   * open where none comes, and never rejects. A peer that is paused gives none, and none is heard while this end is paused.
+   */
+  probe(): Promise<void>;
+  /**
    * Ends the connection after what was sent.
    *
    * @param code - 1000-1014 or 3000-4999, as in RFC 6455.

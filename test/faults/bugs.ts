@@ -180,6 +180,18 @@ export const plainBugs: readonly Bug[] = [
     tests: conformance,
   },
   {
+    name: "a newer connection takes the place of an older one without a question",
+    file: "lib/transport/socket-transport.ts",
+    from: `      if (await holder.answers()) return holder;\n`,
+    tests: ["test/transport/conformance.test.ts"],
+  },
+  {
+    name: "a dead connection is found, and keeps its place",
+    file: "lib/transport/socket-transport.ts",
+    from: `      holder.giveWay();\n`,
+    tests: ["test/transport/conformance.test.ts"],
+  },
+  {
     name: "an append to a blob that failed leaves a part",
     file: blobs,
     from: `      await file.truncate(size);\n`,

@@ -4,7 +4,10 @@ import type { FrameSocket, SocketHandlers } from "../../lib/transport/socket.ts"
 import type { Life } from "./life.ts";
 
 type Delivery =
-  { kind: "frame"; frame: Uint8Array | string } | { kind: "closed"; code: number; reason: string };
+  | { kind: "frame"; frame: Uint8Array | string }
+  | { kind: "probe"; answered: () => void }
+  | { kind: "answer"; answered: () => void }
+  | { kind: "closed"; code: number; reason: string };
 
 /** Longest time on the way, milliseconds, where nothing stalls. */
 const longestDelayMs = 40;
@@ -128,6 +131,12 @@ export class SimulatedSocket implements FrameSocket {
     this.#arm();
   }
 
+  probe(): Promise<void> {
+    return new Promise((answered) => {
+      if (this.#isOpen) this.peer.#put({ kind: "probe", answered });
+    });
+  }
+
   close(code: number, reason: string): void {
     if (!this.#isOpen) return;
     this.peer.#put({ kind: "closed", code, reason });
@@ -191,6 +200,8 @@ export class SimulatedSocket implements FrameSocket {
   #deliverNext(): void {
     const next = this.#coming.shift();
     if (next?.kind === "frame") this.#handlers?.frame(next.frame);
+    else if (next?.kind === "probe") this.peer.#put({ kind: "answer", answered: next.answered });
+    else if (next?.kind === "answer") next.answered();
     else if (next) this.#end(next.code, next.reason);
   }
 

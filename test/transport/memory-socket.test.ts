@@ -80,3 +80,25 @@ test("cut off, it drops what was not delivered, also to an end that pauses", asy
   expect(atRight).toEqual([[1006, ""]]);
   expect(atLeft).toEqual([[1006, ""]]);
 });
+
+test("a probe is answered by the other end itself, once that reads, and never by one that is gone", async () => {
+  const [left, right] = createSocketPair();
+  hear(left);
+  const heard = hear(right);
+  const answered: string[] = [];
+  void left.probe().then(() => answered.push("at once"));
+  await settle();
+  expect(answered).toEqual(["at once"]);
+  right.pause();
+  left.send("before");
+  void left.probe().then(() => answered.push("late"));
+  await settle();
+  expect(answered).toEqual(["at once"]);
+  right.resume();
+  await settle();
+  expect([heard, answered]).toEqual([["before"], ["at once", "late"]]);
+  right.destroy();
+  void left.probe().then(() => answered.push("from nobody"));
+  await settle();
+  expect(answered).toHaveLength(2);
+});

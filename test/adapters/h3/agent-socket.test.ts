@@ -116,6 +116,22 @@ describe("a socket over WebSocket", () => {
     await listener.close();
   });
 
+  test.each(["agent", "orchestrator"] as const)("the %s may ask for a sign of life", async (side) => {
+    const sockets = await pair();
+    const [agent, orchestrator] = [hear(sockets.agent), hear(sockets.orchestrator)];
+    const other = side === "agent" ? sockets.orchestrator : sockets.agent;
+    await Promise.all([sockets[side].probe(), sockets[side].probe()]);
+    other.pause();
+    let isAnswered = false;
+    const late = sockets[side].probe().then(() => (isAnswered = true));
+    other.send("written by one that does not read");
+    await (side === "agent" ? agent : orchestrator).next("frame");
+    expect(isAnswered).toBe(false);
+    other.resume();
+    await late;
+    await sockets.close();
+  });
+
   test("a frame above the limit ends the connection", async () => {
     const { agent, orchestrator, close } = await pair();
     const heard = hear(orchestrator);

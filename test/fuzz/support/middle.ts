@@ -77,6 +77,7 @@ export class ManInTheMiddle {
       send: (frame) => through("up", frame),
       pause: () => far.pause(),
       resume: () => far.resume(),
+      probe: () => far.probe(),
       close: (code, reason) => far.close(code, reason),
       destroy: () => far.destroy(),
     };

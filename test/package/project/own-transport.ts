@@ -75,6 +75,16 @@ export class OwnTransport implements Transport {
     void connection.work.finally(() => this.#connections.delete(connection));
   }
 
+  /** Takes the place of an agent, where no other connection of it gives a sign of life; else the other is returned. */
+  async claim(nodeId: string, connection: Connection): Promise<Connection | null> {
+    const holder = this.agents.get(nodeId);
+    if (holder && !(await holder.isDead())) return holder;
+    holder?.cut("its agent came again");
+    const first = this.agents.get(nodeId);
+    if (!first && !connection.isOver) this.agents.set(nodeId, connection);
+    return first ?? null;
+  }
+
   /** Resolves when the earlier connections of an agent have nothing to do any more. */
   async earlierOver(connection: Connection): Promise<void> {
     const { nodeId } = connection;
@@ -113,6 +123,10 @@ class Connection {
   #isOver = false;
   #isAnnounced = false;
   #isAdmitting = false;
+  /** Who has its place. */
+  #rival: Connection | null = null;
+  #asking: Promise<boolean> | null = null;
+  #answered = (): void => {};
 
   constructor(socket: FrameSocket, around: Surroundings) {
     const { crypto, signer, clock, epoch } = around.context;
@@ -149,6 +163,23 @@ class Connection {
     if (!this.session) throw new OrchestratorError("AGENT_OFFLINE");
   }
 
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** Whether the peer gives no sign of life within two seconds. */
+  isDead(): Promise<boolean> {
+    this.#asking ??= new Promise<boolean>((resolve) => {
+      const timer = this.#around.context.clock.setTimer(2_000, () => resolve(true));
+      this.#answered = () => {
+        timer.cancel();
+        resolve(this.#isOver);
+      };
+      void this.#socket.probe().then(() => this.#answered());
+    }).finally(() => (this.#asking = null));
+    return this.#asking;
+  }
+
   /** @param close - How to close the socket; null where that is done. */
   end(close: number | null, code: ErrorCode | null, message: string): void {
     if (this.#isOver) return;
@@ -156,9 +187,12 @@ class Connection {
     const { handlers, transport } = this.#around;
     const breaks = code === "PROTOCOL_ERROR" || code === "SIGNATURE_INVALID";
     if (code !== null && (!this.session || breaks)) {
-      handlers.refused({ node_id: this.nodeId, remote_address: this.#socket.remoteAddress, code, message });
+      const { remoteAddress: remote_address } = this.#socket;
+      const connected = this.#rival && { connected_address: this.#rival.#socket.remoteAddress };
+      handlers.refused({ node_id: this.nodeId, remote_address, code, message, ...connected });
     }
     this.#timer.cancel();
+    this.#answered();
     this.session = null;
     if (close !== null) this.#socket.close(close, code ?? "");
     const { nodeId } = this;
@@ -169,6 +203,7 @@ class Connection {
 
   #receive(frame: Uint8Array | string): void {
     if (this.#isOver) return;
+    this.#answered();
     try {
       if (this.session) return this.#open(this.session, frame);
       if (this.#isAdmitting) throw new OrchestratorError("PROTOCOL_ERROR");
@@ -212,8 +247,9 @@ class Connection {
     const { transport, handlers } = this.#around;
     try {
       this.nodeId = introduction.node_id;
-      if (transport.agents.has(this.nodeId)) throw new OrchestratorError("AGENT_ALREADY_CONNECTED");
-      transport.agents.set(this.nodeId, this);
+      this.#rival = await transport.claim(this.nodeId, this);
+      if (this.#isOver) return;
+      if (this.#rival) throw new OrchestratorError("AGENT_ALREADY_CONNECTED");
       await transport.earlierOver(this);
       if (this.#isOver) return;
       const admission = await handlers.admit(introduction);
@@ -249,7 +285,7 @@ class Connection {
   #beatLater(): void {
     const { clock } = this.#around.context;
     this.#timer = clock.setTimer(heartbeatIntervalMs, () => {
-      if (clock.monotonic() - this.#heardAt >= silenceLimitMs) return this.#cut("it is silent");
+      if (clock.monotonic() - this.#heardAt >= silenceLimitMs) return this.cut("it is silent");
       this.#beatLater();
       if (this.session) this.#write(this.session.encodePing());
     });
@@ -257,11 +293,12 @@ class Connection {
 
   #write(frame: Uint8Array): void {
     const { sendLimitBytes } = this.#around.transport.options;
-    if (this.#socket.bufferedBytes + frame.length > sendLimitBytes) this.#cut("it does not read");
+    if (this.#socket.bufferedBytes + frame.length > sendLimitBytes) this.cut("it does not read");
     else if (!this.#isOver) this.#socket.send(frame);
   }
 
-  #cut(message: string): void {
+  /** Ends it without a word. */
+  cut(message: string): void {
     this.#socket.destroy();
     this.end(null, "AGENT_TIMEOUT", message);
   }

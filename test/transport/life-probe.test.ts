@@ -1,0 +1,63 @@
+import { expect, test } from "vitest";
+import { FakeClock } from "../../lib/testing/fake-clock.ts";
+import { LifeProbe } from "../../lib/transport/life-probe.ts";
+import { settle } from "../support/deferred.ts";
+
+function scene() {
+  const clock = new FakeClock();
+  const asked: (() => void)[] = [];
+  const state = { isReading: true };
+  const probe = new LifeProbe({
+    socket: { probe: () => new Promise((resolve) => asked.push(resolve)) },
+    clock,
+    isReading: () => state.isReading,
+  });
+  return { clock, asked, state, probe };
+}
+
+test("the answer of the peer is life", async () => {
+  const { clock, asked, probe } = scene();
+  const alive = probe.ask();
+  await clock.advance(1_999);
+  asked[0]!();
+  expect(await alive).toBe(true);
+  expect(clock.pendingTimers).toBe(0);
+});
+
+test("nothing for two seconds is none, and an answer after that changes nothing", async () => {
+  const { clock, asked, probe } = scene();
+  const alive = probe.ask();
+  await clock.advance(2_000);
+  expect(await alive).toBe(false);
+  asked[0]!();
+  await settle();
+  expect(clock.pendingTimers).toBe(0);
+});
+
+test("several that ask at once share one question, the next one has its own", async () => {
+  const { asked, probe } = scene();
+  const answers = [probe.ask(), probe.ask(), probe.ask()];
+  expect(asked).toHaveLength(1);
+  probe.heard();
+  expect(await Promise.all(answers)).toEqual([true, true, true]);
+  const next = probe.ask();
+  expect(asked).toHaveLength(2);
+  probe.over();
+  expect(await next).toBe(false);
+});
+
+test("a peer that is not read can't be called dead", async () => {
+  const { clock, state, probe } = scene();
+  state.isReading = false;
+  const alive = probe.ask();
+  await clock.advance(2_000);
+  expect(await alive).toBe(true);
+});
+
+test("a connection that is over is asked nothing", async () => {
+  const { clock, asked, probe } = scene();
+  probe.over();
+  expect(await probe.ask()).toBe(false);
+  expect(asked).toEqual([]);
+  expect(clock.pendingTimers).toBe(0);
+});
