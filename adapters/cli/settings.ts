@@ -23,6 +23,8 @@ export interface ServerSettings {
   /** Null: any. */
   allowedHosts: string[] | null;
   logLevel: LogLevel;
+  maxHandshakes: number;
+  maxHandshakesPerAddress: number;
   /** Those that were given; what is not has the default of the orchestrator. */
   orchestrator: Pick<OrchestratorOptions, keyof typeof orchestratorOptionTable>;
 }
@@ -124,8 +126,9 @@ function toServerSettings(given: Partial<Record<SettingName, unknown>>): ServerS
   const withDefaults = Object.fromEntries(
     settings().map(([name, row]: [SettingName, SettingRow]) => [name, given[name] ?? row.default]),
   );
-  const { host, port, dataDir, tlsCert, tlsKey, allowInsecure, trustedProxies, allowedHosts, logLevel } =
+  const { host, port, dataDir, tlsCert, tlsKey, allowInsecure, trustedProxies, allowedHosts } =
     withDefaults as Record<SettingName, never>;
+  const { maxHandshakes, maxHandshakesPerAddress, logLevel } = withDefaults as Record<SettingName, never>;
   const own = new Set<string>(ofServer);
   const hosts: string[] = allowedHosts ?? [];
   return {
@@ -137,6 +140,8 @@ function toServerSettings(given: Partial<Record<SettingName, unknown>>): ServerS
     trustedProxies: trustedProxies ?? [],
     allowedHosts: hosts.length === 0 ? null : hosts,
     logLevel,
+    maxHandshakes,
+    maxHandshakesPerAddress,
     orchestrator: Object.fromEntries(Object.entries(given).filter(([name]) => !own.has(name))),
   };
 }
@@ -151,5 +156,7 @@ const ofServer = [
   "allowInsecure",
   "trustedProxies",
   "allowedHosts",
+  "maxHandshakes",
+  "maxHandshakesPerAddress",
   "logLevel",
 ] as const satisfies SettingName[];

@@ -1,7 +1,7 @@
 /** An orchestrator with its whole surface on one listener: what `fleetwright serve` runs, and what a program can run inside itself. */
 import { Orchestrator, orchestratorOptions, SocketTransport } from "fleetwright";
 import type { OrchestratorOptions } from "fleetwright";
-import { checkOptions, faultsTogether, optionsOf } from "fleetwright/options";
+import { checkOptions, faultsTogether, handshakeOptionTable, optionsOf } from "fleetwright/options";
 import type { OptionTable } from "fleetwright/options";
 import { createRequestIds } from "../http/request-id.ts";
 import { listenAppOptions, reachOptions } from "./option-table.ts";
@@ -18,6 +18,13 @@ export interface ServerOptions extends Omit<OrchestratorOptions, "transport"> {
   trustedProxies?: readonly string[];
   /** Host names that the service has, without a port; see {@link createApp}. Default any. */
   allowedHosts?: readonly string[];
+  /**
+   * Handshakes of agents at one time, 1 to 1,000,000; whoever comes beside is turned away and told when to come again. Each may hold a
+   * frame of 1 MiB. Default 256.
+   */
+  maxHandshakes?: number;
+  /** Of these, handshakes of one address (of IPv6: one /64), 1 to 1,000,000. Agents behind one proxy that is not trusted share one. Default 64. */
+  maxHandshakesPerAddress?: number;
 }
 
 const { transport: _, ...orchestratorRows } = orchestratorOptions;
@@ -26,6 +33,7 @@ const { transport: _, ...orchestratorRows } = orchestratorOptions;
 export const serverOptions: OptionTable<ServerOptions> = {
   ...orchestratorRows,
   ...reachOptions,
+  ...handshakeOptionTable,
   listen: { rule: optionsOf<ListenAppOptions>(listenAppOptions), isRequired: true },
 };
 
@@ -51,8 +59,11 @@ export interface RunningServer extends AsyncDisposable {
  */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   checkOptions(options, serverOptions, { of: "startServer", together: faultsTogether });
-  const { listen, trustedProxies, allowedHosts, ...own } = options;
-  const transport = new SocketTransport();
+  const { listen, trustedProxies, allowedHosts, maxHandshakes, maxHandshakesPerAddress, ...own } = options;
+  const transport = new SocketTransport({
+    ...(maxHandshakes !== undefined && { maxHandshakes }),
+    ...(maxHandshakesPerAddress !== undefined && { maxHandshakesPerAddress }),
+  });
   const orchestrator = new Orchestrator({ ...own, transport });
   let isReady = true;
   const app = createOrchestratorApp({

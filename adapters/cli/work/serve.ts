@@ -14,6 +14,7 @@ export async function serve(call: CommandCall, flags: ServerFlags): Promise<void
   const { context } = call;
   const settings = readSettings(context, flags);
   const { host, port, dataDir, tls, allowInsecure, trustedProxies, allowedHosts } = settings;
+  const { maxHandshakes, maxHandshakesPerAddress } = settings;
   const logger = createLogger(context, settings.logLevel);
   for (const { variable, hint } of unknownVariables(context))
     logger.warn("A variable of the environment has no effect.", { variable, hint });
@@ -29,6 +30,8 @@ export async function serve(call: CommandCall, flags: ServerFlags): Promise<void
     adminPublicKeys: [...adminPublicKeys, ...readAdminKeys(dataDir)],
     trustedProxies,
     ...(allowedHosts && { allowedHosts }),
+    maxHandshakes,
+    maxHandshakesPerAddress,
     logger,
     listen: { host, port, allowInsecure, ...(tls && { tls }) },
   });
