@@ -4,7 +4,7 @@
  */
 import { handshakeOptionTable, oneOf, orchestratorOptionTable, plainText } from "fleetwright/options";
 import type { SettingRow } from "fleetwright/options";
-import { listenAppOptions, reachOptions } from "../h3/option-table.ts";
+import { listenAppOptions, reachOptions, stopOptions } from "../h3/option-table.ts";
 import { logLevels } from "./log-level.ts";
 
 const { adminPublicKeys, ...orchestratorRows } = orchestratorOptionTable;
@@ -25,6 +25,7 @@ export const settingTable = {
   allowInsecure: listenAppOptions.allowInsecure,
   ...reachOptions,
   ...handshakeOptionTable,
+  ...stopOptions,
   logLevel: { text: "How much is logged", rule: oneOf(logLevels), default: "info" },
   ...orchestratorRows,
 } satisfies Record<string, SettingRow>;

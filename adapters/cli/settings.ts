@@ -25,6 +25,7 @@ export interface ServerSettings {
   logLevel: LogLevel;
   maxHandshakes: number;
   maxHandshakesPerAddress: number;
+  drainSeconds: number;
   /** Those that were given; what is not has the default of the orchestrator. */
   orchestrator: Pick<OrchestratorOptions, keyof typeof orchestratorOptionTable>;
 }
@@ -128,7 +129,10 @@ function toServerSettings(given: Partial<Record<SettingName, unknown>>): ServerS
   );
   const { host, port, dataDir, tlsCert, tlsKey, allowInsecure, trustedProxies, allowedHosts } =
     withDefaults as Record<SettingName, never>;
-  const { maxHandshakes, maxHandshakesPerAddress, logLevel } = withDefaults as Record<SettingName, never>;
+  const { maxHandshakes, maxHandshakesPerAddress, drainSeconds, logLevel } = withDefaults as Record<
+    SettingName,
+    never
+  >;
   const own = new Set<string>(ofServer);
   const hosts: string[] = allowedHosts ?? [];
   return {
@@ -142,6 +146,7 @@ function toServerSettings(given: Partial<Record<SettingName, unknown>>): ServerS
     logLevel,
     maxHandshakes,
     maxHandshakesPerAddress,
+    drainSeconds,
     orchestrator: Object.fromEntries(Object.entries(given).filter(([name]) => !own.has(name))),
   };
 }
@@ -158,5 +163,6 @@ const ofServer = [
   "allowedHosts",
   "maxHandshakes",
   "maxHandshakesPerAddress",
+  "drainSeconds",
   "logLevel",
 ] as const satisfies SettingName[];

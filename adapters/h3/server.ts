@@ -4,7 +4,7 @@ import type { OrchestratorOptions } from "fleetwright";
 import { checkOptions, faultsTogether, handshakeOptionTable, optionsOf } from "fleetwright/options";
 import type { OptionTable } from "fleetwright/options";
 import { createRequestIds } from "../http/request-id.ts";
-import { listenAppOptions, reachOptions } from "./option-table.ts";
+import { listenAppOptions, reachOptions, stopOptions } from "./option-table.ts";
 import { agentPath, createOrchestratorApp } from "./orchestrator-app.ts";
 import { mountHome } from "./pages.ts";
 import { listenApp } from "./serve.ts";
@@ -25,6 +25,11 @@ export interface ServerOptions extends Omit<OrchestratorOptions, "transport"> {
   maxHandshakes?: number;
   /** Of these, handshakes of one address (of IPv6: one /64), 1 to 1,000,000. Agents behind one proxy that is not trusted share one. Default 64. */
   maxHandshakesPerAddress?: number;
+  /**
+   * Seconds over which agents are let go when the server stops, one after the other, 0 to 3,600. Meanwhile it is not ready (`/readyz`)
+   * and serves. For fleets with another server behind the same address; 30 is good there. Default 0.
+   */
+  drainSeconds?: number;
 }
 
 const { transport: _, ...orchestratorRows } = orchestratorOptions;
@@ -34,6 +39,7 @@ export const serverOptions: OptionTable<ServerOptions> = {
   ...orchestratorRows,
   ...reachOptions,
   ...handshakeOptionTable,
+  ...stopOptions,
   listen: { rule: optionsOf<ListenAppOptions>(listenAppOptions), isRequired: true },
 };
 
@@ -45,8 +51,8 @@ export interface RunningServer extends AsyncDisposable {
   readonly agentUrl: string;
   readonly orchestrator: Orchestrator;
   /**
-   * Answers who is there (waiting calls with the state so far), refuses new requests with 503 meanwhile, lets agents go and closes the
-   * storage. May be called twice.
+   * Lets agents go for as long as `drainSeconds` says, not ready and serving. Then it answers who is there (waiting calls with the state so
+   * far), refuses new requests with 503 meanwhile and closes the storage. May be called twice.
    */
   close(): Promise<void>;
 }
@@ -59,7 +65,8 @@ export interface RunningServer extends AsyncDisposable {
  */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   checkOptions(options, serverOptions, { of: "startServer", together: faultsTogether });
-  const { listen, trustedProxies, allowedHosts, maxHandshakes, maxHandshakesPerAddress, ...own } = options;
+  const { listen, trustedProxies, allowedHosts, maxHandshakes, maxHandshakesPerAddress, ...others } = options;
+  const { drainSeconds = stopOptions.drainSeconds.default, ...own } = others;
   const transport = new SocketTransport({
     ...(maxHandshakes !== undefined && { maxHandshakes }),
     ...(maxHandshakesPerAddress !== undefined && { maxHandshakesPerAddress }),
@@ -86,6 +93,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
     isReady = false;
+    if (drainSeconds > 0) await transport.drain(drainSeconds * 1_000);
     orchestrator.letGo();
     await listening.close();
     await orchestrator.stop();

@@ -15,6 +15,7 @@ import { FrameTurns } from "./frame-turns.ts";
 import { LongReads } from "./long-reads.ts";
 import { ReturnSlots } from "./return-slots.ts";
 import { closeCode, type FrameSocket } from "./socket.ts";
+import { spread, type Spread } from "./spread.ts";
 import { TimeBudgets } from "./time-budget.ts";
 import type { Transport, TransportContext, TransportHandlers } from "./transport.ts";
 
@@ -59,11 +60,15 @@ export const socketTransportOptions: OptionTable<Required<SocketTransportOptions
   agentTimeSavedMs: { rule: wholeNumber({ from: 1, to: 600_000 }), default: 2_000 },
 };
 
+/** When an agent tries again that was led to a server which is letting its agents go, milliseconds. */
+const elsewhereMs = 1_000;
+
 /** Speaks the agent protocol over sockets that others accept. */
 export class SocketTransport implements Transport {
   readonly #options: Required<SocketTransportOptions>;
   #host: ConnectionHost<AgentConnection> | null = null;
   #returnSlots: ReturnSlots | null = null;
+  #drain: Spread | null = null;
   readonly #connections = new Set<AgentConnection>();
   readonly #handshaking = new Set<AgentConnection>();
   /** The one connection of each agent that has proved its key, from then on. */
@@ -104,15 +109,38 @@ export class SocketTransport implements Transport {
   /** Ends every connection and accepts none any more; resolves when no handler runs any more. */
   async stop(): Promise<void> {
     this.#host = null;
+    this.#drain?.end();
+    this.#drain = null;
     for (const connection of this.#connections)
       connection.close(closeCode.goingAway, "the orchestrator stops");
     await Promise.all(this.#settling.values());
+  }
+
+  /**
+   * Lets all agents go, spread evenly over a time, and takes none any more: each is told to come again at once, which is for fleets
+   * with another server behind the same address. Those that come here meanwhile are told to come again in a second. What runs on their
+   * machines goes on there. Resolves when the last has gone, or the transport is stopped.
+   *
+   * @param overMs - Milliseconds, from 0.
+   */
+  async drain(overMs: number): Promise<void> {
+    if (!this.#host || this.#drain) return this.#drain?.done;
+    const reason = "the orchestrator stops";
+    const open = [...this.#connections].filter(({ isOpen }) => isOpen);
+    const { clock } = this.#host.context;
+    this.#drain = spread(open, { clock, overMs, each: (connection) => connection.letGo(reason) });
+    for (const connection of this.#handshaking) connection.letGo(reason);
+    await this.#drain.done;
   }
 
   /** Takes over a connection. Never throws; a connection that is not wanted is closed. */
   accept(socket: FrameSocket): void {
     if (!this.#host) {
       socket.close(closeCode.goingAway, "UNAVAILABLE");
+      return;
+    }
+    if (this.#drain) {
+      socket.close(closeCode.goingAway, toCloseReason("UNAVAILABLE", elsewhereMs));
       return;
     }
     // Turned away with no more than when to come again: an answer, or a record, for each is what a flood wants.
