@@ -23,6 +23,9 @@ export interface ServerSettings {
   /** Null: any. */
   allowedHosts: string[] | null;
   logLevel: LogLevel;
+  maxHandshakes: number;
+  maxHandshakesPerAddress: number;
+  drainSeconds: number;
   /** Those that were given; what is not has the default of the orchestrator. */
   orchestrator: Pick<OrchestratorOptions, keyof typeof orchestratorOptionTable>;
 }
@@ -124,8 +127,12 @@ function toServerSettings(given: Partial<Record<SettingName, unknown>>): ServerS
   const withDefaults = Object.fromEntries(
     settings().map(([name, row]: [SettingName, SettingRow]) => [name, given[name] ?? row.default]),
   );
-  const { host, port, dataDir, tlsCert, tlsKey, allowInsecure, trustedProxies, allowedHosts, logLevel } =
+  const { host, port, dataDir, tlsCert, tlsKey, allowInsecure, trustedProxies, allowedHosts } =
     withDefaults as Record<SettingName, never>;
+  const { maxHandshakes, maxHandshakesPerAddress, drainSeconds, logLevel } = withDefaults as Record<
+    SettingName,
+    never
+  >;
   const own = new Set<string>(ofServer);
   const hosts: string[] = allowedHosts ?? [];
   return {
@@ -137,6 +144,9 @@ function toServerSettings(given: Partial<Record<SettingName, unknown>>): ServerS
     trustedProxies: trustedProxies ?? [],
     allowedHosts: hosts.length === 0 ? null : hosts,
     logLevel,
+    maxHandshakes,
+    maxHandshakesPerAddress,
+    drainSeconds,
     orchestrator: Object.fromEntries(Object.entries(given).filter(([name]) => !own.has(name))),
   };
 }
@@ -151,5 +161,8 @@ const ofServer = [
   "allowInsecure",
   "trustedProxies",
   "allowedHosts",
+  "maxHandshakes",
+  "maxHandshakesPerAddress",
+  "drainSeconds",
   "logLevel",
 ] as const satisfies SettingName[];

@@ -35,6 +35,16 @@ export const reachOptions = {
   },
 } satisfies Record<string, SettingRow>;
 
+/** How a server stops. */
+export const stopOptions = {
+  drainSeconds: {
+    text: "Seconds over which agents are let go when the server stops, one after the other",
+    note: "Meanwhile it is not ready (`/readyz`) and serves. For fleets with another server behind the same address; 30 is good there.",
+    rule: wholeNumber({ from: 0, to: 3_600 }),
+    default: 0,
+  },
+} satisfies Record<string, SettingRow>;
+
 /** What the options of a listener may be. */
 export const listenAppOptions = {
   host: {
