@@ -48,7 +48,9 @@ export class AgentConnection {
     this.#host = host;
     const { crypto, signer, clock } = host.context;
     const epoch = host.context.epoch?.() ?? undefined;
-    this.#handshake = createOrchestratorHandshake({ crypto, signer, epoch, tlsExporter: socket.tlsExporter });
+    const { isKnownKey } = host.context;
+    const { tlsExporter } = socket;
+    this.#handshake = createOrchestratorHandshake({ crypto, signer, epoch, tlsExporter, isKnownKey });
     this.#deadline = clock.setTimer(host.handshakeTimeoutMs, () =>
       this.#refuse(new OrchestratorError("AGENT_TIMEOUT", { message: "The handshake took too long." })),
     );
