@@ -4,7 +4,7 @@
  */
 import { handshakeOptionTable, oneOf, orchestratorOptionTable, plainText } from "fleetwright/options";
 import type { SettingRow } from "fleetwright/options";
-import { listenAppOptions, reachOptions, stopOptions } from "../h3/option-table.ts";
+import { listenAppOptions, proxyOptions, reachOptions, stopOptions } from "../h3/option-table.ts";
 import { logLevels } from "./log-level.ts";
 
 const { adminPublicKeys, ...orchestratorRows } = orchestratorOptionTable;
@@ -24,6 +24,7 @@ export const settingTable = {
   tlsKey: { text: "Private key of the certificate, PEM", rule: plainText(), defaultText: "plain HTTP" },
   allowInsecure: listenAppOptions.allowInsecure,
   ...reachOptions,
+  ...proxyOptions,
   ...handshakeOptionTable,
   ...stopOptions,
   logLevel: { text: "How much is logged", rule: oneOf(logLevels), default: "info" },

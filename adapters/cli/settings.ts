@@ -3,8 +3,9 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import type { OrchestratorOptions } from "fleetwright";
 import { OrchestratorError } from "fleetwright/errors";
-import { didYouMean, faultsTogether } from "fleetwright/options";
+import { didYouMean } from "fleetwright/options";
 import type { orchestratorOptionTable, SettingRow } from "fleetwright/options";
+import { serverFaultsTogether } from "../h3/option-table.ts";
 import type { CommandContext } from "./context.ts";
 import type { LogLevel } from "./log-level.ts";
 import { aboutSettings, placesOf, settings } from "./setting-table.ts";
@@ -20,6 +21,7 @@ export interface ServerSettings {
   tls: { cert: string; key: string } | null;
   allowInsecure: boolean;
   trustedProxies: string[];
+  proxyProtocol: boolean;
   /** Null: any. */
   allowedHosts: string[] | null;
   logLevel: LogLevel;
@@ -31,8 +33,9 @@ export interface ServerSettings {
 }
 
 /** Flags as given; what is absent comes from elsewhere. */
-export type ServerFlags = { [Name in Exclude<FlagName, "allowInsecure">]?: string } & {
+export type ServerFlags = { [Name in Exclude<FlagName, "allowInsecure" | "proxyProtocol">]?: string } & {
   allowInsecure?: boolean;
+  proxyProtocol?: boolean;
   /** A flag alone: nobody should leave it in an environment. */
   acceptLoss?: boolean;
 };
@@ -63,7 +66,7 @@ export function readSettings(context: CommandContext, flags: ServerFlags): Serve
     if (wrong.length === 0) given[name] = value;
     places.set(name, found.place);
   }
-  for (const { path, message } of faultsTogether(given))
+  for (const { path, message } of serverFaultsTogether(given))
     faults.push(`${places.get(String(path[0]))}: it ${aboutSettings(message)}`);
   faults.push(...tlsFaults(places));
   if (faults.length > 0)
@@ -129,10 +132,8 @@ function toServerSettings(given: Partial<Record<SettingName, unknown>>): ServerS
   );
   const { host, port, dataDir, tlsCert, tlsKey, allowInsecure, trustedProxies, allowedHosts } =
     withDefaults as Record<SettingName, never>;
-  const { maxHandshakes, maxHandshakesPerAddress, drainSeconds, logLevel } = withDefaults as Record<
-    SettingName,
-    never
-  >;
+  const { proxyProtocol, maxHandshakes, maxHandshakesPerAddress, drainSeconds, logLevel } =
+    withDefaults as Record<SettingName, never>;
   const own = new Set<string>(ofServer);
   const hosts: string[] = allowedHosts ?? [];
   return {
@@ -142,6 +143,7 @@ function toServerSettings(given: Partial<Record<SettingName, unknown>>): ServerS
     tls: tlsCert === undefined ? null : { cert: tlsCert, key: tlsKey },
     allowInsecure,
     trustedProxies: trustedProxies ?? [],
+    proxyProtocol,
     allowedHosts: hosts.length === 0 ? null : hosts,
     logLevel,
     maxHandshakes,
@@ -160,6 +162,7 @@ const ofServer = [
   "tlsKey",
   "allowInsecure",
   "trustedProxies",
+  "proxyProtocol",
   "allowedHosts",
   "maxHandshakes",
   "maxHandshakesPerAddress",

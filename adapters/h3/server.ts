@@ -1,10 +1,16 @@
 /** An orchestrator with its whole surface on one listener: what `fleetwright serve` runs, and what a program can run inside itself. */
 import { Orchestrator, orchestratorOptions, SocketTransport } from "fleetwright";
 import type { OrchestratorOptions } from "fleetwright";
-import { checkOptions, faultsTogether, handshakeOptionTable, optionsOf } from "fleetwright/options";
+import { checkOptions, handshakeOptionTable, optionsOf } from "fleetwright/options";
 import type { OptionTable } from "fleetwright/options";
 import { createRequestIds } from "../http/request-id.ts";
-import { listenAppOptions, reachOptions, stopOptions } from "./option-table.ts";
+import {
+  listenAppOptions,
+  proxyOptions,
+  reachOptions,
+  serverFaultsTogether,
+  stopOptions,
+} from "./option-table.ts";
 import { agentPath, createOrchestratorApp } from "./orchestrator-app.ts";
 import { mountHome } from "./pages.ts";
 import { listenApp } from "./serve.ts";
@@ -16,6 +22,11 @@ export interface ServerOptions extends Omit<OrchestratorOptions, "transport"> {
   listen: ListenAppOptions;
   /** Addresses or networks of proxies whose `X-Forwarded-For` is believed. Default none. */
   trustedProxies?: readonly string[];
+  /**
+   * Whether connections of `trustedProxies` begin with a header of the PROXY protocol, version 1 or 2, which says where they come from; one
+   * without it is ended. For proxies that pass bytes on. Default false.
+   */
+  proxyProtocol?: boolean;
   /** Host names that the service has, without a port; see {@link createApp}. Default any. */
   allowedHosts?: readonly string[];
   /**
@@ -40,6 +51,7 @@ export const serverOptions: OptionTable<ServerOptions> = {
   ...reachOptions,
   ...handshakeOptionTable,
   ...stopOptions,
+  ...proxyOptions,
   listen: { rule: optionsOf<ListenAppOptions>(listenAppOptions), isRequired: true },
 };
 
@@ -64,9 +76,9 @@ export interface RunningServer extends AsyncDisposable {
  * @throws {OrchestratorError} What {@link Orchestrator.start} and {@link listenApp} throw; nothing is left open then.
  */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  checkOptions(options, serverOptions, { of: "startServer", together: faultsTogether });
+  checkOptions(options, serverOptions, { of: "startServer", together: serverFaultsTogether });
   const { listen, trustedProxies, allowedHosts, maxHandshakes, maxHandshakesPerAddress, ...others } = options;
-  const { drainSeconds = stopOptions.drainSeconds.default, ...own } = others;
+  const { drainSeconds = stopOptions.drainSeconds.default, proxyProtocol = false, ...own } = others;
   const transport = new SocketTransport({
     ...(maxHandshakes !== undefined && { maxHandshakes }),
     ...(maxHandshakesPerAddress !== undefined && { maxHandshakesPerAddress }),
@@ -86,7 +98,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   });
   mountHome({ h3: app.h3, mountPath: "", createRequestId: createRequestIds() });
   await orchestrator.start();
-  const listening = await listenApp(app, listen).catch(async (error: unknown) => {
+  const listening = await listenApp(app, {
+    ...listen,
+    ...(proxyProtocol && trustedProxies && { proxyProtocolFrom: trustedProxies }),
+  }).catch(async (error: unknown) => {
     await orchestrator.stop();
     throw error;
   });
