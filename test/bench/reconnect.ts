@@ -55,8 +55,11 @@ function startAgents(port: number, part: number): ChildProcess {
 const told = async <Answer>(child: ChildProcess): Promise<Answer> =>
   ((await once(child, "message")) as [Answer])[0];
 
-/** Kills the server, starts it again, and waits until everybody is back. */
-async function killOnce(server: Server, folder: string, fleet: readonly ChildProcess[]): Promise<Server> {
+/** Kills the server, starts it again, and tells how everybody came back, beside how long they took to join at first. */
+async function killOnce(
+  server: Server,
+  { fleet, joinedS }: { fleet: readonly ChildProcess[]; joinedS: number },
+): Promise<Server> {
   const ready = fleet.map((part) => told(part));
   for (const part of fleet) part.send("again");
   await Promise.all(ready);
@@ -73,9 +76,11 @@ async function killOnce(server: Server, folder: string, fleet: readonly ChildPro
   const at = (share: number): string => secondsUp[Math.ceil(agents * share) - 1]!.toFixed(1).padStart(5);
   const turnedAway = all.reduce((sum, part) => sum + part.turnedAway, 0);
   const last = secondsUp.at(-1)!;
+  const downS = (upAtMs - killedAtMs) / 1000;
   process.stdout.write(
-    `down ${((upAtMs - killedAtMs) / 1000).toFixed(1)} s; back after 50 % ${at(0.5)}  90 % ${at(0.9)}  99 % ${at(0.99)}  100 % ${at(1)} s; ` +
-      `since the kill ${(last + (upAtMs - killedAtMs) / 1000).toFixed(1)} s; turned away ${turnedAway} (${(turnedAway / agents).toFixed(2)} for each agent)\n`,
+    `down ${downS.toFixed(1)} s; back after 50 % ${at(0.5)}  90 % ${at(0.9)}  99 % ${at(0.99)}  100 % ${at(1)} s, ` +
+      `${(last / joinedS).toFixed(2)} x joining; since the kill ${(last + downS).toFixed(1)} s; ` +
+      `turned away ${turnedAway}, ${(turnedAway / agents).toFixed(2)} x agents\n`,
   );
   return started;
 }
@@ -89,7 +94,7 @@ try {
   await Promise.all(fleet.map((part) => told(part)));
   const joinedS = (Date.now() - joiningAtMs) / 1000;
   process.stdout.write(`${agents} agents joined in ${joinedS.toFixed(1)} s, ${processes} x 24 at a time\n`);
-  for (let round = 0; round < rounds; round += 1) server = await killOnce(server, folder, fleet);
+  for (let round = 0; round < rounds; round += 1) server = await killOnce(server, { fleet, joinedS });
 } finally {
   for (const part of fleet) part.disconnect();
   server.child.kill("SIGKILL");
