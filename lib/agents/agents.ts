@@ -71,7 +71,11 @@ export class Agents {
     const { node_id } = parseInput(agentIdInput, input);
     await this.#service.registry.read(node_id);
     return (
-      (await this.#service.registry.attributes(node_id)) ?? { node_id, attributes: {}, collected_at: null }
+      (await this.#service.registry.newestAttributes(node_id)) ?? {
+        node_id,
+        attributes: {},
+        collected_at: null,
+      }
     );
   }
 

@@ -18,7 +18,7 @@ const mostCharacters = 65_536;
 const writesPerMinute = 10;
 const waitMs = 6_000;
 
-/** What has not changed is written so often, so that `collected_at` tells that it is still so. */
+/** What has not changed is written so often, so that a restart knows about when it was so last. */
 const sameAgainMs = 3_600_000;
 
 type Told = MessageOf<AgentMessage, "attributes">;
@@ -78,7 +78,8 @@ export class AttributeIntake {
     const dropped = Object.keys(told.attributes).length - Object.keys(attributes).length;
     if (dropped > 0)
       this.#context.logger.warn("An agent tells more than is kept.", { node_id: nodeId, dropped });
-    if (await this.#isKnown(nodeId, attributes)) return;
+    if (await this.#isKnown(nodeId, attributes))
+      return this.#registry.confirmAttributes(nodeId, told.collected_at);
     await this.#registry.writeAttributes(agent.value, attributes, told.collected_at);
   }
 

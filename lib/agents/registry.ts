@@ -23,6 +23,8 @@ export class AgentRegistry {
   readonly #context: Context;
   readonly #known = new Map<string, { status: AgentStatus; publicKey: string }>();
   readonly #listeners: ((change: StatusChange) => void)[] = [];
+  /** When agents told again what is stored of their machines; see {@link AgentRegistry.confirmAttributes}. */
+  readonly #confirmed = new Map<string, string>();
   /** How many changes were heard of. */
   #changes = 0;
 
@@ -31,6 +33,7 @@ export class AgentRegistry {
     context.feed.follow<AgentDocument>("agents", ({ key, document }) => this.#follow(key, document));
     context.feed.follow<AttributesDocument>("agent_attributes", ({ key, document }) => {
       this.#changes += 1;
+      this.#confirmed.delete(key);
       const target = this.index.get(key);
       if (target && document) this.index.set({ ...target, attributes: document.value.attributes });
     });
@@ -78,6 +81,17 @@ export class AgentRegistry {
 
   async attributes(nodeId: string): Promise<AttributesDocument | null> {
     return (await this.#context.storage.get<AttributesDocument>("agent_attributes", nodeId))?.value ?? null;
+  }
+
+  /** What an agent told of its machine, and when it told so last, be it only to say the same again. */
+  async newestAttributes(nodeId: string): Promise<AttributesDocument | null> {
+    const stored = await this.attributes(nodeId);
+    return stored && { ...stored, collected_at: this.#confirmed.get(nodeId) ?? stored.collected_at };
+  }
+
+  /** Notes that an agent told again what is stored, without writing it: a fleet that comes back tells nothing new. */
+  confirmAttributes(nodeId: string, collectedAt: string): void {
+    this.#confirmed.set(nodeId, collectedAt);
   }
 
   /** Writes an agent as it is from now on; `before` is what was read, null for a new one. */
@@ -159,6 +173,7 @@ export class AgentRegistry {
     if (document) this.#setIndex(document.value, this.attributesOf(nodeId) ?? {});
     else {
       this.#known.delete(nodeId);
+      this.#confirmed.delete(nodeId);
       this.pending.delete(nodeId);
       this.index.delete(nodeId);
     }
