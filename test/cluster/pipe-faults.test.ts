@@ -9,10 +9,10 @@ import { isOrchestratorError } from "../../lib/errors.ts";
 import { silentLogger } from "../../lib/logger.ts";
 import { FakeClock } from "../../lib/testing/fake-clock.ts";
 import { MemoryCluster } from "../../lib/testing/memory-cluster.ts";
-import { isSoak } from "../support/soak.ts";
 import { seededRandom } from "../support/random.ts";
+import { seedsFor } from "../support/soak.ts";
 
-const seeds = isSoak ? 2_000 : 20;
+const seeds = seedsFor({ usual: 20, soak: 2_000 });
 const windowBytes = 1_048_576;
 
 /** What became of one direction. */
@@ -130,7 +130,7 @@ function failed(error: unknown): "failed" {
 describe.each<Fault>(["none", "loss", "cut", "kill", "stop"])("a pipe over a way with fault: %s", (fault) => {
   it("brings all, in order, or ends on both sides", { timeout: 600_000 }, async () => {
     const ends = new Set<string>();
-    for (let seed = 0; seed < seeds; seed += 1) {
+    for (const seed of seeds) {
       const { there, back } = await new Trial(seed, fault).run();
       for (const way of [there, back]) {
         const what = `seed ${seed}: ${JSON.stringify(way)}`;
