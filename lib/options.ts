@@ -1,8 +1,8 @@
 import { systemClock, type Clock } from "./clock.ts";
-import type { Crypto } from "./crypto/crypto.ts";
-import { nodeCrypto } from "./crypto/node-crypto.ts";
 import type { Cluster } from "./cluster/cluster.ts";
 import { LocalCluster } from "./cluster/local-cluster.ts";
+import type { Crypto } from "./crypto/crypto.ts";
+import { nodeCrypto } from "./crypto/node-crypto.ts";
 import { checkOptions, type OptionTable, withDefaults } from "./internal/check-options.ts";
 import { partWith } from "./internal/option-rules.ts";
 import { silentLogger, type Logger } from "./logger.ts";
@@ -33,7 +33,7 @@ export interface OrchestratorOptions {
   /** How agents are reached. */
   transport: Transport;
   /**
-   * How several processes of one orchestrator talk to each other; each `Cluster` is of one orchestrator. Default a `LocalCluster`: this
+   * How several processes of one orchestrator talk to each other; each is of one orchestrator. Default a `LocalCluster`, which is this
    * process alone.
    */
   cluster?: Cluster;
@@ -143,7 +143,7 @@ const table: OptionTable<ResolvedOptions> = {
   },
   cluster: {
     rule: partWith<Cluster>({ start: true, stop: true, ring: true, call: true, open: true }),
-    defaultText: "a `LocalCluster`",
+    defaultText: "a `LocalCluster`, which is this process alone",
   },
   ownTypes: { rule: ownTypesRule, default: [], defaultText: "none" },
   clock: { rule: clockRule, default: systemClock, defaultText: "the process's clock" },

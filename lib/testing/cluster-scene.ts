@@ -14,8 +14,9 @@ export interface ClusterUnderTest {
   clock: FakeClock;
   /** Loses all that two members send each other from now on, and tells neither. Needed by cases that need "cut". */
   cut?(one: Cluster, other: Cluster): void;
-  /** Takes a member off from what joins them all, and back. Needed by cases that need "isolate". */
+  /** Takes a member off from what joins them all. Needed by cases that need "isolate", as {@link rejoin} is. */
   isolate?(member: Cluster): Promise<void>;
+  /** Ends what {@link isolate} began. */
   rejoin?(member: Cluster): Promise<void>;
   /** Gives back what was taken, after every member was stopped. */
   dispose(): Promise<void>;

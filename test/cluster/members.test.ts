@@ -3,8 +3,8 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { nodeCrypto, silentLogger, type Cluster } from "fleetwright";
 import type { ClusterHandlers, Pipe } from "fleetwright/ports";
 import { FakeClock, MemoryCluster } from "fleetwright/testing";
-import { LocalCluster } from "../../lib/cluster/local-cluster.ts";
 import { maxCalls, maxPipes } from "../../lib/cluster/limits.ts";
+import { LocalCluster } from "../../lib/cluster/local-cluster.ts";
 import { deferred, settleAll } from "../support/deferred.ts";
 
 async function start(member: Cluster, clock: FakeClock, handlers: Partial<ClusterHandlers> = {}) {
