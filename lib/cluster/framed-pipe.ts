@@ -114,11 +114,6 @@ export class FramedPipe implements Pipe {
     this.#fail(fromClusterError(error));
   }
 
-  /** The other side is lost. */
-  wasLost(error: OrchestratorError): void {
-    this.#fail(error);
-  }
-
   /** Called every {@link beatMs}: says that this side is there, and notices where the other is not. */
   beat(): void {
     if (this.#ends.now() - this.#heardAt > silenceMs) return this.abort(lost("silent"));
@@ -215,6 +210,7 @@ export class FramedPipe implements Pipe {
   }
 
   #finish(): void {
+    if (this.#isOver) return;
     this.#isOver = true;
     this.#ends.over();
   }
