@@ -192,7 +192,7 @@ export default {
       from: { path: "^lib/wire/" },
       to: {
         pathNot:
-          "^lib/(wire/|internal/|(errors|json)\\.ts$|state/(result|resource)\\.ts$|crypto/(crypto|encoding)\\.ts$)|(^|/)node_modules/zod/",
+          "^lib/(wire/|internal/|(errors|json)\\.ts$|state/(result|resource)\\.ts$|crypto/(crypto|encoding|exchange-key)\\.ts$)|(^|/)node_modules/zod/",
       },
     },
     {

@@ -205,11 +205,11 @@ export class Context {
     } as OrchestratorEvent;
   }
 
-  /** An event where streams find it, and where audit does. */
+  /** An event where audit finds it, and where streams do: in this order, which has it made ready once. */
   #toEntries(event: OrchestratorEvent): Write[] {
     const value = toJsonObject(event);
     const streamed = this.#toEntry(eventLog, value);
-    return eventTable[event.event_type].audited ? [streamed, this.#toEntry(auditLog, value)] : [streamed];
+    return eventTable[event.event_type].audited ? [this.#toEntry(auditLog, value), streamed] : [streamed];
   }
 
   #toEntry(log: string, value: JsonObject): Write {

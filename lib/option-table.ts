@@ -153,6 +153,24 @@ export const orchestratorOptionTable = {
   },
 } as const satisfies Record<string, SettingRow>;
 
+const many = wholeNumber({ from: 1, to: 1_000_000 });
+
+/** How many agents may be in the middle of connecting: options of a transport over sockets, and of a server. */
+export const handshakeOptionTable = {
+  maxHandshakes: {
+    text: "Handshakes of agents at one time",
+    note: "Whoever comes beside is turned away and told when to come again. Each may hold a frame of 1 MiB.",
+    rule: many,
+    default: 256,
+  },
+  maxHandshakesPerAddress: {
+    text: "Of these, handshakes of one address (of IPv6: one /64)",
+    note: "So nobody holds all the slots. Agents behind one proxy that is not trusted share one address.",
+    rule: many,
+    default: 64,
+  },
+} as const satisfies Record<string, SettingRow>;
+
 /** Faults of an orchestrator's options together: each may be good and both be nonsense. */
 export function faultsTogether(given: {
   sessionIdleSeconds?: unknown;

@@ -193,7 +193,9 @@ export class Orchestrator {
       const { signer } = identity;
       const orchestratorTime = (): string => fleetTime.timestamp();
       const epoch = (): Epoch | null => epochs.current;
-      await transport.start({ clock, crypto, logger, signer, orchestratorTime, epoch }, traffic);
+      const isKnownKey = (publicKey: string): boolean => agents.registry.isApprovedKey(publicKey);
+      const given = { clock, crypto, logger, signer, orchestratorTime, epoch, isKnownKey };
+      await transport.start(given, traffic);
       this.#ends.push(() => traffic.settled());
       this.#ends.push(() => transport.stop());
       this.#ends.push(() => streams.stop());

@@ -2,9 +2,9 @@
  * The settings of the server: its own, and every option of the orchestrator that is a plain value. Variable and flag follow from the
  * name: `sessionIdleSeconds` is `FLEETWRIGHT_SESSION_IDLE_SECONDS` and `--session-idle-seconds`.
  */
-import { oneOf, orchestratorOptionTable, plainText } from "fleetwright/options";
+import { handshakeOptionTable, oneOf, orchestratorOptionTable, plainText } from "fleetwright/options";
 import type { SettingRow } from "fleetwright/options";
-import { listenAppOptions, reachOptions } from "../h3/option-table.ts";
+import { listenAppOptions, proxyOptions, reachOptions, stopOptions } from "../h3/option-table.ts";
 import { logLevels } from "./log-level.ts";
 
 const { adminPublicKeys, ...orchestratorRows } = orchestratorOptionTable;
@@ -24,6 +24,9 @@ export const settingTable = {
   tlsKey: { text: "Private key of the certificate, PEM", rule: plainText(), defaultText: "plain HTTP" },
   allowInsecure: listenAppOptions.allowInsecure,
   ...reachOptions,
+  ...proxyOptions,
+  ...handshakeOptionTable,
+  ...stopOptions,
   logLevel: { text: "How much is logged", rule: oneOf(logLevels), default: "info" },
   ...orchestratorRows,
 } satisfies Record<string, SettingRow>;

@@ -3,8 +3,9 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import type { OrchestratorOptions } from "fleetwright";
 import { OrchestratorError } from "fleetwright/errors";
-import { didYouMean, faultsTogether } from "fleetwright/options";
+import { didYouMean } from "fleetwright/options";
 import type { orchestratorOptionTable, SettingRow } from "fleetwright/options";
+import { serverFaultsTogether } from "../h3/option-table.ts";
 import type { CommandContext } from "./context.ts";
 import type { LogLevel } from "./log-level.ts";
 import { aboutSettings, placesOf, settings } from "./setting-table.ts";
@@ -20,16 +21,21 @@ export interface ServerSettings {
   tls: { cert: string; key: string } | null;
   allowInsecure: boolean;
   trustedProxies: string[];
+  proxyProtocol: boolean;
   /** Null: any. */
   allowedHosts: string[] | null;
   logLevel: LogLevel;
+  maxHandshakes: number;
+  maxHandshakesPerAddress: number;
+  drainSeconds: number;
   /** Those that were given; what is not has the default of the orchestrator. */
   orchestrator: Pick<OrchestratorOptions, keyof typeof orchestratorOptionTable>;
 }
 
 /** Flags as given; what is absent comes from elsewhere. */
-export type ServerFlags = { [Name in Exclude<FlagName, "allowInsecure">]?: string } & {
+export type ServerFlags = { [Name in Exclude<FlagName, "allowInsecure" | "proxyProtocol">]?: string } & {
   allowInsecure?: boolean;
+  proxyProtocol?: boolean;
   /** A flag alone: nobody should leave it in an environment. */
   acceptLoss?: boolean;
 };
@@ -60,7 +66,7 @@ export function readSettings(context: CommandContext, flags: ServerFlags): Serve
     if (wrong.length === 0) given[name] = value;
     places.set(name, found.place);
   }
-  for (const { path, message } of faultsTogether(given))
+  for (const { path, message } of serverFaultsTogether(given))
     faults.push(`${places.get(String(path[0]))}: it ${aboutSettings(message)}`);
   faults.push(...tlsFaults(places));
   if (faults.length > 0)
@@ -124,7 +130,9 @@ function toServerSettings(given: Partial<Record<SettingName, unknown>>): ServerS
   const withDefaults = Object.fromEntries(
     settings().map(([name, row]: [SettingName, SettingRow]) => [name, given[name] ?? row.default]),
   );
-  const { host, port, dataDir, tlsCert, tlsKey, allowInsecure, trustedProxies, allowedHosts, logLevel } =
+  const { host, port, dataDir, tlsCert, tlsKey, allowInsecure, trustedProxies, allowedHosts } =
+    withDefaults as Record<SettingName, never>;
+  const { proxyProtocol, maxHandshakes, maxHandshakesPerAddress, drainSeconds, logLevel } =
     withDefaults as Record<SettingName, never>;
   const own = new Set<string>(ofServer);
   const hosts: string[] = allowedHosts ?? [];
@@ -135,8 +143,12 @@ function toServerSettings(given: Partial<Record<SettingName, unknown>>): ServerS
     tls: tlsCert === undefined ? null : { cert: tlsCert, key: tlsKey },
     allowInsecure,
     trustedProxies: trustedProxies ?? [],
+    proxyProtocol,
     allowedHosts: hosts.length === 0 ? null : hosts,
     logLevel,
+    maxHandshakes,
+    maxHandshakesPerAddress,
+    drainSeconds,
     orchestrator: Object.fromEntries(Object.entries(given).filter(([name]) => !own.has(name))),
   };
 }
@@ -150,6 +162,10 @@ const ofServer = [
   "tlsKey",
   "allowInsecure",
   "trustedProxies",
+  "proxyProtocol",
   "allowedHosts",
+  "maxHandshakes",
+  "maxHandshakesPerAddress",
+  "drainSeconds",
   "logLevel",
 ] as const satisfies SettingName[];

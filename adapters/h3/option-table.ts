@@ -3,11 +3,12 @@
  * start.
  */
 import { isIP } from "node:net";
-import type { Logger, Orchestrator, SocketTransport } from "fleetwright";
+import type { Issue, Logger, Orchestrator, SocketTransport } from "fleetwright";
 import {
   aFunction,
   aMap,
   anyNumber,
+  faultsTogether,
   inProgramOnly,
   listOf,
   optionsOf,
@@ -32,6 +33,42 @@ export const reachOptions = {
     note: "Requests for others are refused (against DNS rebinding), but for IP addresses and `localhost`; so are sign-ins.",
     rule: listOf({ isOne: isHostName, is: "a host name without a port, or an IP address" }),
     defaultText: "any",
+  },
+} satisfies Record<string, SettingRow>;
+
+/** Whether proxies speak first. */
+export const proxyOptions = {
+  proxyProtocol: {
+    text: "Connections of `trustedProxies` begin with a header of the PROXY protocol, version 1 or 2",
+    note: "It says where they come from; one without it is ended. For proxies that pass bytes on.",
+    rule: trueOrFalse,
+    default: false,
+  },
+} satisfies Record<string, SettingRow>;
+
+/** Faults of a server's options together. */
+export function serverFaultsTogether(given: {
+  sessionIdleSeconds?: unknown;
+  sessionMaxSeconds?: unknown;
+  trustedProxies?: unknown;
+  proxyProtocol?: unknown;
+}): Issue[] {
+  const { trustedProxies, proxyProtocol } = given;
+  const hasProxies = Array.isArray(trustedProxies) && trustedProxies.length > 0;
+  const message = "needs trustedProxies: only a proxy that is trusted is believed";
+  return [
+    ...faultsTogether(given),
+    ...(proxyProtocol === true && !hasProxies ? [{ path: ["proxyProtocol"], message }] : []),
+  ];
+}
+
+/** How a server stops. */
+export const stopOptions = {
+  drainSeconds: {
+    text: "Seconds over which agents are let go when the server stops, one after the other",
+    note: "Meanwhile it is not ready (`/readyz`) and serves. For fleets with another server behind the same address; 30 is good there.",
+    rule: wholeNumber({ from: 0, to: 3_600 }),
+    default: 0,
   },
 } satisfies Record<string, SettingRow>;
 
@@ -61,6 +98,10 @@ export const listenAppOptions = {
     note: "For use behind a proxy that ends TLS.",
     rule: trueOrFalse,
     default: false,
+  },
+  proxyProtocolFrom: {
+    rule: listOf({ isOne: isNetwork, is: "an address, or a network such as 10.0.0.0/8" }),
+    defaultText: "none",
   },
   graceMs: { rule: wholeNumber({ from: 0, to: 3_600_000 }), default: 10_000 },
   headersMs: { rule: wholeNumber({ from: 10, to: 3_600_000 }), default: 20_000 },

@@ -9,6 +9,7 @@ import { checkOptions, withDefaults } from "fleetwright/options";
 import type { App } from "./app.ts";
 import { createConnections, leaveConnectionsAlone, limitReading } from "./connections.ts";
 import { listenAppOptions } from "./option-table.ts";
+import { readProxyHeaders } from "./proxied-connections.ts";
 import { cutSlowReaders } from "./slow-readers.ts";
 import { answerUnreadable } from "./unreadable.ts";
 
@@ -22,6 +23,11 @@ export interface ListenAppOptions {
   tls?: { cert: string; key: string };
   /** Listens without TLS where others can listen, too: for use behind a proxy that ends TLS. Default false. */
   allowInsecure?: boolean;
+  /**
+   * Addresses or networks of proxies whose connections begin with a header of the PROXY protocol, version 1 or 2: each belongs to the
+   * address that this names, and one without it is ended. A header of anybody else is no HTTP. Default none.
+   */
+  proxyProtocolFrom?: readonly string[];
   /** Milliseconds that requests in progress get when it closes, 0 to 3,600,000; what is left then is cut. Default 10,000. */
   graceMs?: number;
   /** Milliseconds in which the headers of a request must be whole, before it is cut with 408, 10 to 3,600,000. Default 20,000. */
@@ -35,7 +41,8 @@ export interface ListenAppOptions {
   stallMs?: number;
 }
 
-type ResolvedListenOptions = Required<Omit<ListenAppOptions, "tls">> & Pick<ListenAppOptions, "tls">;
+type Optional = "tls" | "proxyProtocolFrom";
+type ResolvedListenOptions = Required<Omit<ListenAppOptions, Optional>> & Pick<ListenAppOptions, Optional>;
 
 /** An app that listens. */
 export interface ListeningApp extends AsyncDisposable {
@@ -84,6 +91,8 @@ export async function listenApp(app: App, options: ListenAppOptions): Promise<Li
   limitReading(server, { headersMs, requestMs });
   answerUnreadable(server, { connections, refuse: app.refuse });
   connections.watch(server);
+  const { proxyProtocolFrom: proxies = [] } = options;
+  const endWaiting = proxies.length > 0 ? readProxyHeaders(server, { proxies, headerMs: headersMs }) : null;
   const endLooking = cutSlowReaders(connections.unread, stallMs);
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
@@ -94,6 +103,7 @@ export async function listenApp(app: App, options: ListenAppOptions): Promise<Li
     // Sockets first: listhen would cut them, and peers would see a broken connection in place of "going away".
     app.sockets.closeAll();
     const closed = listener.close();
+    endWaiting?.();
     const endDraining = connections.drain(server, Math.max(0, graceMs - (performance.now() - startedAt)));
     await closed;
     endDraining();

@@ -1,10 +1,16 @@
 /** An orchestrator with its whole surface on one listener: what `fleetwright serve` runs, and what a program can run inside itself. */
 import { Orchestrator, orchestratorOptions, SocketTransport } from "fleetwright";
 import type { OrchestratorOptions } from "fleetwright";
-import { checkOptions, faultsTogether, optionsOf } from "fleetwright/options";
+import { checkOptions, handshakeOptionTable, optionsOf } from "fleetwright/options";
 import type { OptionTable } from "fleetwright/options";
 import { createRequestIds } from "../http/request-id.ts";
-import { listenAppOptions, reachOptions } from "./option-table.ts";
+import {
+  listenAppOptions,
+  proxyOptions,
+  reachOptions,
+  serverFaultsTogether,
+  stopOptions,
+} from "./option-table.ts";
 import { agentPath, createOrchestratorApp } from "./orchestrator-app.ts";
 import { mountHome } from "./pages.ts";
 import { listenApp } from "./serve.ts";
@@ -16,8 +22,25 @@ export interface ServerOptions extends Omit<OrchestratorOptions, "transport"> {
   listen: ListenAppOptions;
   /** Addresses or networks of proxies whose `X-Forwarded-For` is believed. Default none. */
   trustedProxies?: readonly string[];
+  /**
+   * Whether connections of `trustedProxies` begin with a header of the PROXY protocol, version 1 or 2, which says where they come from; one
+   * without it is ended. For proxies that pass bytes on. Default false.
+   */
+  proxyProtocol?: boolean;
   /** Host names that the service has, without a port; see {@link createApp}. Default any. */
   allowedHosts?: readonly string[];
+  /**
+   * Handshakes of agents at one time, 1 to 1,000,000; whoever comes beside is turned away and told when to come again. Each may hold a
+   * frame of 1 MiB. Default 256.
+   */
+  maxHandshakes?: number;
+  /** Of these, handshakes of one address (of IPv6: one /64), 1 to 1,000,000. Agents behind one proxy that is not trusted share one. Default 64. */
+  maxHandshakesPerAddress?: number;
+  /**
+   * Seconds over which agents are let go when the server stops, one after the other, 0 to 3,600. Meanwhile it is not ready (`/readyz`)
+   * and serves. For fleets with another server behind the same address; 30 is good there. Default 0.
+   */
+  drainSeconds?: number;
 }
 
 const { transport: _, ...orchestratorRows } = orchestratorOptions;
@@ -26,6 +49,9 @@ const { transport: _, ...orchestratorRows } = orchestratorOptions;
 export const serverOptions: OptionTable<ServerOptions> = {
   ...orchestratorRows,
   ...reachOptions,
+  ...handshakeOptionTable,
+  ...stopOptions,
+  ...proxyOptions,
   listen: { rule: optionsOf<ListenAppOptions>(listenAppOptions), isRequired: true },
 };
 
@@ -37,8 +63,8 @@ export interface RunningServer extends AsyncDisposable {
   readonly agentUrl: string;
   readonly orchestrator: Orchestrator;
   /**
-   * Answers who is there (waiting calls with the state so far), refuses new requests with 503 meanwhile, lets agents go and closes the
-   * storage. May be called twice.
+   * Lets agents go for as long as `drainSeconds` says, not ready and serving. Then it answers who is there (waiting calls with the state so
+   * far), refuses new requests with 503 meanwhile and closes the storage. May be called twice.
    */
   close(): Promise<void>;
 }
@@ -50,9 +76,13 @@ export interface RunningServer extends AsyncDisposable {
  * @throws {OrchestratorError} What {@link Orchestrator.start} and {@link listenApp} throw; nothing is left open then.
  */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  checkOptions(options, serverOptions, { of: "startServer", together: faultsTogether });
-  const { listen, trustedProxies, allowedHosts, ...own } = options;
-  const transport = new SocketTransport();
+  checkOptions(options, serverOptions, { of: "startServer", together: serverFaultsTogether });
+  const { listen, trustedProxies, allowedHosts, maxHandshakes, maxHandshakesPerAddress, ...others } = options;
+  const { drainSeconds = stopOptions.drainSeconds.default, proxyProtocol = false, ...own } = others;
+  const transport = new SocketTransport({
+    ...(maxHandshakes !== undefined && { maxHandshakes }),
+    ...(maxHandshakesPerAddress !== undefined && { maxHandshakesPerAddress }),
+  });
   const orchestrator = new Orchestrator({ ...own, transport });
   let isReady = true;
   const app = createOrchestratorApp({
@@ -68,13 +98,17 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   });
   mountHome({ h3: app.h3, mountPath: "", createRequestId: createRequestIds() });
   await orchestrator.start();
-  const listening = await listenApp(app, listen).catch(async (error: unknown) => {
+  const listening = await listenApp(app, {
+    ...listen,
+    ...(proxyProtocol && trustedProxies && { proxyProtocolFrom: trustedProxies }),
+  }).catch(async (error: unknown) => {
     await orchestrator.stop();
     throw error;
   });
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
     isReady = false;
+    if (drainSeconds > 0) await transport.drain(drainSeconds * 1_000);
     orchestrator.letGo();
     await listening.close();
     await orchestrator.stop();

@@ -12,17 +12,30 @@ export type SourceAddress = (remoteAddress: string | null, forwardedFor: string 
  */
 export function createSourceAddress(trustedProxies: readonly string[] = []): SourceAddress {
   if (trustedProxies.length === 0) return (remoteAddress) => plainAddress(remoteAddress);
-  const trusted = new BlockList();
-  for (const proxy of trustedProxies) addNetwork(trusted, proxy);
+  const isTrusted = createNetworkCheck(trustedProxies);
   return (remoteAddress, forwardedFor) => {
     let address = plainAddress(remoteAddress);
     const hops = (forwardedFor ?? "").split(",").map((hop) => hop.trim());
-    while (address !== null && trusted.check(address, familyOf(address))) {
+    while (isTrusted(address)) {
       const before = plainAddress(hops.pop() ?? null);
       if (before === null || isIP(before) === 0) break;
       address = before;
     }
     return address;
+  };
+}
+
+/**
+ * Tells whether an address is in one of some networks; null is in none.
+ *
+ * @param networks - Addresses and networks, each {@link isNetwork}.
+ */
+export function createNetworkCheck(networks: readonly string[]): (address: string | null) => boolean {
+  const known = new BlockList();
+  for (const network of networks) addNetwork(known, network);
+  return (address) => {
+    const plain = plainAddress(address);
+    return plain !== null && known.check(plain, familyOf(plain));
   };
 }
 

@@ -3,11 +3,13 @@
  *
  *   idle --start--> dialing --> connected --> waiting --> dialing ...        stop, from any: --> stopped
  *
- * waiting: 0 to 1 s after the first failure, doubled with each up to 0 to 60 s. A connection that was accepted and lasted ten
- * seconds ends the row of failures: a server that was restarted, also several times, has its agents back in seconds. What it
- * goes back to is 0 to 1 s after a whole minute, else doubled with each up to 0 to 8 s; one that ended sooner is a failure, so
- * that a server that accepts and drops is not called without end. The whole range is drawn from, so that a fleet does not come
- * back at one moment.
+ * waiting: 0 to 1 s after the first failure, longer by what was waited since, up to 0 to 60 s: twice as long for who drew the
+ * longest each time. So an agent that drew short waits while a server was restarted does not draw a long one when it is there. A
+ * connection that was accepted and lasted ten seconds ends the row of failures: a server that was restarted, also several times, has
+ * its agents back in seconds. What it goes back to is 0 to 1 s after a whole minute, else doubled with each up to 0 to 8 s; one that
+ * ended sooner is a failure, so that a server that accepts and drops is not called without end. The whole range is drawn from, so
+ * that a fleet does not come back at one moment. A server that says when to come again is obeyed, a tenth later at most, up to a
+ * minute and ten times in a row.
  */
 import type { Timer } from "../clock.ts";
 import { OrchestratorError, type ErrorCode } from "../errors.ts";
@@ -24,6 +26,11 @@ const longestDelayMs = 60_000;
 const lastingMs = 60_000;
 /** One that ended sooner is a failure, although it was accepted. */
 const shortestMs = 10_000;
+/** How much later than it was told an agent comes, as a share, and in milliseconds where that is more. */
+const hintSpreadRatio = 0.1;
+const hintSpreadMs = 50;
+/** How many times in a row a server is obeyed that says when to come again, and then is not ready all the same. */
+const mostHints = 10;
 /** How many connections of less than a minute make the next wait longer: up to 0 to 8 s. */
 const mostInterruptions = 3;
 /** What will hardly be better in a second. */
@@ -80,8 +87,10 @@ class DialingLink implements AgentLink {
   readonly #abort = new AbortController();
   #connection: LinkConnection | null = null;
   #isStarted = false;
-  /** Failures in a row, which the next wait goes by. */
-  #failures = 0;
+  /** What was waited since the first of the failures in a row, milliseconds, which the next wait goes by. */
+  #waitedMs = 0;
+  /** How many times in a row the orchestrator said when to come again. */
+  #hints = 0;
   /** Connections in a row that lasted less than a minute. */
   #interruptions = 0;
   /** Resolves when no handler of an earlier connection runs any more. */
@@ -165,7 +174,9 @@ class DialingLink implements AgentLink {
   #noteLifetime(ms: number): void {
     if (ms < shortestMs) return;
     this.#interruptions = ms < lastingMs ? Math.min(this.#interruptions + 1, mostInterruptions) : 0;
-    this.#failures = this.#interruptions;
+    // As if one wait of the longest had followed each interruption.
+    this.#waitedMs = firstDelayMs * (2 ** this.#interruptions - 1);
+    this.#hints = 0;
   }
 
   #report(ending: Ending): void {
@@ -180,10 +191,17 @@ class DialingLink implements AgentLink {
   }
 
   #nextDelayMs(ending: Ending): number {
+    const { retryMs } = ending;
+    if (retryMs !== undefined && this.#hints < mostHints) {
+      this.#hints += 1;
+      const spreadMs = Math.max(hintSpreadMs, retryMs * hintSpreadRatio);
+      return Math.min(longestDelayMs, retryMs + spreadMs * this.#options.random());
+    }
     const isLasting = lastingFailures.includes(ending.code);
-    const rangeMs = isLasting ? longestDelayMs : Math.min(longestDelayMs, firstDelayMs * 2 ** this.#failures);
-    this.#failures += 1;
-    return rangeMs * this.#options.random();
+    const rangeMs = isLasting ? longestDelayMs : Math.min(longestDelayMs, firstDelayMs + this.#waitedMs);
+    const delayMs = rangeMs * this.#options.random();
+    this.#waitedMs += delayMs;
+    return delayMs;
   }
 
   async #pause(delayMs: number): Promise<void> {

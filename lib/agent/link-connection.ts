@@ -19,6 +19,7 @@ import {
   type AgentDescription,
   type AgentHandshakeStep,
 } from "../wire/agent-handshake.ts";
+import { retryMsOf } from "../wire/close-reason.ts";
 import type { Epoch } from "../wire/epoch.ts";
 import type { AgentStatus } from "../wire/handshake-messages.ts";
 import { handshakeTimeoutMs } from "../wire/limits.ts";
@@ -111,7 +112,9 @@ export class LinkConnection {
       frame: (frame) => this.#receive(frame, () => handshake.receive(frame), earlier),
       closed: (code, reason) => {
         this.#channel?.left();
-        this.#end({ code: null, message: `closed by the orchestrator (${code}${reason && ` ${reason}`})` });
+        const message = `closed by the orchestrator (${code}${reason && ` ${reason}`})`;
+        const retryMs = retryMsOf(reason);
+        this.#end({ code: null, message, ...(retryMs !== null && { retryMs }) });
       },
     });
     socket.send(handshake.hello());

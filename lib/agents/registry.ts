@@ -1,6 +1,7 @@
 /** The agents that are known, and the index that answers selectors, which follows the feed. The only writer of agent documents. */
 import type { Caller } from "../callers/caller.ts";
 import type { Context, EventInput } from "../context.ts";
+import { fromHex, nodeIdOf } from "../crypto/encoding.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { EventSubject } from "../events.ts";
 import { FairSlots } from "../internal/fair-slots.ts";
@@ -20,7 +21,7 @@ export class AgentRegistry {
   /** The agents that wait to be approved. */
   readonly pending: FairSlots = new FairSlots();
   readonly #context: Context;
-  readonly #statuses = new Map<string, AgentStatus>();
+  readonly #known = new Map<string, { status: AgentStatus; publicKey: string }>();
   readonly #listeners: ((change: StatusChange) => void)[] = [];
   /** How many changes were heard of. */
   #changes = 0;
@@ -141,16 +142,23 @@ export class AgentRegistry {
     return this.index.get(nodeId)?.attributes ?? null;
   }
 
+  /** Whether a public key, lower-case hex, is that of an approved agent. */
+  isApprovedKey(publicKey: string): boolean {
+    const bytes = fromHex(publicKey);
+    const known = bytes && this.#known.get(nodeIdOf(bytes, this.#context.crypto));
+    return known?.status === "approved" && known.publicKey === publicKey;
+  }
+
   #isApproved(nodeId: string): boolean {
-    return this.#statuses.get(nodeId) === "approved";
+    return this.#known.get(nodeId)?.status === "approved";
   }
 
   #follow(nodeId: string, document: StoredDocument<AgentDocument> | null): void {
     this.#changes += 1;
-    const before = this.#statuses.get(nodeId) ?? null;
+    const before = this.#known.get(nodeId)?.status ?? null;
     if (document) this.#setIndex(document.value, this.attributesOf(nodeId) ?? {});
     else {
-      this.#statuses.delete(nodeId);
+      this.#known.delete(nodeId);
       this.pending.delete(nodeId);
       this.index.delete(nodeId);
     }
@@ -160,8 +168,8 @@ export class AgentRegistry {
 
   #setIndex(agent: Readonly<AgentDocument>, attributes: Attributes): void {
     this.index.set(toTarget(agent, attributes));
-    const { node_id, remote_address, last_seen_at, status } = agent;
-    this.#statuses.set(node_id, status);
+    const { node_id, public_key, remote_address, last_seen_at, status } = agent;
+    this.#known.set(node_id, { status, publicKey: public_key });
     if (status === "pending") this.pending.set(node_id, remote_address, Date.parse(last_seen_at));
     else this.pending.delete(node_id);
   }

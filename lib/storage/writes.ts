@@ -34,13 +34,18 @@ export type Effect =
  * @throws {OrchestratorError} `VALIDATION_FAILED` for a collection or log that is not in the schema, or a value that is not JSON.
  */
 export function prepareWrites(schema: StorageSchema, writes: readonly Write[]): PreparedWrite[] {
+  /** What goes into two logs is made ours once. */
+  const owned = new Map<JsonObject, OwnedValue>();
   return writes.map((write): PreparedWrite => {
     if (write.kind === "append") {
       const definition = Object.hasOwn(schema.logs, write.log) ? schema.logs[write.log] : undefined;
       if (definition === undefined) throw refused(`There is no log "${write.log}".`);
       if (!Number.isFinite(write.at)) throw refused("The time of a log entry must be a number.");
-      const owned = own(write.value, definition.chained);
-      return { kind: "append", log: write.log, at: write.at, owned };
+      const known = owned.get(write.value);
+      const isEnough = known !== undefined && (known.canonical !== null || !definition.chained);
+      const value = isEnough ? known : own(write.value, definition.chained);
+      owned.set(write.value, value);
+      return { kind: "append", log: write.log, at: write.at, owned: value };
     }
     const { collection, key, expected } = write;
     if (!Object.hasOwn(schema.collections, collection))

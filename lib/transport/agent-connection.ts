@@ -11,6 +11,7 @@
  */
 import type { Timer } from "../clock.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
+import { toCloseReason } from "../wire/close-reason.ts";
 import type { AgentMessage, OrchestratorMessage } from "../wire/messages.ts";
 import {
   createOrchestratorHandshake,
@@ -47,7 +48,9 @@ export class AgentConnection {
     this.#host = host;
     const { crypto, signer, clock } = host.context;
     const epoch = host.context.epoch?.() ?? undefined;
-    this.#handshake = createOrchestratorHandshake({ crypto, signer, epoch, tlsExporter: socket.tlsExporter });
+    const { isKnownKey } = host.context;
+    const { tlsExporter } = socket;
+    this.#handshake = createOrchestratorHandshake({ crypto, signer, epoch, tlsExporter, isKnownKey });
     this.#deadline = clock.setTimer(host.handshakeTimeoutMs, () =>
       this.#refuse(new OrchestratorError("AGENT_TIMEOUT", { message: "The handshake took too long." })),
     );
@@ -110,6 +113,11 @@ export class AgentConnection {
   giveWay(): void {
     this.#socket.destroy();
     this.#end({ code: "AGENT_TIMEOUT", message: "The agent connected anew, and this connection was dead." });
+  }
+
+  /** Ends the connection in order, and tells the agent to come again at once: to another server. */
+  letGo(reason: string): void {
+    this.#end({ code: null, message: reason, retryMs: 0 }, closeCode.goingAway);
   }
 
   /** Ends the connection in order. */
@@ -247,14 +255,17 @@ export class AgentConnection {
   /** @param closeWith - How to close the socket; absent where that is done. */
   #end(ending: Ending, closeWith?: number, cause?: unknown): void {
     if (this.#phase === "ended") return;
-    const { code, message } = ending;
+    const { code, message, retryMs } = ending;
     const isRefusal = code !== null && (this.isHandshaking || isPeersFault(code));
     this.#phase = "ended";
     this.#endedBecause = code === null ? message : `${code}: ${message}`;
     this.#deadline.cancel();
     this.#life.over();
     this.#channel?.end();
-    if (closeWith !== undefined) this.#socket.close(closeWith, code ?? "");
+    if (closeWith !== undefined) {
+      const reason = retryMs === undefined ? (code ?? "") : toCloseReason(code ?? "UNAVAILABLE", retryMs);
+      this.#socket.close(closeWith, reason);
+    }
     this.#host.ended(this);
     const { nodeId } = this;
     if (cause !== undefined && !isOrchestratorError(cause)) {

@@ -25,6 +25,8 @@ export interface Ending {
   code: ErrorCode | null;
   /** A sentence for people. */
   message: string;
+  /** After how many milliseconds the orchestrator said to come again, 0 to 60,000; absent where it said nothing. */
+  retryMs?: number;
 }
 
 /** Default of {@link ChannelOptions.sendLimitBytes}: two of the largest messages. */

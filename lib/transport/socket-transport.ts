@@ -4,6 +4,8 @@ import { checkOptions, type OptionTable, withDefaults } from "../internal/check-
 import { FairSlots } from "../internal/fair-slots.ts";
 import { sourceOfAddress } from "../internal/network.ts";
 import { wholeNumber } from "../internal/option-rules.ts";
+import { handshakeOptionTable } from "../option-table.ts";
+import { toCloseReason } from "../wire/close-reason.ts";
 import { handshakeTimeoutMs } from "../wire/limits.ts";
 import type { OrchestratorMessage } from "../wire/messages.ts";
 import { AgentConnection } from "./agent-connection.ts";
@@ -11,7 +13,9 @@ import { defaultSendLimitBytes } from "./channel.ts";
 import type { ConnectionHost } from "./connection-host.ts";
 import { FrameTurns } from "./frame-turns.ts";
 import { LongReads } from "./long-reads.ts";
+import { ReturnSlots } from "./return-slots.ts";
 import { closeCode, type FrameSocket } from "./socket.ts";
+import { spread, type Spread } from "./spread.ts";
 import { TimeBudgets } from "./time-budget.ts";
 import type { Transport, TransportContext, TransportHandlers } from "./transport.ts";
 
@@ -22,13 +26,13 @@ export interface SocketTransportOptions {
   /** Agents that may be connected and wait for approval, 1 to 1,000,000; past it, one from where most wait gives way. Default 100. */
   maxPendingAgents?: number;
   /**
-   * Handshakes at one time, 1 to 1,000,000; more connections are turned away and come again later. Each may hold a frame of 1 MiB.
-   * Default 256.
+   * Handshakes at one time, 1 to 1,000,000; whoever comes beside is turned away and told when to come again. Each may hold a frame of
+   * 1 MiB. Default 256.
    */
   maxHandshakes?: number;
   /**
    * Of these, handshakes of one address (of IPv6: one /64), 1 to 1,000,000, so that nobody holds all the slots. Agents behind one
-   * proxy share one. Default 64.
+   * proxy that is not trusted share one. Default 64.
    */
   maxHandshakesPerAddress?: number;
   /** Milliseconds that a handshake may take, the decision about the agent included, 100 to 600,000. Default 10,000. */
@@ -42,8 +46,6 @@ export interface SocketTransportOptions {
   agentTimeSavedMs?: number;
 }
 
-const many = wholeNumber({ from: 1, to: 1_000_000 });
-
 /** What each option may be. */
 export const socketTransportOptions: OptionTable<Required<SocketTransportOptions>> = {
   sendLimitBytes: {
@@ -51,18 +53,22 @@ export const socketTransportOptions: OptionTable<Required<SocketTransportOptions
     default: defaultSendLimitBytes,
     defaultText: "32 MiB",
   },
-  maxPendingAgents: { rule: many, default: 100 },
-  maxHandshakes: { rule: many, default: 256 },
-  maxHandshakesPerAddress: { rule: many, default: 64 },
+  maxPendingAgents: { rule: wholeNumber({ from: 1, to: 1_000_000 }), default: 100 },
+  ...handshakeOptionTable,
   handshakeTimeoutMs: { rule: wholeNumber({ from: 100, to: 600_000 }), default: handshakeTimeoutMs },
   agentTimePerSecondMs: { rule: wholeNumber({ from: 1, to: 1_000 }), default: 100 },
   agentTimeSavedMs: { rule: wholeNumber({ from: 1, to: 600_000 }), default: 2_000 },
 };
 
+/** When an agent tries again that was led to a server which is letting its agents go, milliseconds. */
+const elsewhereMs = 1_000;
+
 /** Speaks the agent protocol over sockets that others accept. */
 export class SocketTransport implements Transport {
   readonly #options: Required<SocketTransportOptions>;
   #host: ConnectionHost<AgentConnection> | null = null;
+  #returnSlots: ReturnSlots | null = null;
+  #drain: Spread | null = null;
   readonly #connections = new Set<AgentConnection>();
   readonly #handshaking = new Set<AgentConnection>();
   /** The one connection of each agent that has proved its key, from then on. */
@@ -83,6 +89,7 @@ export class SocketTransport implements Transport {
     if (this.#host) throw new OrchestratorError("INTERNAL", { message: "The transport is started already." });
     const { sendLimitBytes, maxPendingAgents, agentTimePerSecondMs, agentTimeSavedMs } = this.#options;
     const time = { perSecondMs: agentTimePerSecondMs, savedMs: agentTimeSavedMs };
+    this.#returnSlots = new ReturnSlots(context.clock, this.#options.maxHandshakesPerAddress);
     this.#host = {
       context,
       handlers,
@@ -102,9 +109,28 @@ export class SocketTransport implements Transport {
   /** Ends every connection and accepts none any more; resolves when no handler runs any more. */
   async stop(): Promise<void> {
     this.#host = null;
+    this.#drain?.end();
+    this.#drain = null;
     for (const connection of this.#connections)
       connection.close(closeCode.goingAway, "the orchestrator stops");
     await Promise.all(this.#settling.values());
+  }
+
+  /**
+   * Lets all agents go, spread evenly over a time, and takes none any more: each is told to come again at once, which is for fleets
+   * with another server behind the same address. Those that come here meanwhile are told to come again in a second. What runs on their
+   * machines goes on there. Resolves when the last has gone, or the transport is stopped.
+   *
+   * @param overMs - Milliseconds, from 0.
+   */
+  async drain(overMs: number): Promise<void> {
+    if (!this.#host || this.#drain) return this.#drain?.done;
+    const reason = "the orchestrator stops";
+    const open = [...this.#connections].filter(({ isOpen }) => isOpen);
+    const { clock } = this.#host.context;
+    this.#drain = spread(open, { clock, overMs, each: (connection) => connection.letGo(reason) });
+    for (const connection of this.#handshaking) connection.letGo(reason);
+    await this.#drain.done;
   }
 
   /** Takes over a connection. Never throws; a connection that is not wanted is closed. */
@@ -113,25 +139,37 @@ export class SocketTransport implements Transport {
       socket.close(closeCode.goingAway, "UNAVAILABLE");
       return;
     }
-    // Turned away without a word: an answer, or a record, for each is what a flood wants.
-    if (!this.#hasRoomFor(socket.remoteAddress)) {
-      socket.close(closeCode.tryAgainLater, "RATE_LIMITED");
+    if (this.#drain) {
+      socket.close(closeCode.goingAway, toCloseReason("UNAVAILABLE", elsewhereMs));
+      return;
+    }
+    // Turned away with no more than when to come again: an answer, or a record, for each is what a flood wants.
+    const retryMs = this.#turnAway(socket.remoteAddress);
+    if (retryMs !== null) {
+      socket.close(closeCode.tryAgainLater, toCloseReason("RATE_LIMITED", retryMs));
       return;
     }
     const connection = new AgentConnection(socket, this.#host);
     this.#connections.add(connection);
     this.#handshaking.add(connection);
+    this.#returnSlots?.began();
   }
 
-  #hasRoomFor(address: string | null): boolean {
+  /** When a connection is to come again for which there is no room; null where there is. */
+  #turnAway(address: string | null): number | null {
     const { maxHandshakes, maxHandshakesPerAddress } = this.#options;
-    if (this.#handshaking.size >= maxHandshakes) return false;
-    if (address === null) return true;
-    const source = sourceOfAddress(address);
+    const isFull = this.#handshaking.size >= maxHandshakes;
+    const source = address === null ? "" : sourceOfAddress(address);
     let ofSource = 0;
     for (const { remoteAddress } of this.#handshaking)
       if (remoteAddress !== null && sourceOfAddress(remoteAddress) === source) ofSource += 1;
-    return ofSource < maxHandshakesPerAddress;
+    if (!isFull && ofSource < maxHandshakesPerAddress) return null;
+    const share = Math.max(1, ofSource) / this.#handshaking.size;
+    return this.#returnSlots?.reserve({ source, share, isFull }) ?? null;
+  }
+
+  #endHandshake(connection: AgentConnection): void {
+    if (this.#handshaking.delete(connection)) this.#returnSlots?.ended();
   }
 
   async send(nodeId: string, message: OrchestratorMessage): Promise<void> {
@@ -173,7 +211,7 @@ export class SocketTransport implements Transport {
 
   #release(connection: AgentConnection): void {
     this.#connections.delete(connection);
-    this.#handshaking.delete(connection);
+    this.#endHandshake(connection);
     const { nodeId } = connection;
     if (nodeId === null || this.#agents.get(nodeId) !== connection) return;
     this.#agents.delete(nodeId);
@@ -185,7 +223,7 @@ export class SocketTransport implements Transport {
   }
 
   #opened(connection: AgentConnection): void {
-    this.#handshaking.delete(connection);
+    this.#endHandshake(connection);
     const { nodeId, remoteAddress, isPending } = connection;
     if (isPending && nodeId !== null)
       this.#pending.set(nodeId, remoteAddress, this.#host?.context.clock.now() ?? 0);

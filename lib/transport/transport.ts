@@ -110,4 +110,6 @@ export interface TransportContext {
   orchestratorTime: () => string;
   /** Which life of its data the orchestrator leads, for agents to follow the newest. Absent or null: they are told none. */
   epoch?: () => Epoch | null;
+  /** Whether an agent's public key, lower-case hex, is that of an approved agent, and so was found good. Absent: none is known. */
+  isKnownKey?: (publicKey: string) => boolean;
 }

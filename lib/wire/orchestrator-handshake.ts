@@ -8,6 +8,7 @@
  */
 import type { Crypto, Signer } from "../crypto/crypto.ts";
 import { nodeIdOf, toHex, toUtf8 } from "../crypto/encoding.ts";
+import { isLowOrderExchangeKey } from "../crypto/exchange-key.ts";
 import { OrchestratorError, type ErrorCode } from "../errors.ts";
 import type { Epoch } from "./epoch.ts";
 import { frameKind } from "./framing.ts";
@@ -36,6 +37,8 @@ export interface OrchestratorHandshakeOptions {
   tlsExporter: Uint8Array | null;
   /** Which life of its data the orchestrator leads. Absent: it speaks version 1, which knows no epochs. */
   epoch?: Epoch | undefined;
+  /** Whether a key, lower-case hex, was found good before: what can be told from the key alone is not looked at again. Default: none was. */
+  isKnownKey?: ((publicKey: string) => boolean) | undefined;
 }
 
 /** What an agent proved and said of itself. */
@@ -98,7 +101,7 @@ export function createOrchestratorHandshake(options: OrchestratorHandshakeOption
       const before = state;
       state = { name: "failed" };
       if (before.name === "waiting") {
-        const hello = readHello(crypto, frame, versionsOf(options.epoch !== undefined));
+        const hello = readHello(options, frame);
         const { sealing: keys, ...welcomed } = answerHello(options, hello);
         sealing = keys;
         state = { name: "welcomed", hello, ...welcomed };
@@ -128,14 +131,16 @@ export function createOrchestratorHandshake(options: OrchestratorHandshakeOption
   };
 }
 
-function readHello(crypto: Crypto, frame: Uint8Array | string, versions: readonly number[]): Hello {
+function readHello(options: OrchestratorHandshakeOptions, frame: Uint8Array | string): Hello {
+  const { crypto, epoch, isKnownKey: isKnown = () => false } = options;
+  const versions = versionsOf(epoch !== undefined);
   const hello = parseMessage(helloSchema, checkHandshakeFrame(frame, "text"));
   if (!versions.some((version) => hello.versions.includes(version))) {
     throw new OrchestratorError("VERSION_UNSUPPORTED", {
       details: { offered: hello.versions, supported: [...versions] },
     });
   }
-  if (!crypto.isAcceptablePublicKey(bytesOf(hello.node_public_key))) {
+  if (!isKnown(hello.node_public_key) && !crypto.isAcceptablePublicKey(bytesOf(hello.node_public_key))) {
     throw new OrchestratorError("KEY_REFUSED", { message: "The agent's public key is weak." });
   }
   return hello;
@@ -149,7 +154,7 @@ function answerHello(
   const ephemeral = crypto.createExchangeKeyPair();
   const sharedSecret = crypto.exchange(ephemeral.secretKey, bytesOf(hello.ephemeral_key));
   // A box key of low order would let anybody open the secrets that are sealed to it.
-  const boxIsWeak = crypto.exchange(ephemeral.secretKey, bytesOf(hello.box_public_key)) === null;
+  const boxIsWeak = isLowOrderExchangeKey(bytesOf(hello.box_public_key));
   if (!sharedSecret || boxIsWeak) {
     throw new OrchestratorError("KEY_REFUSED", { message: "An exchange key of the agent is weak." });
   }

@@ -15,6 +15,8 @@ export interface SimulatedAgentOptions {
   dial: () => Promise<FrameSocket>;
   /** Called when the orchestrator has taken it in. */
   onAccepted?: () => void;
+  /** Called when a connection, or the attempt to make one, has ended. */
+  onDown?: (ending: { message: string }) => void;
 }
 
 /** The secret of an agent's key. */
@@ -47,7 +49,8 @@ export function createModule(results: readonly ResourceResult[]): string {
 }
 
 /** Makes an agent; `start` has it connect. */
-export function createSimulatedAgent({ number, results, dial, onAccepted }: SimulatedAgentOptions): Link {
+export function createSimulatedAgent(options: SimulatedAgentOptions): Link {
+  const { number, results, dial, onAccepted, onDown } = options;
   let pinned: Uint8Array | null = null;
   const link: Link = createAgentLink({
     clock: systemClock,
@@ -80,7 +83,7 @@ export function createSimulatedAgent({ number, results, dial, onAccepted }: Simu
         });
       },
       stream: async () => {},
-      down() {},
+      down: (ending) => onDown?.(ending),
     },
   });
   return link;

@@ -20,6 +20,9 @@ const status = (value: "pending" | "approved"): OrchestratorMessage => ({
 });
 const log = (message: string) => ({ type: "log" as const, level: "info" as const, message });
 
+/** How a connection is closed that finds no slot. */
+const comeAgain = { code: 1013, reason: expect.stringMatching(/^RATE_LIMITED retry=\d+$/) };
+
 type Event =
   | { kind: "message"; text: string }
   | { kind: "disconnected"; reason: string }
@@ -59,11 +62,30 @@ async function scene(options: SocketTransportOptions = {}, changes: Partial<Tran
 test("turns connections away without a word while too many handshakes go on", async () => {
   const { transport, heard, agent } = await scene({ maxHandshakes: 2 });
   const [first] = [agent(1), agent(2)];
-  expect(await agent(3).heard.next("closed")).toMatchObject({ code: 1013, reason: "RATE_LIMITED" });
+  expect(await agent(3).heard.next("closed")).toMatchObject(comeAgain);
   expect(heard.of("refused")).toEqual([]);
   // A handshake that is done makes room for the next.
   await first?.join();
   expect(await agent(3).join()).toBe("approved");
+  await transport.stop();
+});
+
+test("tells those that it turns away to come again one after the other", async () => {
+  const { transport, clock, agent } = await scene({ maxHandshakes: 2 });
+  const waiting = [agent(1), agent(2)];
+  await clock.advance(5_000);
+  for (const one of waiting) await one.join();
+  const slow = [agent(3), agent(4)];
+  const told: number[] = [];
+  for (let number = 5; number < 10; number += 1) {
+    const { reason } = await agent(number).heard.next("closed");
+    told.push(Number(/^RATE_LIMITED retry=(\d+)$/.exec(reason)?.[1]));
+  }
+  // Two in 5 s, and what is taken for measured at the start.
+  const steps = told.slice(1).map((ms, at) => ms - told[at]!);
+  for (const step of steps) expect(step).toBeGreaterThan(40);
+  for (const step of steps) expect(step).toBeLessThan(60);
+  for (const one of slow) expect(await one.join()).toBe("approved");
   await transport.stop();
 });
 
@@ -77,7 +99,7 @@ test("leaves places for other addresses while one begins handshakes without end"
   connectFrom("192.0.2.1", 1);
   connectFrom("192.0.2.1", 2);
   const third = connectFrom("192.0.2.1", 3);
-  expect(await third.heard.next("closed")).toMatchObject({ code: 1013, reason: "RATE_LIMITED" });
+  expect(await third.heard.next("closed")).toMatchObject(comeAgain);
   expect(await connectFrom("192.0.2.2", 4).join()).toBe("approved");
   await transport.stop();
 });

@@ -14,6 +14,7 @@ export async function serve(call: CommandCall, flags: ServerFlags): Promise<void
   const { context } = call;
   const settings = readSettings(context, flags);
   const { host, port, dataDir, tls, allowInsecure, trustedProxies, allowedHosts } = settings;
+  const { maxHandshakes, maxHandshakesPerAddress, drainSeconds, proxyProtocol } = settings;
   const logger = createLogger(context, settings.logLevel);
   for (const { variable, hint } of unknownVariables(context))
     logger.warn("A variable of the environment has no effect.", { variable, hint });
@@ -28,7 +29,11 @@ export async function serve(call: CommandCall, flags: ServerFlags): Promise<void
     }),
     adminPublicKeys: [...adminPublicKeys, ...readAdminKeys(dataDir)],
     trustedProxies,
+    proxyProtocol,
     ...(allowedHosts && { allowedHosts }),
+    maxHandshakes,
+    maxHandshakesPerAddress,
+    drainSeconds,
     logger,
     listen: { host, port, allowInsecure, ...(tls && { tls }) },
   });

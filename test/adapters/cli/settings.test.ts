@@ -24,7 +24,11 @@ const values: Record<SettingName, [text: string, value: unknown, otherText: stri
   tlsKey: ["KEY", "KEY", "KEY 2", "KEY 2"],
   allowInsecure: ["true", true, "false", false],
   trustedProxies: ["10.0.0.0/8, ::1\n", ["10.0.0.0/8", "::1"], "::1", ["::1"]],
+  proxyProtocol: ["true", true, "false", false],
   allowedHosts: ["fleet.test, fleet", ["fleet.test", "fleet"], "::1", ["::1"]],
+  maxHandshakes: ["1", 1, "1000000", 1_000_000],
+  maxHandshakesPerAddress: ["1", 1, "1000000", 1_000_000],
+  drainSeconds: ["0", 0, "3600", 3_600],
   logLevel: ["debug", "debug", "silent", "silent"],
   serviceName: ["Flotte Süd", "Flotte Süd", "x", "x"],
   sessionIdleSeconds: ["60", 60, "43200", 43_200],
@@ -48,12 +52,12 @@ const values: Record<SettingName, [text: string, value: unknown, otherText: stri
 
 /** One setting out of all of them, wherever it went. */
 function settingOf(name: SettingName, environment: Record<string, string>, flags: ServerFlags = {}): unknown {
-  const tls = { FLEETWRIGHT_TLS_CERT: "CERT", FLEETWRIGHT_TLS_KEY: "KEY" };
-  const {
-    tls: read1,
-    orchestrator,
-    ...own
-  } = read(name.startsWith("tls") ? { ...tls, ...environment } : environment, flags);
+  const beside = name.startsWith("tls")
+    ? { FLEETWRIGHT_TLS_CERT: "CERT", FLEETWRIGHT_TLS_KEY: "KEY" }
+    : name === "proxyProtocol"
+      ? { FLEETWRIGHT_TRUSTED_PROXIES: "::1" }
+      : {};
+  const { tls: read1, orchestrator, ...own } = read({ ...beside, ...environment }, flags);
   return { ...own, ...orchestrator, tlsCert: read1?.cert, tlsKey: read1?.key }[name];
 }
 
@@ -74,7 +78,7 @@ describe("every setting of the server", () => {
       expect(settingOf(name, { ...file, [variable]: otherText })).toEqual(other);
       // The flag of what is true or false can only say true.
       const flags = {
-        [flagName]: name === "allowInsecure" ? true : isInFile ? inFile(text) : text,
+        [flagName]: value === true ? true : isInFile ? inFile(text) : text,
       } as ServerFlags;
       expect(settingOf(name, { ...file, [variable]: otherText }, flags)).toEqual(value);
     },
@@ -125,6 +129,10 @@ describe("settings of the server", () => {
       tls: null,
       trustedProxies: [],
       allowedHosts: null,
+      proxyProtocol: false,
+      maxHandshakes: 256,
+      maxHandshakesPerAddress: 64,
+      drainSeconds: 0,
       logLevel: "info",
       allowInsecure: false,
       orchestrator: {},

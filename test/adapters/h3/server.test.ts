@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { expect, onTestFinished, test } from "vitest";
+import { WebSocket } from "ws";
 import { FileStorage, systemCaller } from "fleetwright";
 import { startServer } from "fleetwright/h3";
 import { LimitedDisk } from "../../support/limited-disk.ts";
@@ -47,4 +49,38 @@ test("the address of a server is a page in a browser, whose links lead somewhere
   };
   for (const link of new Set(links)) expect([link, await statusOf(link)]).toEqual([link, 200]);
   expect(await statusOf("/", "POST")).toBe(405);
+});
+
+/** Opens sockets of agents that say nothing, and tells how each fared: "open", or the reason for which it was closed. */
+async function dial(agentUrl: string, addresses: readonly string[]): Promise<string[]> {
+  const fates: string[] = [];
+  for (const address of addresses) {
+    const socket = new WebSocket(agentUrl, { headers: { "x-forwarded-for": address } });
+    onTestFinished(() => socket.terminate());
+    await once(socket, "open");
+    const closed = once(socket, "close").then(([, reason]) => String(reason).replace(/\d+$/, "n"));
+    // What comes back after a ping comes after a close that was sent at the start.
+    socket.ping();
+    fates.push(await Promise.race([closed, once(socket, "pong").then(() => "open")]));
+  }
+  return fates;
+}
+
+test("so many handshakes go on at once as its options say, of one address and in all", async () => {
+  const server = await startServer({
+    storage: new FileStorage({ folder: temporaryFolder() }),
+    trustedProxies: ["127.0.0.1"],
+    maxHandshakes: 3,
+    maxHandshakesPerAddress: 2,
+    listen: { port: 0, graceMs: 0 },
+  });
+  onTestFinished(() => server.close());
+  const [one, two, three] = ["203.0.113.1", "203.0.113.2", "203.0.113.3"];
+  expect(await dial(server.agentUrl, [one, `192.0.2.9, ${one}`, one, two, three])).toEqual([
+    "open",
+    "open",
+    "RATE_LIMITED retry=n",
+    "open",
+    "RATE_LIMITED retry=n",
+  ]);
 });

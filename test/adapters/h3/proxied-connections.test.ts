@@ -1,0 +1,151 @@
+/** Connections that begin with a header of the PROXY protocol, on a real listener: whose they are, and what becomes of the others. */
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { text } from "node:stream/consumers";
+import { connect as connectTls } from "node:tls";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { WebSocket } from "ws";
+import type { FrameSocket } from "fleetwright";
+import { createAgentSocket } from "../../../adapters/h3/agent-socket.ts";
+import { listenApp, type ListenAppOptions } from "../../../adapters/h3/serve.ts";
+import { startServer } from "../../../adapters/h3/server.ts";
+import { createSourceAddress } from "../../../adapters/h3/source-address.ts";
+import { MemoryStorage } from "../../../lib/storage/memory-storage.ts";
+import { startToy } from "../rest/server.ts";
+import { createCertificate } from "./certificate.ts";
+
+const client = "PROXY TCP4 203.0.113.7 10.0.0.1 56324 443\r\n";
+const binary = Buffer.concat([
+  Buffer.from("\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c", "latin1"),
+  Buffer.of(203, 0, 113, 8, 10, 0, 0, 1, 0xdc, 0x04, 0x01, 0xbb),
+]);
+
+/** A listener that tells where a request (`/address`) and an agent (`seen`) come from. */
+async function listen(options: Partial<ListenAppOptions> = {}, trusted: string[] = ["127.0.0.1"]) {
+  const seen: (string | null)[] = [];
+  const accept = (socket: FrameSocket): void =>
+    void (seen.push(socket.remoteAddress), socket.close(1000, ""));
+  const sockets = new Map([["/agent/v1", createAgentSocket({ accept }, createSourceAddress(trusted))]]);
+  const toy = await startToy({ sockets });
+  onTestFinished(() => toy[Symbol.asyncDispose]());
+  toy.app.h3.get("/address", ({ req }) => String((req as { ip?: string }).ip));
+  const listening = await listenApp(toy.app, {
+    port: 0,
+    graceMs: 0,
+    proxyProtocolFrom: ["127.0.0.0/8"],
+    ...options,
+  });
+  onTestFinished(() => listening.close());
+  const dial = async (...first: (string | Buffer)[]): Promise<Socket> => {
+    const socket = connect(listening.port, "127.0.0.1").on("error", () => {});
+    onTestFinished(() => void socket.destroy());
+    await once(socket, "connect");
+    // In packets of their own.
+    socket.setNoDelay();
+    for (const piece of first) await new Promise((resolve) => void socket.write(piece, resolve));
+    return socket;
+  };
+  return { seen, listening, dial };
+}
+
+const ask = "GET /address HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+const bodyOf = async (socket: Socket): Promise<string> => (await text(socket)).split("\r\n\r\n")[1] ?? "";
+
+test.each<[string, (string | Buffer)[], string]>([
+  ["version 1, apart from the request", [client, ask], "203.0.113.7"],
+  ["version 1, together with it", [client + ask], "203.0.113.7"],
+  ["version 2", [binary, ask], "203.0.113.8"],
+  [
+    "version 2, in pieces",
+    [binary.subarray(0, 5), binary.subarray(5, 20), binary.subarray(20), ask],
+    "203.0.113.8",
+  ],
+  ["a check of the proxy itself", ["PROXY UNKNOWN\r\n", ask], "127.0.0.1"],
+])("a request comes from where the header says: %s", async (_, pieces, address) => {
+  const { dial } = await listen();
+  expect(await bodyOf(await dial(...pieces))).toBe(address);
+});
+
+test("an agent comes from where the header says, and a header of its own request changes nothing", async () => {
+  const { seen, listening, dial } = await listen();
+  const path = await dial(client);
+  const socket = new WebSocket(`ws://127.0.0.1:${listening.port}/agent/v1`, {
+    headers: { "x-forwarded-for": "198.51.100.1" },
+    createConnection: () => path,
+  });
+  await once(socket, "close");
+  expect(seen).toEqual(["203.0.113.7"]);
+});
+
+test("so it is with TLS, whose first bytes stand behind the header", async () => {
+  const tls = await createCertificate();
+  const { seen, listening, dial } = await listen({ tls });
+  const secure = async () => connectTls({ socket: await dial(client), ca: tls.cert, host: "127.0.0.1" });
+  const asking = await secure();
+  asking.write(ask);
+  expect(await bodyOf(asking)).toBe("203.0.113.7");
+  const path = await secure();
+  await once(path, "secureConnect");
+  const socket = new WebSocket(`wss://127.0.0.1:${listening.port}/agent/v1`, {
+    createConnection: () => path,
+  });
+  await once(socket, "close");
+  expect(seen).toEqual(["203.0.113.7"]);
+});
+
+test("requests that follow on one connection, and one that asks for another protocol, come from there, too", async () => {
+  const { dial } = await listen();
+  const kept = ask.replace("Connection: close\r\n", "");
+  const socket = await dial(client, kept);
+  let answers = "";
+  socket.setEncoding("utf8").on("data", (piece: string) => (answers += piece));
+  await vi.waitFor(() => expect(answers).toMatch(/203\.0\.113\.7$/));
+  socket.write(ask.replace("close", "upgrade, http2-settings\r\nUpgrade: h2c"));
+  await once(socket, "end");
+  expect(answers.match(/203\.0\.113\.7/g)).toHaveLength(2);
+});
+
+test.each([
+  ["no header", ask],
+  ["one that is none", "PROXY TCP4 203.0.113.7\r\n"],
+])("a connection of a proxy with %s is ended without an answer", async (_, bytes) => {
+  const { dial } = await listen();
+  expect(await text(await dial(bytes))).toBe("");
+});
+
+test("a connection of a proxy that says nothing is ended in the time that headers have", async () => {
+  const { dial } = await listen({ headersMs: 50 });
+  expect(await text(await dial("PROXY TCP4"))).toBe("");
+});
+
+test("one that is not trusted and lies is answered as what it is: no HTTP", async () => {
+  const { dial } = await listen({ proxyProtocolFrom: ["192.0.2.1"] }, ["192.0.2.1"]);
+  expect(await text(await dial(client, ask))).toMatch(/^HTTP\/1\.1 400 /);
+  expect(await bodyOf(await dial(ask))).toBe("127.0.0.1");
+});
+
+test("a listener that closes waits for no header", async () => {
+  const { listening, dial } = await listen({ graceMs: 10_000 });
+  const waiting = await dial("PROXY ");
+  const startMs = performance.now();
+  await listening.close();
+  expect(performance.now() - startMs).toBeLessThan(2_000);
+  await vi.waitFor(() => expect(waiting.closed).toBe(true));
+});
+
+test("the server believes its trusted proxies alone, and refuses to believe nobody", async () => {
+  const make = (trustedProxies: string[]) =>
+    startServer({
+      storage: new MemoryStorage(),
+      trustedProxies,
+      proxyProtocol: true,
+      listen: { port: 0, graceMs: 0 },
+    });
+  await expect(make([])).rejects.toMatchObject({ code: "OPTIONS_INVALID" });
+  const server = await make(["127.0.0.1"]);
+  onTestFinished(() => server.close());
+  await expect(fetch(`${server.url}/livez`)).rejects.toThrow();
+  const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
+  socket.write(`${client}GET /livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
+  expect(await text(socket)).toMatch(/^HTTP\/1\.1 200 /);
+});

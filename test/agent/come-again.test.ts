@@ -1,0 +1,115 @@
+/** How long an agent waits before it dials again, by what it was told and by what happened before. */
+import { describe, expect, test } from "vitest";
+import { createAgentLink, type AgentLink } from "../../lib/agent/agent-link.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { nodeCrypto } from "../../lib/crypto/node-crypto.ts";
+import { silentLogger } from "../../lib/logger.ts";
+import { FakeClock } from "../../lib/testing/fake-clock.ts";
+import { createSocketPair } from "../../lib/transport/memory-socket.ts";
+import type { FrameSocket } from "../../lib/transport/socket.ts";
+
+/** A link to an orchestrator that never takes it in. */
+function linkOf(options: {
+  clock: Clock;
+  random: () => number;
+  dial: (signal: AbortSignal) => Promise<FrameSocket>;
+}): AgentLink {
+  return createAgentLink({
+    ...options,
+    crypto: nodeCrypto,
+    logger: silentLogger,
+    identity: {
+      signer: nodeCrypto.createSigner(new Uint8Array(32).fill(1)),
+      boxPublicKey: nodeCrypto.createExchangeKeyPair().publicKey,
+    },
+    pin: { get: () => null, set: async () => {} },
+    description: { agent_version: "1.0.0", hostname: "web-1", platform: "linux" },
+    handlers: {
+      accepted() {},
+      statusChanged() {},
+      command: async () => {},
+      stream: async () => {},
+      down() {},
+    },
+  });
+}
+
+/** Turns each dial away with a reason, and tells how long the agent waited before each, in milliseconds. */
+async function waitsAfter(reasons: readonly string[], { random = 0 } = {}): Promise<number[]> {
+  const clock = new FakeClock();
+  const waits: number[] = [];
+  let lastMs = 0;
+  let dials = 0;
+  const link = linkOf({
+    clock,
+    random: () => random,
+    dial: async (signal) => {
+      waits.push(Math.round(clock.monotonic() - lastMs));
+      lastMs = clock.monotonic();
+      if (dials === reasons.length) {
+        await new Promise((resolve) => signal.addEventListener("abort", resolve));
+        signal.throwIfAborted();
+      }
+      const [near, far] = createSocketPair();
+      far.close(1013, reasons[dials++] ?? "");
+      return near;
+    },
+  });
+  link.start();
+  await clock.advance(0);
+  while (waits.length <= reasons.length) await clock.advance(1_000);
+  await link.stop();
+  return waits.slice(1, reasons.length + 1);
+}
+
+describe("an orchestrator that says when to come again", () => {
+  test("is obeyed, a little later than it says", async () => {
+    expect(await waitsAfter(["RATE_LIMITED retry=3200", "RATE_LIMITED retry=0"])).toEqual([3_200, 0]);
+    const late = await waitsAfter(["RATE_LIMITED retry=3200", "RATE_LIMITED retry=0"], { random: 1 });
+    expect(late).toEqual([3_520, 50]);
+  });
+
+  test("is not waited for longer than a minute, whatever it says", async () => {
+    expect(await waitsAfter(["RATE_LIMITED retry=315360000000"], { random: 1 })).toEqual([60_000]);
+    expect(await waitsAfter(["RATE_LIMITED retry=60000"], { random: 1 })).toEqual([60_000]);
+  });
+
+  test.each(["RATE_LIMITED", "RATE_LIMITED retry=-1", "RATE_LIMITED retry=soon", "retry", ""])(
+    "is waited for as ever where it says %j",
+    async (reason) => {
+      expect(await waitsAfter([reason, reason, reason], { random: 1 })).toEqual([1_000, 2_000, 4_000]);
+    },
+  );
+
+  test("is not called without end because it says so", async () => {
+    const waits = await waitsAfter(Array<string>(14).fill("RATE_LIMITED retry=0"), { random: 1 });
+    expect(waits.slice(0, 10)).toEqual(Array(10).fill(50));
+    expect(waits.slice(10)).toEqual([1_000, 2_000, 4_000, 8_000]);
+  });
+
+  test("does not make the waits longer that follow without a word", async () => {
+    const reasons = ["RATE_LIMITED retry=5000", "RATE_LIMITED retry=5000", ""];
+    expect(await waitsAfter(reasons, { random: 1 })).toEqual([5_500, 5_500, 1_000]);
+  });
+});
+
+test("an agent that drew short waits while a server was away is back as soon as one that drew long ones", async () => {
+  const clock = new FakeClock();
+  let draws = 0;
+  const dialedAtMs: number[] = [];
+  const link = linkOf({
+    clock,
+    random: () => (draws++ < 8 ? 0.02 : 1),
+    dial: async () => {
+      dialedAtMs.push(clock.monotonic());
+      throw new Error("ECONNREFUSED");
+    },
+  });
+  link.start();
+  await clock.advance(0);
+  await clock.advance(2_000);
+  // Eight dials in a fifth of a second are no reason to wait for four minutes.
+  expect(dialedAtMs.at(-1)).toBeLessThan(2_000);
+  expect(dialedAtMs.at(-1)).toBeGreaterThan(1_000);
+  await link.stop();
+});
