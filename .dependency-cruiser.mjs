@@ -218,7 +218,7 @@ export default {
       comment: "A port that pulls in code forces it on every implementation; types cost nothing.",
       severity: "error",
       from: {
-        path: "^lib/(storage/storage|transport/transport|host/host|crypto/crypto|schedules/cron)\\.ts$",
+        path: "^lib/(storage/storage|transport/transport|cluster/cluster|host/host|crypto/crypto|schedules/cron)\\.ts$",
       },
       to: { pathNot: "^lib/(errors|json)\\.ts$", dependencyTypesNot: ["type-only"] },
     },
@@ -249,6 +249,17 @@ export default {
       severity: "error",
       from: { path: "^lib/(context\\.ts|callers/|contents/|upkeep/)" },
       to: { path: `^lib/(${names.join("|")})/` },
+    },
+    {
+      name: "cluster-carries-anything",
+      comment:
+        "What goes between processes is the business of who sends it: the cluster knows no feature, no storage and no agent.",
+      severity: "error",
+      from: { path: "^lib/cluster/" },
+      to: {
+        path: "^lib/",
+        pathNot: "^lib/(cluster/|internal/|(errors|json|clock|logger)\\.ts$|crypto/(crypto|encoding)\\.ts$)",
+      },
     },
     {
       name: "module-format-is-pure",

@@ -3,6 +3,7 @@ import { toSubject, type Caller } from "./callers/caller.ts";
 import { permissionTable, type Permission } from "./callers/permissions.ts";
 import type { Clock } from "./clock.ts";
 import { toTimestamp } from "./clock.ts";
+import type { Cluster } from "./cluster/cluster.ts";
 import { Contents } from "./contents/contents.ts";
 import type { Crypto, Signer } from "./crypto/crypto.ts";
 import { Epochs } from "./epochs.ts";
@@ -49,6 +50,8 @@ interface AuditedCommit {
 export class Context {
   readonly storage: Storage;
   readonly transport: Transport;
+  /** The other processes of the orchestrator. */
+  readonly cluster: Cluster;
   readonly clock: Clock;
   readonly crypto: Crypto;
   readonly ids: Ids;
@@ -80,6 +83,7 @@ export class Context {
   constructor(options: ResolvedOptions) {
     this.storage = options.storage;
     this.transport = options.transport;
+    this.cluster = options.cluster;
     this.clock = options.clock;
     this.crypto = options.crypto;
     this.ids = createIds(options.clock, options.crypto);

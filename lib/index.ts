@@ -114,6 +114,8 @@ export type { BackupOrigin } from "./storage/file/archive-signature.ts";
 export { MemoryData, MemoryStorage } from "./storage/memory-storage.ts";
 export type { MemoryStorageOptions } from "./storage/memory-storage.ts";
 export type { Storage, StorageBackup } from "./storage/storage.ts";
+export type { Cluster } from "./cluster/cluster.ts";
+export { LocalCluster } from "./cluster/local-cluster.ts";
 export { MemoryTransport } from "./transport/memory-transport.ts";
 export { SocketTransport } from "./transport/socket-transport.ts";
 export type { SocketTransportOptions } from "./transport/socket-transport.ts";

@@ -1,4 +1,6 @@
 import { systemClock, type Clock } from "./clock.ts";
+import type { Cluster } from "./cluster/cluster.ts";
+import { LocalCluster } from "./cluster/local-cluster.ts";
 import type { Crypto } from "./crypto/crypto.ts";
 import { nodeCrypto } from "./crypto/node-crypto.ts";
 import { checkOptions, type OptionTable, withDefaults } from "./internal/check-options.ts";
@@ -30,6 +32,11 @@ export interface OrchestratorOptions {
   storage: Storage;
   /** How agents are reached. */
   transport: Transport;
+  /**
+   * How several processes of one orchestrator talk to each other; each is of one orchestrator. Default a `LocalCluster`, which is this
+   * process alone.
+   */
+  cluster?: Cluster;
   /** Name of the service in the text that operators sign, one line of 1 to 200 characters. Default "fleetwright". */
   serviceName?: string;
   /** Ed25519 public keys, hex or base64, to be made Admin at every start where they are not known. Default none. */
@@ -134,6 +141,10 @@ const table: OptionTable<ResolvedOptions> = {
     }),
     isRequired: true,
   },
+  cluster: {
+    rule: partWith<Cluster>({ start: true, stop: true, ring: true, call: true, open: true }),
+    defaultText: "a `LocalCluster`, which is this process alone",
+  },
   ownTypes: { rule: ownTypesRule, default: [], defaultText: "none" },
   clock: { rule: clockRule, default: systemClock, defaultText: "the process's clock" },
   crypto: { rule: cryptoRule, default: nodeCrypto, defaultText: "Node's" },
@@ -148,7 +159,7 @@ const table: OptionTable<ResolvedOptions> = {
  */
 export function resolveOptions(options: OrchestratorOptions): ResolvedOptions {
   checkOptions<Partial<ResolvedOptions>>(options, table, { of: "Orchestrator", together: faultsTogether });
-  return withDefaults(options, table);
+  return withDefaults({ ...options, cluster: options.cluster ?? new LocalCluster() }, table);
 }
 
 /** Every option of an orchestrator, for who takes them among others. */

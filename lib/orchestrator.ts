@@ -11,6 +11,7 @@ import { Audit } from "./audit/audit.ts";
 import { auditCollections, auditLogs } from "./audit/documents.ts";
 import { Backups } from "./backups/backups.ts";
 import { systemCaller } from "./callers/caller.ts";
+import { createClusterHandlers } from "./cluster-handlers.ts";
 import { contentCollections } from "./contents/contents.ts";
 import { Context } from "./context.ts";
 import { driftCollections } from "./drift/documents.ts";
@@ -159,13 +160,15 @@ export class Orchestrator {
   }
 
   async #start(): Promise<void> {
-    const { storage, transport, clock, crypto, logger, fleetTime, epochs } = this.#context;
+    const { storage, cluster, transport, clock, crypto, logger, fleetTime, epochs } = this.#context;
     const { access, agents, operations, rollouts, drift, audit, events, idempotency, streams } =
       this.#services;
     await storage.open(storageSchema);
     this.#ends.push(() => storage.close());
     try {
       this.#ends.push(this.#context.feed.start());
+      this.#ends.push(() => cluster.stop());
+      await cluster.start({ clock, crypto, logger }, createClusterHandlers(this.#services));
       this.#ends.push(await fleetTime.start());
       const identity = await loadIdentity(storage, crypto);
       this.#context.identity = identity.signer;

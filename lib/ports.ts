@@ -1,5 +1,5 @@
 /**
- * The ports: `fleetwright/ports`. All that an own storage, transport, host or type of resource is written with, and nothing
+ * The ports: `fleetwright/ports`. All that an own storage, transport, cluster, host or type of resource is written with, and nothing
  * that brings the orchestrator along.
  */
 
@@ -85,6 +85,21 @@ export type {
 export type { MessageHead } from "./wire/message-head.ts";
 export type { Incoming, Opened, OrchestratorSession, Session as WireSession } from "./wire/session.ts";
 export type { UnreadMessage } from "./wire/unread-message.ts";
+
+// Cluster: how several processes of one orchestrator talk to each other
+export type {
+  CallMethod,
+  Cluster,
+  ClusterCall,
+  ClusterContext,
+  ClusterHandlers,
+  ClusterState,
+  OpenedPipe,
+  Pipe,
+  PipeMethod,
+  PipeOpening,
+  ReceivedCall,
+} from "./cluster/cluster.ts";
 
 // Host
 export type {

@@ -1,5 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { isOrchestratorError, MemoryStorage, MemoryTransport, nodeCrypto, Orchestrator } from "fleetwright";
+import {
+  isOrchestratorError,
+  LocalCluster,
+  MemoryStorage,
+  MemoryTransport,
+  nodeCrypto,
+  Orchestrator,
+} from "fleetwright";
 import type { Issue, OrchestratorOptions } from "fleetwright";
 import { orchestratorOptionTable } from "../lib/option-table.ts";
 import { resolveOptions } from "../lib/options.ts";
@@ -101,7 +108,7 @@ describe("an option that is no number", () => {
     ).toMatchObject([1, 2, 3].map((index) => ({ path: ["adminPublicKeys", index] })));
   });
 
-  it.each(["storage", "transport", "clock", "crypto", "cron", "logger"])(
+  it.each(["storage", "transport", "cluster", "clock", "crypto", "cron", "logger"])(
     "is a part with its methods: %s",
     (name) => {
       for (const value of [5, "x", null])
@@ -111,6 +118,13 @@ describe("an option that is no number", () => {
       ]);
     },
   );
+
+  it("is a cluster of its own for each orchestrator that was given none", () => {
+    const [one, other] = [resolveOptions(parts), resolveOptions(parts)];
+    expect(one.cluster).toBeInstanceOf(LocalCluster);
+    expect(other.cluster).not.toBe(one.cluster);
+    expect(resolveOptions({ ...parts, cluster: one.cluster }).cluster).toBe(one.cluster);
+  });
 
   it("tells which methods a part lacks", () => {
     expect(faultsOf({ crypto: { ...nodeCrypto, seal: undefined, open: 5 } })).toEqual([

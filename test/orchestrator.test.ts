@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { MemoryTransport, Orchestrator } from "fleetwright";
+import { LocalCluster, MemoryTransport, Orchestrator } from "fleetwright";
 import { FakeClock } from "fleetwright/testing";
 import { MemoryData, MemoryStorage } from "../lib/storage/memory-storage.ts";
 
@@ -18,4 +18,17 @@ it("an orchestrator that is stopped while it starts leaves nothing running", asy
     clock,
   });
   await again.start();
+});
+
+it("an orchestrator is among the processes of its cluster from its start to its stop", async () => {
+  const clock = new FakeClock();
+  const cluster = new LocalCluster();
+  const storage = new MemoryStorage({ clock });
+  const orchestrator = new Orchestrator({ storage, transport: new MemoryTransport(), cluster, clock });
+  expect(cluster.state).toBe("down");
+  await orchestrator.start();
+  expect(cluster.state).toBe("up");
+  await expect(cluster.open(cluster.name, "operations.watch", { body: {} })).resolves.toBeDefined();
+  await orchestrator.stop();
+  expect(cluster.state).toBe("down");
 });

@@ -120,7 +120,8 @@ export const machineErrors = {
   },
   UNAVAILABLE: {
     meaning: "The service is stopping.",
-    cause: "It drains: what runs is finished, nothing new is taken.",
+    cause:
+      "It drains: what runs is finished, nothing new is taken. Between processes of one orchestrator: another is not reached, and `details.reason` says why.",
     advice: "Try again in a moment; it may be restarting.",
   },
   INTERNAL: {

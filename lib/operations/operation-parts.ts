@@ -16,6 +16,8 @@ export interface OperationParts {
   outcomes: OutcomeRecorder;
   /** What running operations tell. */
   feeds: ProgressFeeds;
+  /** The name of the process that holds an agent: it is told first what the agent does. */
+  holderOf: (nodeId: string) => string;
   /** Who may read on. */
   streams: Streams;
 }

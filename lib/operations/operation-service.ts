@@ -72,7 +72,8 @@ export class OperationService {
     this.outcomes.onEnd("forget", (ended) => states.afterForgetting(ended));
     const { store, outcomes } = this;
     const snapshots = this.#snapshots;
-    this.parts = { context, store, snapshots, outcomes, feeds, streams: features.streams };
+    const holderOf = (): string => context.cluster.name;
+    this.parts = { context, store, snapshots, outcomes, feeds, holderOf, streams: features.streams };
     const beginnings = new Beginnings(context, features);
     const mayBegin: Beginnings["mayBegin"] = (operation) => beginnings.mayBegin(operation);
     const { presence } = features.agents;

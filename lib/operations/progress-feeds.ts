@@ -18,7 +18,8 @@ export function toStep(message: MessageOf<AgentMessage, "progress" | "output">):
     : { type: "output", output: message.output };
 }
 
-type Feed = StreamWindow<ProgressStep>;
+/** What one operation tells. */
+export type ProgressFeed = StreamWindow<ProgressStep>;
 
 /** Bounds of one operation. */
 const limits = { maxItems: 5000, maxBytes: 1_048_576 };
@@ -27,13 +28,17 @@ const limits = { maxItems: 5000, maxBytes: 1_048_576 };
 const maxTotalBytes = 33_554_432;
 
 export class ProgressFeeds {
-  readonly #feeds = new Map<string, Feed>();
+  readonly #feeds = new Map<string, ProgressFeed>();
+  #made = 0;
   #bytes = 0;
 
   /** What an operation told so far and goes on to tell; ends with {@link ProgressFeeds.end}. */
-  of(operationId: string): Feed {
-    let feed = this.#feeds.get(operationId);
-    if (!feed) this.#feeds.set(operationId, (feed = new StreamWindow(operationId, limits)));
+  of(operationId: string): ProgressFeed {
+    const known = this.#feeds.get(operationId);
+    if (known) return known;
+    // Each has a name of its own: an id of one that was given up says nothing of what the next tells.
+    const feed: ProgressFeed = new StreamWindow(`${operationId}.${this.#made++}`, limits);
+    this.#feeds.set(operationId, feed);
     return feed;
   }
 
@@ -64,7 +69,7 @@ export class ProgressFeeds {
   }
 
   /** Ended, too: whoever was about to read it looks whether the operation goes on, and follows it anew. */
-  #forget(operationId: string, feed: Feed): void {
+  #forget(operationId: string, feed: ProgressFeed): void {
     feed.end();
     this.#feeds.delete(operationId);
     this.#bytes -= feed.bytes;

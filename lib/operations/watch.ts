@@ -5,7 +5,8 @@
  * operation ──▶ (operation | resources | output)* ──▶ what was not told yet ──▶ ended
  * ```
  * What an agent tells while it works may be lost; its result never is. So at the end a watcher gets each resource that it
- * was not told of, and the whole output of each stream of which it missed a part.
+ * was not told of, and the whole output of each stream of which it missed a part. So it is, too, where another process holds the agent
+ * and can't be heard for a while.
  */
 import { allows } from "../callers/allows.ts";
 import type { Caller } from "../callers/caller.ts";
@@ -19,7 +20,8 @@ import { loadReport } from "./operation-results.ts";
 import { isOpen } from "./operation-store.ts";
 import { toOperation } from "./operation-view.ts";
 import type { ProgressStep } from "./progress-feeds.ts";
-import type { OperationWatchItem } from "./schemas.ts";
+import { openFeed, ProgressReader } from "./progress-pipe.ts";
+import type { Operation, OperationWatchItem } from "./schemas.ts";
 
 /** Tells how an operation goes on until it has ended, from its beginning. As {@link Operations.watch}. */
 export async function* watchOperation(
@@ -36,28 +38,29 @@ export async function* watchOperation(
 }
 
 async function* follow(
-  { context, store, feeds }: OperationParts,
+  parts: OperationParts,
   { caller, operationId }: { caller: Caller; operationId: string },
   signal: AbortSignal,
 ): AsyncGenerator<Tracked<OperationWatchItem>, void> {
+  const { context, store } = parts;
   const told = new Told(allows(caller, "operations.output"));
+  const progress = new ProgressReader(parts, operationId);
+  let id = operationId;
   for (;;) {
-    const feed = feeds.of(operationId);
-    // The feed is there before the operation is read: an end in between ends the feed.
-    const operation = await store.find(operationId);
-    if (!operation || !isOpen(operation)) feeds.end(operationId);
+    const { feed, operation } = await openFeed(parts, operationId);
     if (!operation || !isListed(operation)) throw notFound(operationId);
-    let id = "";
-    for await (const step of feed.read({ after: "start", signal })) {
-      const isFirst = id === "";
+    let isFirst = true;
+    for await (const step of progress.read(operation, feed, signal)) {
       ({ id } = step);
-      if (isFirst) yield { id, item: { type: "operation", operation: toOperation(operation) } };
+      const standing = isFirst ? told.stands(toOperation(operation)) : null;
+      isFirst = false;
+      if (standing) yield { id, item: standing };
       const item = step.kind === "value" ? told.tell(step.value) : null;
       if (item) yield { id, item };
     }
     if (signal.aborted) return;
     const ended = await store.read(operationId);
-    // The feed of an operation that goes on was given up for want of space.
+    // The feed of an operation that goes on was given up for want of space, or its agent is with another process.
     if (isOpen(ended)) continue;
     for (const item of told.rest(await loadReport(context, ended))) yield { id, item };
     yield { id, item: { type: "ended", operation: toOperation(ended) } };
@@ -77,13 +80,23 @@ class Told {
   readonly #withOutput: boolean;
   readonly #resources = new Set<string>();
   readonly #lengths = new Map<string, number>();
+  /** How the operation stood when that was told last, as JSON. */
+  #standing = "";
 
   constructor(withOutput: boolean) {
     this.#withOutput = withOutput;
   }
 
+  /** How the operation stands, where that was not told already. */
+  stands(operation: Operation): OperationWatchItem | null {
+    const standing = JSON.stringify(operation);
+    if (standing === this.#standing) return null;
+    this.#standing = standing;
+    return { type: "operation", operation };
+  }
+
   tell(step: ProgressStep): OperationWatchItem | null {
-    if (step.type === "operation") return { type: "operation", operation: toOperation(step.operation) };
+    if (step.type === "operation") return this.stands(toOperation(step.operation));
     if (this.#resources.size + this.#lengths.size > maxTold) return null;
     if (step.type === "resources") return this.#tellResources(step.resources);
     if (!this.#withOutput) return null;

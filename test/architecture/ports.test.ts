@@ -1,6 +1,7 @@
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
 import { nodeCrypto } from "../../lib/crypto/node-crypto.ts";
+import { clusterConformance } from "../../lib/testing/cluster-conformance.ts";
 import { hostConformance } from "../../lib/testing/host-conformance.ts";
 import { storageConformance } from "../../lib/testing/storage-conformance.ts";
 import { transportConformance } from "../../lib/testing/transport-conformance.ts";
@@ -14,6 +15,7 @@ const never = (): never => {
 const ports = [
   { name: "Storage", path: "lib/storage/storage.ts", cases: storageConformance(never) },
   { name: "Transport", path: "lib/transport/transport.ts", cases: transportConformance(never, nodeCrypto) },
+  { name: "Cluster", path: "lib/cluster/cluster.ts", cases: clusterConformance(never, nodeCrypto) },
   { name: "Host", path: "lib/host/host.ts", cases: hostConformance(never) },
 ];
 

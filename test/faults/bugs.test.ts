@@ -1,5 +1,5 @@
 /**
- * Puts every bug of `bugs.ts`, `delivery-bugs.ts`, `feed-bugs.ts`, `own-restart-bugs.ts`, `restore-bugs.ts`, `scope-bugs.ts` and `lost-syncs.ts` into a copy of the sources, one at a time, and demands that a test fails. That takes minutes:
+ * Puts every bug of `bugs.ts`, `cluster-bugs.ts`, `delivery-bugs.ts`, `feed-bugs.ts`, `own-restart-bugs.ts`, `restore-bugs.ts`, `scope-bugs.ts` and `lost-syncs.ts` into a copy of the sources, one at a time, and demands that a test fails. That takes minutes:
  * `npm run soak` does it; the usual run only sees to it that the table fits the sources.
  */
 import { spawnSync } from "node:child_process";
@@ -10,6 +10,7 @@ import { describe, expect, test } from "vitest";
 import { isSoak } from "../support/soak.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { plainBugs, type Bug } from "./bugs.ts";
+import { clusterBugs } from "./cluster-bugs.ts";
 import { deliveryBugs } from "./delivery-bugs.ts";
 import { feedBugs } from "./feed-bugs.ts";
 import { lostSyncs } from "./lost-syncs.ts";
@@ -21,6 +22,7 @@ const repository = fileURLToPath(new URL("../../", import.meta.url));
 const bugs = [
   ...lostSyncs,
   ...plainBugs,
+  ...clusterBugs,
   ...deliveryBugs,
   ...feedBugs,
   ...ownRestartBugs,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { systemCaller, type Caller, type OperationWatchItem, type Orchestrator } from "fleetwright";
-import { createTestOrchestrator } from "fleetwright/testing";
 import { startApprovedAgent } from "../support/fleet.ts";
+import { watchWays } from "../support/watch-ways.ts";
 
 const content = `
 name: talk
@@ -36,9 +36,10 @@ const toldOutput = (items: OperationWatchItem[]): Record<string, string> => {
   return texts;
 };
 
-describe("watching an operation", () => {
+describe.each(watchWays)("watching an operation %s", (_, create) => {
   it("tells each resource once and all output while it runs, and ends with how it ended", async () => {
-    await using test = await createTestOrchestrator();
+    await using scene = await create();
+    const { test } = scene;
     await using agent = await startApprovedAgent(test);
     await test.orchestrator.modules.upload(systemCaller, { content });
     const { operation_id } = await test.orchestrator.operations.apply(systemCaller, {
@@ -58,7 +59,8 @@ describe("watching an operation", () => {
   });
 
   it("tells all of it to whoever comes after the end", async () => {
-    await using test = await createTestOrchestrator();
+    await using scene = await create();
+    const { test } = scene;
     await using agent = await startApprovedAgent(test);
     await test.orchestrator.modules.upload(systemCaller, { content });
     const { operation_id } = await test.orchestrator.operations.apply(systemCaller, {
@@ -72,7 +74,8 @@ describe("watching an operation", () => {
   });
 
   it("keeps what scripts print from a viewer", async () => {
-    await using test = await createTestOrchestrator();
+    await using scene = await create();
+    const { test } = scene;
     await using agent = await startApprovedAgent(test);
     await test.orchestrator.modules.upload(systemCaller, { content });
     const { caller } = await test.signIn("Viewer");
@@ -87,7 +90,8 @@ describe("watching an operation", () => {
   });
 
   it("is of an operation that there is", async () => {
-    await using test = await createTestOrchestrator();
+    await using scene = await create();
+    const { test } = scene;
     const operation_id = "0199d3a0-5f3c-7c1e-9a55-0d9f5f3e2b11";
     await expect(watchAll(test.orchestrator, operation_id)).rejects.toMatchObject({ code: "NOT_FOUND" });
   });

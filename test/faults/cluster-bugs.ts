@@ -1,0 +1,75 @@
+import type { Bug } from "./bugs.ts";
+
+const pipe = "lib/cluster/framed-pipe.ts";
+const conformance = ["test/cluster/conformance.test.ts"];
+const alone = ["test/cluster/framed-pipe.test.ts"];
+const watching = ["test/operations/watch-elsewhere.test.ts"];
+
+/** Bugs of what goes between processes: bytes that are lost without a word, and waiting for ever. */
+export const clusterBugs: readonly Bug[] = [
+  {
+    name: "a gap in a pipe is ignored",
+    file: pipe,
+    from: `    if (number !== this.#heard) return this.abort(lost("gap"));\n`,
+    tests: ["test/cluster/pipe-faults.test.ts"],
+  },
+  {
+    name: "the silence of the other side of a pipe is not noticed",
+    file: pipe,
+    from: `    if (this.#ends.now() - this.#heardAt > silenceMs) return this.abort(lost("silent"));\n`,
+    tests: conformance,
+  },
+  {
+    name: "a writer does not wait for credit",
+    file: pipe,
+    from: `      await this.#until(() => this.#credit >= cost);\n`,
+    tests: conformance,
+  },
+  {
+    name: "more than the window is taken",
+    file: pipe,
+    from: `if (cost > windowBytes || `,
+    to: `if (`,
+    tests: alone,
+  },
+  {
+    name: "an end counts as arrived when it was sent",
+    file: pipe,
+    from: `    await this.#until(() => this.#isEndKnown);\n`,
+    tests: ["test/cluster/pipe-faults.test.ts"],
+  },
+  {
+    name: "what is not whole is read as if it were",
+    file: pipe,
+    from: `      if (this.#isEndHeard) return null;`,
+    to: `      if (this.#isEndHeard || this.#error !== null) return null;`,
+    tests: conformance,
+  },
+  {
+    name: "a pipe that nobody knows is not answered for",
+    file: "lib/cluster/pipes.ts",
+    from: ` else if (frame.kind !== "reset") this.#reset(process, replyTo(frame), lost("closed"));`,
+    tests: ["test/cluster/members.test.ts"],
+  },
+  {
+    name: "calls to a process that is gone go on waiting",
+    file: "lib/cluster/framed-cluster.ts",
+    from: `      gone: (process) => lose("gone", process),`,
+    to: `      gone: () => {},`,
+    tests: conformance,
+  },
+  {
+    name: "the progress of an operation begins anew with each pipe",
+    file: "lib/operations/progress-pipe.ts",
+    from: `this.#last?.holder === holder ? this.#last.id : "start"`,
+    to: `"start"`,
+    tests: watching,
+  },
+  {
+    name: "a watcher waits for a holder that does not hear of the end",
+    file: "lib/operations/progress-pipe.ts",
+    from: `setTimer(retryMs, () => late.abort());`,
+    to: `setTimer(retryMs, () => {});`,
+    tests: watching,
+  },
+];
