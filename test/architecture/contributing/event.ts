@@ -41,12 +41,14 @@ export const event: Places = {
     insert(
       registry,
       "  }\n\n  /** Removes an agent that was decided about",
-      `    this.#context.publish(systemCaller, {
-      type: "agent.attributesTold",
-      target: agentSubject(agent),
-      summary: \`\${agent.name ?? agent.hostname} told its attributes\`,
-      metadata: { attributes: Object.keys(attributes).length },
-    });
+      `    await this.#context.tell("agent.attributesTold", () =>
+      this.#context.commit(systemCaller, [], {
+        type: "agent.attributesTold",
+        target: agentSubject(agent),
+        summary: \`\${agent.name ?? agent.hostname} told its attributes\`,
+        metadata: { attributes: Object.keys(attributes).length },
+      }),
+    );
 `,
     ),
   ),
