@@ -45,7 +45,8 @@ export function prepareWrites(schema: StorageSchema, writes: readonly Write[]): 
       const isEnough = known !== undefined && (known.canonical !== null || !definition.chained);
       const value = isEnough ? known : own(write.value, definition.chained);
       owned.set(write.value, value);
-      return { kind: "append", log: write.log, at: write.at, owned: value };
+      const { log, at } = write;
+      return { kind: "append", log, at, owned: definition.chained ? value : { ...value, canonical: null } };
     }
     const { collection, key, expected } = write;
     if (!Object.hasOwn(schema.collections, collection))

@@ -78,6 +78,24 @@ export const logCases: StorageCase[] = [
     },
   },
   {
+    name: "one value that goes into a chained log and an other one is hashed in the first alone",
+    promise: 7,
+    async run(subject) {
+      const value = { number: 1 };
+      const into = (log: string): Write => ({ kind: "append", log, at: 1, value });
+      await subject.storage.commit([into("audit"), into("events")]);
+      await subject.storage.commit([into("events"), into("audit")]);
+      const next = await reopen(subject);
+      const { entries, base } = await next.readLog("audit");
+      assertChain(entries, base);
+      const events = await next.readLog("events");
+      assert.deepEqual(
+        [...events.entries.map(({ hash }) => hash), events.head.hash, events.base.hash],
+        [null, null, null, null],
+      );
+    },
+  },
+  {
     name: "an empty chained log has zeros at its head",
     promise: 7,
     async run({ storage }) {
