@@ -95,6 +95,27 @@ describe("the sweeper", () => {
     expect((await read(test, long.operation_id)).status).toBe("failed");
   });
 
+  it("tries what a full disk keeps from ending once a sweep, however many sweeps there were to be", async () => {
+    const scene = await setUp();
+    await using test = scene.test;
+    await scene.agent.link.stop();
+    await vi.waitFor(() => expect(test.transport.isConnected(scene.node_id)).toBe(false));
+    await settle();
+    const count = 40;
+    for (let at = 0; at < count; at++)
+      await scene.apply({ when_offline: "queue", expires_in_seconds: 60 + at });
+    scene.data.freeBytes = 0;
+    const ends = vi.spyOn(servicesOf(test.orchestrator).operations.outcomes, "record");
+    await scene.clock.advance(5 * 60_000);
+    // A sweep when the first is due; then after 1, 2, 4, 8, 16, 32, 60, 60 and 60 seconds.
+    expect(ends.mock.calls.length).toBeLessThan(10 * count);
+    expect(ends.mock.calls.length).toBeGreaterThan(count);
+    scene.data.freeBytes = Infinity;
+    await scene.clock.advance(60_000);
+    const { items } = await test.orchestrator.operations.list(systemCaller, { limit: 100 });
+    expect(items.map(({ status }) => status)).toEqual(Array.from({ length: count }, () => "failed"));
+  });
+
   it("leaves an operation as it ended whose result came in the same moment", async () => {
     const scene = await setUp();
     await using test = scene.test;
