@@ -142,7 +142,11 @@ export class AgentRegistry {
       key: agent.node_id,
       value: { ...document },
     };
-    await this.#context.storage.commit([put]);
+    const { storage } = this.#context;
+    await storage.commit([put]);
+    // It may have been removed meanwhile, and what it told with it.
+    if (await this.find(agent.node_id)) return;
+    await storage.commit([{ kind: "delete", collection: "agent_attributes", key: agent.node_id }]);
   }
 
   /** Removes an agent that was decided about; that its key was known is remembered. */
