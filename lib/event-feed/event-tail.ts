@@ -12,7 +12,7 @@
 import type { Clock } from "../clock.ts";
 import { toHex } from "../crypto/encoding.ts";
 import type { OrchestratorEvent } from "../events.ts";
-import { eventLog, readRecord } from "../feed/event-record.ts";
+import { eventLog, readRecord, type StoredRecord } from "../feed/event-record.ts";
 import type { Feed, PlacedRecord } from "../feed/feed.ts";
 import { Bell } from "../internal/bell.ts";
 import type { ReadOptions, StreamItem } from "../internal/stream-window.ts";
@@ -54,7 +54,10 @@ export class EventTail {
   /** Finds the end of the log. `key` names the orchestrator. */
   async start(key: Uint8Array): Promise<void> {
     this.#bareMark = toHex(key).slice(0, 8);
-    const { entries, head } = await this.#storage.readLog(eventLog, { reverse: true, limit: 1 });
+    const { entries, head } = await this.#storage.readLog<StoredRecord>(eventLog, {
+      reverse: true,
+      limit: 1,
+    });
     if (head.sequence <= this.#head.sequence) return;
     const [last] = entries;
     this.#head = { sequence: head.sequence, mark: last ? markOf(readRecord(last.value)) : this.#bareMark };
@@ -131,7 +134,7 @@ export class EventTail {
 
   /** Entries after one; none where the next is not kept any more. */
   async #inLogAfter(sequence: number, limit: number = pageSize): Promise<(PlacedRecord & Place)[]> {
-    const { entries } = await this.#storage.readLog(eventLog, { from: sequence + 1, limit });
+    const { entries } = await this.#storage.readLog<StoredRecord>(eventLog, { from: sequence + 1, limit });
     if (entries[0]?.sequence !== sequence + 1) return [];
     return entries.map((entry) => {
       const record = readRecord(entry.value);

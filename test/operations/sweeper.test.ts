@@ -192,6 +192,24 @@ describe("what another process on the same storage writes", () => {
     expect((await test.orchestrator.agents.list(systemCaller, input)).items).toEqual([]);
   });
 
+  it("the removal of an operation that more was to come of is told once, with its agent", async () => {
+    const scene = await setUp();
+    await using test = scene.test;
+    await using agent = scene.agent;
+    const { store } = servicesOf(test.orchestrator).operations;
+    const gone: [string, string][] = [];
+    store.watchGone((nodeId, operationId) => gone.push([nodeId, operationId]));
+    const [unknown, ended] = [await scene.apply(), await scene.apply()];
+    for (const [{ operation_id: key }, status] of [
+      [unknown, "unknown"],
+      [ended, "failed"],
+    ] as const)
+      await rewrite(scene.storage, { collection: "operations", key }, { status });
+    for (const { operation_id: key } of [ended, unknown])
+      await scene.storage.commit([{ kind: "delete", collection: "operations", key }]);
+    expect(gone).toEqual([[agent.nodeId, unknown.operation_id]]);
+  });
+
   it("tags and attributes are found by selectors at once", async () => {
     const scene = await setUp();
     await using test = scene.test;
