@@ -19,6 +19,7 @@ import type { Logger } from "./logger.ts";
 import type { ResolvedOptions } from "./options.ts";
 import { References } from "./references.ts";
 import type { Cron } from "./schedules/cron.ts";
+import type { ServedAt } from "./served-at.ts";
 import { resourceTypesWith } from "./state/own-types.ts";
 import type { ResourceTypes } from "./state/resource-type.ts";
 import type { CommitResult, Storage, Write } from "./storage/storage.ts";
@@ -71,6 +72,8 @@ export class Context {
   readonly retentionClock: RetentionClock;
   /** The time of deadlines, which never goes back. */
   readonly fleetTime: FleetTime;
+  /** Where agents are served; null while nobody said. */
+  served: ServedAt | null = null;
   /** Which life of its data the orchestrator leads, and what waits after a restore. */
   readonly epochs: Epochs;
   /** Aborted when the process is about to end: from then on nobody waits for anything. */

@@ -89,6 +89,10 @@ export interface EventMetadata {
     last_seen_at: string;
     remote_address: string | null;
   };
+  "discovery.announced": {
+    /** Addresses, 100 at most. */
+    sent_to: string[];
+  };
   "agent.slotsTaken": {
     /** How many there are. */
     slots: number;

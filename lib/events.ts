@@ -34,6 +34,7 @@ export const eventTable = {
   "agent.slotsTaken": { category: "agent", severity: "warning", audited: true },
   "agent.tagsChanged": { category: "agent", severity: "info", audited: true },
   "agent.refused": { category: "agent", severity: "warning", audited: true },
+  "discovery.announced": { category: "agent", severity: "info", audited: true },
   "agent.connected": { category: "agent", severity: "info", audited: false },
   "agent.disconnected": { category: "agent", severity: "info", audited: false },
   "module.uploaded": { category: "module", severity: "info", audited: true },

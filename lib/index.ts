@@ -60,6 +60,8 @@ export type { Audit } from "./audit/audit.ts";
 export { AuditExport, checkAuditExport } from "./audit/audit-export.ts";
 export type { AuditExportCheck } from "./audit/audit-export.ts";
 export type { Backups } from "./backups/backups.ts";
+export type { ServedAt } from "./served-at.ts";
+export type { Discovery } from "./discovery/discovery.ts";
 export type { Drift } from "./drift/drift.ts";
 export type { EventFeed } from "./event-feed/event-feed.ts";
 export type { Idempotency } from "./idempotency/idempotency.ts";
@@ -97,6 +99,7 @@ export type {
   OperationStatus,
   OperationWatchItem,
 } from "./operations/schemas.ts";
+export type { Discovered } from "./discovery/schemas.ts";
 export type { RestoreState } from "./restores/schemas.ts";
 export type { Rollout, RolloutDetail, RolloutMember, RolloutStatus } from "./rollouts/schemas.ts";
 export type { RolloutStrategy } from "./assignments/schemas.ts";

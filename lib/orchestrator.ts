@@ -14,6 +14,7 @@ import { systemCaller } from "./callers/caller.ts";
 import { createClusterHandlers } from "./cluster-handlers.ts";
 import { contentCollections } from "./contents/contents.ts";
 import { Context } from "./context.ts";
+import { Discovery } from "./discovery/discovery.ts";
 import { driftCollections } from "./drift/documents.ts";
 import { Drift } from "./drift/drift.ts";
 import { epochCollections } from "./epochs.ts";
@@ -35,6 +36,7 @@ import { restoredEvent } from "./restores/restored-event.ts";
 import { Restores } from "./restores/restores.ts";
 import { rolloutCollections } from "./rollouts/documents.ts";
 import { Rollouts } from "./rollouts/rollouts.ts";
+import type { ServedAt } from "./served-at.ts";
 import { createServices, type Services } from "./services.ts";
 import type { ResourceTypes } from "./state/resource-type.ts";
 import { StatusReport } from "./status/status.ts";
@@ -105,6 +107,8 @@ export class Orchestrator {
   readonly drift: Drift;
   /** What was done, by whom and when. */
   readonly audit: Audit;
+  /** Calls into the local network for agents that have no orchestrator. */
+  readonly discovery: Discovery;
   /** Copies of everything, to be restored elsewhere. */
   readonly backups: Backups;
   /** What waits after a restore, and going on. */
@@ -140,6 +144,7 @@ export class Orchestrator {
     this.rollouts = new Rollouts(context, services.rollouts, services);
     this.drift = new Drift(context, services.drift, services);
     this.audit = new Audit(context, services.audit);
+    this.discovery = new Discovery(context, services.agents);
     this.backups = new Backups(context);
     this.restores = new Restores(context, services);
     this.idempotency = new Idempotency(services.idempotency);
@@ -236,6 +241,11 @@ export class Orchestrator {
   /** As {@link stop}. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop();
+  }
+
+  /** Says where agents are served, which announcements name unless `agentUrl` is set. `startServer` calls it when it listens. */
+  servedAt(served: ServedAt): void {
+    this.#context.served = served;
   }
 
   /** Hears of every event from now on, each after it is on disk; the function returned ends it. */

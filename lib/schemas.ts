@@ -4,6 +4,7 @@ export * from "./agents/schemas.ts";
 export * from "./assignments/schemas.ts";
 export * from "./audit/schemas.ts";
 export * from "./backups/schemas.ts";
+export * from "./discovery/schemas.ts";
 export * from "./drift/schemas.ts";
 export * from "./event-feed/schemas.ts";
 export * from "./modules/schemas.ts";

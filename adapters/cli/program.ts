@@ -13,6 +13,7 @@ import { addAgentsCommands } from "./commands/agents.ts";
 import { addAssignmentsCommands } from "./commands/assignments.ts";
 import { addAuditCommands } from "./commands/audit.ts";
 import { addBackupCommands } from "./commands/backup.ts";
+import { addDiscoverCommand } from "./commands/discover.ts";
 import { addLocalCommands } from "./commands/local.ts";
 import { addModulesCommands } from "./commands/modules.ts";
 import { addOperationsCommands } from "./commands/operations.ts";
@@ -72,6 +73,7 @@ const commands = [
   addAgentCommand,
   addSessionCommands,
   addAgentsCommands,
+  addDiscoverCommand,
   addTagsCommands,
   addModulesCommands,
   addAssignmentsCommands,

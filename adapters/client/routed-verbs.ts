@@ -184,6 +184,14 @@ export interface RoutedVerbs {
     /** Get one drift record. One check, with what differs of each resource. */
     get: (driftId: string, options?: CallOptions) => Promise<Output<"driftDetailSchema">>;
   };
+  discovery: {
+    /**
+     * Call into the local network for agents. Sends one signed announcement into every network of the server, or to `target`, and
+     * waits for answers. Agents that were started with `--discover` and have no orchestrator answer, connect, and then wait to be
+     * approved. Once in 5 seconds.
+     */
+    broadcast: (input?: Input<"broadcastInput">, options?: CallOptions) => Promise<Output<"discoveredSchema">>;
+  };
   backups: {
     /**
      * Download everything as one file, the keys included. A file for `fleetwright restore`, taken without a pause. It holds the

@@ -88,6 +88,9 @@ export const routes: {
     latest: { method: "GET", path: "/agents/{node_id}/drift/latest" },
     get: { method: "GET", path: "/drift/{drift_id}" },
   },
+  discovery: {
+    broadcast: { method: "POST", path: "/discover", input: "body" },
+  },
   backups: {
     create: { method: "GET", path: "/backup", asStream: true },
   },

@@ -105,6 +105,12 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     await orchestrator.stop();
     throw error;
   });
+  orchestrator.servedAt({
+    host: listening.address,
+    port: listening.port,
+    isSecure: listening.url.startsWith("https:"),
+    path: agentPath,
+  });
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
     isReady = false;

@@ -6,6 +6,7 @@ import { assignmentProcedures } from "./procedures/assignments.ts";
 import { auditProcedures } from "./procedures/audit.ts";
 import { backupProcedures } from "./procedures/backups.ts";
 import { procedure, route, t } from "./procedures/builder.ts";
+import { discoveryProcedures } from "./procedures/discovery.ts";
 import { eventProcedures } from "./procedures/events.ts";
 import { moduleProcedures } from "./procedures/modules.ts";
 import { restoreProcedures } from "./procedures/restores.ts";
@@ -37,6 +38,7 @@ export const appRouter = t.router({
   state: stateProcedures,
   operations: operationProcedures,
   drift: driftProcedures,
+  discovery: discoveryProcedures,
   events: eventProcedures,
   backups: backupProcedures,
   restores: restoreProcedures,

@@ -3,7 +3,16 @@ import type { Crypto } from "../crypto/crypto.ts";
 import type { Issue } from "../errors.ts";
 import type { Host } from "../host/host.ts";
 import { checkOptions, optionsOf, type OptionTable } from "../internal/check-options.ts";
-import { aMap, aFunction, fault, partWith, plainText, trueOrFalse } from "../internal/option-rules.ts";
+import {
+  aMap,
+  aFunction,
+  fault,
+  partWith,
+  plainText,
+  trueOrFalse,
+  wholeNumber,
+  type OptionRule,
+} from "../internal/option-rules.ts";
 import type { Logger } from "../logger.ts";
 import { clockRule, cryptoRule, loggerRule } from "../part-rules.ts";
 import type { ResourceTypes } from "../state/resource-type.ts";
@@ -15,12 +24,18 @@ import { type WebSocketDialOptions, dialWebSocket } from "./websocket-dial.ts";
 export type Dial = (signal: AbortSignal) => Promise<FrameSocket>;
 
 /**
- * How an agent is set up. One of `url` and `dial` is needed. What is not of this form, and an option that is not known, is refused when
+ * How an agent is set up. One of `url`, `discover` and `dial` is needed. What is not of this form, and an option that is not known, is refused when
  * the agent is made, all at once: `OPTIONS_INVALID`.
  */
 export interface AgentOptions {
   /** Where the orchestrator listens, a ws or wss address, e.g. `wss://orchestrator.example:4100/agent/v1`. */
   url?: string;
+  /**
+   * In place of `url`: waits for an orchestrator that announces itself in the local network (`fleetwright discover`), and connects to it;
+   * at another UDP port than 4747 where a port is given. Give `orchestratorKey`, too, unless everybody in that network may be trusted: the first
+   * that announces itself is pinned, for good.
+   */
+  discover?: boolean | { port: number };
   /** How a `wss` URL is dialled. */
   tls?: Pick<WebSocketDialOptions, "ca" | "allowUntrustedCertificate">;
   /** Makes connections in place of `url`; called again after each that ended. */
@@ -50,9 +65,19 @@ export interface AgentOptions {
 
 const folder = plainText({ pattern: /./, range: "1 or more characters" });
 
+const discoverPort: OptionRule = optionsOf<{ port: number }>({
+  port: { rule: wholeNumber({ from: 1, to: 65_535 }), isRequired: true },
+});
+
+const discoverRule: OptionRule = {
+  ...discoverPort,
+  faultsOf: (value) => (typeof value === "boolean" ? [] : discoverPort.faultsOf(value)),
+};
+
 /** What each option may be. */
 export const agentOptions: OptionTable<Required<AgentOptions>> = {
   url: { rule: plainText({ pattern: /^wss?:\/\/[^\s/]/, range: "a ws or wss address" }) },
+  discover: { rule: discoverRule },
   tls: {
     rule: optionsOf<Required<NonNullable<AgentOptions["tls"]>>>({
       ca: { rule: plainText() },
@@ -85,8 +110,13 @@ export const agentOptions: OptionTable<Required<AgentOptions>> = {
 export function checkAgentOptions(options: AgentOptions): void {
   checkOptions<Partial<Required<AgentOptions>>>(options, agentOptions, {
     of: "Agent",
-    together: ({ url, dial }): Issue[] =>
-      (url === undefined) === (dial === undefined) ? [fault("or dial is needed, and not both", ["url"])] : [],
+    together: ({ url, discover, dial }): Issue[] => {
+      // Of another form it has a fault of its own.
+      const isDiscovered = discover === true || Object.hasOwn(Object(discover) as object, "port");
+      const ways = [url !== undefined, isDiscovered, dial !== undefined];
+      const isOne = ways.filter(Boolean).length === 1;
+      return isOne ? [] : [fault("or discover or dial is needed, and one of them alone", ["url"])];
+    },
   });
 }
 

@@ -24,11 +24,12 @@ import { resourceTypes } from "../state/resources/index.ts";
 import type { AgentStatus } from "../wire/handshake-messages.ts";
 import type { AgentMessage } from "../wire/messages.ts";
 import { type AgentLink, createAgentLink } from "./agent-link.ts";
-import { type AgentOptions, checkAgentOptions, type Dial, dialOf } from "./agent-options.ts";
+import { type AgentOptions, checkAgentOptions, dialOf } from "./agent-options.ts";
 import { agentVersion } from "./agent-version.ts";
 import { AppliedSet } from "./applied-set.ts";
 import { collectAttributes } from "./attributes.ts";
 import { CommandHandler } from "./command-handler.ts";
+import { discoveredBy, type DiscoveredOrchestrator } from "./discovery/discovered-orchestrator.ts";
 import { makeFolder } from "./durable-file.ts";
 import { FollowedEpoch } from "./followed-epoch.ts";
 import { PinnedOrchestrator, loadIdentity } from "./identity.ts";
@@ -46,11 +47,12 @@ interface RunningAgent {
   runner: OperationRunner;
   delivery: ResultDelivery;
   commands: CommandHandler;
+  discovered: DiscoveredOrchestrator | null;
 }
 
 /** The program on a machine. Its life is at the head of this file. */
 export class AgentProgram {
-  readonly #options: AgentOptions & { dial: Dial };
+  readonly #options: AgentOptions;
   readonly #clock: Clock;
   readonly #logger: Logger;
   #running: RunningAgent | null = null;
@@ -69,7 +71,7 @@ export class AgentProgram {
   /** @throws {OrchestratorError} `OPTIONS_INVALID` with every fault of the options. */
   constructor(options: AgentOptions) {
     checkAgentOptions(options);
-    this.#options = { ...options, dial: dialOf(options) };
+    this.#options = options;
     this.#clock = options.clock ?? createSystemClock({ keepsAlive: true });
     this.#orchestratorStartMs = this.#clock.now() - this.#clock.monotonic();
     this.#logger = options.logger ?? silentLogger;
@@ -92,7 +94,7 @@ export class AgentProgram {
    * @throws {OrchestratorError} `STORAGE_LOCKED` where another agent uses the state folder; `STORAGE_CORRUPT` for damaged
    * files in it; `STORAGE_FULL`, `STORAGE_FAILED`.
    * @throws {OrchestratorError} `ORCHESTRATOR_KEY_CHANGED` where another key than `orchestratorKey` is pinned;
-   * `KEY_REFUSED` where it is no key; `CONFIGURATION_INVALID` where `root` is no folder.
+   * `KEY_REFUSED` where it is no key; `CONFIGURATION_INVALID` where `root` is no folder; `ADDRESS_IN_USE` where no announcements can be heard.
    */
   async start(): Promise<void> {
     if (this.#isStarted)
@@ -115,6 +117,7 @@ export class AgentProgram {
       const running = await this.#build(lock, { host, left });
       // Stopped while it was put in order.
       if (this.#isStopped) return lock.release();
+      await running.discovered?.start();
       this.#running = running;
       running.link.start();
     } catch (error) {
@@ -142,6 +145,7 @@ export class AgentProgram {
     if (running) {
       await running.runner.stop();
       running.delivery.pause();
+      running.discovered?.stop();
       await running.link.stop();
       running.lock.release();
     }
@@ -163,7 +167,7 @@ export class AgentProgram {
     lock: StateLock,
     { host, left }: { host: Host; left: readonly LeftProgram[] },
   ): Promise<RunningAgent> {
-    const { stateDir, crypto = nodeCrypto, types = resourceTypes, dial, keptResults = {} } = this.#options;
+    const { stateDir, crypto = nodeCrypto, types = resourceTypes, keptResults = {} } = this.#options;
     const clock = this.#clock;
     const logger = this.#logger;
     const keys = { stateDir, crypto, logger };
@@ -191,26 +195,37 @@ export class AgentProgram {
       },
     });
     const commands = new CommandHandler({ runner, delivery, logger, orchestratorNow, send, sendAttributes });
+    const random = (): number => randomOf(crypto);
+    const discovered = discoveredBy(this.#options, {
+      ...keys,
+      clock,
+      random,
+      pin,
+      signer: identity.signer,
+      agentVersion,
+      hostname: hostname(),
+    });
     const link: AgentLink = createAgentLink({
-      dial,
+      dial: discovered?.dial ?? dialOf(this.#options),
       clock,
       crypto,
-      pin,
+      pin: discovered?.pin ?? pin,
       epochs: new FollowedEpoch(keys),
       logger,
-      random: () => randomOf(crypto),
+      random,
       identity: { signer: identity.signer, boxPublicKey: identity.box.publicKey },
       description: { agent_version: agentVersion, hostname: hostname(), platform: process.platform },
       handlers: this.#handlers(),
     });
     this.#nodeId = identity.node_id;
-    return { lock, link, runner, delivery, commands };
+    return { lock, link, runner, delivery, commands, discovered };
   }
 
   #handlers(): AgentLinkHandlers {
     return {
       accepted: (status, orchestratorTime) => {
         this.#orchestratorStartMs = Date.parse(orchestratorTime) - this.#clock.monotonic();
+        this.#running?.discovered?.accepted();
         this.#changeStatus(status);
       },
       statusChanged: (status) => this.#changeStatus(status),

@@ -58,6 +58,7 @@ export const permissionTable = {
   "drift.list": "Viewer",
   "drift.latest": "Viewer",
   "drift.get": "Viewer",
+  "discovery.broadcast": "Operator",
   "events.stream": "Viewer",
   "backups.create": "Admin",
   "restores.get": "Viewer",
