@@ -74,13 +74,14 @@ export function createAgentTraffic(
       context.logger.warn("An agent was refused.", { node_id, ...metadata });
       if (!refusals.tryTake(sourceOfAddress(metadata.remote_address ?? "")) || !allRefusals.tryTake(""))
         return;
-      const written = context.commit(systemCaller, [], {
-        type: "agent.refused",
-        ...(node_id !== null && { target: { type: "agent", id: node_id, name: node_id } }),
-        summary: `A connection of an agent was refused: ${metadata.code}`,
-        metadata,
-      });
-      written.catch((error: unknown) => context.logger.warn("A refusal was not written.", { error }));
+      void context.tell("agent.refused", () =>
+        context.commit(systemCaller, [], {
+          type: "agent.refused",
+          ...(node_id !== null && { target: { type: "agent", id: node_id, name: node_id } }),
+          summary: `A connection of an agent was refused: ${metadata.code}`,
+          metadata,
+        }),
+      );
     },
   };
 }

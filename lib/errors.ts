@@ -175,3 +175,8 @@ export function isOrchestratorError(error: unknown, code?: ErrorCode): error is 
   if (typeof error !== "object" || error === null || !(brand in error)) return false;
   return code === undefined || (error as object as OrchestratorError).code === code;
 }
+
+/** Whether what failed may work when it is tried again as it is. */
+export function isRetryable(error: unknown): boolean {
+  return isOrchestratorError(error) && error.retryable;
+}

@@ -48,6 +48,10 @@ export class AttributeIntake {
   /** Writes what waits, whoever told it: nobody tells more. */
   async flush(): Promise<void> {
     await Promise.all([...this.#waiting.keys()].map((nodeId) => this.#writeWaiting(nodeId)));
+    await this.#registry.writeConfirmed().catch((error: unknown) => {
+      // The next start knows within the hour, as after a kill.
+      this.#context.logger.warn("When agents told the same again was not written.", { error });
+    });
   }
 
   async #writeWaiting(nodeId: string): Promise<void> {

@@ -66,6 +66,8 @@ export class Enrolment {
     await this.#registry.write(systemCaller, {
       before: null,
       after: agent,
+      // Nothing is inherited, not even what was written while one of this key was removed.
+      writes: [{ kind: "delete", collection: "agent_attributes", key: agent.node_id }],
       event: {
         type: "agent.enrolled",
         target: agentSubject(agent),

@@ -139,13 +139,12 @@ export class PendingSlots {
     if (crowded === null) return;
     this.#toldAt = now;
     const { slots, network, count } = crowded;
-    const written = this.#context.commit(systemCaller, [], {
-      type: "agent.slotsTaken",
-      summary: `All ${slots} slots for agents that wait to be approved are taken, ${count} of them from ${network}`,
-      metadata: { ...crowded },
-    });
-    written.catch((error: unknown) =>
-      this.#context.logger.warn("That no slot is free for new agents was not written.", { error }),
+    void this.#context.tell("agent.slotsTaken", () =>
+      this.#context.commit(systemCaller, [], {
+        type: "agent.slotsTaken",
+        summary: `All ${slots} slots for agents that wait to be approved are taken, ${count} of them from ${network}`,
+        metadata: { ...crowded },
+      }),
     );
   }
 

@@ -89,9 +89,34 @@ export class AgentRegistry {
     return stored && { ...stored, collected_at: this.#confirmed.get(nodeId) ?? stored.collected_at };
   }
 
-  /** Notes that an agent told again what is stored, without writing it: a fleet that comes back tells nothing new. */
+  /** Notes that an agent told again what is stored, without writing it yet: a fleet that comes back tells nothing new. */
   confirmAttributes(nodeId: string, collectedAt: string): void {
     this.#confirmed.set(nodeId, collectedAt);
+  }
+
+  /** Writes what was noted so, many at once. What somebody else wrote meanwhile stays. */
+  async writeConfirmed(): Promise<void> {
+    const { storage } = this.#context;
+    while (this.#confirmed.size > 0) {
+      const nodeIds = [...this.#confirmed.keys()].slice(0, 500);
+      const known = await storage.getMany<AttributesDocument>("agent_attributes", nodeIds);
+      const writes = known.flatMap((stored): Write[] => {
+        const collected_at = stored && this.#confirmed.get(stored.key);
+        if (collected_at === null || collected_at === undefined) return [];
+        const value = toJsonObject({ ...stored!.value, collected_at });
+        return [
+          {
+            kind: "put",
+            collection: "agent_attributes",
+            key: stored!.key,
+            value,
+            expected: stored!.revision,
+          },
+        ];
+      });
+      for (const nodeId of nodeIds) this.#confirmed.delete(nodeId);
+      await storage.commit(writes);
+    }
   }
 
   /** Writes an agent as it is from now on; `before` is what was read, null for a new one. */
@@ -117,7 +142,11 @@ export class AgentRegistry {
       key: agent.node_id,
       value: { ...document },
     };
-    await this.#context.storage.commit([put]);
+    const { storage } = this.#context;
+    await storage.commit([put]);
+    // It may have been removed meanwhile, and what it told with it.
+    if (await this.find(agent.node_id)) return;
+    await storage.commit([{ kind: "delete", collection: "agent_attributes", key: agent.node_id }]);
   }
 
   /** Removes an agent that was decided about; that its key was known is remembered. */

@@ -95,7 +95,7 @@ export const deliveryBugs: readonly Bug[] = [
   {
     name: "nobody waits for the deadline of an operation",
     file: "lib/operations/sweeper.ts",
-    from: `    if (!isTooEarly) await this.#endDue(deadlines, now);\n`,
+    from: `    if (!isTooEarly) failures.push(...(await this.#endDue(deadlines, now)));\n`,
     tests: simulation,
   },
   {

@@ -62,7 +62,7 @@ export const feedBugs: readonly Bug[] = [
   {
     name: "nobody looks for what waited too long",
     file: "lib/operations/sweeper.ts",
-    from: `    await this.#endDue(expiries, now);\n`,
+    from: `    failures.push(...(await this.#endDue(expiries, now)));\n`,
     tests: ["test/operations/sweeper.test.ts"],
   },
   {
