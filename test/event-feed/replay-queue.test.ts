@@ -81,29 +81,29 @@ describe("the queue of replays", () => {
   });
 });
 
+async function scene() {
+  const clock = new FakeClock();
+  const storage = new MemoryStorage({ clock });
+  const test = await createTestOrchestrator({ clock, storage });
+  const opened = test.orchestrator.events.stream(systemCaller);
+  const start = (await opened.next()).value!.id;
+  await opened.return();
+  for (let n = 0; n < 4_600; n += 1)
+    await test.orchestrator.audit.setRetention(systemCaller, { retention_days: 1 + (n % 1_000) });
+  return { test, storage, start };
+}
+
+/** Reads from an item on until the end. */
+async function replay(test: TestOrchestrator, lastEventId: string): Promise<string[]> {
+  const read: string[] = [];
+  for await (const { item } of test.orchestrator.events.stream(systemCaller, { lastEventId })) {
+    if (item.type === "event") read.push(item.event.id);
+    if (read.at(-1) === test.events.at(-1)?.id) break;
+  }
+  return read;
+}
+
 describe("streams that go on from far behind", () => {
-  async function scene() {
-    const clock = new FakeClock();
-    const storage = new MemoryStorage({ clock });
-    const test = await createTestOrchestrator({ clock, storage });
-    const opened = test.orchestrator.events.stream(systemCaller);
-    const start = (await opened.next()).value!.id;
-    await opened.return();
-    for (let n = 0; n < 4_600; n += 1)
-      await test.orchestrator.audit.setRetention(systemCaller, { retention_days: 1 + (n % 1_000) });
-    return { test, storage, start };
-  }
-
-  /** Reads from an item on until the end. */
-  async function replay(test: TestOrchestrator, lastEventId: string): Promise<string[]> {
-    const read: string[] = [];
-    for await (const { item } of test.orchestrator.events.stream(systemCaller, { lastEventId })) {
-      if (item.type === "event") read.push(item.event.id);
-      if (read.at(-1) === test.events.at(-1)?.id) break;
-    }
-    return read;
-  }
-
   it("are read page by page in turns, and each is told all of it", async () => {
     const { test, storage, start } = await scene();
     await using _ = test;
