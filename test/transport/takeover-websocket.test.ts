@@ -8,8 +8,8 @@ import { silentLogger } from "../../lib/logger.ts";
 import { EventLog } from "../../lib/testing/event-log.ts";
 import { FakeClock } from "../../lib/testing/fake-clock.ts";
 import { TestAgent } from "../../lib/testing/test-agent.ts";
-import type { FrameSocket } from "../../lib/transport/socket.ts";
 import { SocketTransport } from "../../lib/transport/socket-transport.ts";
+import type { FrameSocket } from "../../lib/transport/socket.ts";
 import { listenForAgents } from "../support/agent-listener.ts";
 import { deferred } from "../support/deferred.ts";
 
