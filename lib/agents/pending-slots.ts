@@ -74,16 +74,19 @@ export class PendingSlots {
   }
 
   /**
-   * Takes an unknown agent in.
+   * Takes an unknown agent in; `enter` is told whether a slot was free for it, rather than that another gave way.
    *
    * @throws {OrchestratorError} `RATE_LIMITED` where no slot is left for it.
    */
-  async within<Result>(agent: AgentIntroduction, enter: () => Promise<Result>): Promise<Result> {
+  async within<Result>(
+    agent: AgentIntroduction,
+    enter: (isFree: boolean) => Promise<Result>,
+  ): Promise<Result> {
     const isFree = this.#taken < this.#context.options.pendingAgents;
     this.#entering += 1;
     try {
       if (!isFree) await this.#makeRoom(agent.remote_address);
-      return await enter();
+      return await enter(isFree);
     } finally {
       this.#entering -= 1;
     }

@@ -5,6 +5,7 @@
  *   in memory                        [ the newest 2,000 ]
  *                    ▲                    ▲           ▲
  *                 reader A             reader B    reader C      each has a position of its own; nothing is kept for a reader
+ *                 waits for its turn   never waits
  *
  * An id is `<sequence>-<mark>`. The mark is part of the event's own id: an id of another server, or of a history that a restore took back,
  * does not fit the entry at its sequence, and its reader is told `reset`.
@@ -17,6 +18,7 @@ import type { Feed, PlacedRecord } from "../feed/feed.ts";
 import { Bell } from "../internal/bell.ts";
 import type { ReadOptions, StreamItem } from "../internal/stream-window.ts";
 import type { Storage } from "../storage/storage.ts";
+import { ReplayQueue } from "./replay-queue.ts";
 
 /** Events in memory: who is further behind reads from the log. */
 const inMemory = 2_000;
@@ -39,6 +41,7 @@ export class EventTail {
   readonly #storage: Storage;
   readonly #clock: Clock;
   readonly #news = new Bell();
+  readonly #replays: ReplayQueue;
   /** The newest entries, without a gap between them. */
   #newest: (PlacedRecord & Place)[] = [];
   #head: Place = { sequence: 0, mark: "" };
@@ -48,6 +51,7 @@ export class EventTail {
   constructor({ storage, clock, feed }: { storage: Storage; clock: Clock; feed: Feed }) {
     this.#storage = storage;
     this.#clock = clock;
+    this.#replays = new ReplayQueue(clock);
     feed.listenToRecords((record) => this.#push(record));
   }
 
@@ -71,6 +75,7 @@ export class EventTail {
     yield { kind: found ? "position" : "reset", id: idOf(at) };
     let passedOver = 0;
     let toldAt = this.#clock.monotonic();
+    let replayedAt = toldAt;
     while (!signal.aborted) {
       if (at.sequence === this.#head.sequence) {
         const leftMs = toldAt + tellPositionAfterMs - this.#clock.monotonic();
@@ -83,7 +88,14 @@ export class EventTail {
         }
         continue;
       }
-      const records = this.#inMemoryAfter(at.sequence) ?? (await this.#inLogAfter(at.sequence));
+      let records = this.#inMemoryAfter(at.sequence);
+      if (records === null) {
+        const { sequence } = at;
+        const toldMs = this.#clock.monotonic() - replayedAt;
+        records = await this.#replays.read({ signal, toldMs }, () => this.#inLogAfter(sequence));
+        replayedAt = this.#clock.monotonic();
+      }
+      if (records === null) return;
       if (records.length === 0) {
         at = this.#present;
         yield { kind: "reset", id: idOf(at) };

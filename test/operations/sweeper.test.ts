@@ -132,6 +132,27 @@ describe("the sweeper", () => {
     expect((await read(test, operation_id)).status).toBe(first);
     expect((await outcomes.record(operation_id, unheard)).changed).toBe(false);
   });
+
+  it("says once that nobody knows how an operation ended, however many find it over", async () => {
+    const scene = await setUp();
+    await using test = scene.test;
+    await using agent = scene.agent;
+    const { operation_id } = await scene.apply();
+    await agent.next("apply");
+    const { outcomes } = servicesOf(test.orchestrator).operations;
+    const atOnce = await Promise.all([1, 2].map(() => outcomes.record(operation_id, unheard)));
+    await scene.clock.advance(1_000);
+    const later = await outcomes.record(operation_id, unheard);
+    expect([...atOnce, later].map(({ changed }) => changed)).toEqual([true, false, false]);
+    const before = await read(test, operation_id);
+    expect((await outcomes.record(operation_id, { status: "succeeded" })).changed).toBe(true);
+    expect(Date.parse(before.finished_at!)).toBe(scene.clock.now() - 1_000);
+    const { items } = await test.orchestrator.audit.list(systemCaller, {});
+    const ends = items
+      .filter(({ target }) => target?.id === operation_id)
+      .map(({ metadata }) => metadata["status"]);
+    expect(ends.filter((status) => status !== undefined)).toEqual(["succeeded", "unknown"]);
+  });
 });
 
 describe("what another process on the same storage writes", () => {
