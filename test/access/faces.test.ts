@@ -43,6 +43,7 @@ describe("an orchestrator", () => {
       "rollouts",
       "drift",
       "audit",
+      "discovery",
       "backups",
       "restores",
       "idempotency",
