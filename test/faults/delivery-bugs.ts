@@ -101,14 +101,14 @@ export const deliveryBugs: readonly Bug[] = [
   {
     name: "an unknown operation is not corrected",
     file: "lib/operations/outcomes.ts",
-    from: `  return status === "queued" || status === "running" || status === "unknown";`,
+    from: `  return status === "queued" || status === "running" || isOpenEnd;`,
     to: `  return status === "queued" || status === "running";`,
     tests: simulation,
   },
   {
     name: "an ended operation ends again with each result that comes",
     file: "lib/operations/outcomes.ts",
-    from: `  return status === "queued" || status === "running" || status === "unknown";`,
+    from: `  return status === "queued" || status === "running" || isOpenEnd;`,
     to: `  return status !== undefined;`,
     tests: simulation,
   },
