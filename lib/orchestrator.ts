@@ -26,6 +26,7 @@ import { fleetTimeCollections } from "./fleet-time.ts";
 import { idempotencyCollections } from "./idempotency/documents.ts";
 import { Idempotency } from "./idempotency/idempotency.ts";
 import { loadIdentity } from "./identity.ts";
+import { Metrics } from "./metrics/metrics.ts";
 import { moduleCollections } from "./modules/documents.ts";
 import { Modules } from "./modules/modules.ts";
 import { operationCollections, operationLogs } from "./operations/documents.ts";
@@ -103,6 +104,8 @@ export class Orchestrator {
   readonly rollouts: Rollouts;
   /** Whether machines are still as they were applied. */
   readonly drift: Drift;
+  /** What machines measure. */
+  readonly metrics: Metrics;
   /** What was done, by whom and when. */
   readonly audit: Audit;
   /** Copies of everything, to be restored elsewhere. */
@@ -139,6 +142,7 @@ export class Orchestrator {
     this.operations = new Operations(context, services.operations, services);
     this.rollouts = new Rollouts(context, services.rollouts, services);
     this.drift = new Drift(context, services.drift, services);
+    this.metrics = new Metrics(context, services.metrics, services);
     this.audit = new Audit(context, services.audit);
     this.backups = new Backups(context);
     this.restores = new Restores(context, services);
@@ -161,7 +165,7 @@ export class Orchestrator {
 
   async #start(): Promise<void> {
     const { storage, cluster, transport, clock, crypto, logger, fleetTime, epochs } = this.#context;
-    const { access, agents, operations, rollouts, drift, audit, events, idempotency, streams } =
+    const { access, agents, operations, rollouts, drift, audit, events, idempotency, metrics, streams } =
       this.#services;
     await storage.open(storageSchema);
     this.#ends.push(() => storage.close());
@@ -189,6 +193,8 @@ export class Orchestrator {
       this.#ends.push(audit.keepRetention(), events.keepRetention(), operations.retention.keep());
       this.#ends.push(rollouts.retention.keep(), agents.keepPending());
       this.#ends.push(await idempotency.start(identity.secret));
+      this.#ends.push(() => metrics.stop());
+      await metrics.start();
       const traffic = createAgentTraffic(this.#context, this.#services);
       const { signer } = identity;
       const orchestratorTime = (): string => fleetTime.timestamp();

@@ -14,6 +14,7 @@ import { addAssignmentsCommands } from "./commands/assignments.ts";
 import { addAuditCommands } from "./commands/audit.ts";
 import { addBackupCommands } from "./commands/backup.ts";
 import { addLocalCommands } from "./commands/local.ts";
+import { addMetricsCommand } from "./commands/metrics.ts";
 import { addModulesCommands } from "./commands/modules.ts";
 import { addOperationsCommands } from "./commands/operations.ts";
 import { addOperatorsCommands } from "./commands/operators.ts";
@@ -76,6 +77,7 @@ const commands = [
   addModulesCommands,
   addAssignmentsCommands,
   addStateCommands,
+  addMetricsCommand,
   addLocalCommands,
   addRolloutsCommands,
   addOperationsCommands,

@@ -184,6 +184,16 @@ export interface RoutedVerbs {
     /** Get one drift record. One check, with what differs of each resource. */
     get: (driftId: string, options?: CallOptions) => Promise<Output<"driftDetailSchema">>;
   };
+  metrics: {
+    /**
+     * Get what an agent measured over some time. Load, memory, disks, network and what the machine's owner adds, as points of equal
+     * steps: the mean of each, with the least and the greatest where samples differ, and null where a gap begins. Samples are kept
+     * for a day or more, then points of five minutes.
+     */
+    history: (nodeId: string, input?: Input<"metricHistoryInput", "node_id">, options?: CallOptions) => Promise<Output<"metricHistorySchema">>;
+    /** Get what an agent measured last. The newest sample of an agent, with the value of each series. */
+    latest: (nodeId: string, options?: CallOptions) => Promise<Output<"latestMetricsSchema">>;
+  };
   backups: {
     /**
      * Download everything as one file, the keys included. A file for `fleetwright restore`, taken without a pause. It holds the

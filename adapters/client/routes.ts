@@ -88,6 +88,10 @@ export const routes: {
     latest: { method: "GET", path: "/agents/{node_id}/drift/latest" },
     get: { method: "GET", path: "/drift/{drift_id}" },
   },
+  metrics: {
+    history: { method: "GET", path: "/agents/{node_id}/metrics", input: "query" },
+    latest: { method: "GET", path: "/agents/{node_id}/metrics/latest" },
+  },
   backups: {
     create: { method: "GET", path: "/backup", asStream: true },
   },

@@ -7,6 +7,7 @@ import { auditProcedures } from "./procedures/audit.ts";
 import { backupProcedures } from "./procedures/backups.ts";
 import { procedure, route, t } from "./procedures/builder.ts";
 import { eventProcedures } from "./procedures/events.ts";
+import { metricProcedures } from "./procedures/metrics.ts";
 import { moduleProcedures } from "./procedures/modules.ts";
 import { restoreProcedures } from "./procedures/restores.ts";
 import { rolloutProcedures } from "./procedures/rollouts.ts";
@@ -37,6 +38,7 @@ export const appRouter = t.router({
   state: stateProcedures,
   operations: operationProcedures,
   drift: driftProcedures,
+  metrics: metricProcedures,
   events: eventProcedures,
   backups: backupProcedures,
   restores: restoreProcedures,

@@ -24,7 +24,7 @@ import { resourceTypes } from "../state/resources/index.ts";
 import type { AgentStatus } from "../wire/handshake-messages.ts";
 import type { AgentMessage } from "../wire/messages.ts";
 import { type AgentLink, createAgentLink } from "./agent-link.ts";
-import { type AgentOptions, checkAgentOptions, type Dial, dialOf } from "./agent-options.ts";
+import { type AgentOptions, checkAgentOptions, type Dial, dialOf, machineOf } from "./agent-options.ts";
 import { agentVersion } from "./agent-version.ts";
 import { AppliedSet } from "./applied-set.ts";
 import { collectAttributes } from "./attributes.ts";
@@ -33,6 +33,7 @@ import { makeFolder } from "./durable-file.ts";
 import { FollowedEpoch } from "./followed-epoch.ts";
 import { PinnedOrchestrator, loadIdentity } from "./identity.ts";
 import type { AgentLinkHandlers } from "./link-connection.ts";
+import { AgentMetrics } from "./metrics/agent-metrics.ts";
 import { OperationJournal } from "./operation-journal.ts";
 import { OperationRunner } from "./operation-runner.ts";
 import { recoverCutOff } from "./recovery.ts";
@@ -45,6 +46,8 @@ interface RunningAgent {
   link: AgentLink;
   runner: OperationRunner;
   delivery: ResultDelivery;
+  /** Null where nothing is measured. */
+  metrics: AgentMetrics | null;
   commands: CommandHandler;
 }
 
@@ -116,6 +119,7 @@ export class AgentProgram {
       // Stopped while it was put in order.
       if (this.#isStopped) return lock.release();
       this.#running = running;
+      void running.metrics?.start();
       running.link.start();
     } catch (error) {
       lock.release();
@@ -140,6 +144,7 @@ export class AgentProgram {
     this.#stopping ??= running;
     if (now) this.#stopping?.runner.cut();
     if (running) {
+      running.metrics?.stop();
       await running.runner.stop();
       running.delivery.pause();
       await running.link.stop();
@@ -190,7 +195,10 @@ export class AgentProgram {
         if (changed) sendAttributes();
       },
     });
-    const commands = new CommandHandler({ runner, delivery, logger, orchestratorNow, send, sendAttributes });
+    const machine = machineOf(this.#options, clock);
+    const metrics = machine && new AgentMetrics({ machine, stateDir, clock, logger, orchestratorNow, send });
+    const parts = { runner, delivery, metrics, logger };
+    const commands = new CommandHandler({ ...parts, orchestratorNow, send, sendAttributes });
     const link: AgentLink = createAgentLink({
       dial,
       clock,
@@ -204,13 +212,14 @@ export class AgentProgram {
       handlers: this.#handlers(),
     });
     this.#nodeId = identity.node_id;
-    return { lock, link, runner, delivery, commands };
+    return { lock, link, runner, delivery, metrics, commands };
   }
 
   #handlers(): AgentLinkHandlers {
     return {
       accepted: (status, orchestratorTime) => {
         this.#orchestratorStartMs = Date.parse(orchestratorTime) - this.#clock.monotonic();
+        this.#running?.metrics?.accepted();
         this.#changeStatus(status);
       },
       statusChanged: (status) => this.#changeStatus(status),
@@ -221,6 +230,7 @@ export class AgentProgram {
       },
       down: (ending) => {
         this.#running?.delivery.pause();
+        this.#running?.metrics?.pause();
         const level = ending.code === null ? "info" : "error";
         this.#logger[level]("There is no connection to the orchestrator.", { ...ending });
       },
@@ -232,10 +242,12 @@ export class AgentProgram {
     const running = this.#running;
     if (!running) return;
     running.delivery.pause();
+    running.metrics?.pause();
     if (status !== "approved") return;
     // Results first: others wait for them.
     running.delivery.begin();
     this.#sendAttributes(running.link);
+    running.metrics?.begin();
   }
 
   #sendAttributes(link: AgentLink): void {

@@ -54,6 +54,8 @@ export const permissionTable = {
   "operations.output": "Operator",
   "operations.cancel": "Operator",
   "operations.watch": "Viewer",
+  "metrics.history": "Viewer",
+  "metrics.latest": "Viewer",
   "drift.check": "Operator",
   "drift.list": "Viewer",
   "drift.latest": "Viewer",

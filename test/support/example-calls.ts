@@ -11,6 +11,7 @@ import { appRouter } from "../../adapters/trpc/router.ts";
 import type { ProcedureMeta } from "../../adapters/trpc/trpc.ts";
 import { undescribedHeaders } from "./described-headers.ts";
 import { eventOf, newFolders } from "./fleet.ts";
+import { RecordedMachine } from "./recorded-machine.ts";
 import { connectScriptedAgent } from "./scripted-agent.ts";
 import { serve, type TestServer } from "./server.ts";
 
@@ -36,6 +37,7 @@ export async function playExampleCalls(): Promise<RecordedCall[]> {
     ...newFolders(),
     dial: () => Promise.resolve(product.transport.connect()),
     clock: product.clock,
+    measured: new RecordedMachine(),
   });
   await agent.start();
   await eventOf(product, "agent.connected", agent.nodeId!);
@@ -82,6 +84,8 @@ async function playAgents(session: ExampleSession, node_id: string): Promise<voi
   await session.call("agents.list", { status: "approved", selector: "role=web", limit: 10 });
   await session.call("agents.get", { node_id });
   await session.call("agents.attributes", { node_id });
+  await session.call("metrics.latest", { node_id });
+  await session.call("metrics.history", { node_id, series: ["cpu.percent", "load.1"], step_seconds: 60 });
   await session.call("modules.upload", {}, { content: web });
   await session.call("modules.list");
   await session.call("modules.get", { name: "web", revision: 1 });
