@@ -5,6 +5,9 @@ import { findAgent } from "../find-agent.ts";
 import { integer, moment } from "../options.ts";
 import { describeMetrics, matches, sparklinePoints } from "../show-metrics.ts";
 
+/** Seconds between samples, where the server was told nothing else: with a shorter step most would be empty. */
+const usualInterval = 15;
+
 interface MetricsOptions {
   from?: string;
   to?: string;
@@ -36,7 +39,7 @@ async function show(
 ): Promise<void> {
   const { node_id, name = node_id } = await findAgent(call.client, agent);
   const lengthMs = (to === undefined ? Date.now() : Date.parse(to)) - Date.parse(from);
-  const step_seconds = step ?? Math.max(1, Math.ceil(lengthMs / 1_000 / sparklinePoints));
+  const step_seconds = step ?? Math.max(usualInterval, Math.round(lengthMs / 1_000 / sparklinePoints));
   const query = { from, ...(to !== undefined && { to }), step_seconds };
   const history: MetricHistory = await call.client.metrics.history(node_id, query);
   const shown = { ...history, series: history.series.filter((each) => matches(each.name, wanted)) };
