@@ -196,7 +196,8 @@ export class AgentProgram {
       },
     });
     const machine = machineOf(this.#options, clock);
-    const metrics = machine && new AgentMetrics({ machine, stateDir, clock, logger, orchestratorNow, send });
+    const metrics =
+      machine && new AgentMetrics({ machine, stateDir, host, clock, logger, orchestratorNow, send });
     const parts = { runner, delivery, metrics, logger };
     const commands = new CommandHandler({ ...parts, orchestratorNow, send, sendAttributes });
     const link: AgentLink = createAgentLink({

@@ -3,6 +3,8 @@ import { join } from "node:path";
 import type { Clock, Timer } from "../../clock.ts";
 import type { Logger } from "../../logger.ts";
 import type { AgentMessage } from "../../wire/messages.ts";
+import type { Host } from "../../host/host.ts";
+import { CustomMetrics } from "./custom-metrics.ts";
 import type { MeasuredMachine, Values } from "./measured-machine.ts";
 import { MetricDelivery } from "./metric-delivery.ts";
 import { OtherCollector } from "./other-collector.ts";
@@ -21,6 +23,8 @@ const toleranceMs = 60_000;
 export interface AgentMetricsOptions {
   machine: MeasuredMachine;
   stateDir: string;
+  /** Runs the programs of the machine's owner. */
+  host: Host;
   clock: Clock;
   logger: Logger;
   /** The orchestrator's clock, as far as it is known: milliseconds since 1970. */
@@ -35,6 +39,7 @@ export class AgentMetrics {
   readonly #backlog: SampleBacklog;
   readonly #delivery: MetricDelivery;
   readonly #collector: { collect(monotonicMs: number): Promise<Values> };
+  readonly #custom: CustomMetrics;
   #intervalMs = defaultIntervalSeconds * 1_000;
   #dueMs = 0;
   #timer: Timer | null = null;
@@ -48,6 +53,7 @@ export class AgentMetrics {
     this.#options = options;
     this.#backlog = new SampleBacklog(join(stateDir, "metrics"), logger);
     this.#delivery = new MetricDelivery({ ...options, backlog: this.#backlog });
+    this.#custom = new CustomMetrics(options);
     this.#collector =
       machine.kind === "proc" ? new ProcCollector(machine) : new OtherCollector(machine, logger);
   }
@@ -67,6 +73,7 @@ export class AgentMetrics {
     this.#isRunning = false;
     this.#timer?.cancel();
     this.#delivery.pause();
+    this.#custom.stop();
   }
 
   /** The orchestrator took the agent in, and told its time. Until it says otherwise, samples are taken as often as by default. */
@@ -129,14 +136,27 @@ export class AgentMetrics {
   async #collect(monotonicMs: number): Promise<Values | null> {
     if (this.#isCollecting) return null;
     this.#isCollecting = true;
+    const late = this.#half();
     try {
-      return firstOf(await this.#collector.collect(monotonicMs));
+      const custom = this.#custom.collect(late.passed);
+      const values = await this.#collector.collect(monotonicMs);
+      return firstOf({ ...values, ...(await custom) });
     } catch (error) {
       this.#options.logger.error("A sample could not be taken.", { error });
       return null;
     } finally {
       this.#isCollecting = false;
+      late.timer.cancel();
     }
+  }
+
+  /** Half of the time until the next sample. */
+  #half(): { passed: Promise<null>; timer: Timer } {
+    let timer: Timer = { cancel: () => {} };
+    const passed = new Promise<null>((resolve) => {
+      timer = this.#options.clock.setTimer(this.#intervalMs / 2, () => resolve(null));
+    });
+    return { passed, timer };
   }
 
   /** Drops what was taken with a time that has not come. */
