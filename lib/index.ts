@@ -62,6 +62,7 @@ export type { AuditExportCheck } from "./audit/audit-export.ts";
 export type { Backups } from "./backups/backups.ts";
 export type { Drift } from "./drift/drift.ts";
 export type { EventFeed } from "./event-feed/event-feed.ts";
+export type { EndedOperation, FigureCounts, Figures } from "./figures.ts";
 export type { Idempotency } from "./idempotency/idempotency.ts";
 export type { KeyedCall } from "./idempotency/keyed-call.ts";
 export type { Metrics } from "./metrics/metrics.ts";

@@ -22,6 +22,7 @@ import { EventFeed } from "./event-feed/event-feed.ts";
 import { type EventPattern, type Listening, type MatchedType, toListener } from "./event-pattern.ts";
 import type { EventListener } from "./events.ts";
 import { eventLogs } from "./feed/event-record.ts";
+import { Figures } from "./figures.ts";
 import { fleetTimeCollections } from "./fleet-time.ts";
 import { idempotencyCollections } from "./idempotency/documents.ts";
 import { Idempotency } from "./idempotency/idempotency.ts";
@@ -114,6 +115,8 @@ export class Orchestrator {
   readonly restores: Restores;
   /** Calls that may be sent again without being made again. */
   readonly idempotency: Idempotency;
+  /** Counts and durations of the orchestrator itself, for who watches the service. */
+  readonly figures: Figures;
   /** Whether the orchestrator works. */
   readonly status: StatusReport;
   readonly #context: Context;
@@ -146,6 +149,7 @@ export class Orchestrator {
     this.audit = new Audit(context, services.audit);
     this.backups = new Backups(context);
     this.restores = new Restores(context, services);
+    this.figures = new Figures(context, services);
     this.idempotency = new Idempotency(services.idempotency);
     this.status = new StatusReport(context, {
       agents: services.agents,

@@ -91,6 +91,7 @@ export const routes: {
   metrics: {
     history: { method: "GET", path: "/agents/{node_id}/metrics", input: "query" },
     latest: { method: "GET", path: "/agents/{node_id}/metrics/latest" },
+    prometheus: { method: "GET", path: "/metrics/prometheus", input: "query", asStream: true },
   },
   backups: {
     create: { method: "GET", path: "/backup", asStream: true },

@@ -24,6 +24,11 @@ export class Presence {
     return this.#context.transport.isConnected(nodeId);
   }
 
+  /** How many agents are connected here. */
+  get count(): number {
+    return this.#connections.size;
+  }
+
   /** The connection that an agent has now; null where it has none, or is just being admitted. */
   of(nodeId: string): AgentConnection | null {
     return this.isConnected(nodeId) ? (this.#connections.get(nodeId) ?? null) : null;

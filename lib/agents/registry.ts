@@ -49,6 +49,13 @@ export class AgentRegistry {
       this.#setIndex(value, attributes.get(key) ?? {});
   }
 
+  /** How many agents have each status. */
+  counts(): Record<AgentStatus, number> {
+    const counts = { pending: 0, approved: 0, rejected: 0 };
+    for (const { status } of this.#known.values()) counts[status] += 1;
+    return counts;
+  }
+
   /** Has a listener hear of every agent that gets another status, with its first and its last. */
   onStatus(listener: (change: StatusChange) => void): void {
     this.#listeners.push(listener);

@@ -56,6 +56,7 @@ export const permissionTable = {
   "operations.watch": "Viewer",
   "metrics.history": "Viewer",
   "metrics.latest": "Viewer",
+  "metrics.prometheus": "Viewer",
   "drift.check": "Operator",
   "drift.list": "Viewer",
   "drift.latest": "Viewer",

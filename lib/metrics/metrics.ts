@@ -6,10 +6,22 @@ import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
 import { hourMs } from "../internal/durations.ts";
+import { nextTurn } from "../internal/next-turn.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import type { MetricService } from "./metric-service.ts";
 import { stepOf, toPoints, unitOf } from "./points.ts";
-import { metricHistoryInput, type LatestMetrics, type MetricHistory } from "./schemas.ts";
+import { toPrometheusLines } from "./prometheus-text.ts";
+import {
+  metricHistoryInput,
+  metricPrometheusInput,
+  type LatestMetrics,
+  type MetricHistory,
+} from "./schemas.ts";
+
+/** How old a value may be that counts as one of now. */
+const freshMs = 300_000;
+/** Agents whose values are in memory at one time. */
+const agentsAtOnce = 16;
 
 /** What agents measure on their machines: load, memory, disks, network, and what their owners add. */
 export class Metrics {
@@ -77,5 +89,34 @@ export class Metrics {
     const newest = await this.#service.latest(node_id);
     if (!newest) throw new OrchestratorError("NO_METRICS");
     return { node_id, collected_at: toTimestamp(newest.at), values: newest.values };
+  }
+
+  /**
+   * Reads the newest values of many agents, in the text format of Prometheus: of each agent that a selector matches, of those that are
+   * approved, whose newest sample is not older than five minutes or three intervals. One agent after the other, as they are asked for.
+   *
+   * @throws {OrchestratorError} `SELECTOR_INVALID`.
+   */
+  async prometheus(
+    caller: Caller,
+    input: z.input<typeof metricPrometheusInput> = {},
+  ): Promise<AsyncIterable<string>> {
+    await this.#context.authorize(caller, "metrics.prometheus");
+    const { selector = "*" } = parseInput(metricPrometheusInput, input);
+    return this.#lines(this.#agents.matching(selector));
+  }
+
+  async *#lines(nodeIds: readonly string[]): AsyncGenerator<string> {
+    const windowMs = Math.max(freshMs, 3 * this.#service.intervalMs);
+    for (let begin = 0; begin < nodeIds.length; begin += agentsAtOnce) {
+      let text = "";
+      for (const agent of await this.#agents.describe(nodeIds.slice(begin, begin + agentsAtOnce))) {
+        const newest = await this.#service.within(agent.node_id, windowMs);
+        if (newest) text += toPrometheusLines(agent, newest);
+      }
+      // Others have their turn in between: of a large fleet this takes a while.
+      await nextTurn();
+      if (text !== "") yield text;
+    }
   }
 }

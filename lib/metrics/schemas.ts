@@ -66,6 +66,16 @@ export const latestMetricsSchema = z
   })
   .meta({ id: "LatestMetrics" });
 
+/** Input of `metrics.prometheus`. */
+export const metricPrometheusInput = z.strictObject({
+  selector: z.string().optional().describe("Only agents that it matches. Default all that are approved."),
+});
+
+/** Output of `metrics.prometheus` for adapters: text in whatever form they stream it. */
+export const metricPrometheusSchema = z
+  .custom<object>((value) => typeof value === "object" && value !== null)
+  .meta({ override: { type: "string" } });
+
 /** What a series is measured in. */
 export type MetricUnit = z.infer<typeof metricUnitSchema>;
 /** A point of a series; see {@link metricPointSchema}. */

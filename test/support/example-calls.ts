@@ -86,6 +86,7 @@ async function playAgents(session: ExampleSession, node_id: string): Promise<voi
   await session.call("agents.attributes", { node_id });
   await session.call("metrics.latest", { node_id });
   await session.call("metrics.history", { node_id, series: ["cpu.percent", "load.1"], step_seconds: 60 });
+  await session.call("metrics.prometheus", { selector: "role=web" });
   await session.call("modules.upload", {}, { content: web });
   await session.call("modules.list");
   await session.call("modules.get", { name: "web", revision: 1 });

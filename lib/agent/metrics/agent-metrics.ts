@@ -1,9 +1,9 @@
 /** What an agent measures: collects, keeps, and brings it to the orchestrator. */
 import { join } from "node:path";
 import type { Clock, Timer } from "../../clock.ts";
+import type { Host } from "../../host/host.ts";
 import type { Logger } from "../../logger.ts";
 import type { AgentMessage } from "../../wire/messages.ts";
-import type { Host } from "../../host/host.ts";
 import { CustomMetrics } from "./custom-metrics.ts";
 import type { MeasuredMachine, Values } from "./measured-machine.ts";
 import { MetricDelivery } from "./metric-delivery.ts";
