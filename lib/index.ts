@@ -20,6 +20,8 @@ export type {
 } from "./events.ts";
 export type {
   AssignmentFacts,
+  AttributeChange,
+  AttributeFacts,
   DecisionFacts,
   DriftFacts,
   EnforcementFacts,

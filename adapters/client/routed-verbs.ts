@@ -52,6 +52,12 @@ export interface RoutedVerbs {
      */
     rejectPending: (input?: Input<"rejectPendingInput">, options?: CallOptions) => Promise<Output<"rejectedAgentsSchema">>;
     /**
+     * Have an agent tell of its machine now. Answers with what it tells, once it is written. By itself an agent tells of its
+     * machine when it connects, after an apply that changed something, and, within a minute, when the machine's owner changes what
+     * is in `attributes.d`.
+     */
+    refreshAttributes: (nodeId: string, input?: Input<"refreshAttributesInput", "node_id">, options?: CallOptions) => Promise<Output<"agentAttributesSchema">>;
+    /**
      * Get the attributes of an agent. What the agent tells of its machine: flat keys with dots, such as `os.family`. Selectors can
      * use them.
      */

@@ -34,6 +34,7 @@ export const routes: {
     setStatus: { method: "POST", path: "/agents/{node_id}", input: "body" },
     remove: { method: "DELETE", path: "/agents/{node_id}" },
     rejectPending: { method: "POST", path: "/pending-agents/reject", input: "body" },
+    refreshAttributes: { method: "POST", path: "/agents/{node_id}/attributes/refresh", input: "body" },
     attributes: { method: "GET", path: "/agents/{node_id}/attributes" },
   },
   tags: {

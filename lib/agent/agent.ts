@@ -12,7 +12,7 @@
  */
 import { hostname } from "node:os";
 import type { Clock } from "../clock.ts";
-import { createSystemClock, toTimestamp } from "../clock.ts";
+import { createSystemClock } from "../clock.ts";
 import type { Crypto } from "../crypto/crypto.ts";
 import { nodeCrypto } from "../crypto/node-crypto.ts";
 import { OrchestratorError, isOrchestratorError } from "../errors.ts";
@@ -27,7 +27,7 @@ import { type AgentLink, createAgentLink } from "./agent-link.ts";
 import { type AgentOptions, checkAgentOptions, type Dial, dialOf, machineOf } from "./agent-options.ts";
 import { agentVersion } from "./agent-version.ts";
 import { AppliedSet } from "./applied-set.ts";
-import { collectAttributes } from "./attributes.ts";
+import { AttributeReports } from "./attribute-reports.ts";
 import { CommandHandler } from "./command-handler.ts";
 import { makeFolder } from "./durable-file.ts";
 import { FollowedEpoch } from "./followed-epoch.ts";
@@ -46,6 +46,7 @@ interface RunningAgent {
   link: AgentLink;
   runner: OperationRunner;
   delivery: ResultDelivery;
+  attributes: AttributeReports;
   /** Null where nothing is measured. */
   metrics: AgentMetrics | null;
   commands: CommandHandler;
@@ -145,6 +146,7 @@ export class AgentProgram {
     if (now) this.#stopping?.runner.cut();
     if (running) {
       running.metrics?.stop();
+      running.attributes.stop();
       await running.runner.stop();
       running.delivery.pause();
       await running.link.stop();
@@ -168,7 +170,14 @@ export class AgentProgram {
     lock: StateLock,
     { host, left }: { host: Host; left: readonly LeftProgram[] },
   ): Promise<RunningAgent> {
-    const { stateDir, crypto = nodeCrypto, types = resourceTypes, dial, keptResults = {} } = this.#options;
+    const {
+      stateDir,
+      root,
+      crypto = nodeCrypto,
+      types = resourceTypes,
+      dial,
+      keptResults = {},
+    } = this.#options;
     const clock = this.#clock;
     const logger = this.#logger;
     const keys = { stateDir, crypto, logger };
@@ -179,7 +188,8 @@ export class AgentProgram {
     const journal = new OperationJournal({ stateDir, clock, logger, orchestratorNow, keptResults });
     await recoverCutOff({ journal, applied, host, types, clock, logger, left });
     const send = (message: AgentMessage): boolean => this.#send(link, message);
-    const sendAttributes = (): void => this.#sendAttributes(link);
+    const attributes = new AttributeReports({ stateDir, root, host, clock, logger, send });
+    const sendAttributes = (): void => attributes.report();
     const delivery = new ResultDelivery({ journal, applied, clock, logger, send });
     const runner = new OperationRunner({
       journal,
@@ -213,7 +223,7 @@ export class AgentProgram {
       handlers: this.#handlers(),
     });
     this.#nodeId = identity.node_id;
-    return { lock, link, runner, delivery, metrics, commands };
+    return { lock, link, runner, delivery, attributes, metrics, commands };
   }
 
   #handlers(): AgentLinkHandlers {
@@ -231,6 +241,7 @@ export class AgentProgram {
       },
       down: (ending) => {
         this.#running?.delivery.pause();
+        this.#running?.attributes.pause();
         this.#running?.metrics?.pause();
         const level = ending.code === null ? "info" : "error";
         this.#logger[level]("There is no connection to the orchestrator.", { ...ending });
@@ -243,23 +254,13 @@ export class AgentProgram {
     const running = this.#running;
     if (!running) return;
     running.delivery.pause();
+    running.attributes.pause();
     running.metrics?.pause();
     if (status !== "approved") return;
     // Results first: others wait for them.
     running.delivery.begin();
-    this.#sendAttributes(running.link);
+    running.attributes.begin();
     running.metrics?.begin();
-  }
-
-  #sendAttributes(link: AgentLink): void {
-    const { stateDir, root } = this.#options;
-    try {
-      const context = { stateDir, agentVersion, logger: this.#logger, ...(root !== undefined && { root }) };
-      const attributes = collectAttributes(context);
-      this.#send(link, { type: "attributes", attributes, collected_at: toTimestamp(this.#clock.now()) });
-    } catch (error) {
-      this.#logger.error("The attributes could not be read.", { error });
-    }
   }
 
   /** False where it can't be sent now: what must arrive is sent again after the next connection. */

@@ -1,5 +1,5 @@
 /** The agents that are known, and the index that answers selectors, which follows the feed. The only writer of agent documents. */
-import type { Caller } from "../callers/caller.ts";
+import { systemCaller, type Caller } from "../callers/caller.ts";
 import type { Context, EventInput } from "../context.ts";
 import { fromHex, nodeIdOf } from "../crypto/encoding.ts";
 import { OrchestratorError } from "../errors.ts";
@@ -115,8 +115,12 @@ export class AgentRegistry {
     await this.#context.commit(caller, [put, ...writes], ...events);
   }
 
-  /** Writes what an agent tells of its machine. */
-  async writeAttributes(agent: AgentDocument, attributes: Attributes, collectedAt: string): Promise<void> {
+  /** Writes what an agent tells of its machine, with the event of what has changed where something has. */
+  async writeAttributes(
+    agent: AgentDocument,
+    attributes: Attributes,
+    { collectedAt, event }: { collectedAt: string; event?: EventInput },
+  ): Promise<void> {
     const document: AttributesDocument = { node_id: agent.node_id, attributes, collected_at: collectedAt };
     const put: Write = {
       kind: "put",
@@ -124,7 +128,7 @@ export class AgentRegistry {
       key: agent.node_id,
       value: { ...document },
     };
-    await this.#context.storage.commit([put]);
+    await this.#context.commit(systemCaller, [put], ...(event ? [event] : []));
   }
 
   /** Removes an agent that was decided about; that its key was known is remembered. */

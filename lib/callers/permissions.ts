@@ -19,6 +19,7 @@ export const permissionTable = {
   "operators.setRole": "Admin",
   "agents.list": "Viewer",
   "agents.get": "Viewer",
+  "agents.refreshAttributes": "Operator",
   "agents.attributes": "Viewer",
   "agents.setStatus": "Operator",
   "agents.rejectPending": "Operator",

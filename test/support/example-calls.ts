@@ -84,6 +84,7 @@ async function playAgents(session: ExampleSession, node_id: string): Promise<voi
   await session.call("agents.list", { status: "approved", selector: "role=web", limit: 10 });
   await session.call("agents.get", { node_id });
   await session.call("agents.attributes", { node_id });
+  await session.call("agents.refreshAttributes", { node_id }, { wait_seconds: 10 });
   await session.call("metrics.latest", { node_id });
   await session.call("metrics.history", { node_id, series: ["cpu.percent", "load.1"], step_seconds: 60 });
   await session.call("metrics.prometheus", { selector: "role=web" });
