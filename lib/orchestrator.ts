@@ -41,6 +41,7 @@ import { createServices, type Services } from "./services.ts";
 import type { ResourceTypes } from "./state/resource-type.ts";
 import { StatusReport } from "./status/status.ts";
 import type { StorageSchema } from "./storage/storage.ts";
+import { tellLosses } from "./tell-losses.ts";
 import { retentionClockCollections } from "./upkeep/retention-clock.ts";
 import type { Epoch } from "./wire/epoch.ts";
 
@@ -285,20 +286,4 @@ export class Orchestrator {
     }
     this.#ends = [];
   }
-}
-
-/** What the storage was told to go on without stands in the audit log before anything else of this start. */
-async function tellLosses(context: Context): Promise<void> {
-  const losses = context.storage.losses?.list() ?? [];
-  if (losses.length === 0) return;
-  await context.commitWithReserve(systemCaller, [], {
-    type: "storage.lossAccepted",
-    summary:
-      `The server was started without stored data that is lost: ${losses.map(({ what }) => what).join("; ")}`.slice(
-        0,
-        500,
-      ),
-    metadata: { losses: losses.slice(0, 100).map((loss) => ({ ...loss })) },
-  });
-  await context.storage.losses?.told();
 }

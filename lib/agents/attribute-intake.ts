@@ -4,8 +4,8 @@
  */
 import type { Timer } from "../clock.ts";
 import type { Context, EventInput } from "../context.ts";
-import type { AttributeChange } from "../event-metadata.ts";
 import { isOrchestratorError } from "../errors.ts";
+import type { AttributeChange } from "../event-metadata.ts";
 import { RateLimiter } from "../internal/rate-limiter.ts";
 import type { AgentMessage, Attributes, MessageOf } from "../wire/messages.ts";
 import type { AgentDocument, AttributesDocument } from "./documents.ts";
@@ -56,7 +56,7 @@ export class AttributeIntake {
    * Begins to wait for an agent to tell again: `told` resolves with true when that is written, with false when it was not in time, the wait
    * was given up, or the server is about to end.
    */
-  await(nodeId: string, waitMs: number): { told: Promise<boolean>; giveUp(): void } {
+  await(nodeId: string, atMostMs: number): { told: Promise<boolean>; giveUp(): void } {
     const { clock, leaving } = this.#context;
     const awaited = this.#awaited.get(nodeId) ?? new Set();
     this.#awaited.set(nodeId, awaited);
@@ -71,7 +71,7 @@ export class AttributeIntake {
     };
     const wake = (): void => end(true);
     const giveUp = (): void => end(false);
-    const timer = clock.setTimer(waitMs, giveUp);
+    const timer = clock.setTimer(atMostMs, giveUp);
     leaving.signal.addEventListener("abort", giveUp, { once: true });
     awaited.add(wake);
     if (leaving.signal.aborted) giveUp();

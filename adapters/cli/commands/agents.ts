@@ -39,8 +39,8 @@ export function addAgentsCommands(program: Command, run: Run): void {
     .action(
       run(async (call, text: string, { refresh = false }: { refresh?: boolean }) => {
         const { node_id } = await findAgent(call.client, text);
-        const { agents } = call.client;
-        const attributes = await (refresh ? agents.refreshAttributes(node_id) : agents.attributes(node_id));
+        const verbs = call.client.agents;
+        const attributes = await (refresh ? verbs.refreshAttributes(node_id) : verbs.attributes(node_id));
         call.show(attributes, () => toTable(Object.entries(attributes.attributes), attributeColumns));
       }),
     );
