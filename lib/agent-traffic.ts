@@ -6,7 +6,7 @@ import type { Context } from "./context.ts";
 import { OrchestratorError } from "./errors.ts";
 import { sourceOfAddress } from "./internal/network.ts";
 import { RateLimiter } from "./internal/rate-limiter.ts";
-import type { AgentAnswers } from "./operations/agent-answers.ts";
+import type { MetricService } from "./metrics/metric-service.ts";
 import type { OperationService } from "./operations/operation-service.ts";
 import type { Admission, AgentIntroduction, TransportHandlers } from "./transport/transport.ts";
 import type { MessageHead } from "./wire/message-head.ts";
@@ -25,9 +25,9 @@ export interface AgentTraffic extends TransportHandlers {
 
 export function createAgentTraffic(
   context: Context,
-  features: { agents: AgentService; operations: OperationService },
+  features: { agents: AgentService; metrics: MetricService; operations: OperationService },
 ): AgentTraffic {
-  const { agents, operations } = features;
+  const { agents, metrics, operations } = features;
   const refusals = new RateLimiter(context.clock, auditedRefusalsPerMinute);
   const allRefusals = new RateLimiter(context.clock, allAuditedRefusalsPerMinute);
   const reports = new AgentReports(context);
@@ -48,13 +48,14 @@ export function createAgentTraffic(
       case "output":
         return operations.dispatcher.answers.progress(nodeId, message);
       case "metrics":
+        return metrics.intake.take(nodeId, message);
       case "terminal.closed":
         return;
     }
   }
 
   return {
-    isWanted: (nodeId, head) => isWanted(operations.dispatcher.answers, nodeId, head),
+    isWanted: (nodeId, head) => isWanted(features, nodeId, head),
     admit: (introduction) => admit(context, agents, introduction),
     connected: (introduction, admission) => agents.connected(introduction, admission),
     message: hear,
@@ -62,6 +63,7 @@ export function createAgentTraffic(
     stream: () => Promise.resolve(),
     disconnected(nodeId, reason) {
       reports.forget(nodeId);
+      metrics.intake.forget(nodeId);
       const written = agents.disconnected(nodeId, reason);
       leaving.add(written);
       void written.then(() => leaving.delete(written));
@@ -110,11 +112,17 @@ async function admit(
 }
 
 /** Whether anybody is interested in what a message of an agent is about. */
-async function isWanted(answers: AgentAnswers, nodeId: string, head: MessageHead): Promise<boolean> {
+async function isWanted(
+  { metrics, operations }: { metrics: MetricService; operations: OperationService },
+  nodeId: string,
+  head: MessageHead,
+): Promise<boolean> {
+  const { answers } = operations.dispatcher;
   switch (head.type) {
     case "metrics":
+      return metrics.intake.isWanted(nodeId);
     case "terminal.closed":
-      // Nobody here asked for these: they are of features that this version does not have.
+      // Nobody here asked for these: they are of a feature that this version does not have.
       return false;
     case "progress":
     case "output":

@@ -79,6 +79,7 @@ export class Context {
   /** Aborted when the process is about to end: from then on nobody waits for anything. */
   readonly leaving = new AbortController();
   readonly #authorizer: Authorizer;
+  readonly #commitListeners = new Set<(seconds: number) => void>();
   /** Events that could not be written, and for which nothing stands in the log yet. */
   #missing = 0;
   #identity: Signer | null = null;
@@ -126,6 +127,12 @@ export class Context {
     return toTimestamp(this.clock.now());
   }
 
+  /** Has a listener hear how long each commit took, in seconds. The function returned ends it. */
+  onCommit(listener: (seconds: number) => void): () => void {
+    this.#commitListeners.add(listener);
+    return () => void this.#commitListeners.delete(listener);
+  }
+
   /** Commits documents together with the events that tell of them, as one durable step. */
   commit(caller: Caller, writes: readonly Write[], ...inputs: EventInput[]): Promise<CommitResult> {
     return this.#commit({ caller, writes, inputs, reserve: false });
@@ -169,6 +176,16 @@ export class Context {
 
   /** With the claim of the call, where nothing was written for it yet. What is only told, such as a refusal, claims nothing. */
   async #write(caller: Caller, writes: readonly Write[], reserve: boolean): Promise<CommitResult> {
+    const begunMs = this.clock.monotonic();
+    try {
+      return await this.#writeClaimed(caller, writes, reserve);
+    } finally {
+      const seconds = (this.clock.monotonic() - begunMs) / 1_000;
+      for (const listener of this.#commitListeners) listener(seconds);
+    }
+  }
+
+  async #writeClaimed(caller: Caller, writes: readonly Write[], reserve: boolean): Promise<CommitResult> {
     const claim = caller.kind === "operator" ? caller.claim : undefined;
     const ridden = writes.some(({ kind }) => kind !== "append") ? (claim?.ride() ?? null) : null;
     if (claim === undefined || ridden === null) return this.storage.commit(writes, { reserve });

@@ -49,6 +49,10 @@ export const errorTable = {
   LAST_ADMIN: { message: "The last Admin can't be removed or demoted.", retryable: false },
   INVALID_TRANSITION: { message: "The present status does not allow this change.", retryable: false },
   NO_MATCH: { message: "The selector matches no agent.", retryable: false },
+  NO_METRICS: {
+    message: "The agent has measured nothing yet, or nothing that is still kept.",
+    retryable: true,
+  },
   NO_BASELINE: { message: "The agent has no successful apply to compare with.", retryable: false },
   RESOURCE_CONFLICT: { message: "Two modules describe the same thing differently.", retryable: false },
   MODULE_MISSING: { message: "A module requires another that the agent does not get.", retryable: false },

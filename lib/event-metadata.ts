@@ -15,6 +15,21 @@ export interface RefusalFacts {
   unrecorded?: number;
 }
 
+/** An attribute that an agent tells otherwise than before; null where it told, or tells, none. Texts are cut to 200 characters. */
+export interface AttributeChange {
+  name: string;
+  before: string | number | boolean | null;
+  after: string | number | boolean | null;
+}
+
+/** What has changed of what an agent tells of its machine. */
+export interface AttributeFacts {
+  /** By name, 50 at most. */
+  changes: AttributeChange[];
+  /** How many more there are; absent where these are all. */
+  unrecorded?: number;
+}
+
 /** How an agent is decided about. */
 export interface DecisionFacts {
   before: "pending" | "approved" | "rejected";
@@ -101,6 +116,7 @@ export interface EventMetadata {
     /** How many that one has. */
     count: number;
   };
+  "agent.attributesChanged": AttributeFacts;
   "agent.tagsChanged": { before: Record<string, string>; after: Record<string, string> };
   "agent.refused": {
     code: ErrorCode;

@@ -33,6 +33,7 @@ export const eventTable = {
   "agent.forgotten": { category: "agent", severity: "info", audited: true },
   "agent.slotsTaken": { category: "agent", severity: "warning", audited: true },
   "agent.tagsChanged": { category: "agent", severity: "info", audited: true },
+  "agent.attributesChanged": { category: "agent", severity: "info", audited: false },
   "agent.refused": { category: "agent", severity: "warning", audited: true },
   "discovery.announced": { category: "agent", severity: "info", audited: true },
   "agent.connected": { category: "agent", severity: "info", audited: false },

@@ -153,6 +153,11 @@ export const orchestratorOptionTable = {
     rule: wholeNumber({ from: 0, to: 3_650 }),
     default: 0,
   },
+  metricsIntervalSeconds: {
+    text: "Seconds from one sample of an agent's metrics to the next",
+    rule: wholeNumber({ from: 1, to: 3_600 }),
+    default: 15,
+  },
   rolloutConcurrency: {
     text: "Operations of one rollout that are open at once",
     rule: wholeNumber({ from: 1, to: 10_000 }),

@@ -93,6 +93,8 @@ export interface OrchestratorOptions {
    * from an Admin, too. Default 0.
    */
   auditMinimumAgeDays?: number;
+  /** Seconds from one sample of an agent's metrics to the next, 1 to 3,600. Default 15. */
+  metricsIntervalSeconds?: number;
   /** Operations of one rollout that are open at once, 1 to 10,000. Default 500. */
   rolloutConcurrency?: number;
   /** Seconds from one drift check of an agent to the next, 300 to 2,592,000; 0: none by itself. Default 3,600. */

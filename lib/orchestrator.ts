@@ -1,69 +1,37 @@
 import { Access } from "./access/access.ts";
-import { accessCollections } from "./access/documents.ts";
 import { ensureAdmins } from "./access/first-admins.ts";
 import { Operators } from "./access/operators.ts";
 import { createAgentTraffic } from "./agent-traffic.ts";
 import { Agents } from "./agents/agents.ts";
-import { agentCollections } from "./agents/documents.ts";
 import { Assignments } from "./assignments/assignments.ts";
-import { assignmentCollections } from "./assignments/documents.ts";
 import { Audit } from "./audit/audit.ts";
-import { auditCollections, auditLogs } from "./audit/documents.ts";
 import { Backups } from "./backups/backups.ts";
 import { systemCaller } from "./callers/caller.ts";
 import { createClusterHandlers } from "./cluster-handlers.ts";
-import { contentCollections } from "./contents/contents.ts";
 import { Context } from "./context.ts";
 import { Discovery } from "./discovery/discovery.ts";
-import { driftCollections } from "./drift/documents.ts";
 import { Drift } from "./drift/drift.ts";
-import { epochCollections } from "./epochs.ts";
 import { isOrchestratorError } from "./errors.ts";
 import { EventFeed } from "./event-feed/event-feed.ts";
 import { type EventPattern, type Listening, type MatchedType, toListener } from "./event-pattern.ts";
 import type { EventListener } from "./events.ts";
-import { eventLogs } from "./feed/event-record.ts";
-import { fleetTimeCollections } from "./fleet-time.ts";
-import { idempotencyCollections } from "./idempotency/documents.ts";
+import { Figures } from "./figures.ts";
 import { Idempotency } from "./idempotency/idempotency.ts";
 import { loadIdentity } from "./identity.ts";
-import { moduleCollections } from "./modules/documents.ts";
+import { Metrics } from "./metrics/metrics.ts";
 import { Modules } from "./modules/modules.ts";
-import { operationCollections, operationLogs } from "./operations/documents.ts";
 import { Operations } from "./operations/operations.ts";
 import { resolveOptions, type OrchestratorOptions } from "./options.ts";
 import { restoredEvent } from "./restores/restored-event.ts";
 import { Restores } from "./restores/restores.ts";
-import { rolloutCollections } from "./rollouts/documents.ts";
 import { Rollouts } from "./rollouts/rollouts.ts";
 import type { ServedAt } from "./served-at.ts";
 import { createServices, type Services } from "./services.ts";
 import type { ResourceTypes } from "./state/resource-type.ts";
 import { StatusReport } from "./status/status.ts";
-import type { StorageSchema } from "./storage/storage.ts";
-import { tellLosses } from "./told-losses.ts";
-import { retentionClockCollections } from "./upkeep/retention-clock.ts";
+import { storageSchema } from "./storage-schema.ts";
+import { tellLosses } from "./tell-losses.ts";
 import type { Epoch } from "./wire/epoch.ts";
-
-const storageSchema: StorageSchema = {
-  version: 1,
-  collections: {
-    ...accessCollections,
-    ...agentCollections,
-    ...assignmentCollections,
-    ...auditCollections,
-    ...contentCollections,
-    ...driftCollections,
-    ...epochCollections,
-    ...fleetTimeCollections,
-    ...idempotencyCollections,
-    ...moduleCollections,
-    ...operationCollections,
-    ...retentionClockCollections,
-    ...rolloutCollections,
-  },
-  logs: { ...auditLogs, ...eventLogs, ...operationLogs },
-};
 
 let readServices: (orchestrator: Orchestrator) => Services;
 
@@ -106,6 +74,8 @@ export class Orchestrator {
   readonly rollouts: Rollouts;
   /** Whether machines are still as they were applied. */
   readonly drift: Drift;
+  /** What machines measure. */
+  readonly metrics: Metrics;
   /** What was done, by whom and when. */
   readonly audit: Audit;
   /** Calls into the local network for agents that have no orchestrator. */
@@ -116,6 +86,8 @@ export class Orchestrator {
   readonly restores: Restores;
   /** Calls that may be sent again without being made again. */
   readonly idempotency: Idempotency;
+  /** Counts and durations of the orchestrator itself, for who watches the service. */
+  readonly figures: Figures;
   /** Whether the orchestrator works. */
   readonly status: StatusReport;
   readonly #context: Context;
@@ -144,10 +116,12 @@ export class Orchestrator {
     this.operations = new Operations(context, services.operations, services);
     this.rollouts = new Rollouts(context, services.rollouts, services);
     this.drift = new Drift(context, services.drift, services);
+    this.metrics = new Metrics(context, services.metrics, services);
     this.audit = new Audit(context, services.audit);
     this.discovery = new Discovery(context, services.agents);
     this.backups = new Backups(context);
     this.restores = new Restores(context, services);
+    this.figures = new Figures(context, services);
     this.idempotency = new Idempotency(services.idempotency);
     this.status = new StatusReport(context, {
       agents: services.agents,
@@ -167,7 +141,7 @@ export class Orchestrator {
 
   async #start(): Promise<void> {
     const { storage, cluster, transport, clock, crypto, logger, fleetTime, epochs } = this.#context;
-    const { access, agents, operations, rollouts, drift, audit, events, idempotency, streams } =
+    const { access, agents, operations, rollouts, drift, audit, events, idempotency, metrics, streams } =
       this.#services;
     await storage.open(storageSchema);
     this.#ends.push(() => storage.close());
@@ -195,6 +169,8 @@ export class Orchestrator {
       this.#ends.push(audit.keepRetention(), events.keepRetention(), operations.retention.keep());
       this.#ends.push(rollouts.retention.keep(), agents.keepPending());
       this.#ends.push(await idempotency.start(identity.secret));
+      this.#ends.push(() => metrics.stop());
+      await metrics.start();
       const traffic = createAgentTraffic(this.#context, this.#services);
       const { signer } = identity;
       const orchestratorTime = (): string => fleetTime.timestamp();

@@ -7,6 +7,7 @@ export * from "./backups/schemas.ts";
 export * from "./discovery/schemas.ts";
 export * from "./drift/schemas.ts";
 export * from "./event-feed/schemas.ts";
+export * from "./metrics/schemas.ts";
 export * from "./modules/schemas.ts";
 export * from "./operations/schemas.ts";
 export * from "./restores/schemas.ts";

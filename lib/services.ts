@@ -8,6 +8,7 @@ import type { Context } from "./context.ts";
 import { DriftService } from "./drift/drift-service.ts";
 import { EventFeedService } from "./event-feed/event-feed-service.ts";
 import { IdempotencyService } from "./idempotency/idempotency-service.ts";
+import { MetricService } from "./metrics/metric-service.ts";
 import { ModuleService } from "./modules/module-service.ts";
 import { OperationService } from "./operations/operation-service.ts";
 import { RolloutService } from "./rollouts/rollout-service.ts";
@@ -21,6 +22,7 @@ export interface Services {
   drift: DriftService;
   events: EventFeedService;
   idempotency: IdempotencyService;
+  metrics: MetricService;
   modules: ModuleService;
   operations: OperationService;
   rollouts: RolloutService;
@@ -39,6 +41,7 @@ export function createServices(context: Context): Services {
   const drift = new DriftService(context, { agents, assignments, operations });
   const audit = new AuditService(context);
   const events = new EventFeedService(context);
+  const metrics = new MetricService(context, { agents });
   const idempotency = new IdempotencyService(context);
   return {
     access,
@@ -48,6 +51,7 @@ export function createServices(context: Context): Services {
     drift,
     events,
     idempotency,
+    metrics,
     modules,
     operations,
     rollouts,

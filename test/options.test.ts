@@ -40,6 +40,7 @@ const numbers: [name: keyof OrchestratorOptions, from: number, to: number, stand
   ["eventRetentionHours", 1, 8_760, 24],
   ["eventRetentionCount", 1_000, 10_000_000, 100_000],
   ["auditMinimumAgeDays", 0, 3_650, 0],
+  ["metricsIntervalSeconds", 1, 3_600, 15],
   ["rolloutConcurrency", 1, 10_000, 500],
   ["driftIntervalSeconds", 300, 2_592_000, 3_600],
   ["driftConcurrency", 1, 1_000, 8],

@@ -15,6 +15,7 @@ import { addAuditCommands } from "./commands/audit.ts";
 import { addBackupCommands } from "./commands/backup.ts";
 import { addDiscoverCommand } from "./commands/discover.ts";
 import { addLocalCommands } from "./commands/local.ts";
+import { addMetricsCommand } from "./commands/metrics.ts";
 import { addModulesCommands } from "./commands/modules.ts";
 import { addOperationsCommands } from "./commands/operations.ts";
 import { addOperatorsCommands } from "./commands/operators.ts";
@@ -78,6 +79,7 @@ const commands = [
   addModulesCommands,
   addAssignmentsCommands,
   addStateCommands,
+  addMetricsCommand,
   addLocalCommands,
   addRolloutsCommands,
   addOperationsCommands,

@@ -34,6 +34,7 @@ export const routes: {
     setStatus: { method: "POST", path: "/agents/{node_id}", input: "body" },
     remove: { method: "DELETE", path: "/agents/{node_id}" },
     rejectPending: { method: "POST", path: "/pending-agents/reject", input: "body" },
+    refreshAttributes: { method: "POST", path: "/agents/{node_id}/attributes/refresh", input: "body" },
     attributes: { method: "GET", path: "/agents/{node_id}/attributes" },
   },
   tags: {
@@ -90,6 +91,11 @@ export const routes: {
   },
   discovery: {
     broadcast: { method: "POST", path: "/discover", input: "body" },
+  },
+  metrics: {
+    history: { method: "GET", path: "/agents/{node_id}/metrics", input: "query" },
+    latest: { method: "GET", path: "/agents/{node_id}/metrics/latest" },
+    prometheus: { method: "GET", path: "/metrics/prometheus", input: "query", asStream: true },
   },
   backups: {
     create: { method: "GET", path: "/backup", asStream: true },

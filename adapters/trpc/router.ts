@@ -8,6 +8,7 @@ import { backupProcedures } from "./procedures/backups.ts";
 import { procedure, route, t } from "./procedures/builder.ts";
 import { discoveryProcedures } from "./procedures/discovery.ts";
 import { eventProcedures } from "./procedures/events.ts";
+import { metricProcedures } from "./procedures/metrics.ts";
 import { moduleProcedures } from "./procedures/modules.ts";
 import { restoreProcedures } from "./procedures/restores.ts";
 import { rolloutProcedures } from "./procedures/rollouts.ts";
@@ -39,6 +40,7 @@ export const appRouter = t.router({
   operations: operationProcedures,
   drift: driftProcedures,
   discovery: discoveryProcedures,
+  metrics: metricProcedures,
   events: eventProcedures,
   backups: backupProcedures,
   restores: restoreProcedures,

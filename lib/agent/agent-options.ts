@@ -18,6 +18,8 @@ import { clockRule, cryptoRule, loggerRule } from "../part-rules.ts";
 import type { ResourceTypes } from "../state/resource-type.ts";
 import type { FrameSocket } from "../transport/socket.ts";
 import { type KeptResultsLimits, keptResultsOptions } from "./kept-results.ts";
+import { LocalMachine } from "./metrics/local-machine.ts";
+import type { MeasuredMachine } from "./metrics/measured-machine.ts";
 import { type WebSocketDialOptions, dialWebSocket } from "./websocket-dial.ts";
 
 /** Makes a connection to the orchestrator; rejects when the signal aborts. */
@@ -53,6 +55,8 @@ export interface AgentOptions {
   keptResults?: KeptResultsLimits;
   /** What resources act on. Default this machine, confined to `root`. */
   host?: Host;
+  /** What metrics are read from. Default this machine; nothing is measured where `host` stands for another. */
+  measured?: MeasuredMachine;
   /** Types of resources to know; `resourceTypesWith` of `fleetwright/ports` puts your own beside the others. Default all that ship with the package. */
   types?: ResourceTypes;
   /** Time. Default the process's clock; the agent then keeps the process alive until it is stopped. */
@@ -94,6 +98,10 @@ export const agentOptions: OptionTable<Required<AgentOptions>> = {
     rule: partWith<Host>({ sha256: true, run: true, download: true, barrier: true }),
     defaultText: "this machine, confined to `root`",
   },
+  measured: {
+    rule: partWith<MeasuredMachine>({ read: true, list: true, space: true, own: true }),
+    defaultText: "this machine; nothing is measured where `host` stands for another",
+  },
   types: {
     rule: aMap,
     defaultText: "all that ship with the package",
@@ -123,4 +131,9 @@ export function checkAgentOptions(options: AgentOptions): void {
 /** What makes the connections of an agent, whose options were checked. */
 export function dialOf({ url = "", dial, tls }: AgentOptions): Dial {
   return dial ?? ((signal) => dialWebSocket(url, { ...tls, signal }));
+}
+
+/** What metrics of an agent are read from; null where another host stands for the machine and nothing says how that is measured. */
+export function machineOf({ host, measured }: AgentOptions, clock: Clock): MeasuredMachine | null {
+  return measured ?? (host === undefined ? new LocalMachine(clock) : null);
 }

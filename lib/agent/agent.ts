@@ -12,7 +12,7 @@
  */
 import { hostname } from "node:os";
 import type { Clock } from "../clock.ts";
-import { createSystemClock, toTimestamp } from "../clock.ts";
+import { createSystemClock } from "../clock.ts";
 import type { Crypto } from "../crypto/crypto.ts";
 import { nodeCrypto } from "../crypto/node-crypto.ts";
 import { OrchestratorError, isOrchestratorError } from "../errors.ts";
@@ -24,16 +24,17 @@ import { resourceTypes } from "../state/resources/index.ts";
 import type { AgentStatus } from "../wire/handshake-messages.ts";
 import type { AgentMessage } from "../wire/messages.ts";
 import { type AgentLink, createAgentLink } from "./agent-link.ts";
-import { type AgentOptions, checkAgentOptions, dialOf } from "./agent-options.ts";
+import { type AgentOptions, checkAgentOptions, dialOf, machineOf } from "./agent-options.ts";
 import { agentVersion } from "./agent-version.ts";
 import { AppliedSet } from "./applied-set.ts";
-import { collectAttributes } from "./attributes.ts";
+import { AttributeReports } from "./attribute-reports.ts";
 import { CommandHandler } from "./command-handler.ts";
 import { discoveredBy, type DiscoveredOrchestrator } from "./discovery/discovered-orchestrator.ts";
 import { makeFolder } from "./durable-file.ts";
 import { FollowedEpoch } from "./followed-epoch.ts";
 import { PinnedOrchestrator, loadIdentity } from "./identity.ts";
 import type { AgentLinkHandlers } from "./link-connection.ts";
+import { AgentMetrics } from "./metrics/agent-metrics.ts";
 import { OperationJournal } from "./operation-journal.ts";
 import { OperationRunner } from "./operation-runner.ts";
 import { recoverCutOff } from "./recovery.ts";
@@ -46,6 +47,9 @@ interface RunningAgent {
   link: AgentLink;
   runner: OperationRunner;
   delivery: ResultDelivery;
+  attributes: AttributeReports;
+  /** Null where nothing is measured. */
+  metrics: AgentMetrics | null;
   commands: CommandHandler;
   discovered: DiscoveredOrchestrator | null;
 }
@@ -119,6 +123,7 @@ export class AgentProgram {
       if (this.#isStopped) return lock.release();
       await running.discovered?.start();
       this.#running = running;
+      void running.metrics?.start();
       running.link.start();
     } catch (error) {
       lock.release();
@@ -143,6 +148,8 @@ export class AgentProgram {
     this.#stopping ??= running;
     if (now) this.#stopping?.runner.cut();
     if (running) {
+      running.metrics?.stop();
+      running.attributes.stop();
       await running.runner.stop();
       running.delivery.pause();
       running.discovered?.stop();
@@ -167,7 +174,7 @@ export class AgentProgram {
     lock: StateLock,
     { host, left }: { host: Host; left: readonly LeftProgram[] },
   ): Promise<RunningAgent> {
-    const { stateDir, crypto = nodeCrypto, types = resourceTypes, keptResults = {} } = this.#options;
+    const { stateDir, root, crypto = nodeCrypto, types = resourceTypes, keptResults = {} } = this.#options;
     const clock = this.#clock;
     const logger = this.#logger;
     const keys = { stateDir, crypto, logger };
@@ -178,7 +185,8 @@ export class AgentProgram {
     const journal = new OperationJournal({ stateDir, clock, logger, orchestratorNow, keptResults });
     await recoverCutOff({ journal, applied, host, types, clock, logger, left });
     const send = (message: AgentMessage): boolean => this.#send(link, message);
-    const sendAttributes = (): void => this.#sendAttributes(link);
+    const attributes = new AttributeReports({ stateDir, root, host, clock, logger, send });
+    const sendAttributes = (): void => attributes.report();
     const delivery = new ResultDelivery({ journal, applied, clock, logger, send });
     const runner = new OperationRunner({
       journal,
@@ -194,7 +202,11 @@ export class AgentProgram {
         if (changed) sendAttributes();
       },
     });
-    const commands = new CommandHandler({ runner, delivery, logger, orchestratorNow, send, sendAttributes });
+    const machine = machineOf(this.#options, clock);
+    const metrics =
+      machine && new AgentMetrics({ machine, stateDir, host, clock, logger, orchestratorNow, send });
+    const parts = { runner, delivery, metrics, logger };
+    const commands = new CommandHandler({ ...parts, orchestratorNow, send, sendAttributes });
     const random = (): number => randomOf(crypto);
     const discovered = discoveredBy(this.#options, {
       ...keys,
@@ -218,7 +230,7 @@ export class AgentProgram {
       handlers: this.#handlers(),
     });
     this.#nodeId = identity.node_id;
-    return { lock, link, runner, delivery, commands, discovered };
+    return { lock, link, runner, delivery, attributes, metrics, commands, discovered };
   }
 
   #handlers(): AgentLinkHandlers {
@@ -226,6 +238,7 @@ export class AgentProgram {
       accepted: (status, orchestratorTime) => {
         this.#orchestratorStartMs = Date.parse(orchestratorTime) - this.#clock.monotonic();
         this.#running?.discovered?.accepted();
+        this.#running?.metrics?.accepted();
         this.#changeStatus(status);
       },
       statusChanged: (status) => this.#changeStatus(status),
@@ -236,6 +249,8 @@ export class AgentProgram {
       },
       down: (ending) => {
         this.#running?.delivery.pause();
+        this.#running?.attributes.pause();
+        this.#running?.metrics?.pause();
         const level = ending.code === null ? "info" : "error";
         this.#logger[level]("There is no connection to the orchestrator.", { ...ending });
       },
@@ -247,21 +262,13 @@ export class AgentProgram {
     const running = this.#running;
     if (!running) return;
     running.delivery.pause();
+    running.attributes.pause();
+    running.metrics?.pause();
     if (status !== "approved") return;
     // Results first: others wait for them.
     running.delivery.begin();
-    this.#sendAttributes(running.link);
-  }
-
-  #sendAttributes(link: AgentLink): void {
-    const { stateDir, root } = this.#options;
-    try {
-      const context = { stateDir, agentVersion, logger: this.#logger, ...(root !== undefined && { root }) };
-      const attributes = collectAttributes(context);
-      this.#send(link, { type: "attributes", attributes, collected_at: toTimestamp(this.#clock.now()) });
-    } catch (error) {
-      this.#logger.error("The attributes could not be read.", { error });
-    }
+    running.attributes.begin();
+    running.metrics?.begin();
   }
 
   /** False where it can't be sent now: what must arrive is sent again after the next connection. */

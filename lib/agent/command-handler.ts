@@ -1,6 +1,7 @@
 import { OrchestratorError, isOrchestratorError } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import type { AgentMessage, OrchestratorMessage } from "../wire/messages.ts";
+import type { AgentMetrics } from "./metrics/agent-metrics.ts";
 import type { OperationRunner } from "./operation-runner.ts";
 import { toPeerError } from "./peer-error.ts";
 import type { ResultDelivery } from "./result-delivery.ts";
@@ -12,6 +13,8 @@ export type Command = Exclude<OrchestratorMessage, { type: "status" }>;
 export interface CommandHandlerOptions {
   runner: OperationRunner;
   delivery: ResultDelivery;
+  /** Null where nothing is measured. */
+  metrics: AgentMetrics | null;
   logger: Logger;
   /** Wall clock of the orchestrator, milliseconds since 1970. */
   orchestratorNow: () => number;
@@ -21,7 +24,7 @@ export interface CommandHandlerOptions {
 }
 
 /**
- * Carries out verified commands and answers each, but for `ack`, which is news and no order. "Taken" for an
+ * Carries out verified commands and answers each, but for `ack` and `metrics.ack`, which are news and no orders. "Taken" for an
  * operation means that it is on disk and ends with a result.
  */
 export class CommandHandler {
@@ -35,7 +38,7 @@ export class CommandHandler {
     const { logger, send } = this.#options;
     try {
       const after = this.#carryOut(command);
-      if (command.type !== "ack") send({ type: "reply", id: command.id });
+      if (command.type !== "ack" && command.type !== "metrics.ack") send({ type: "reply", id: command.id });
       after?.();
     } catch (error) {
       if (!isOrchestratorError(error)) logger.error("A command failed.", { command: command.type, error });
@@ -45,7 +48,7 @@ export class CommandHandler {
 
   /** Carries a command out; what it returns is to be done after the answer. */
   #carryOut(command: Command): (() => void) | undefined {
-    const { runner, delivery } = this.#options;
+    const { runner, delivery, metrics } = this.#options;
     switch (command.type) {
       case "apply":
       case "plan":
@@ -65,6 +68,11 @@ export class CommandHandler {
         this.#assertInTime(command.not_after);
         return this.#options.sendAttributes;
       case "config":
+        metrics?.configure(command.metrics_interval_seconds);
+        return undefined;
+      case "metrics.ack":
+        metrics?.acknowledge(Date.parse(command.through));
+        return undefined;
       case "terminal.open":
       case "terminal.resize":
       case "terminal.close":

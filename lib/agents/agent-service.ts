@@ -68,6 +68,7 @@ export class AgentService {
 
   /** An admitted agent has a connection. */
   async connected({ node_id }: AgentIntroduction, admission: Admission): Promise<void> {
+    this.presence.connected(node_id);
     const { value: agent } = await this.registry.read(node_id);
     const told = this.#connections.connected(node_id);
     if (admission.status === "approved") this.#standing.available(node_id);
@@ -78,6 +79,7 @@ export class AgentService {
 
   /** The connection of an agent is gone. */
   disconnected(nodeId: string, reason: string): Promise<void> {
+    this.presence.disconnected(nodeId);
     return this.#connections.disconnected(nodeId, reason);
   }
 

@@ -6,6 +6,7 @@
  * A connection never changes a status; only an operator does.
  */
 import { systemCaller } from "../callers/caller.ts";
+import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
@@ -49,6 +50,24 @@ export class Enrolment {
   /** An agent tells of its machine. */
   attributes(nodeId: string, told: MessageOf<AgentMessage, "attributes">): Promise<void> {
     return this.#attributes.take(nodeId, told);
+  }
+
+  /**
+   * Has an agent tell of its machine, and waits until that is written.
+   *
+   * @throws {OrchestratorError} `AGENT_OFFLINE`; `AGENT_TIMEOUT`.
+   */
+  async refresh(nodeId: string, waitMs: number): Promise<void> {
+    const { transport, ids, fleetTime } = this.#context;
+    const not_after = toTimestamp(fleetTime.now() + waitMs);
+    const { told, giveUp } = this.#attributes.await(nodeId, waitMs);
+    try {
+      await transport.send(nodeId, { type: "attributes.refresh", id: ids.next(), not_after });
+    } catch (error) {
+      giveUp();
+      throw error;
+    }
+    if (!(await told)) throw new OrchestratorError("AGENT_TIMEOUT");
   }
 
   async #enrol(introduction: AgentIntroduction, isFree: boolean): Promise<Admission> {

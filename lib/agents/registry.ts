@@ -1,5 +1,5 @@
 /** The agents that are known, and the index that answers selectors, which follows the feed. The only writer of agent documents. */
-import type { Caller } from "../callers/caller.ts";
+import { systemCaller, type Caller } from "../callers/caller.ts";
 import type { Context, EventInput } from "../context.ts";
 import { fromHex, nodeIdOf } from "../crypto/encoding.ts";
 import { OrchestratorError } from "../errors.ts";
@@ -47,6 +47,13 @@ export class AgentRegistry {
       attributes.set(key, value.attributes);
     for await (const { key, value } of eachDocument<AgentDocument>(storage, "agents"))
       this.#setIndex(value, attributes.get(key) ?? {});
+  }
+
+  /** How many agents have each status. */
+  counts(): Record<AgentStatus, number> {
+    const counts = { pending: 0, approved: 0, rejected: 0 };
+    for (const { status } of this.#known.values()) counts[status] += 1;
+    return counts;
   }
 
   /** Has a listener hear of every agent that gets another status, with its first and its last. */
@@ -133,8 +140,12 @@ export class AgentRegistry {
     await this.#context.commit(caller, [put, ...writes], ...events);
   }
 
-  /** Writes what an agent tells of its machine. */
-  async writeAttributes(agent: AgentDocument, attributes: Attributes, collectedAt: string): Promise<void> {
+  /** Writes what an agent tells of its machine, with the event of what has changed where something has. */
+  async writeAttributes(
+    agent: AgentDocument,
+    attributes: Attributes,
+    { collectedAt, event }: { collectedAt: string; event?: EventInput },
+  ): Promise<void> {
     const document: AttributesDocument = { node_id: agent.node_id, attributes, collected_at: collectedAt };
     const put: Write = {
       kind: "put",
@@ -142,10 +153,10 @@ export class AgentRegistry {
       key: agent.node_id,
       value: { ...document },
     };
-    const { storage } = this.#context;
-    await storage.commit([put]);
+    await this.#context.commit(systemCaller, [put], ...(event ? [event] : []));
     // It may have been removed meanwhile, and what it told with it.
     if (await this.find(agent.node_id)) return;
+    const { storage } = this.#context;
     await storage.commit([{ kind: "delete", collection: "agent_attributes", key: agent.node_id }]);
   }
 

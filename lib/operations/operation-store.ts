@@ -83,6 +83,13 @@ export class OperationStore {
     this.#goneWatchers.push(watcher);
   }
 
+  /** How many operations of each status more is to come of. */
+  unsettledCounts(): Record<string, number> {
+    const counts: Record<string, number> = { queued: 0, running: 0, unknown: 0 };
+    for (const { status } of this.#unsettled.values()) counts[status] = (counts[status] ?? 0) + 1;
+    return counts;
+  }
+
   /** Writes new operations in one step. */
   async create(
     caller: Caller,

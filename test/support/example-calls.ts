@@ -13,6 +13,7 @@ import { settle } from "./deferred.ts";
 import { undescribedHeaders } from "./described-headers.ts";
 import { startListener } from "./discovery.ts";
 import { eventOf, newFolders } from "./fleet.ts";
+import { RecordedMachine } from "./recorded-machine.ts";
 import { connectScriptedAgent } from "./scripted-agent.ts";
 import { serve, type TestServer } from "./server.ts";
 
@@ -40,6 +41,7 @@ export async function playExampleCalls(): Promise<RecordedCall[]> {
     ...newFolders(),
     dial: () => Promise.resolve(product.transport.connect()),
     clock: product.clock,
+    measured: new RecordedMachine(),
   });
   await agent.start();
   await eventOf(product, "agent.connected", agent.nodeId!);
@@ -101,6 +103,10 @@ async function playAgents(session: ExampleSession, node_id: string): Promise<voi
   await session.call("agents.list", { status: "approved", selector: "role=web", limit: 10 });
   await session.call("agents.get", { node_id });
   await session.call("agents.attributes", { node_id });
+  await session.call("agents.refreshAttributes", { node_id }, { wait_seconds: 10 });
+  await session.call("metrics.latest", { node_id });
+  await session.call("metrics.history", { node_id, series: ["cpu.percent", "load.1"], step_seconds: 60 });
+  await session.call("metrics.prometheus", { selector: "role=web" });
   await session.call("modules.upload", {}, { content: web });
   await session.call("modules.list");
   await session.call("modules.get", { name: "web", revision: 1 });

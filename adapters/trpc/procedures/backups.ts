@@ -1,5 +1,6 @@
 import { schemas } from "fleetwright";
 import { procedure, route, t } from "./builder.ts";
+import { toByteStream } from "./byte-stream.ts";
 
 const mediaType = "application/octet-stream";
 
@@ -19,24 +20,6 @@ export const backupProcedures = t.router({
     .output(schemas.backupSchema)
     .query(async ({ ctx }) => {
       const pieces = await ctx.orchestrator.backups.create(await ctx.caller());
-      return new Response(toStream(pieces), { headers: { "content-type": mediaType } });
+      return new Response(toByteStream(pieces), { headers: { "content-type": mediaType } });
     }),
 });
-
-/** Nothing is read before somebody reads the stream; whoever goes away early ends the reading. */
-function toStream(pieces: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
-  const iterator = pieces[Symbol.asyncIterator]();
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const { done, value } = await iterator.next();
-        if (done === true) controller.close();
-        else controller.enqueue(value);
-      },
-      async cancel() {
-        await iterator.return?.();
-      },
-    },
-    { highWaterMark: 0 },
-  );
-}
