@@ -2,8 +2,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ProcCollector } from "../../lib/agent/metrics/proc-collector.ts";
+import { createOrchestratorApp } from "../../adapters/h3/orchestrator-app.ts";
+import { listenApp } from "../../adapters/h3/serve.ts";
 import { LocalMachine } from "../../lib/agent/metrics/local-machine.ts";
+import { ProcCollector } from "../../lib/agent/metrics/proc-collector.ts";
 import { SampleBacklog } from "../../lib/agent/metrics/sample-backlog.ts";
 import { systemCaller } from "../../lib/callers/caller.ts";
 import { systemClock } from "../../lib/clock.ts";
@@ -13,8 +15,6 @@ import { Orchestrator } from "../../lib/orchestrator.ts";
 import { FileStorage } from "../../lib/storage/file-storage.ts";
 import { TestAgent } from "../../lib/testing/test-agent.ts";
 import { MemoryTransport } from "../../lib/transport/memory-transport.ts";
-import { createOrchestratorApp } from "../../adapters/h3/orchestrator-app.ts";
-import { listenApp } from "../../adapters/h3/serve.ts";
 
 const messages = 6;
 const folder = mkdtempSync(join(tmpdir(), "fleetwright-metrics-"));
@@ -81,8 +81,7 @@ async function orchestratorMessage(values: Record<string, number>): Promise<void
       );
       const begun = cpuMs();
       for (let n = 0; n < messages; n++) {
-        for (const [index, agent] of agents.entries())
-          for (const frame of frames[index]?.[n] ?? []) agent.socket.send(frame);
+        agents.forEach(({ socket }, index) => frames[index]?.[n]?.forEach((frame) => socket.send(frame)));
         await new Promise((resolve) => setImmediate(resolve));
       }
       const last = base + (messages - 1) * 15_000;
