@@ -81,8 +81,7 @@ async function orchestratorMessage(values: Record<string, number>): Promise<void
       );
       const begun = cpuMs();
       for (let n = 0; n < messages; n++) {
-        for (const [index, agent] of agents.entries())
-          for (const frame of frames[index]?.[n] ?? []) agent.socket.send(frame);
+        agents.forEach(({ socket }, index) => frames[index]?.[n]?.forEach((frame) => socket.send(frame)));
         await new Promise((resolve) => setImmediate(resolve));
       }
       const last = base + (messages - 1) * 15_000;
