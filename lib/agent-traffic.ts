@@ -23,42 +23,27 @@ export interface AgentTraffic extends TransportHandlers {
   settled(): Promise<void>;
 }
 
-export function createAgentTraffic(
-  context: Context,
-  features: { agents: AgentService; metrics: MetricService; operations: OperationService },
-): AgentTraffic {
-  const { agents, metrics, operations } = features;
+/** The features that agents speak to. */
+interface HearingFeatures {
+  agents: AgentService;
+  metrics: MetricService;
+  operations: OperationService;
+}
+
+export function createAgentTraffic(context: Context, features: HearingFeatures): AgentTraffic {
+  const { agents, metrics } = features;
   const refusals = new RateLimiter(context.clock, auditedRefusalsPerMinute);
   const allRefusals = new RateLimiter(context.clock, allAuditedRefusalsPerMinute);
   const reports = new AgentReports(context);
   const leaving = new Set<Promise<void>>();
   watchFollowers(context, agents);
 
-  async function hear(nodeId: string, message: AgentMessage): Promise<void> {
-    switch (message.type) {
-      case "reply":
-        return operations.dispatcher.answers.reply(nodeId, message);
-      case "result":
-        return operations.dispatcher.answers.result(nodeId, message);
-      case "attributes":
-        return agents.enrolment.attributes(nodeId, message);
-      case "log":
-        return reports.take(nodeId, message);
-      case "progress":
-      case "output":
-        return operations.dispatcher.answers.progress(nodeId, message);
-      case "metrics":
-        return metrics.intake.take(nodeId, message);
-      case "terminal.closed":
-        return;
-    }
-  }
-
   return {
     isWanted: (nodeId, head) => isWanted(features, nodeId, head),
     admit: (introduction) => admit(context, agents, introduction),
     connected: (introduction, admission) => agents.connected(introduction, admission),
-    message: hear,
+    message: async (nodeId, message) =>
+      message.type === "log" ? reports.take(nodeId, message) : hear(features, nodeId, message),
     // Streams are of terminals, which this version does not open.
     stream: () => Promise.resolve(),
     disconnected(nodeId, reason) {
@@ -86,6 +71,30 @@ export function createAgentTraffic(
       );
     },
   };
+}
+
+/** Hands a message of an agent to the feature that it is for. */
+async function hear(
+  { agents, metrics, operations }: HearingFeatures,
+  nodeId: string,
+  message: Exclude<AgentMessage, { type: "log" }>,
+): Promise<void> {
+  const { answers } = operations.dispatcher;
+  switch (message.type) {
+    case "reply":
+      return answers.reply(nodeId, message);
+    case "result":
+      return answers.result(nodeId, message);
+    case "attributes":
+      return agents.enrolment.attributes(nodeId, message);
+    case "progress":
+    case "output":
+      return answers.progress(nodeId, message);
+    case "metrics":
+      return metrics.intake.take(nodeId, message);
+    case "terminal.closed":
+      return;
+  }
 }
 
 /** Who is here follows this server, and who is dismissed is none of the fleet. */

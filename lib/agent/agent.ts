@@ -24,7 +24,7 @@ import { resourceTypes } from "../state/resources/index.ts";
 import type { AgentStatus } from "../wire/handshake-messages.ts";
 import type { AgentMessage } from "../wire/messages.ts";
 import { type AgentLink, createAgentLink } from "./agent-link.ts";
-import { type AgentOptions, checkAgentOptions, dialOf, machineOf } from "./agent-options.ts";
+import { type AgentOptions, checkAgentOptions, dialOf } from "./agent-options.ts";
 import { agentVersion } from "./agent-version.ts";
 import { AppliedSet } from "./applied-set.ts";
 import { AttributeReports } from "./attribute-reports.ts";
@@ -34,7 +34,7 @@ import { makeFolder } from "./durable-file.ts";
 import { FollowedEpoch } from "./followed-epoch.ts";
 import { PinnedOrchestrator, loadIdentity } from "./identity.ts";
 import type { AgentLinkHandlers } from "./link-connection.ts";
-import { AgentMetrics } from "./metrics/agent-metrics.ts";
+import { type AgentMetrics, metricsBy } from "./metrics/agent-metrics.ts";
 import { OperationJournal } from "./operation-journal.ts";
 import { OperationRunner } from "./operation-runner.ts";
 import { recoverCutOff } from "./recovery.ts";
@@ -202,9 +202,7 @@ export class AgentProgram {
         if (changed) sendAttributes();
       },
     });
-    const machine = machineOf(this.#options, clock);
-    const metrics =
-      machine && new AgentMetrics({ machine, stateDir, host, clock, logger, orchestratorNow, send });
+    const metrics = metricsBy(this.#options, { stateDir, host, clock, logger, orchestratorNow, send });
     const parts = { runner, delivery, metrics, logger };
     const commands = new CommandHandler({ ...parts, orchestratorNow, send, sendAttributes });
     const random = (): number => randomOf(crypto);

@@ -4,6 +4,7 @@ import type { Clock, Timer } from "../../clock.ts";
 import type { Host } from "../../host/host.ts";
 import type { Logger } from "../../logger.ts";
 import type { AgentMessage } from "../../wire/messages.ts";
+import { machineOf, type AgentOptions } from "../agent-options.ts";
 import { CustomMetrics } from "./custom-metrics.ts";
 import type { MeasuredMachine, Values } from "./measured-machine.ts";
 import { MetricDelivery } from "./metric-delivery.ts";
@@ -173,4 +174,13 @@ export class AgentMetrics {
 function firstOf(values: Values): Values {
   const entries = Object.entries(values).filter(([, value]) => Number.isFinite(value));
   return Object.fromEntries(entries.slice(0, mostSeries));
+}
+
+/** What measures the machine of an agent; null where nothing is measured. */
+export function metricsBy(
+  options: AgentOptions,
+  parts: Omit<AgentMetricsOptions, "machine">,
+): AgentMetrics | null {
+  const machine = machineOf(options, parts.clock);
+  return machine && new AgentMetrics({ ...parts, machine });
 }
