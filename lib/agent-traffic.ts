@@ -42,8 +42,7 @@ export function createAgentTraffic(context: Context, features: HearingFeatures):
     isWanted: (nodeId, head) => isWanted(features, nodeId, head),
     admit: (introduction) => admit(context, agents, introduction),
     connected: (introduction, admission) => agents.connected(introduction, admission),
-    message: async (nodeId, message) =>
-      message.type === "log" ? reports.take(nodeId, message) : hear(features, nodeId, message),
+    message: (nodeId, message) => hear({ ...features, reports }, nodeId, message),
     // Streams are of terminals, which this version does not open.
     stream: () => Promise.resolve(),
     disconnected(nodeId, reason) {
@@ -75,9 +74,9 @@ export function createAgentTraffic(context: Context, features: HearingFeatures):
 
 /** Hands a message of an agent to the feature that it is for. */
 async function hear(
-  { agents, metrics, operations }: HearingFeatures,
+  { agents, metrics, operations, reports }: HearingFeatures & { reports: AgentReports },
   nodeId: string,
-  message: Exclude<AgentMessage, { type: "log" }>,
+  message: AgentMessage,
 ): Promise<void> {
   const { answers } = operations.dispatcher;
   switch (message.type) {
@@ -87,6 +86,8 @@ async function hear(
       return answers.result(nodeId, message);
     case "attributes":
       return agents.enrolment.attributes(nodeId, message);
+    case "log":
+      return reports.take(nodeId, message);
     case "progress":
     case "output":
       return answers.progress(nodeId, message);
