@@ -8,6 +8,7 @@ import { sourceOfAddress } from "./internal/network.ts";
 import { RateLimiter } from "./internal/rate-limiter.ts";
 import type { AgentAnswers } from "./operations/agent-answers.ts";
 import type { OperationService } from "./operations/operation-service.ts";
+import type { TerminalService } from "./terminals/terminal-service.ts";
 import type { Admission, AgentIntroduction, TransportHandlers } from "./transport/transport.ts";
 import type { MessageHead } from "./wire/message-head.ts";
 import type { AgentMessage } from "./wire/messages.ts";
@@ -25,9 +26,9 @@ export interface AgentTraffic extends TransportHandlers {
 
 export function createAgentTraffic(
   context: Context,
-  features: { agents: AgentService; operations: OperationService },
+  features: { agents: AgentService; operations: OperationService; terminals: TerminalService },
 ): AgentTraffic {
-  const { agents, operations } = features;
+  const { agents, operations, terminals } = features;
   const refusals = new RateLimiter(context.clock, auditedRefusalsPerMinute);
   const allRefusals = new RateLimiter(context.clock, allAuditedRefusalsPerMinute);
   const reports = new AgentReports(context);
@@ -37,6 +38,7 @@ export function createAgentTraffic(
   async function hear(nodeId: string, message: AgentMessage): Promise<void> {
     switch (message.type) {
       case "reply":
+        if (terminals.reply(nodeId, message)) return;
         return operations.dispatcher.answers.reply(nodeId, message);
       case "result":
         return operations.dispatcher.answers.result(nodeId, message);
@@ -47,8 +49,10 @@ export function createAgentTraffic(
       case "progress":
       case "output":
         return operations.dispatcher.answers.progress(nodeId, message);
-      case "metrics":
       case "terminal.closed":
+      case "terminal.taken":
+        return terminals.hear(nodeId, message);
+      case "metrics":
         return;
     }
   }
@@ -58,11 +62,13 @@ export function createAgentTraffic(
     admit: (introduction) => admit(context, agents, introduction),
     connected: (introduction, admission) => agents.connected(introduction, admission),
     message: hear,
-    // Streams are of terminals, which this version does not open.
-    stream: () => Promise.resolve(),
+    stream: async (nodeId, streamId, data) => terminals.stream(nodeId, streamId, data),
     disconnected(nodeId, reason) {
       reports.forget(nodeId);
-      const written = agents.disconnected(nodeId, reason);
+      const written = Promise.all([
+        agents.disconnected(nodeId, reason),
+        terminals.disconnected(nodeId),
+      ]).then(() => {});
       leaving.add(written);
       void written.then(() => leaving.delete(written));
     },
@@ -112,8 +118,7 @@ async function admit(
 async function isWanted(answers: AgentAnswers, nodeId: string, head: MessageHead): Promise<boolean> {
   switch (head.type) {
     case "metrics":
-    case "terminal.closed":
-      // Nobody here asked for these: they are of features that this version does not have.
+      // Nobody here asked for these: they are of a feature that this version does not have.
       return false;
     case "progress":
     case "output":

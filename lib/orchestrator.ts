@@ -39,6 +39,8 @@ import { createServices, type Services } from "./services.ts";
 import type { ResourceTypes } from "./state/resource-type.ts";
 import { StatusReport } from "./status/status.ts";
 import type { StorageSchema } from "./storage/storage.ts";
+import { terminalCollections } from "./terminals/documents.ts";
+import { Terminals } from "./terminals/terminals.ts";
 import { retentionClockCollections } from "./upkeep/retention-clock.ts";
 import type { Epoch } from "./wire/epoch.ts";
 
@@ -58,6 +60,7 @@ const storageSchema: StorageSchema = {
     ...operationCollections,
     ...retentionClockCollections,
     ...rolloutCollections,
+    ...terminalCollections,
   },
   logs: { ...auditLogs, ...eventLogs, ...operationLogs },
 };
@@ -103,6 +106,8 @@ export class Orchestrator {
   readonly rollouts: Rollouts;
   /** Whether machines are still as they were applied. */
   readonly drift: Drift;
+  /** Terminals on machines, each of them recorded. */
+  readonly terminals: Terminals;
   /** What was done, by whom and when. */
   readonly audit: Audit;
   /** Copies of everything, to be restored elsewhere. */
@@ -139,6 +144,7 @@ export class Orchestrator {
     this.operations = new Operations(context, services.operations, services);
     this.rollouts = new Rollouts(context, services.rollouts, services);
     this.drift = new Drift(context, services.drift, services);
+    this.terminals = new Terminals(context, services.terminals, services);
     this.audit = new Audit(context, services.audit);
     this.backups = new Backups(context);
     this.restores = new Restores(context, services);
@@ -161,7 +167,7 @@ export class Orchestrator {
 
   async #start(): Promise<void> {
     const { storage, cluster, transport, clock, crypto, logger, fleetTime, epochs } = this.#context;
-    const { access, agents, operations, rollouts, drift, audit, events, idempotency, streams } =
+    const { access, agents, operations, rollouts, drift, audit, events, idempotency, streams, terminals } =
       this.#services;
     await storage.open(storageSchema);
     this.#ends.push(() => storage.close());
@@ -189,6 +195,7 @@ export class Orchestrator {
       this.#ends.push(audit.keepRetention(), events.keepRetention(), operations.retention.keep());
       this.#ends.push(rollouts.retention.keep(), agents.keepPending());
       this.#ends.push(await idempotency.start(identity.secret));
+      this.#ends.push(await terminals.start());
       const traffic = createAgentTraffic(this.#context, this.#services);
       const { signer } = identity;
       const orchestratorTime = (): string => fleetTime.timestamp();

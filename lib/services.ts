@@ -11,6 +11,7 @@ import { IdempotencyService } from "./idempotency/idempotency-service.ts";
 import { ModuleService } from "./modules/module-service.ts";
 import { OperationService } from "./operations/operation-service.ts";
 import { RolloutService } from "./rollouts/rollout-service.ts";
+import { TerminalService } from "./terminals/terminal-service.ts";
 
 /** The services of one orchestrator. */
 export interface Services {
@@ -25,6 +26,7 @@ export interface Services {
   operations: OperationService;
   rollouts: RolloutService;
   streams: Streams;
+  terminals: TerminalService;
 }
 
 /** Makes them, each of those before it. */
@@ -39,6 +41,7 @@ export function createServices(context: Context): Services {
   const drift = new DriftService(context, { agents, assignments, operations });
   const audit = new AuditService(context);
   const events = new EventFeedService(context);
+  const terminals = new TerminalService(context, { access, agents, streams });
   const idempotency = new IdempotencyService(context);
   return {
     access,
@@ -52,5 +55,6 @@ export function createServices(context: Context): Services {
     operations,
     rollouts,
     streams,
+    terminals,
   };
 }

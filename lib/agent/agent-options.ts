@@ -3,12 +3,13 @@ import type { Crypto } from "../crypto/crypto.ts";
 import type { Issue } from "../errors.ts";
 import type { Host } from "../host/host.ts";
 import { checkOptions, optionsOf, type OptionTable } from "../internal/check-options.ts";
-import { aMap, aFunction, fault, partWith, plainText, trueOrFalse } from "../internal/option-rules.ts";
+import { aMap, aFunction, falseOr, fault, partWith, plainText, trueOrFalse } from "../internal/option-rules.ts";
 import type { Logger } from "../logger.ts";
 import { clockRule, cryptoRule, loggerRule } from "../part-rules.ts";
 import type { ResourceTypes } from "../state/resource-type.ts";
 import type { FrameSocket } from "../transport/socket.ts";
 import { type KeptResultsLimits, keptResultsOptions } from "./kept-results.ts";
+import type { TerminalSetup } from "./terminal/terminal-setup.ts";
 import { type WebSocketDialOptions, dialWebSocket } from "./websocket-dial.ts";
 
 /** Makes a connection to the orchestrator; rejects when the signal aborts. */
@@ -36,6 +37,11 @@ export interface AgentOptions {
    * Default 100 results, 16 MiB, 24 hours.
    */
   keptResults?: KeptResultsLimits;
+  /**
+   * Whether operators may open terminals on this machine, and as which user with which shell; false: nobody may, whatever the orchestrator
+   * says. Default they may, as the user of the agent, with that one's shell.
+   */
+  terminals?: TerminalSetup | false;
   /** What resources act on. Default this machine, confined to `root`. */
   host?: Host;
   /** Types of resources to know; `resourceTypesWith` of `fleetwright/ports` puts your own beside the others. Default all that ship with the package. */
@@ -65,6 +71,15 @@ export const agentOptions: OptionTable<Required<AgentOptions>> = {
   // Whether it is a key says `start`: `KEY_REFUSED`.
   orchestratorKey: { rule: plainText(), defaultText: "the first one that answers is pinned, for good" },
   keptResults: { rule: optionsOf(keptResultsOptions), defaultText: "100 results, 16 MiB, 24 hours" },
+  terminals: {
+    rule: falseOr(
+      optionsOf<Required<TerminalSetup>>({
+        user: { rule: plainText({ pattern: /./, range: "1 or more characters" }) },
+        shell: { rule: plainText({ pattern: /^\//, range: "an absolute path" }) },
+      }),
+    ),
+    defaultText: "they may, as the user of the agent, with that one's shell",
+  },
   host: {
     rule: partWith<Host>({ sha256: true, run: true, download: true, barrier: true }),
     defaultText: "this machine, confined to `root`",

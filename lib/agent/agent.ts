@@ -38,6 +38,9 @@ import { OperationRunner } from "./operation-runner.ts";
 import { recoverCutOff } from "./recovery.ts";
 import { ResultDelivery } from "./result-delivery.ts";
 import { StateLock } from "./state-lock.ts";
+import { AgentTerminals } from "./terminal/agent-terminals.ts";
+import { loadNodePty } from "./terminal/node-pty.ts";
+import { endLeftTerminals } from "./terminal/terminal-processes.ts";
 
 /** What of an agent lives between `start` and `stop`. */
 interface RunningAgent {
@@ -46,6 +49,7 @@ interface RunningAgent {
   runner: OperationRunner;
   delivery: ResultDelivery;
   commands: CommandHandler;
+  terminals: AgentTerminals;
 }
 
 /** The program on a machine. Its life is at the head of this file. */
@@ -140,6 +144,7 @@ export class AgentProgram {
     this.#stopping ??= running;
     if (now) this.#stopping?.runner.cut();
     if (running) {
+      running.terminals.endAll();
       await running.runner.stop();
       running.delivery.pause();
       await running.link.stop();
@@ -190,7 +195,9 @@ export class AgentProgram {
         if (changed) sendAttributes();
       },
     });
-    const commands = new CommandHandler({ runner, delivery, logger, orchestratorNow, send, sendAttributes });
+    const terminals = this.#createTerminals(identity.node_id, () => link);
+    const parts = { runner, delivery, terminals };
+    const commands = new CommandHandler({ ...parts, logger, orchestratorNow, send, sendAttributes });
     const link: AgentLink = createAgentLink({
       dial,
       clock,
@@ -204,7 +211,20 @@ export class AgentProgram {
       handlers: this.#handlers(),
     });
     this.#nodeId = identity.node_id;
-    return { lock, link, runner, delivery, commands };
+    return { lock, link, runner, delivery, commands, terminals };
+  }
+
+  #createTerminals(nodeId: string, link: () => AgentLink): AgentTerminals {
+    const left = endLeftTerminals(nodeId);
+    if (left > 0) this.#logger.warn("What terminals had left running was ended.", { processes: left });
+    return new AgentTerminals({
+      nodeId,
+      setup: this.#options.terminals ?? {},
+      logger: this.#logger,
+      load: loadNodePty,
+      send: (message) => this.#send(link(), message),
+      sendStream: (streamId, data) => this.#attempt("stream", () => link().sendStream(streamId, data)),
+    });
   }
 
   #handlers(): AgentLinkHandlers {
@@ -215,12 +235,10 @@ export class AgentProgram {
       },
       statusChanged: (status) => this.#changeStatus(status),
       command: async (command) => this.#running?.commands.handle(command),
-      // No stream has been opened: an agent of this version opens none.
-      stream: async () => {
-        throw new OrchestratorError("PROTOCOL_ERROR", { message: "There is no such stream." });
-      },
+      stream: async (streamId, data) => this.#running?.terminals.type(streamId, data),
       down: (ending) => {
         this.#running?.delivery.pause();
+        this.#running?.terminals.endAll();
         const level = ending.code === null ? "info" : "error";
         this.#logger[level]("There is no connection to the orchestrator.", { ...ending });
       },
@@ -232,7 +250,7 @@ export class AgentProgram {
     const running = this.#running;
     if (!running) return;
     running.delivery.pause();
-    if (status !== "approved") return;
+    if (status !== "approved") return running.terminals.endAll();
     // Results first: others wait for them.
     running.delivery.begin();
     this.#sendAttributes(running.link);
@@ -251,13 +269,17 @@ export class AgentProgram {
 
   /** False where it can't be sent now: what must arrive is sent again after the next connection. */
   #send(link: AgentLink, message: AgentMessage): boolean {
+    return this.#attempt(message.type, () => link.send(message));
+  }
+
+  #attempt(type: string, send: () => void): boolean {
     try {
-      link.send(message);
+      send();
       return true;
     } catch (error) {
       if (isOrchestratorError(error, "AGENT_OFFLINE") || isOrchestratorError(error, "AGENT_NOT_APPROVED"))
         return false;
-      this.#logger.error("A message could not be sent.", { type: message.type, error });
+      this.#logger.error("A message could not be sent.", { type, error });
       return false;
     }
   }

@@ -4,14 +4,19 @@ import type { AgentMessage, OrchestratorMessage } from "../wire/messages.ts";
 import type { OperationRunner } from "./operation-runner.ts";
 import { toPeerError } from "./peer-error.ts";
 import type { ResultDelivery } from "./result-delivery.ts";
+import type { AgentTerminals } from "./terminal/agent-terminals.ts";
 
 /** What an orchestrator orders. */
 export type Command = Exclude<OrchestratorMessage, { type: "status" }>;
+
+/** Commands that are news and no orders. */
+const unanswered: ReadonlySet<Command["type"]> = new Set(["ack", "terminal.grant"]);
 
 /** What carries commands out. */
 export interface CommandHandlerOptions {
   runner: OperationRunner;
   delivery: ResultDelivery;
+  terminals: AgentTerminals;
   logger: Logger;
   /** Wall clock of the orchestrator, milliseconds since 1970. */
   orchestratorNow: () => number;
@@ -21,7 +26,7 @@ export interface CommandHandlerOptions {
 }
 
 /**
- * Carries out verified commands and answers each, but for `ack`, which is news and no order. "Taken" for an
+ * Carries out verified commands and answers each, but for those that are news and no orders. "Taken" for an
  * operation means that it is on disk and ends with a result.
  */
 export class CommandHandler {
@@ -35,7 +40,7 @@ export class CommandHandler {
     const { logger, send } = this.#options;
     try {
       const after = this.#carryOut(command);
-      if (command.type !== "ack") send({ type: "reply", id: command.id });
+      if (!unanswered.has(command.type)) send({ type: "reply", id: command.id });
       after?.();
     } catch (error) {
       if (!isOrchestratorError(error)) logger.error("A command failed.", { command: command.type, error });
@@ -64,10 +69,16 @@ export class CommandHandler {
       case "attributes.refresh":
         this.#assertInTime(command.not_after);
         return this.#options.sendAttributes;
-      case "config":
       case "terminal.open":
+        this.#assertInTime(command.not_after);
+        this.#options.terminals.open(command);
+        return undefined;
       case "terminal.resize":
       case "terminal.close":
+      case "terminal.grant":
+        this.#options.terminals.handle(command);
+        return undefined;
+      case "config":
         throw new OrchestratorError("COMMAND_UNSUPPORTED", { details: { command: command.type } });
     }
   }
