@@ -60,6 +60,7 @@ export type { Audit } from "./audit/audit.ts";
 export { AuditExport, checkAuditExport } from "./audit/audit-export.ts";
 export type { AuditExportCheck } from "./audit/audit-export.ts";
 export type { Backups } from "./backups/backups.ts";
+export type { Terminals } from "./terminals/terminals.ts";
 export type { Drift } from "./drift/drift.ts";
 export type { EventFeed } from "./event-feed/event-feed.ts";
 export type { Idempotency } from "./idempotency/idempotency.ts";
@@ -88,6 +89,7 @@ export type { EventStreamItem } from "./event-feed/schemas.ts";
 export type { Tracked } from "./internal/stream-window.ts";
 export type { Page } from "./internal/common-schemas.ts";
 export type { Module, ModuleDetail } from "./modules/schemas.ts";
+export type { OpenedTerminal, Terminal, TerminalTicket } from "./terminals/schemas.ts";
 export type {
   BelievedState,
   Operation,

@@ -10,6 +10,7 @@ import { eventProcedures } from "./procedures/events.ts";
 import { moduleProcedures } from "./procedures/modules.ts";
 import { restoreProcedures } from "./procedures/restores.ts";
 import { rolloutProcedures } from "./procedures/rollouts.ts";
+import { terminalProcedures } from "./procedures/terminals.ts";
 import { driftProcedures, operationProcedures, stateProcedures } from "./procedures/state.ts";
 
 export const appRouter = t.router({
@@ -38,6 +39,7 @@ export const appRouter = t.router({
   operations: operationProcedures,
   drift: driftProcedures,
   events: eventProcedures,
+  terminals: terminalProcedures,
   backups: backupProcedures,
   restores: restoreProcedures,
   audit: auditProcedures,

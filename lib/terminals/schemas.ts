@@ -95,6 +95,11 @@ export const transcriptInput = terminalIdInput.extend({
     .describe("Only the lines of the text in which this stands, each after its number. Goes with format=text."),
 });
 
+/** Output of `terminals.transcript` for adapters: bytes in whatever form they stream them. */
+export const transcriptSchema = z
+  .custom<object>((value) => typeof value === "object" && value !== null)
+  .meta({ override: { type: "string" } });
+
 /** What a viewer sends beside input, which is binary. */
 export const viewerMessageSchema = z.discriminatedUnion("type", [
   z.strictObject({

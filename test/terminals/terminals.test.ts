@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { createTestOrchestrator } from "fleetwright/testing";
 import { startApprovedAgent } from "../support/fleet.ts";
 import { TestViewer } from "../support/terminal-viewer.ts";
@@ -70,6 +70,6 @@ describe("a terminal", () => {
     await terminals.close(operator.caller, { session_id: opened.session_id });
     expect(await viewer.next("closed")).toMatchObject({ reason: "closed" });
     const pid = Number(/pid=(\d+)\./.exec(viewer.text)?.[1]);
-    expect(() => process.kill(pid, 0)).toThrow("ESRCH");
+    await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow("ESRCH"), 5_000);
   });
 });

@@ -1,4 +1,5 @@
 import { schemas } from "fleetwright";
+import { toStream } from "../byte-stream.ts";
 import { procedure, route, t } from "./builder.ts";
 
 const mediaType = "application/octet-stream";
@@ -22,21 +23,3 @@ export const backupProcedures = t.router({
       return new Response(toStream(pieces), { headers: { "content-type": mediaType } });
     }),
 });
-
-/** Nothing is read before somebody reads the stream; whoever goes away early ends the reading. */
-function toStream(pieces: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
-  const iterator = pieces[Symbol.asyncIterator]();
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const { done, value } = await iterator.next();
-        if (done === true) controller.close();
-        else controller.enqueue(value);
-      },
-      async cancel() {
-        await iterator.return?.();
-      },
-    },
-    { highWaterMark: 0 },
-  );
-}

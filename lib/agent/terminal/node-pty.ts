@@ -12,8 +12,9 @@ import { closeSync, constants, openSync, readSync } from "node:fs";
 import { createRequire } from "node:module";
 import { ReadStream } from "node:tty";
 import { OrchestratorError } from "../../errors.ts";
+import { terminalVariable } from "../../host/marked-scope.ts";
 import type { OpenPty, Pty, PtyHandlers, PtyProgram } from "./pty.ts";
-import { endTerminal, terminalVariable } from "./terminal-processes.ts";
+import { endTerminal } from "./terminal-processes.ts";
 
 /** What of the library is used: its functions in C++. */
 interface NativePty {

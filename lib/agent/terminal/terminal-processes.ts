@@ -2,6 +2,7 @@
  * The processes of terminals: each terminal's bear its mark in their environment, and are of its session. Those of an agent's earlier
  * life are known by the mark.
  */
+import { terminalVariable } from "../../host/marked-scope.ts";
 import {
   environmentOf,
   listProcesses,
@@ -9,9 +10,6 @@ import {
   signalProcess,
   withDescendants,
 } from "../../host/process-table.ts";
-
-/** The variable that holds the mark: `<node_id>/<session_id>`. */
-export const terminalVariable = "FLEETWRIGHT_TERMINAL";
 
 /** Looks for members again so often: one that starts another while it is ended has its last seen. */
 const mostRounds = 20;
