@@ -1,5 +1,5 @@
 import { join, resolve } from "node:path";
-import { type AgentProgram, createAgent } from "fleetwright/agent";
+import { type AgentOptions as AgentSetup, type AgentProgram, createAgent } from "fleetwright/agent";
 import type { CommandCall } from "../call.ts";
 import type { CommandContext } from "../context.ts";
 import { UsageError } from "../failure.ts";
@@ -13,6 +13,9 @@ export interface AgentOptions {
   orchestratorKey?: string;
   stateDir?: string;
   root?: string;
+  terminals?: boolean;
+  terminalUser?: string;
+  terminalShell?: string;
   logLevel?: LogLevel;
 }
 
@@ -25,6 +28,7 @@ export async function runAgent(call: CommandCall, options: AgentOptions): Promis
     url,
     stateDir,
     logger: createLogger(context, options.logLevel ?? "info"),
+    terminals: terminalsOf(options),
     ...(options.root !== undefined && { root: resolve(options.root) }),
     ...(options.orchestratorKey !== undefined && { orchestratorKey: options.orchestratorKey }),
   });
@@ -45,6 +49,11 @@ export async function runAgent(call: CommandCall, options: AgentOptions): Promis
   } finally {
     await stopAgent(agent, context);
   }
+}
+
+function terminalsOf({ terminals, terminalUser: user, terminalShell: shell }: AgentOptions): AgentSetup["terminals"] & {} {
+  if (terminals === false) return false;
+  return { ...(user !== undefined && { user }), ...(shell !== undefined && { shell }) };
 }
 
 /** Stops an agent after the change in progress; at once, with the program that runs, where another signal comes meanwhile. */
