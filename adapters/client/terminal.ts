@@ -30,7 +30,8 @@ export type TerminalMessage =
   | { type: "resized"; cols: number; rows: number }
   | { type: "exit"; exit_code: number }
   | { type: "closed"; status: "closed" | "interrupted"; reason: string }
-  | { type: "warning" | "refused"; code: string; message: string };
+  | { type: "warning"; code: string; message: string }
+  | { type: "refused"; code: string; message: string };
 
 /** How a terminal is attached to. */
 export interface AttachOptions {
@@ -77,7 +78,11 @@ export function attachTerminal(
   };
   const say = (message: object): void => send(JSON.stringify(message));
   socket.onopen = () =>
-    say({ type: "attach", ticket, ...(options.lastOffset !== undefined && { last_offset: options.lastOffset }) });
+    say({
+      type: "attach",
+      ticket,
+      ...(options.lastOffset !== undefined && { last_offset: options.lastOffset }),
+    });
   const take = async (bytes: Uint8Array): Promise<void> => {
     await options.output(bytes);
     offset += bytes.length;

@@ -29,5 +29,8 @@ export function createAgentSocket(
   transport: Pick<SocketTransport, "accept">,
   sourceAddress?: SourceAddress,
 ): SocketHooks {
-  return { ...createSocketHooks((socket) => transport.accept(socket), sourceAddress), findsSilentPeers: true };
+  return {
+    ...createSocketHooks((socket) => transport.accept(socket), sourceAddress),
+    findsSilentPeers: true,
+  };
 }

@@ -3,7 +3,15 @@ import type { Crypto } from "../crypto/crypto.ts";
 import type { Issue } from "../errors.ts";
 import type { Host } from "../host/host.ts";
 import { checkOptions, optionsOf, type OptionTable } from "../internal/check-options.ts";
-import { aMap, aFunction, falseOr, fault, partWith, plainText, trueOrFalse } from "../internal/option-rules.ts";
+import {
+  aMap,
+  aFunction,
+  falseOr,
+  fault,
+  partWith,
+  plainText,
+  trueOrFalse,
+} from "../internal/option-rules.ts";
 import type { Logger } from "../logger.ts";
 import { clockRule, cryptoRule, loggerRule } from "../part-rules.ts";
 import type { ResourceTypes } from "../state/resource-type.ts";

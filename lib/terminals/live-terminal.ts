@@ -116,12 +116,18 @@ export class LiveTerminal {
 
   /** Somebody begins to see it; one who types takes the place of the one before. Errors where it has ended. */
   join(viewer: TerminalViewer): void {
-    if (this.#state === "ended") throw new OrchestratorError("INVALID_TRANSITION", { message: "The terminal is closed." });
+    if (this.#state === "ended")
+      throw new OrchestratorError("INVALID_TRANSITION", { message: "The terminal is closed." });
     if (viewer.types)
       for (const other of this.#viewers)
         if (other.types) {
           this.#viewers.delete(other);
-          other.ended({ status: "closed", reason: "attached_elsewhere", bytes: this.#received, recording: "complete" });
+          other.ended({
+            status: "closed",
+            reason: "attached_elsewhere",
+            bytes: this.#received,
+            recording: "complete",
+          });
         }
     this.#viewers.add(viewer);
     this.#watchAttachment();
@@ -191,7 +197,11 @@ export class LiveTerminal {
   /** The program ended, and all of its output came. */
   closed({ reason, exit_code }: MessageOf<AgentMessage, "terminal.closed">): Promise<void> {
     const own = this.#reason ?? (reason === "exit" ? "exit" : "closed");
-    return this.#end({ status: "closed", reason: own, ...(exit_code !== undefined && { exitCode: exit_code }) });
+    return this.#end({
+      status: "closed",
+      reason: own,
+      ...(exit_code !== undefined && { exitCode: exit_code }),
+    });
   }
 
   /** The agent is gone, or this process is about to be. */
@@ -263,7 +273,10 @@ export class LiveTerminal {
   #after(name: string, ms: number, work: () => Promise<void>): void {
     this.#timers.get(name)?.cancel();
     if (this.#state !== "ended")
-      this.#timers.set(name, this.#parts.context.clock.setTimer(ms, () => void work()));
+      this.#timers.set(
+        name,
+        this.#parts.context.clock.setTimer(ms, () => void work()),
+      );
   }
 
   #send(message: Bare<Extract<OrchestratorMessage, { type: `terminal.${string}` }>>): Promise<void> {

@@ -10,6 +10,8 @@
 /** A line is broken after so many characters, so that nobody has to hold one without end. */
 const longestLine = 65_536;
 
+const plainRun = /[ -~]+/y;
+
 /** Takes what a terminal would obey out of its output. */
 export class PlainText {
   #state: "text" | "escape" | "intermediate" | "control" | "string" | "stringEscape" = "text";
@@ -19,13 +21,22 @@ export class PlainText {
   /** The text of the next piece of output. */
   take(output: string): string {
     let text = "";
-    for (const char of output) text += this.#next(char);
+    for (let at = 0; at < output.length;) {
+      const run = this.#runAt(output, at);
+      const char = String.fromCodePoint(output.codePointAt(at)!);
+      text += run === "" ? this.#next(char) : run;
+      at += run === "" ? char.length : run.length;
+    }
     return text;
   }
 
-  /** What is left at the end. */
-  end(): string {
-    return "";
+  /** Letters in a row, which are most of all output, go through together. */
+  #runAt(output: string, at: number): string {
+    if (this.#state !== "text" || this.#wasReturn) return "";
+    plainRun.lastIndex = at;
+    const run = (plainRun.exec(output)?.[0] ?? "").slice(0, longestLine - 1 - this.#column);
+    this.#column += run.length;
+    return run;
   }
 
   #next(char: string): string {
@@ -62,9 +73,15 @@ export class PlainText {
     const before = wasReturn && code !== 0x0d && this.#column > 0 && code >= 0x20 ? this.#newline() : "";
     if (code === 0x1b) this.#state = "escape";
     else if (code === 0x9b) this.#state = "control";
-    else if (code === 0x90 || (code >= 0x98 && code <= 0x9f && code !== 0x99 && code !== 0x9a && code !== 0x9b && code !== 0x9c))
+    else if (
+      code === 0x90 ||
+      (code >= 0x98 && code <= 0x9f && code !== 0x99 && code !== 0x9a && code !== 0x9b && code !== 0x9c)
+    )
       this.#state = "string";
-    else if (code === 0x09 || (code >= 0x20 && code !== 0x7f && !(code >= 0x80 && code <= 0x9f) && !isHidden(code)))
+    else if (
+      code === 0x09 ||
+      (code >= 0x20 && code !== 0x7f && !(code >= 0x80 && code <= 0x9f) && !isHidden(code))
+    )
       return before + this.#shown(char);
     return before;
   }
@@ -91,6 +108,8 @@ function afterEscape(code: number): "text" | "escape" | "intermediate" | "contro
 /** Marks that turn the direction of text round, and separators of lines: they would show another text than there is. */
 function isHidden(code: number): boolean {
   return (
-    (code >= 0x200e && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069)
+    (code >= 0x200e && code <= 0x200f) ||
+    (code >= 0x2028 && code <= 0x202e) ||
+    (code >= 0x2066 && code <= 0x2069)
   );
 }

@@ -92,7 +92,9 @@ export const transcriptInput = terminalIdInput.extend({
     .min(1)
     .max(200)
     .optional()
-    .describe("Only the lines of the text in which this stands, each after its number. Goes with format=text."),
+    .describe(
+      "Only the lines of the text in which this stands, each after its number. Goes with format=text.",
+    ),
 });
 
 /** Output of `terminals.transcript` for adapters: bytes in whatever form they stream them. */

@@ -35,7 +35,12 @@ export async function writeEnd(
       close_reason: reason,
       closed_at: context.timestamp(),
     };
-    const write = { kind: "put", collection: "terminals", key: session_id, value: toJsonObject(value) } as const;
+    const write = {
+      kind: "put",
+      collection: "terminals",
+      key: session_id,
+      value: toJsonObject(value),
+    } as const;
     await context.commitWithReserve(systemCaller, [{ ...write, expected: stored.revision }], {
       type: status === "closed" ? "terminal.closed" : "terminal.interrupted",
       target: { type: "terminal", id: session_id, name: agent_name },
@@ -50,6 +55,11 @@ export async function settleLeftTerminals(context: Context): Promise<void> {
   const query = { index: "by_status", equals: ["active"], limit: 100 };
   for await (const page of eachPage<TerminalDocument>(context.storage, "terminals", query)) {
     for (const { value } of page)
-      await writeEnd(context, value, { status: "interrupted", reason: "server_lost", bytes: 0, recording: "partial" });
+      await writeEnd(context, value, {
+        status: "interrupted",
+        reason: "server_lost",
+        bytes: 0,
+        recording: "partial",
+      });
   }
 }

@@ -33,7 +33,8 @@ function narrowed({
   node_id,
   status,
 }: Omit<z.output<typeof listTerminalsInput>, "limit" | "cursor">): Pick<ListQuery, "index" | "equals"> {
-  if (node_id !== undefined && status !== undefined) return { index: "by_node_status", equals: [node_id, status] };
+  if (node_id !== undefined && status !== undefined)
+    return { index: "by_node_status", equals: [node_id, status] };
   if (node_id !== undefined) return { index: "by_node", equals: [node_id] };
   if (status !== undefined) return { index: "by_status", equals: [status] };
   return {};

@@ -12,6 +12,7 @@ import type { AgentMessage, MessageOf } from "../wire/messages.ts";
 import type { TerminalDocument } from "./documents.ts";
 import { LiveTerminal, type TerminalEnd } from "./live-terminal.ts";
 import { settleLeftTerminals, writeEnd } from "./terminal-ends.ts";
+import { TerminalRetention } from "./terminal-retention.ts";
 import { Tickets } from "./tickets.ts";
 import { type Attachment, ViewerConnection } from "./viewer-connection.ts";
 
@@ -46,8 +47,10 @@ export class TerminalService {
     const unlisten = this.#context.feed.listen((event) => {
       if (eventTable[event.event_type].category === "access") void this.#checkOpeners();
     });
+    const endRetention = new TerminalRetention(this.#context).keep();
     return async () => {
       unlisten();
+      await endRetention();
       await Promise.all([...this.#live.values()].map((terminal) => terminal.interrupt("server_lost")));
     };
   }
@@ -103,7 +106,10 @@ export class TerminalService {
    *
    * @throws {OrchestratorError} `PROTOCOL_ERROR` for one that it does not have.
    */
-  async hear(nodeId: string, message: MessageOf<AgentMessage, "terminal.closed" | "terminal.taken">): Promise<void> {
+  async hear(
+    nodeId: string,
+    message: MessageOf<AgentMessage, "terminal.closed" | "terminal.taken">,
+  ): Promise<void> {
     const terminal = this.#of(nodeId, message.session_id);
     if (message.type === "terminal.taken") terminal?.taken(message.through);
     else await terminal?.closed(message);
@@ -194,7 +200,9 @@ export class TerminalService {
 
   #answerTo(id: string, nodeId: string): Promise<void> {
     return new Promise((resolve, reject) => {
-      const timer = this.#context.clock.setTimer(openMs, () => answer(new OrchestratorError("AGENT_TIMEOUT")));
+      const timer = this.#context.clock.setTimer(openMs, () =>
+        answer(new OrchestratorError("AGENT_TIMEOUT")),
+      );
       const answer = (error: OrchestratorError | null): void => {
         timer.cancel();
         this.#asked.delete(id);
@@ -211,7 +219,14 @@ export function isOpener(caller: Caller, { operator_id }: Pick<TerminalDocument,
   return caller.kind === "operator" ? caller.operator_id === operator_id : operator_id === caller.kind;
 }
 
-const refusals: readonly ErrorCode[] = ["TERMINALS_REFUSED", "TERMINALS_UNAVAILABLE", "TOO_MANY_TERMINALS", "HOST_ERROR", "COMMAND_EXPIRED", "COMMAND_UNSUPPORTED"];
+const refusals: readonly ErrorCode[] = [
+  "TERMINALS_REFUSED",
+  "TERMINALS_UNAVAILABLE",
+  "TOO_MANY_TERMINALS",
+  "HOST_ERROR",
+  "COMMAND_EXPIRED",
+  "COMMAND_UNSUPPORTED",
+];
 
 function knownCode(code: string): ErrorCode {
   return refusals.find((known) => known === code) ?? "PEER_ERROR";

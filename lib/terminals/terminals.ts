@@ -91,16 +91,12 @@ export class Terminals {
     const answer = { ...toTerminal(document), ...ticket };
     const put = { kind: "put", collection: "terminals", key: session_id, expected: 0 } as const;
     const expired = await this.#service.tickets.expired();
-    await this.#context.commit(
-      caller,
-      [{ ...put, value: toJsonObject(document) }, write, ...expired],
-      {
-        type: "terminal.opened",
-        target: { type: "terminal", id: session_id, name: agent_name },
-        summary: `${username} opened a terminal on ${agent_name}`,
-        metadata: { session_id, node_id, operator_id, ...(reason !== undefined && { reason }) },
-      },
-    );
+    await this.#context.commit(caller, [{ ...put, value: toJsonObject(document) }, write, ...expired], {
+      type: "terminal.opened",
+      target: { type: "terminal", id: session_id, name: agent_name },
+      summary: `${username} opened a terminal on ${agent_name}`,
+      metadata: { session_id, node_id, operator_id, ...(reason !== undefined && { reason }) },
+    });
     await this.#service.open(document);
     return answer;
   }
@@ -138,7 +134,10 @@ export class Terminals {
    * @throws {OrchestratorError} `NOT_FOUND`, also where nothing was recorded; `FORBIDDEN` for somebody else's, unless the caller is Admin;
    * `STORAGE_CORRUPT` where it is not what was recorded.
    */
-  async transcript(caller: Caller, input: z.input<typeof transcriptInput>): Promise<AsyncIterable<Uint8Array>> {
+  async transcript(
+    caller: Caller,
+    input: z.input<typeof transcriptInput>,
+  ): Promise<AsyncIterable<Uint8Array>> {
     await this.#context.authorize(caller, "terminals.transcript");
     const { session_id, ...form } = parseInput(transcriptInput, input);
     return readTranscript(this.#context, await this.#readOwn(caller, session_id), form);
@@ -155,7 +154,8 @@ export class Terminals {
 
   async #readOwn(caller: Caller, sessionId: string): Promise<Readonly<TerminalDocument>> {
     const terminal = await this.#read(sessionId);
-    const mayAll = caller.kind === "system" || (caller.kind === "operator" && isAtLeast(caller.role, "Admin"));
+    const mayAll =
+      caller.kind === "system" || (caller.kind === "operator" && isAtLeast(caller.role, "Admin"));
     if (mayAll || isOpener(caller, terminal)) return terminal;
     throw new OrchestratorError("FORBIDDEN", { message: "The terminal is somebody else's." });
   }

@@ -35,7 +35,7 @@ export async function readTranscript(
 }
 
 async function* readPieces({ storage }: Context, blob: string): AsyncGenerator<Uint8Array> {
-  for (let from = 0; ; ) {
+  for (let from = 0; ;) {
     const piece = await storage.readBlob(blob, { from, to: from + pieceBytes });
     if (piece === null || piece.length === 0) return;
     from += piece.length;
@@ -52,8 +52,6 @@ async function* toText(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string
     const text = plain.take(String(event[2]));
     if (text !== "") yield text;
   }
-  const rest = plain.end();
-  if (rest !== "") yield rest;
 }
 
 /** The lines in which a text stands, each after its number from 1. */

@@ -51,7 +51,8 @@ export class TestViewer {
   /** Waits until what was shown matches. */
   async shows(pattern: RegExp): Promise<void> {
     await vi.waitFor(() => {
-      if (!pattern.test(this.text)) throw new Error(`${pattern} is not in ${JSON.stringify(this.text.slice(-2000))}`);
+      if (!pattern.test(this.text))
+        throw new Error(`${pattern} is not in ${JSON.stringify(this.text.slice(-2000))}`);
     }, 10_000);
   }
 

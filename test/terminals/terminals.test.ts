@@ -1,38 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import { createTestOrchestrator } from "fleetwright/testing";
-import { startApprovedAgent } from "../support/fleet.ts";
-import { TestViewer } from "../support/terminal-viewer.ts";
-
-async function textOf(pieces: AsyncIterable<Uint8Array>): Promise<string> {
-  const all: Uint8Array[] = [];
-  for await (const piece of pieces) all.push(piece);
-  return Buffer.concat(all).toString();
-}
-
-async function openTerminal(options = {}) {
-  const test = await createTestOrchestrator();
-  const agent = await startApprovedAgent(test);
-  const operator = await test.signIn("Operator", "ada");
-  const { terminals } = test.orchestrator;
-  const opened = await terminals.open(operator.caller, { node_id: agent.nodeId, shell: "/bin/sh", ...options });
-  const attach = (ticket: string, more: object = {}): TestViewer => {
-    const viewer = new TestViewer((socket) => terminals.accept(socket, opened.session_id));
-    viewer.say({ type: "attach", ticket, ...more });
-    return viewer;
-  };
-  return {
-    test,
-    agent,
-    operator,
-    terminals,
-    opened,
-    attach,
-    async [Symbol.asyncDispose]() {
-      await agent[Symbol.asyncDispose]();
-      await test[Symbol.asyncDispose]();
-    },
-  };
-}
+import { openTerminal, textOf } from "../support/open-terminal.ts";
 
 describe("a terminal", () => {
   it("runs a shell that is typed to, resized, recorded and ends with its exit code", async () => {
@@ -50,11 +17,24 @@ describe("a terminal", () => {
     expect(await viewer.next("exit")).toMatchObject({ exit_code: 7 });
     expect(await viewer.next("closed")).toMatchObject({ status: "closed", reason: "exit" });
     const ended = await terminals.get(operator.caller, { session_id: opened.session_id });
-    expect(ended).toMatchObject({ status: "closed", exit_code: 7, recording: "complete", bytes: viewer.offset });
+    expect(ended).toMatchObject({
+      status: "closed",
+      exit_code: 7,
+      recording: "complete",
+      bytes: viewer.offset,
+    });
     const cast = await textOf(await terminals.transcript(operator.caller, { session_id: opened.session_id }));
-    const [head, ...events] = cast.trimEnd().split("\n").map((line) => JSON.parse(line));
+    const [head, ...events] = cast
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
     expect(head).toMatchObject({ version: 2, width: 80, height: 24 });
-    expect(events.filter(([, kind]) => kind === "o").map(([, , text]) => text).join("")).toBe(viewer.text);
+    expect(
+      events
+        .filter(([, kind]) => kind === "o")
+        .map(([, , text]) => text)
+        .join(""),
+    ).toBe(viewer.text);
     expect(events.filter(([, kind]) => kind === "r").map(([, , size]) => size)).toEqual(["120x40"]);
     const { items } = await terminals.list(operator.caller);
     expect(items.map(({ session_id }) => session_id)).toEqual([opened.session_id]);

@@ -51,7 +51,11 @@ export async function runAgent(call: CommandCall, options: AgentOptions): Promis
   }
 }
 
-function terminalsOf({ terminals, terminalUser: user, terminalShell: shell }: AgentOptions): AgentSetup["terminals"] & {} {
+function terminalsOf({
+  terminals,
+  terminalUser: user,
+  terminalShell: shell,
+}: AgentOptions): AgentSetup["terminals"] & {} {
   if (terminals === false) return false;
   return { ...(user !== undefined && { user }), ...(shell !== undefined && { shell }) };
 }

@@ -35,13 +35,20 @@ const retryMs = 1_000;
 /** Ctrl-], as of telnet: twice in a row it leaves. */
 const leaveKey = 0x1d;
 /** Turns off what a program may have left on: alternate screen, mouse, bracketed paste, hidden cursor, colours, scrolling region. */
-const resetTerminal = "\u001b[?1049l\u001b[?1000l\u001b[?1002l\u001b[?1003l\u001b[?1006l\u001b[?2004l\u001b[?25h\u001b[r\u001b[0m";
+const resetTerminal =
+  "\u001b[?1049l\u001b[?1000l\u001b[?1002l\u001b[?1003l\u001b[?1006l\u001b[?2004l\u001b[?25h\u001b[r\u001b[0m";
 
 /** Opens a terminal and stays at it. Resolves with the exit code of its shell. */
-export async function openTerminal(call: CommandCall, nodeId: string, options: OpenOptions): Promise<ExitCode> {
+export async function openTerminal(
+  call: CommandCall,
+  nodeId: string,
+  options: OpenOptions,
+): Promise<ExitCode> {
   const { stdin, stdout } = process;
   if (!stdin.isTTY || !stdout.isTTY)
-    throw new UsageError("A terminal can be opened at a terminal only: standard input and output must be one.");
+    throw new UsageError(
+      "A terminal can be opened at a terminal only: standard input and output must be one.",
+    );
   const size = { cols: stdout.columns, rows: stdout.rows };
   const { session_id, ...ticket } = await call.client.terminals.open(nodeId, { ...size, ...options });
   const seat = new Seat(call, session_id);
@@ -121,7 +128,8 @@ class Seat {
       return 0;
     }
     if (this.#end?.type === "refused") this.#say(`${this.#end.message} (${this.#end.code})`);
-    else if (this.#end?.reason !== "exit") this.#say(`The terminal ended: ${this.#end?.reason ?? "the server can't be reached"}.`);
+    else if (this.#end?.reason !== "exit")
+      this.#say(`The terminal ended: ${this.#end?.reason ?? "the server can't be reached"}.`);
     return (this.#exitCode ?? 1) as ExitCode;
   }
 
@@ -129,7 +137,8 @@ class Seat {
   #attach(ticket: TerminalTicket, lastOffset: number): Promise<number> {
     return new Promise((resolve) => {
       const terminal = attachTerminal(this.#call.client.url, ticket, {
-        connect: (url, protocol) => new WebSocket(url, protocol, { perMessageDeflate: false }) as unknown as TerminalSocket,
+        connect: (url, protocol) =>
+          new WebSocket(url, protocol, { perMessageDeflate: false }) as unknown as TerminalSocket,
         lastOffset,
         output: write,
         message: (message) => this.#hear(message),
@@ -145,17 +154,18 @@ class Seat {
   #hear(message: TerminalMessage): void {
     if (message.type === "opened") this.resize();
     else if (message.type === "exit") this.#exitCode = message.exit_code;
-    else if (message.type === "closed" || message.type === "refused") this.#end = message as NonNullable<Seat["#end"]>;
+    else if (message.type === "closed" || message.type === "refused") this.#end = message;
     else if (message.type === "warning") this.#say(message.message);
   }
 
   async #comeBack(): Promise<TerminalTicket | null> {
-    for (const until = performance.now() + returnMs; performance.now() < until && !this.#hasLeft; ) {
+    for (const until = performance.now() + returnMs; performance.now() < until && !this.#hasLeft;) {
       await delay(retryMs);
       try {
         return await this.#call.client.terminals.ticket(this.#sessionId);
       } catch (error) {
-        if ((error as { status?: number }).status !== 0 && (error as { status?: number }).status !== 503) return null;
+        if ((error as { status?: number }).status !== 0 && (error as { status?: number }).status !== 503)
+          return null;
       }
     }
     return null;
@@ -172,7 +182,11 @@ function write(bytes: Uint8Array): Promise<void> {
 }
 
 /** Plays a terminal as it was, or prints its text. */
-export async function replayTerminal(call: CommandCall, sessionId: string, options: ReplayOptions): Promise<void> {
+export async function replayTerminal(
+  call: CommandCall,
+  sessionId: string,
+  options: ReplayOptions,
+): Promise<void> {
   const { text, search, speed = 1 } = options;
   if (!(speed > 0)) throw new UsageError("--speed must be a number above 0.");
   const isText = text === true || search !== undefined;
@@ -180,7 +194,8 @@ export async function replayTerminal(call: CommandCall, sessionId: string, optio
   const stream = await call.client.terminals.transcript(sessionId, form);
   const decoder = new TextDecoder();
   if (isText) {
-    for await (const piece of stream) call.context.stdout(toSafeText(decoder.decode(piece, { stream: true })));
+    for await (const piece of stream)
+      call.context.stdout(toSafeText(decoder.decode(piece, { stream: true })));
     return;
   }
   if (!process.stdout.isTTY) {

@@ -121,7 +121,9 @@ class AgentTerminal {
     this.#options = options;
   }
 
-  start(open: (handlers: { output: (bytes: Uint8Array) => void; ended: (exitCode: number) => void }) => Pty): void {
+  start(
+    open: (handlers: { output: (bytes: Uint8Array) => void; ended: (exitCode: number) => void }) => Pty,
+  ): void {
     this.#pty = open({
       output: (bytes) => this.#output(bytes),
       ended: (exitCode) => {

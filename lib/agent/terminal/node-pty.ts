@@ -135,6 +135,8 @@ class SystemPty implements Pty {
   /** Reads what is left: the terminal hands it over at once or says that there is none. */
   #drain(): void {
     while (this.#state === "draining" && !this.#isPaused) {
+      // What the stream had read before goes to its listener.
+      if (this.#stream.read() !== null) continue;
       const bytes = this.#readRest();
       if (bytes.length > 0) this.#handlers.output(bytes);
       else this.#close();
@@ -142,8 +144,6 @@ class SystemPty implements Pty {
   }
 
   #readRest(): Uint8Array {
-    const early = this.#stream.read() as Buffer | null;
-    if (early !== null) return early;
     const piece = Buffer.allocUnsafe(pieceBytes);
     try {
       return piece.subarray(0, readSync(this.#fd, piece));

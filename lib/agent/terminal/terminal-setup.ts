@@ -42,13 +42,23 @@ export function toProgram(
   };
   const isOwn = account.uid === process.getuid?.();
   const argv = [file] as [string];
-  const started = isOwn ? { argv, env: environment } : startAs(account, { argv, env: environment, ids: {} }, "/");
+  const started = isOwn
+    ? { argv, env: environment }
+    : startAs(account, { argv, env: environment, ids: {} }, "/");
   if (!isOwn && started.argv.length === 1)
     throw new OrchestratorError("TERMINALS_UNAVAILABLE", {
       message: "The agent can't become the user of its terminals: that needs root and setpriv.",
     });
   const [program, ...args] = started.argv;
-  return { file: program, args, environment: started.env, mark: `${nodeId}/${session_id}`, folder, cols, rows };
+  return {
+    file: program,
+    args,
+    environment: started.env,
+    mark: `${nodeId}/${session_id}`,
+    folder,
+    cols,
+    rows,
+  };
 }
 
 function accountOf(user: string | undefined): LocalAccount {
