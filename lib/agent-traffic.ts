@@ -24,10 +24,14 @@ export interface AgentTraffic extends TransportHandlers {
   settled(): Promise<void>;
 }
 
-export function createAgentTraffic(
-  context: Context,
-  features: { agents: AgentService; operations: OperationService; terminals: TerminalService },
-): AgentTraffic {
+/** The features that agents speak to. */
+interface HearingFeatures {
+  agents: AgentService;
+  operations: OperationService;
+  terminals: TerminalService;
+}
+
+export function createAgentTraffic(context: Context, features: HearingFeatures): AgentTraffic {
   const { agents, operations, terminals } = features;
   const refusals = new RateLimiter(context.clock, auditedRefusalsPerMinute);
   const allRefusals = new RateLimiter(context.clock, allAuditedRefusalsPerMinute);
@@ -35,33 +39,11 @@ export function createAgentTraffic(
   const leaving = new Set<Promise<void>>();
   watchFollowers(context, agents);
 
-  async function hear(nodeId: string, message: AgentMessage): Promise<void> {
-    switch (message.type) {
-      case "reply":
-        if (terminals.reply(nodeId, message)) return;
-        return operations.dispatcher.answers.reply(nodeId, message);
-      case "result":
-        return operations.dispatcher.answers.result(nodeId, message);
-      case "attributes":
-        return agents.enrolment.attributes(nodeId, message);
-      case "log":
-        return reports.take(nodeId, message);
-      case "progress":
-      case "output":
-        return operations.dispatcher.answers.progress(nodeId, message);
-      case "terminal.closed":
-      case "terminal.taken":
-        return terminals.hear(nodeId, message);
-      case "metrics":
-        return;
-    }
-  }
-
   return {
     isWanted: (nodeId, head) => isWanted(operations.dispatcher.answers, nodeId, head),
     admit: (introduction) => admit(context, agents, introduction),
     connected: (introduction, admission) => agents.connected(introduction, admission),
-    message: hear,
+    message: (nodeId, message) => hear({ ...features, reports }, nodeId, message),
     stream: async (nodeId, streamId, data) => terminals.stream(nodeId, streamId, data),
     disconnected(nodeId, reason) {
       reports.forget(nodeId);
@@ -89,6 +71,33 @@ export function createAgentTraffic(
       written.catch((error: unknown) => context.logger.warn("A refusal was not written.", { error }));
     },
   };
+}
+
+/** Brings a message to the feature that it concerns. */
+async function hear(
+  { agents, operations, terminals, reports }: HearingFeatures & { reports: AgentReports },
+  nodeId: string,
+  message: AgentMessage,
+): Promise<void> {
+  switch (message.type) {
+    case "reply":
+      if (terminals.reply(nodeId, message)) return;
+      return operations.dispatcher.answers.reply(nodeId, message);
+    case "result":
+      return operations.dispatcher.answers.result(nodeId, message);
+    case "attributes":
+      return agents.enrolment.attributes(nodeId, message);
+    case "log":
+      return reports.take(nodeId, message);
+    case "progress":
+    case "output":
+      return operations.dispatcher.answers.progress(nodeId, message);
+    case "terminal.closed":
+    case "terminal.taken":
+      return terminals.hear(nodeId, message);
+    case "metrics":
+      return;
+  }
 }
 
 /** Who is here follows this server, and who is dismissed is none of the fleet. */

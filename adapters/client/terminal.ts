@@ -5,10 +5,8 @@ import type { TerminalTicket } from "fleetwright";
 export interface TerminalSocket {
   binaryType: string;
   readonly readyState: number;
-  onopen: ((event: never) => void) | null;
-  onmessage: ((event: { data: unknown } & never) => void) | null;
-  onclose: ((event: { code: number; reason: string } & never) => void) | null;
-  onerror: ((event: never) => void) | null;
+  addEventListener(type: "open" | "error" | "close", listener: () => void): void;
+  addEventListener(type: "message", listener: (event: { data: unknown }) => void): void;
   send(data: string | Uint8Array): void;
   close(code?: number): void;
 }
@@ -77,18 +75,19 @@ export function attachTerminal(
     if (socket.readyState === 1) socket.send(data);
   };
   const say = (message: object): void => send(JSON.stringify(message));
-  socket.onopen = () =>
+  socket.addEventListener("open", () =>
     say({
       type: "attach",
       ticket,
       ...(options.lastOffset !== undefined && { last_offset: options.lastOffset }),
-    });
+    }),
+  );
   const take = async (bytes: Uint8Array): Promise<void> => {
     await options.output(bytes);
     offset += bytes.length;
     say({ type: "ack", offset });
   };
-  socket.onmessage = ({ data }) => {
+  socket.addEventListener("message", ({ data }) => {
     if (typeof data !== "string") {
       const bytes = new Uint8Array(data as ArrayBuffer);
       taking = taking.then(() => take(bytes));
@@ -100,9 +99,10 @@ export function attachTerminal(
       if (message.type === "opened") ({ offset } = message);
       options.message?.(message);
     });
-  };
-  socket.onerror = () => {};
-  socket.onclose = () => void taking.then(options.ended, options.ended);
+  });
+  // It is followed by a close.
+  socket.addEventListener("error", () => {});
+  socket.addEventListener("close", () => void taking.then(options.ended, options.ended));
   return {
     get offset() {
       return offset;

@@ -130,7 +130,7 @@ export class TerminalService {
 
   /** Takes over the socket of somebody who will say what they want to see. */
   accept(socket: FrameSocket, sessionId: string): void {
-    new ViewerConnection(socket, {
+    ViewerConnection.take(socket, {
       clock: this.#context.clock,
       redeem: ({ ticket }) => this.#redeem(ticket, sessionId),
     });

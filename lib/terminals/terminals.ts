@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { answering, type Caller } from "../callers/caller.ts";
+import type { Caller } from "../callers/caller.ts";
 import { isAtLeast } from "../callers/roles.ts";
 import type { Context } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";

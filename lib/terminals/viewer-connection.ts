@@ -44,7 +44,12 @@ export class ViewerConnection implements TerminalViewer {
   /** One after the other: what is typed keeps its order. */
   #work: Promise<void> = Promise.resolve();
 
-  constructor(socket: FrameSocket, { clock, redeem }: { clock: Clock; redeem: Redeem }) {
+  /** Takes a socket over until it is closed. */
+  static take(socket: FrameSocket, parts: { clock: Clock; redeem: Redeem }): void {
+    void new ViewerConnection(socket, parts);
+  }
+
+  private constructor(socket: FrameSocket, { clock, redeem }: { clock: Clock; redeem: Redeem }) {
     this.#socket = socket;
     this.#redeem = redeem;
     this.#deadline = clock.setTimer(attachMs, () =>

@@ -14,7 +14,7 @@ interface Run {
 
 function run(script: string, mark = "node/session"): Run {
   const pieces: Uint8Array[] = [];
-  let end = (_: number): void => {};
+  let end: (exitCode: number) => void = () => {};
   const exitCode = new Promise<number>((resolve) => (end = resolve));
   const pty = openPty(
     {
