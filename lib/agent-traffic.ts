@@ -47,10 +47,9 @@ export function createAgentTraffic(context: Context, features: HearingFeatures):
     stream: async (nodeId, streamId, data) => terminals.stream(nodeId, streamId, data),
     disconnected(nodeId, reason) {
       reports.forget(nodeId);
-      const written = Promise.all([
-        agents.disconnected(nodeId, reason),
-        terminals.disconnected(nodeId),
-      ]).then(() => {});
+      const written = Promise.all([agents.disconnected(nodeId, reason), terminals.disconnected(nodeId)]).then(
+        () => {},
+      );
       leaving.add(written);
       void written.then(() => leaving.delete(written));
     },

@@ -178,7 +178,8 @@ export const fleetErrors = {
     meaning: "The agent can't open terminals.",
     cause:
       "The optional package `@lydell/node-pty` is not installed on that machine or not made for it, or the user of its terminals is not there.",
-    advice: "Install the agent with its optional packages; read the message. Everything else of the agent works.",
+    advice:
+      "Install the agent with its optional packages; read the message. Everything else of the agent works.",
   },
   TICKET_INVALID: {
     meaning: "The ticket of a terminal is unknown, expired or used.",

@@ -36,7 +36,7 @@ const retryMs = 1_000;
 const leaveKey = 0x1d;
 /** Turns off what a program may have left on: alternate screen, mouse, bracketed paste, hidden cursor, colours, scrolling region. */
 const resetTerminal =
-  "\u001b[?1049l\u001b[?1000l\u001b[?1002l\u001b[?1003l\u001b[?1006l\u001b[?2004l\u001b[?25h\u001b[r\u001b[0m";
+  "\u001b[?1047l\u001b[?1000l\u001b[?1002l\u001b[?1003l\u001b[?1006l\u001b[?2004l\u001b[?25h\u001b7\u001b[r\u001b8\u001b[0m";
 
 /** Opens a terminal and stays at it. Resolves with the exit code of its shell. */
 export async function openTerminal(
