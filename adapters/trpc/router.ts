@@ -10,8 +10,8 @@ import { eventProcedures } from "./procedures/events.ts";
 import { moduleProcedures } from "./procedures/modules.ts";
 import { restoreProcedures } from "./procedures/restores.ts";
 import { rolloutProcedures } from "./procedures/rollouts.ts";
-import { terminalProcedures } from "./procedures/terminals.ts";
 import { driftProcedures, operationProcedures, stateProcedures } from "./procedures/state.ts";
+import { terminalProcedures } from "./procedures/terminals.ts";
 
 export const appRouter = t.router({
   status: t.router({

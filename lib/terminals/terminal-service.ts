@@ -1,12 +1,12 @@
 /** The terminals of this process: what the transport hears of them, what viewers do, and how they end. */
-import type { Streams } from "../access/streams.ts";
 import type { AccessService } from "../access/access-service.ts";
+import type { Streams } from "../access/streams.ts";
 import type { AgentService } from "../agents/agent-service.ts";
 import { systemCaller, type Caller } from "../callers/caller.ts";
+import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { OrchestratorError, type ErrorCode } from "../errors.ts";
 import { eventTable } from "../events.ts";
-import { toTimestamp } from "../clock.ts";
 import type { FrameSocket } from "../transport/socket.ts";
 import type { AgentMessage, MessageOf } from "../wire/messages.ts";
 import type { TerminalDocument } from "./documents.ts";

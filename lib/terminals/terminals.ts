@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import type { AgentService } from "../agents/agent-service.ts";
 import type { Caller } from "../callers/caller.ts";
 import { isAtLeast } from "../callers/roles.ts";
 import type { Context } from "../context.ts";
@@ -7,7 +8,6 @@ import type { Page } from "../internal/common-schemas.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import { toJsonObject } from "../json.ts";
 import type { FrameSocket } from "../transport/socket.ts";
-import type { AgentService } from "../agents/agent-service.ts";
 import type { TerminalDocument } from "./documents.ts";
 import {
   listTerminalsInput,
