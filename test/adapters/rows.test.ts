@@ -22,6 +22,11 @@ const rows = `
   GET /tags
   GET /agents/{node_id}/metrics
   GET /agents/{node_id}/metrics/latest
+  GET /terminal
+  GET /terminal/session/{session_id}
+  DELETE /terminal/session/{session_id}
+  GET /terminal/session/{session_id}/transcript
+  POST /terminal/{node_id}
   GET /maintenance-windows
   POST /maintenance-windows
   GET /maintenance-windows/{id}
@@ -74,7 +79,6 @@ const rows = `
 const notYet = [
   "/discover",
   "/agents/{node_id}/metrics",
-  "/terminal",
   "/maintenance-windows",
   "/channels",
   "/notifications",
