@@ -6,7 +6,7 @@ import type { Context } from "./context.ts";
 import { OrchestratorError } from "./errors.ts";
 import { sourceOfAddress } from "./internal/network.ts";
 import { RateLimiter } from "./internal/rate-limiter.ts";
-import type { AgentAnswers } from "./operations/agent-answers.ts";
+import type { MetricService } from "./metrics/metric-service.ts";
 import type { OperationService } from "./operations/operation-service.ts";
 import type { TerminalService } from "./terminals/terminal-service.ts";
 import type { Admission, AgentIntroduction, TransportHandlers } from "./transport/transport.ts";
@@ -27,12 +27,13 @@ export interface AgentTraffic extends TransportHandlers {
 /** The features that agents speak to. */
 interface HearingFeatures {
   agents: AgentService;
+  metrics: MetricService;
   operations: OperationService;
   terminals: TerminalService;
 }
 
 export function createAgentTraffic(context: Context, features: HearingFeatures): AgentTraffic {
-  const { agents, operations, terminals } = features;
+  const { agents, metrics, terminals } = features;
   const refusals = new RateLimiter(context.clock, auditedRefusalsPerMinute);
   const allRefusals = new RateLimiter(context.clock, allAuditedRefusalsPerMinute);
   const reports = new AgentReports(context);
@@ -40,16 +41,17 @@ export function createAgentTraffic(context: Context, features: HearingFeatures):
   watchFollowers(context, agents);
 
   return {
-    isWanted: (nodeId, head) => isWanted(operations.dispatcher.answers, nodeId, head),
+    isWanted: (nodeId, head) => isWanted(features, nodeId, head),
     admit: (introduction) => admit(context, agents, introduction),
     connected: (introduction, admission) => agents.connected(introduction, admission),
-    message: (nodeId, message) => hear({ ...features, reports }, nodeId, message),
+    message: async (nodeId, message) =>
+      message.type === "log" ? reports.take(nodeId, message) : hear(features, nodeId, message),
     stream: async (nodeId, streamId, data) => terminals.stream(nodeId, streamId, data),
     disconnected(nodeId, reason) {
       reports.forget(nodeId);
-      const written = Promise.all([agents.disconnected(nodeId, reason), terminals.disconnected(nodeId)]).then(
-        () => {},
-      );
+      metrics.intake.forget(nodeId);
+      const both = [agents.disconnected(nodeId, reason), terminals.disconnected(nodeId)];
+      const written = Promise.all(both).then(() => {});
       leaving.add(written);
       void written.then(() => leaving.delete(written));
     },
@@ -61,41 +63,40 @@ export function createAgentTraffic(context: Context, features: HearingFeatures):
       context.logger.warn("An agent was refused.", { node_id, ...metadata });
       if (!refusals.tryTake(sourceOfAddress(metadata.remote_address ?? "")) || !allRefusals.tryTake(""))
         return;
-      const written = context.commit(systemCaller, [], {
-        type: "agent.refused",
-        ...(node_id !== null && { target: { type: "agent", id: node_id, name: node_id } }),
-        summary: `A connection of an agent was refused: ${metadata.code}`,
-        metadata,
-      });
-      written.catch((error: unknown) => context.logger.warn("A refusal was not written.", { error }));
+      void context.tell("agent.refused", () =>
+        context.commit(systemCaller, [], {
+          type: "agent.refused",
+          ...(node_id !== null && { target: { type: "agent", id: node_id, name: node_id } }),
+          summary: `A connection of an agent was refused: ${metadata.code}`,
+          metadata,
+        }),
+      );
     },
   };
 }
 
-/** Brings a message to the feature that it concerns. */
+/** Hands a message of an agent to the feature that it is for. */
 async function hear(
-  { agents, operations, terminals, reports }: HearingFeatures & { reports: AgentReports },
+  { agents, metrics, operations, terminals }: HearingFeatures,
   nodeId: string,
-  message: AgentMessage,
+  message: Exclude<AgentMessage, { type: "log" }>,
 ): Promise<void> {
+  const { answers } = operations.dispatcher;
   switch (message.type) {
     case "reply":
-      if (terminals.reply(nodeId, message)) return;
-      return operations.dispatcher.answers.reply(nodeId, message);
+      return terminals.reply(nodeId, message) ? undefined : answers.reply(nodeId, message);
     case "result":
-      return operations.dispatcher.answers.result(nodeId, message);
+      return answers.result(nodeId, message);
     case "attributes":
       return agents.enrolment.attributes(nodeId, message);
-    case "log":
-      return reports.take(nodeId, message);
     case "progress":
     case "output":
-      return operations.dispatcher.answers.progress(nodeId, message);
+      return answers.progress(nodeId, message);
+    case "metrics":
+      return metrics.intake.take(nodeId, message);
     case "terminal.closed":
     case "terminal.taken":
       return terminals.hear(nodeId, message);
-    case "metrics":
-      return;
   }
 }
 
@@ -123,11 +124,15 @@ async function admit(
 }
 
 /** Whether anybody is interested in what a message of an agent is about. */
-async function isWanted(answers: AgentAnswers, nodeId: string, head: MessageHead): Promise<boolean> {
+async function isWanted(
+  { metrics, operations }: { metrics: MetricService; operations: OperationService },
+  nodeId: string,
+  head: MessageHead,
+): Promise<boolean> {
+  const { answers } = operations.dispatcher;
   switch (head.type) {
     case "metrics":
-      // Nobody here asked for these: they are of a feature that this version does not have.
-      return false;
+      return metrics.intake.isWanted(nodeId);
     case "progress":
     case "output":
       return answers.isRunning(nodeId, head.operationId);

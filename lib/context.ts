@@ -19,6 +19,7 @@ import type { Logger } from "./logger.ts";
 import type { ResolvedOptions } from "./options.ts";
 import { References } from "./references.ts";
 import type { Cron } from "./schedules/cron.ts";
+import type { ServedAt } from "./served-at.ts";
 import { resourceTypesWith } from "./state/own-types.ts";
 import type { ResourceTypes } from "./state/resource-type.ts";
 import type { CommitResult, Storage, Write } from "./storage/storage.ts";
@@ -71,11 +72,14 @@ export class Context {
   readonly retentionClock: RetentionClock;
   /** The time of deadlines, which never goes back. */
   readonly fleetTime: FleetTime;
+  /** Where agents are served; null while nobody said. */
+  served: ServedAt | null = null;
   /** Which life of its data the orchestrator leads, and what waits after a restore. */
   readonly epochs: Epochs;
   /** Aborted when the process is about to end: from then on nobody waits for anything. */
   readonly leaving = new AbortController();
   readonly #authorizer: Authorizer;
+  readonly #commitListeners = new Set<(seconds: number) => void>();
   /** Events that could not be written, and for which nothing stands in the log yet. */
   #missing = 0;
   #identity: Signer | null = null;
@@ -123,6 +127,12 @@ export class Context {
     return toTimestamp(this.clock.now());
   }
 
+  /** Has a listener hear how long each commit took, in seconds. The function returned ends it. */
+  onCommit(listener: (seconds: number) => void): () => void {
+    this.#commitListeners.add(listener);
+    return () => void this.#commitListeners.delete(listener);
+  }
+
   /** Commits documents together with the events that tell of them, as one durable step. */
   commit(caller: Caller, writes: readonly Write[], ...inputs: EventInput[]): Promise<CommitResult> {
     return this.#commit({ caller, writes, inputs, reserve: false });
@@ -166,6 +176,16 @@ export class Context {
 
   /** With the claim of the call, where nothing was written for it yet. What is only told, such as a refusal, claims nothing. */
   async #write(caller: Caller, writes: readonly Write[], reserve: boolean): Promise<CommitResult> {
+    const begunMs = this.clock.monotonic();
+    try {
+      return await this.#writeClaimed(caller, writes, reserve);
+    } finally {
+      const seconds = (this.clock.monotonic() - begunMs) / 1_000;
+      for (const listener of this.#commitListeners) listener(seconds);
+    }
+  }
+
+  async #writeClaimed(caller: Caller, writes: readonly Write[], reserve: boolean): Promise<CommitResult> {
     const claim = caller.kind === "operator" ? caller.claim : undefined;
     const ridden = writes.some(({ kind }) => kind !== "append") ? (claim?.ride() ?? null) : null;
     if (claim === undefined || ridden === null) return this.storage.commit(writes, { reserve });

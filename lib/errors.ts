@@ -51,6 +51,10 @@ export const errorTable = {
   TOO_MANY_TERMINALS: { message: "Too many terminals are open.", retryable: true },
   INVALID_TRANSITION: { message: "The present status does not allow this change.", retryable: false },
   NO_MATCH: { message: "The selector matches no agent.", retryable: false },
+  NO_METRICS: {
+    message: "The agent has measured nothing yet, or nothing that is still kept.",
+    retryable: true,
+  },
   NO_BASELINE: { message: "The agent has no successful apply to compare with.", retryable: false },
   RESOURCE_CONFLICT: { message: "Two modules describe the same thing differently.", retryable: false },
   MODULE_MISSING: { message: "A module requires another that the agent does not get.", retryable: false },
@@ -178,4 +182,9 @@ export class OrchestratorError extends Error {
 export function isOrchestratorError(error: unknown, code?: ErrorCode): error is OrchestratorError {
   if (typeof error !== "object" || error === null || !(brand in error)) return false;
   return code === undefined || (error as object as OrchestratorError).code === code;
+}
+
+/** Whether what failed may work when it is tried again as it is. */
+export function isRetryable(error: unknown): boolean {
+  return isOrchestratorError(error) && error.retryable;
 }

@@ -15,6 +15,21 @@ export interface RefusalFacts {
   unrecorded?: number;
 }
 
+/** An attribute that an agent tells otherwise than before; null where it told, or tells, none. Texts are cut to 200 characters. */
+export interface AttributeChange {
+  name: string;
+  before: string | number | boolean | null;
+  after: string | number | boolean | null;
+}
+
+/** What has changed of what an agent tells of its machine. */
+export interface AttributeFacts {
+  /** By name, 50 at most. */
+  changes: AttributeChange[];
+  /** How many more there are; absent where these are all. */
+  unrecorded?: number;
+}
+
 /** How an agent is decided about. */
 export interface DecisionFacts {
   before: "pending" | "approved" | "rejected";
@@ -110,6 +125,10 @@ export interface EventMetadata {
     last_seen_at: string;
     remote_address: string | null;
   };
+  "discovery.announced": {
+    /** Addresses, 100 at most. */
+    sent_to: string[];
+  };
   "agent.slotsTaken": {
     /** How many there are. */
     slots: number;
@@ -118,6 +137,7 @@ export interface EventMetadata {
     /** How many that one has. */
     count: number;
   };
+  "agent.attributesChanged": AttributeFacts;
   "agent.tagsChanged": { before: Record<string, string>; after: Record<string, string> };
   "agent.refused": {
     code: ErrorCode;

@@ -5,8 +5,8 @@
  *   start ──the wall clock, or what was told before where that is later──▶ runs by the clock that never goes back
  *
  * While the process runs, nothing that happens to the wall clock moves it. It stands still while the machine is suspended, as timers
- * do. What was told is written once a minute and at the stop, so that a start with a wall clock that was set back goes on where the
- * process before ended; after a kill it may repeat a minute, which everything that goes by it allows for.
+ * do. What was told is written at the start, once a minute and at the stop, so that a start with a wall clock that was set back goes on
+ * where the process before ended; after a kill it may repeat a minute, which everything that goes by it allows for.
  */
 import { ClockWatch } from "./clock-watch.ts";
 import { toTimestamp, type Clock } from "./clock.ts";
@@ -28,6 +28,8 @@ export class FleetTime {
   #watch: ClockWatch;
   #isJumped = false;
   #isTold = false;
+  /** When it was to be written last; none is while nothing is started. */
+  #writtenMs = Infinity;
   #writing: Promise<void> = Promise.resolve();
 
   constructor(parts: { storage: Storage; clock: Clock; logger: Logger }) {
@@ -51,25 +53,30 @@ export class FleetTime {
       const fields = { clock_ms: wallMs, told_ms: told };
       logger.warn("The clock is behind what it was before: deadlines go on from there.", fields);
     }
-    let timer = clock.setTimer(fleetTimeStepMs, beat);
-    const write = (): void => void (this.#writing = this.#writing.then(() => this.#write()));
-    const look = (): void => void this.wallAheadMs();
-    function beat(): void {
-      look();
-      write();
+    // Before anybody is told of it: a process that is killed in its first minute, after its clock was set back, must not be forgotten.
+    this.#isTold = true;
+    await this.#write();
+    const beat = (): void => {
+      this.wallAheadMs();
+      void this.#write();
       timer = clock.setTimer(fleetTimeStepMs, beat);
-    }
+    };
+    let timer = clock.setTimer(fleetTimeStepMs, beat);
     return () => {
       timer.cancel();
-      write();
-      return this.#writing;
+      const written = this.#write();
+      this.#writtenMs = Infinity;
+      return written;
     };
   }
 
   /** Milliseconds, about those since 1970; never goes back, whatever becomes of the wall clock. */
   now(): number {
     this.#isTold = true;
-    return this.#now();
+    const now = this.#now();
+    // After a time in which nobody asked.
+    if (now - this.#writtenMs >= fleetTimeStepMs) void this.#write();
+    return now;
   }
 
   /** The same as RFC 3339: what agents are told. */
@@ -96,8 +103,13 @@ export class FleetTime {
     return Math.floor(this.#startMs + this.#parts.clock.monotonic());
   }
 
+  #write(): Promise<void> {
+    if (this.#isTold) this.#writtenMs = this.#now();
+    return (this.#writing = this.#writing.then(() => this.#writeNow()));
+  }
+
   /** Without the reserve of the storage: on a full disk there is nothing new to protect. */
-  async #write(): Promise<void> {
+  async #writeNow(): Promise<void> {
     if (!this.#isTold) return;
     this.#isTold = false;
     const value = { told_ms: this.#now() };

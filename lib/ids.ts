@@ -38,6 +38,7 @@ function formatUuid(atMs: number, counter: number, random: Uint8Array): string {
 
 /** No id of that instant or later is less: a UUIDv7 begins with its time, which is never before that of its operation. */
 export function leastIdAt(atMs: number): string {
-  const time = Math.max(0, atMs).toString(16).padStart(12, "0");
+  // Whole: a time that was reckoned with the clock that never goes back has fractions, whose digits would make it later than every id.
+  const time = Math.floor(Math.max(0, atMs)).toString(16).padStart(12, "0");
   return `${time.slice(0, 8)}-${time.slice(8)}`;
 }

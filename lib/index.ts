@@ -20,6 +20,8 @@ export type {
 } from "./events.ts";
 export type {
   AssignmentFacts,
+  AttributeChange,
+  AttributeFacts,
   DecisionFacts,
   DriftFacts,
   EnforcementFacts,
@@ -61,10 +63,14 @@ export { AuditExport, checkAuditExport } from "./audit/audit-export.ts";
 export type { AuditExportCheck } from "./audit/audit-export.ts";
 export type { Backups } from "./backups/backups.ts";
 export type { Terminals } from "./terminals/terminals.ts";
+export type { ServedAt } from "./served-at.ts";
+export type { Discovery } from "./discovery/discovery.ts";
 export type { Drift } from "./drift/drift.ts";
 export type { EventFeed } from "./event-feed/event-feed.ts";
+export type { EndedOperation, FigureCounts, Figures } from "./figures.ts";
 export type { Idempotency } from "./idempotency/idempotency.ts";
 export type { KeyedCall } from "./idempotency/keyed-call.ts";
+export type { Metrics } from "./metrics/metrics.ts";
 export type { Modules } from "./modules/modules.ts";
 export type { Operations } from "./operations/operations.ts";
 export type { Restores } from "./restores/restores.ts";
@@ -84,6 +90,7 @@ export type {
 } from "./agents/schemas.ts";
 export type { Assignment, AssignmentDetail } from "./assignments/schemas.ts";
 export type { AuditEvent, AuditRetention, AuditVerification, PruneResult } from "./audit/schemas.ts";
+export type { LatestMetrics, MetricHistory, MetricPoint, MetricUnit } from "./metrics/schemas.ts";
 export type { DriftDetail, DriftRecord, DriftStatus } from "./drift/schemas.ts";
 export type { EventStreamItem } from "./event-feed/schemas.ts";
 export type { Tracked } from "./internal/stream-window.ts";
@@ -99,6 +106,7 @@ export type {
   OperationStatus,
   OperationWatchItem,
 } from "./operations/schemas.ts";
+export type { Discovered } from "./discovery/schemas.ts";
 export type { RestoreState } from "./restores/schemas.ts";
 export type { Rollout, RolloutDetail, RolloutMember, RolloutStatus } from "./rollouts/schemas.ts";
 export type { RolloutStrategy } from "./assignments/schemas.ts";

@@ -7,6 +7,7 @@
 import { type Issue } from "./errors.ts";
 import { type OptionRow } from "./internal/check-options.ts";
 import { fault, listOf, plainText, wholeNumber } from "./internal/option-rules.ts";
+import { defaultDiscoveryPort } from "./wire/limits.ts";
 
 export {
   checkOptions,
@@ -97,6 +98,22 @@ export const orchestratorOptionTable = {
     rule: days,
     default: 7,
   },
+  agentUrl: {
+    text: "Address for agents that announcements name, e.g. `wss://fleet.example/agent/v1`",
+    rule: plainText({
+      pattern: /^wss?:\/\/[\x21-\x7e]{1,370}$/,
+      range: "a ws or wss address",
+      none: "the server's own in each network",
+    }),
+    default: null,
+    defaultText: "the server's own in each network",
+  },
+  discoveryPort: {
+    text: "UDP port that announcements are sent to",
+    note: "The one that agents listen on.",
+    rule: wholeNumber({ from: 1, to: 65_535 }),
+    default: defaultDiscoveryPort,
+  },
   operationTimeoutSeconds: {
     text: "Seconds an operation may run where the caller names none",
     rule: wholeNumber({ from: 1, to: 86_400 }),
@@ -155,6 +172,11 @@ export const orchestratorOptionTable = {
     note: "A prune of younger ones and a retention of less are refused, from an Admin, too.",
     rule: wholeNumber({ from: 0, to: 3_650 }),
     default: 0,
+  },
+  metricsIntervalSeconds: {
+    text: "Seconds from one sample of an agent's metrics to the next",
+    rule: wholeNumber({ from: 1, to: 3_600 }),
+    default: 15,
   },
   rolloutConcurrency: {
     text: "Operations of one rollout that are open at once",

@@ -13,7 +13,9 @@ import { cronerCron } from "./schedules/croner-cron.ts";
 import { ownTypesRule } from "./state/own-types.ts";
 import type { ResourceType } from "./state/resource-type.ts";
 import type { Storage } from "./storage/storage.ts";
+import type { Datagrams } from "./transport/datagrams.ts";
 import type { Transport } from "./transport/transport.ts";
+import { udp } from "./transport/udp.ts";
 
 /** Somebody who is made Admin at the start. */
 export interface AdminKey {
@@ -64,6 +66,10 @@ export interface OrchestratorOptions {
   pendingAgents?: number;
   /** Days after which an agent that waits to be approved and was not connected is forgotten, 1 to 99,999. Default 7. */
   pendingAgentRetentionDays?: number;
+  /** Address for agents that announcements name, e.g. `wss://fleet.example/agent/v1`, a ws or wss address; null: the server's own in each network. Default the server's own in each network. */
+  agentUrl?: string | null;
+  /** UDP port that announcements are sent to, 1 to 65,535. The one that agents listen on. Default 4,747. */
+  discoveryPort?: number;
   /** Seconds an operation may run where the caller names none, 1 to 86,400. Default 300. */
   operationTimeoutSeconds?: number;
   /** Seconds past an operation's time in which its result is still awaited before it is `unknown`, 0 to 86,400. Default 30. */
@@ -95,6 +101,8 @@ export interface OrchestratorOptions {
    * from an Admin, too. Default 0.
    */
   auditMinimumAgeDays?: number;
+  /** Seconds from one sample of an agent's metrics to the next, 1 to 3,600. Default 15. */
+  metricsIntervalSeconds?: number;
   /** Operations of one rollout that are open at once, 1 to 10,000. Default 500. */
   rolloutConcurrency?: number;
   /** Seconds from one drift check of an agent to the next, 300 to 2,592,000; 0: none by itself. Default 3,600. */
@@ -109,6 +117,8 @@ export interface OrchestratorOptions {
   crypto?: Crypto;
   /** Works out when schedules are due. Default croner. */
   cron?: Cron;
+  /** How the orchestrator calls into the local network. Default UDP. */
+  datagrams?: Datagrams;
   /** Where the orchestrator reports what goes on inside. Default nowhere. */
   logger?: Logger;
 }
@@ -157,6 +167,11 @@ const table: OptionTable<ResolvedOptions> = {
   clock: { rule: clockRule, default: systemClock, defaultText: "the process's clock" },
   crypto: { rule: cryptoRule, default: nodeCrypto, defaultText: "Node's" },
   cron: { rule: partWith<Cron>({ next: true }), default: cronerCron, defaultText: "croner" },
+  datagrams: {
+    rule: partWith<Datagrams>({ addresses: true, routeTo: true, open: true }),
+    default: udp,
+    defaultText: "UDP",
+  },
   logger: { rule: loggerRule, default: silentLogger, defaultText: "nowhere" },
 };
 

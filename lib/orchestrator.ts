@@ -1,69 +1,38 @@
 import { Access } from "./access/access.ts";
-import { accessCollections } from "./access/documents.ts";
 import { ensureAdmins } from "./access/first-admins.ts";
 import { Operators } from "./access/operators.ts";
 import { createAgentTraffic } from "./agent-traffic.ts";
 import { Agents } from "./agents/agents.ts";
-import { agentCollections } from "./agents/documents.ts";
 import { Assignments } from "./assignments/assignments.ts";
-import { assignmentCollections } from "./assignments/documents.ts";
 import { Audit } from "./audit/audit.ts";
-import { auditCollections, auditLogs } from "./audit/documents.ts";
 import { Backups } from "./backups/backups.ts";
 import { systemCaller } from "./callers/caller.ts";
 import { createClusterHandlers } from "./cluster-handlers.ts";
-import { contentCollections } from "./contents/contents.ts";
 import { Context } from "./context.ts";
-import { driftCollections } from "./drift/documents.ts";
+import { Discovery } from "./discovery/discovery.ts";
 import { Drift } from "./drift/drift.ts";
-import { epochCollections } from "./epochs.ts";
 import { isOrchestratorError } from "./errors.ts";
 import { EventFeed } from "./event-feed/event-feed.ts";
 import { type EventPattern, type Listening, type MatchedType, toListener } from "./event-pattern.ts";
 import type { EventListener } from "./events.ts";
-import { eventLogs } from "./feed/event-record.ts";
-import { fleetTimeCollections } from "./fleet-time.ts";
-import { idempotencyCollections } from "./idempotency/documents.ts";
+import { Figures } from "./figures.ts";
 import { Idempotency } from "./idempotency/idempotency.ts";
 import { loadIdentity } from "./identity.ts";
-import { moduleCollections } from "./modules/documents.ts";
+import { Metrics } from "./metrics/metrics.ts";
 import { Modules } from "./modules/modules.ts";
-import { operationCollections, operationLogs } from "./operations/documents.ts";
 import { Operations } from "./operations/operations.ts";
 import { resolveOptions, type OrchestratorOptions } from "./options.ts";
 import { restoredEvent } from "./restores/restored-event.ts";
 import { Restores } from "./restores/restores.ts";
-import { rolloutCollections } from "./rollouts/documents.ts";
 import { Rollouts } from "./rollouts/rollouts.ts";
+import type { ServedAt } from "./served-at.ts";
 import { createServices, type Services } from "./services.ts";
 import type { ResourceTypes } from "./state/resource-type.ts";
 import { StatusReport } from "./status/status.ts";
-import type { StorageSchema } from "./storage/storage.ts";
-import { terminalCollections } from "./terminals/documents.ts";
+import { storageSchema } from "./storage-schema.ts";
+import { tellLosses } from "./tell-losses.ts";
 import { Terminals } from "./terminals/terminals.ts";
-import { retentionClockCollections } from "./upkeep/retention-clock.ts";
 import type { Epoch } from "./wire/epoch.ts";
-
-const storageSchema: StorageSchema = {
-  version: 1,
-  collections: {
-    ...accessCollections,
-    ...agentCollections,
-    ...assignmentCollections,
-    ...auditCollections,
-    ...contentCollections,
-    ...driftCollections,
-    ...epochCollections,
-    ...fleetTimeCollections,
-    ...idempotencyCollections,
-    ...moduleCollections,
-    ...operationCollections,
-    ...retentionClockCollections,
-    ...rolloutCollections,
-    ...terminalCollections,
-  },
-  logs: { ...auditLogs, ...eventLogs, ...operationLogs },
-};
 
 let readServices: (orchestrator: Orchestrator) => Services;
 
@@ -108,14 +77,20 @@ export class Orchestrator {
   readonly drift: Drift;
   /** Terminals on machines, each of them recorded. */
   readonly terminals: Terminals;
+  /** What machines measure. */
+  readonly metrics: Metrics;
   /** What was done, by whom and when. */
   readonly audit: Audit;
+  /** Calls into the local network for agents that have no orchestrator. */
+  readonly discovery: Discovery;
   /** Copies of everything, to be restored elsewhere. */
   readonly backups: Backups;
   /** What waits after a restore, and going on. */
   readonly restores: Restores;
   /** Calls that may be sent again without being made again. */
   readonly idempotency: Idempotency;
+  /** Counts and durations of the orchestrator itself, for who watches the service. */
+  readonly figures: Figures;
   /** Whether the orchestrator works. */
   readonly status: StatusReport;
   readonly #context: Context;
@@ -145,9 +120,12 @@ export class Orchestrator {
     this.rollouts = new Rollouts(context, services.rollouts, services);
     this.drift = new Drift(context, services.drift, services);
     this.terminals = new Terminals(context, services.terminals, services);
+    this.metrics = new Metrics(context, services.metrics, services);
     this.audit = new Audit(context, services.audit);
+    this.discovery = new Discovery(context, services.agents);
     this.backups = new Backups(context);
     this.restores = new Restores(context, services);
+    this.figures = new Figures(context, services);
     this.idempotency = new Idempotency(services.idempotency);
     this.status = new StatusReport(context, {
       agents: services.agents,
@@ -167,8 +145,19 @@ export class Orchestrator {
 
   async #start(): Promise<void> {
     const { storage, cluster, transport, clock, crypto, logger, fleetTime, epochs } = this.#context;
-    const { access, agents, operations, rollouts, drift, audit, events, idempotency, streams, terminals } =
-      this.#services;
+    const {
+      access,
+      agents,
+      operations,
+      rollouts,
+      drift,
+      audit,
+      events,
+      idempotency,
+      metrics,
+      streams,
+      terminals,
+    } = this.#services;
     await storage.open(storageSchema);
     this.#ends.push(() => storage.close());
     try {
@@ -195,6 +184,8 @@ export class Orchestrator {
       this.#ends.push(audit.keepRetention(), events.keepRetention(), operations.retention.keep());
       this.#ends.push(rollouts.retention.keep(), agents.keepPending());
       this.#ends.push(await idempotency.start(identity.secret));
+      this.#ends.push(() => metrics.stop());
+      await metrics.start();
       this.#ends.push(await terminals.start());
       const traffic = createAgentTraffic(this.#context, this.#services);
       const { signer } = identity;
@@ -245,6 +236,11 @@ export class Orchestrator {
     return this.stop();
   }
 
+  /** Says where agents are served, which announcements name unless `agentUrl` is set. `startServer` calls it when it listens. */
+  servedAt(served: ServedAt): void {
+    this.#context.served = served;
+  }
+
   /** Hears of every event from now on, each after it is on disk; the function returned ends it. */
   listen(listener: EventListener): () => void;
   /**
@@ -282,20 +278,4 @@ export class Orchestrator {
     }
     this.#ends = [];
   }
-}
-
-/** What the storage was told to go on without stands in the audit log before anything else of this start. */
-async function tellLosses(context: Context): Promise<void> {
-  const losses = context.storage.losses?.list() ?? [];
-  if (losses.length === 0) return;
-  await context.commitWithReserve(systemCaller, [], {
-    type: "storage.lossAccepted",
-    summary:
-      `The server was started without stored data that is lost: ${losses.map(({ what }) => what).join("; ")}`.slice(
-        0,
-        500,
-      ),
-    metadata: { losses: losses.slice(0, 100).map((loss) => ({ ...loss })) },
-  });
-  await context.storage.losses?.told();
 }

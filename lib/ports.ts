@@ -55,6 +55,14 @@ export type {
   TransportContext,
   TransportHandlers,
 } from "./transport/transport.ts";
+export type {
+  DatagramOptions,
+  Datagrams,
+  DatagramSocket,
+  Endpoint,
+  LocalAddress,
+  Route,
+} from "./transport/datagrams.ts";
 export { closeCode, tlsExporterLabel } from "./transport/socket.ts";
 export type { FrameSocket, SocketHandlers } from "./transport/socket.ts";
 export type { Epoch } from "./wire/epoch.ts";

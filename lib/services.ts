@@ -8,6 +8,7 @@ import type { Context } from "./context.ts";
 import { DriftService } from "./drift/drift-service.ts";
 import { EventFeedService } from "./event-feed/event-feed-service.ts";
 import { IdempotencyService } from "./idempotency/idempotency-service.ts";
+import { MetricService } from "./metrics/metric-service.ts";
 import { ModuleService } from "./modules/module-service.ts";
 import { OperationService } from "./operations/operation-service.ts";
 import { RolloutService } from "./rollouts/rollout-service.ts";
@@ -22,6 +23,7 @@ export interface Services {
   drift: DriftService;
   events: EventFeedService;
   idempotency: IdempotencyService;
+  metrics: MetricService;
   modules: ModuleService;
   operations: OperationService;
   rollouts: RolloutService;
@@ -42,6 +44,7 @@ export function createServices(context: Context): Services {
   const audit = new AuditService(context);
   const events = new EventFeedService(context);
   const terminals = new TerminalService(context, { access, agents, streams });
+  const metrics = new MetricService(context, { agents });
   const idempotency = new IdempotencyService(context);
   return {
     access,
@@ -51,6 +54,7 @@ export function createServices(context: Context): Services {
     drift,
     events,
     idempotency,
+    metrics,
     modules,
     operations,
     rollouts,

@@ -32,6 +32,7 @@ const numbers: [name: keyof OrchestratorOptions, from: number, to: number, stand
   ["callsPerMinute", 1, 1_000_000, null],
   ["pendingAgents", 1, 100_000, 1_000],
   ["pendingAgentRetentionDays", 1, 99_999, 7],
+  ["discoveryPort", 1, 65_535, 4_747],
   ["operationTimeoutSeconds", 1, 86_400, 300],
   ["operationGraceSeconds", 0, 86_400, 30],
   ["operationRetentionDays", 1, 99_999, 90],
@@ -43,6 +44,7 @@ const numbers: [name: keyof OrchestratorOptions, from: number, to: number, stand
   ["eventRetentionHours", 1, 8_760, 24],
   ["eventRetentionCount", 1_000, 10_000_000, 100_000],
   ["auditMinimumAgeDays", 0, 3_650, 0],
+  ["metricsIntervalSeconds", 1, 3_600, 15],
   ["rolloutConcurrency", 1, 10_000, 500],
   ["driftIntervalSeconds", 300, 2_592_000, 3_600],
   ["driftConcurrency", 1, 1_000, 8],
@@ -103,6 +105,13 @@ describe("an option that is no number", () => {
       expect(faultsOf({ serviceName: name })).toMatchObject([{ path: ["serviceName"] }]);
   });
 
+  it("is an address for agents, or null", () => {
+    for (const agentUrl of ["ws://a", "wss://fleet.example:4100/agent/v1", null])
+      expect(resolveOptions({ ...parts, agentUrl }).agentUrl).toBe(agentUrl);
+    for (const agentUrl of ["", "ws://", "http://a", "wss://a b", `ws://${"a".repeat(371)}`, 5])
+      expect(faultsOf({ agentUrl })).toMatchObject([{ path: ["agentUrl"] }]);
+  });
+
   it("is a list of keys of Admins, each with its place", () => {
     const good = ["ab", { public_key: "cd" }, { public_key: "ef", username: "eva" }];
     expect(resolveOptions({ ...parts, adminPublicKeys: good }).adminPublicKeys).toEqual(good);
@@ -112,7 +121,7 @@ describe("an option that is no number", () => {
     ).toMatchObject([1, 2, 3].map((index) => ({ path: ["adminPublicKeys", index] })));
   });
 
-  it.each(["storage", "transport", "cluster", "clock", "crypto", "cron", "logger"])(
+  it.each(["storage", "transport", "cluster", "clock", "crypto", "cron", "datagrams", "logger"])(
     "is a part with its methods: %s",
     (name) => {
       for (const value of [5, "x", null])
@@ -206,7 +215,7 @@ describe("options together", () => {
   });
 
   it("have rows above for each that the table has", () => {
-    const tried = [...numbers.map(([name]) => name), "serviceName", "adminPublicKeys"];
+    const tried = [...numbers.map(([name]) => name), "serviceName", "adminPublicKeys", "agentUrl"];
     expect(tried.toSorted()).toEqual(Object.keys(orchestratorOptionTable).toSorted());
   });
 });

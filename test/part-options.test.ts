@@ -79,6 +79,7 @@ describe("an option that is no number", () => {
     ["Agent", "stateDir", ["x"], ["", 5, undefined]],
     ["Agent", "root", [undefined, "/x"], ["", null]],
     ["Agent", "orchestratorKey", [undefined, "ab"], [5]],
+    ["Agent", "discover", [false, undefined], [5, "4747", null, []]],
     ["Agent", "tls", [undefined, {}, { ca: "x", allowUntrustedCertificate: true }], [5, null, []]],
     ["Agent", "host", [undefined], [{}, 5]],
     ["Agent", "types", [undefined, new Map()], [{}, []]],
@@ -105,6 +106,13 @@ describe("an option that is no number", () => {
     expect(placesOf("Agent", { dial })).toEqual([["url"]]);
     expect(placesOf("Agent", { url: undefined })).toEqual([["url"]]);
     expect(placesOf("Agent", { url: undefined, dial: "x" })).toEqual([["dial"]]);
+    for (const discover of [true, { port: 1 }, { port: 65_535 }]) {
+      expect(placesOf("Agent", { url: undefined, discover })).toEqual([]);
+      for (const other of [{}, { url: undefined, dial }])
+        expect(placesOf("Agent", { discover, ...other })).toEqual([["url"]]);
+    }
+    for (const port of [0, 65_536, 1.5, "4747", undefined])
+      expect(placesOf("Agent", { url: undefined, discover: { port } })).toEqual([["discover", "port"]]);
   });
 });
 

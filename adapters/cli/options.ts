@@ -13,6 +13,19 @@ export function integer(minimum: number, maximum: number): (text: string) => num
   };
 }
 
+const unitMs: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** Reads a time, or how long ago it was: `30m`, `6h`, `7d`. */
+export function moment(text: string): string {
+  const [, count, unit = ""] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
+  const at = count === undefined ? Date.parse(text) : Date.now() - Number(count) * (unitMs[unit] ?? 0);
+  // Without its zone a time would be that of the machine the command runs on.
+  const isTime = count !== undefined || /^\d{4}-\d\d-\d\dT.*(Z|[+-]\d\d:\d\d)$/.test(text);
+  if (!isTime || !(Math.abs(at) < 8.64e15))
+    throw new InvalidArgumentError("Not a time with its zone, or a duration such as 30m, 6h or 7d.");
+  return new Date(at).toISOString();
+}
+
 /** Gathers an option that may be given more than once, or with commas. */
 export function gather(text: string, before: readonly string[] = []): string[] {
   return [...before, ...text.split(",").map((part) => part.trim())];

@@ -13,7 +13,9 @@ import { addAgentsCommands } from "./commands/agents.ts";
 import { addAssignmentsCommands } from "./commands/assignments.ts";
 import { addAuditCommands } from "./commands/audit.ts";
 import { addBackupCommands } from "./commands/backup.ts";
+import { addDiscoverCommand } from "./commands/discover.ts";
 import { addLocalCommands } from "./commands/local.ts";
+import { addMetricsCommand } from "./commands/metrics.ts";
 import { addModulesCommands } from "./commands/modules.ts";
 import { addOperationsCommands } from "./commands/operations.ts";
 import { addOperatorsCommands } from "./commands/operators.ts";
@@ -73,10 +75,12 @@ const commands = [
   addAgentCommand,
   addSessionCommands,
   addAgentsCommands,
+  addDiscoverCommand,
   addTagsCommands,
   addModulesCommands,
   addAssignmentsCommands,
   addStateCommands,
+  addMetricsCommand,
   addLocalCommands,
   addRolloutsCommands,
   addOperationsCommands,

@@ -4,7 +4,13 @@
  */
 import { handshakeOptionTable, oneOf, orchestratorOptionTable, plainText } from "fleetwright/options";
 import type { SettingRow } from "fleetwright/options";
-import { listenAppOptions, proxyOptions, reachOptions, stopOptions } from "../h3/option-table.ts";
+import {
+  listenAppOptions,
+  ownMetricsOptions,
+  proxyOptions,
+  reachOptions,
+  stopOptions,
+} from "../h3/option-table.ts";
 import { logLevels } from "./log-level.ts";
 
 const { adminPublicKeys, ...orchestratorRows } = orchestratorOptionTable;
@@ -27,6 +33,7 @@ export const settingTable = {
   ...proxyOptions,
   ...handshakeOptionTable,
   ...stopOptions,
+  ...ownMetricsOptions,
   logLevel: { text: "How much is logged", rule: oneOf(logLevels), default: "info" },
   ...orchestratorRows,
 } satisfies Record<string, SettingRow>;
@@ -35,7 +42,7 @@ export const settingTable = {
 export type SettingName = keyof typeof settingTable;
 
 /** Settings whose flag names a file, so that no secret stands in a list of processes. */
-const inFiles = ["tlsCert", "tlsKey"] as const;
+const inFiles = ["tlsCert", "tlsKey", "metricsToken"] as const;
 
 /** What commander calls the value of a flag. */
 export type FlagName = Exclude<SettingName, (typeof inFiles)[number]> | `${(typeof inFiles)[number]}File`;

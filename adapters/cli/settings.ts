@@ -28,6 +28,9 @@ export interface ServerSettings {
   maxHandshakes: number;
   maxHandshakesPerAddress: number;
   drainSeconds: number;
+  metricsPort: number;
+  /** Null: none. */
+  metricsToken: string | null;
   /** Those that were given; what is not has the default of the orchestrator. */
   orchestrator: Pick<OrchestratorOptions, keyof typeof orchestratorOptionTable>;
 }
@@ -134,6 +137,7 @@ function toServerSettings(given: Partial<Record<SettingName, unknown>>): ServerS
     withDefaults as Record<SettingName, never>;
   const { proxyProtocol, maxHandshakes, maxHandshakesPerAddress, drainSeconds, logLevel } =
     withDefaults as Record<SettingName, never>;
+  const { metricsPort, metricsToken } = withDefaults as Record<SettingName, never>;
   const own = new Set<string>(ofServer);
   const hosts: string[] = allowedHosts ?? [];
   return {
@@ -149,6 +153,8 @@ function toServerSettings(given: Partial<Record<SettingName, unknown>>): ServerS
     maxHandshakes,
     maxHandshakesPerAddress,
     drainSeconds,
+    metricsPort,
+    metricsToken: metricsToken ?? null,
     orchestrator: Object.fromEntries(Object.entries(given).filter(([name]) => !own.has(name))),
   };
 }
@@ -167,5 +173,7 @@ const ofServer = [
   "maxHandshakes",
   "maxHandshakesPerAddress",
   "drainSeconds",
+  "metricsPort",
+  "metricsToken",
   "logLevel",
 ] as const satisfies SettingName[];

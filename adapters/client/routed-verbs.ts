@@ -52,6 +52,12 @@ export interface RoutedVerbs {
      */
     rejectPending: (input?: Input<"rejectPendingInput">, options?: CallOptions) => Promise<Output<"rejectedAgentsSchema">>;
     /**
+     * Have an agent tell of its machine now. Answers with what it tells, once it is written. By itself an agent tells of its
+     * machine when it connects, after an apply that changed something, and, within a minute, when the machine's owner changes what
+     * is in `attributes.d`.
+     */
+    refreshAttributes: (nodeId: string, input?: Input<"refreshAttributesInput", "node_id">, options?: CallOptions) => Promise<Output<"agentAttributesSchema">>;
+    /**
      * Get the attributes of an agent. What the agent tells of its machine: flat keys with dots, such as `os.family`. Selectors can
      * use them.
      */
@@ -183,6 +189,30 @@ export interface RoutedVerbs {
     latest: (nodeId: string, options?: CallOptions) => Promise<Output<"driftDetailSchema">>;
     /** Get one drift record. One check, with what differs of each resource. */
     get: (driftId: string, options?: CallOptions) => Promise<Output<"driftDetailSchema">>;
+  };
+  discovery: {
+    /**
+     * Call into the local network for agents. Sends one signed announcement into every network of the server, or to `target`, and
+     * waits for answers. Agents that were started with `--discover` and have no orchestrator answer, connect, and then wait to be
+     * approved. Once in 5 seconds.
+     */
+    broadcast: (input?: Input<"broadcastInput">, options?: CallOptions) => Promise<Output<"discoveredSchema">>;
+  };
+  metrics: {
+    /**
+     * Get what an agent measured over some time. Load, memory, disks, network and what the machine's owner adds, as points of equal
+     * steps: the mean of each, with the least and the greatest where samples differ, and null where a gap begins. Samples are kept
+     * for a day or more, then points of five minutes.
+     */
+    history: (nodeId: string, input?: Input<"metricHistoryInput", "node_id">, options?: CallOptions) => Promise<Output<"metricHistorySchema">>;
+    /** Get what an agent measured last. The newest sample of an agent, with the value of each series. */
+    latest: (nodeId: string, options?: CallOptions) => Promise<Output<"latestMetricsSchema">>;
+    /**
+     * Get the newest values of many agents for Prometheus. In its text format, one agent after the other, each value with its time:
+     * of all approved agents, or of those that a selector matches, whose newest sample is not older than five minutes or three
+     * intervals. `cpu.percent{state=user}` is `fleetwright_cpu_percent{node_id="...",name="web-1",state="user"}`.
+     */
+    prometheus: (input?: Input<"metricPrometheusInput">, options?: CallOptions) => Promise<ReadableStream<Uint8Array>>;
   };
   terminals: {
     /** List terminal sessions. Newest first: who was on which machine, when, and how it ended. */

@@ -34,6 +34,7 @@ export const routes: {
     setStatus: { method: "POST", path: "/agents/{node_id}", input: "body" },
     remove: { method: "DELETE", path: "/agents/{node_id}" },
     rejectPending: { method: "POST", path: "/pending-agents/reject", input: "body" },
+    refreshAttributes: { method: "POST", path: "/agents/{node_id}/attributes/refresh", input: "body" },
     attributes: { method: "GET", path: "/agents/{node_id}/attributes" },
   },
   tags: {
@@ -87,6 +88,14 @@ export const routes: {
     list: { method: "GET", path: "/agents/{node_id}/drift", input: "query" },
     latest: { method: "GET", path: "/agents/{node_id}/drift/latest" },
     get: { method: "GET", path: "/drift/{drift_id}" },
+  },
+  discovery: {
+    broadcast: { method: "POST", path: "/discover", input: "body" },
+  },
+  metrics: {
+    history: { method: "GET", path: "/agents/{node_id}/metrics", input: "query" },
+    latest: { method: "GET", path: "/agents/{node_id}/metrics/latest" },
+    prometheus: { method: "GET", path: "/metrics/prometheus", input: "query", asStream: true },
   },
   terminals: {
     list: { method: "GET", path: "/terminal", input: "query" },

@@ -72,6 +72,21 @@ export const stopOptions = {
   },
 } satisfies Record<string, SettingRow>;
 
+/** Where the figures of the server itself are read. */
+export const ownMetricsOptions = {
+  metricsPort: {
+    text: "Port at 127.0.0.1 for `GET /metrics`: figures of the server itself, for Prometheus, to whoever asks there",
+    note: "A busy one is an error.",
+    rule: wholeNumber({ from: 0, to: 65_535, zero: "none" }),
+    default: 0,
+  },
+  metricsToken: {
+    text: "Token with which `GET /metrics` is answered beside all else, as `Authorization: Bearer TOKEN`",
+    rule: plainText({ pattern: /^[\x21-\x7e]{16,200}$/, range: "16 to 200 printable characters" }),
+    defaultText: "none: there is no such path",
+  },
+} satisfies Record<string, SettingRow>;
+
 /** What the options of a listener may be. */
 export const listenAppOptions = {
   host: {

@@ -48,6 +48,8 @@ type ResolvedListenOptions = Required<Omit<ListenAppOptions, Optional>> & Pick<L
 export interface ListeningApp extends AsyncDisposable {
   /** Where it is reached, without a slash at the end, e.g. `https://127.0.0.1:4100`. */
   readonly url: string;
+  /** The IP address that it listens on; `0.0.0.0` or `::` for all. */
+  readonly address: string;
   readonly port: number;
   /**
    * Answers the requests in progress while new ones get 503 with `Retry-After`, then closes the WebSockets and stops listening. May be
@@ -114,10 +116,16 @@ export async function listenApp(app: App, options: ListenAppOptions): Promise<Li
   const shownHost = host.includes(":") ? `[${host}]` : host;
   return {
     url: `${tls === undefined ? "http" : "https"}://${shownHost}:${takenPort}`,
+    address: addressOf(server) ?? host,
     port: takenPort,
     close: stop,
     [Symbol.asyncDispose]: stop,
   };
+}
+
+function addressOf(server: Server): string | null {
+  const bound = server.address();
+  return typeof bound === "object" ? (bound?.address ?? null) : null;
 }
 
 interface StartOptions {

@@ -4,8 +4,10 @@ import type { OrchestratorOptions } from "fleetwright";
 import { checkOptions, handshakeOptionTable, optionsOf } from "fleetwright/options";
 import type { OptionTable } from "fleetwright/options";
 import { createRequestIds } from "../http/request-id.ts";
+import { createMetricsPages } from "./metrics-pages.ts";
 import {
   listenAppOptions,
+  ownMetricsOptions,
   proxyOptions,
   reachOptions,
   serverFaultsTogether,
@@ -14,7 +16,7 @@ import {
 import { agentPath, createOrchestratorApp } from "./orchestrator-app.ts";
 import { mountHome } from "./pages.ts";
 import { listenApp } from "./serve.ts";
-import type { ListenAppOptions } from "./serve.ts";
+import type { ListenAppOptions, ListeningApp } from "./serve.ts";
 
 /** What a server is made of: the options of the orchestrator, and where to listen. Agents are reached over its sockets. */
 export interface ServerOptions extends Omit<OrchestratorOptions, "transport"> {
@@ -41,6 +43,16 @@ export interface ServerOptions extends Omit<OrchestratorOptions, "transport"> {
    * and serves. For fleets with another server behind the same address; 30 is good there. Default 0.
    */
   drainSeconds?: number;
+  /**
+   * Port at 127.0.0.1 for `GET /metrics`: figures of the server itself, for Prometheus, to whoever asks there, 0 to 65,535; 0: none. A
+   * busy one is an error. Default 0.
+   */
+  metricsPort?: number;
+  /**
+   * Token with which `GET /metrics` is answered beside all else, as `Authorization: Bearer TOKEN`, 16 to 200 printable characters. Default
+   * none: there is no such path.
+   */
+  metricsToken?: string;
 }
 
 const { transport: _, ...orchestratorRows } = orchestratorOptions;
@@ -52,6 +64,7 @@ export const serverOptions: OptionTable<ServerOptions> = {
   ...handshakeOptionTable,
   ...stopOptions,
   ...proxyOptions,
+  ...ownMetricsOptions,
   listen: { rule: optionsOf<ListenAppOptions>(listenAppOptions), isRequired: true },
 };
 
@@ -78,7 +91,8 @@ export interface RunningServer extends AsyncDisposable {
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   checkOptions(options, serverOptions, { of: "startServer", together: serverFaultsTogether });
   const { listen, trustedProxies, allowedHosts, maxHandshakes, maxHandshakesPerAddress, ...others } = options;
-  const { drainSeconds = stopOptions.drainSeconds.default, proxyProtocol = false, ...own } = others;
+  const { drainSeconds = stopOptions.drainSeconds.default, proxyProtocol = false, ...rest } = others;
+  const { metricsPort = 0, metricsToken, ...own } = rest;
   const transport = new SocketTransport({
     ...(maxHandshakes !== undefined && { maxHandshakes }),
     ...(maxHandshakesPerAddress !== undefined && { maxHandshakesPerAddress }),
@@ -96,14 +110,26 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     ...(trustedProxies && { trustedProxies }),
     ...(allowedHosts && { allowedHosts }),
   });
+  const metrics = createMetricsPages({ app, orchestrator, port: metricsPort, token: metricsToken ?? null });
   mountHome({ h3: app.h3, mountPath: "", createRequestId: createRequestIds() });
   await orchestrator.start();
-  const listening = await listenApp(app, {
-    ...listen,
-    ...(proxyProtocol && trustedProxies && { proxyProtocolFrom: trustedProxies }),
-  }).catch(async (error: unknown) => {
+  const begin = async (): Promise<ListeningApp> => {
+    await metrics.listen();
+    return listenApp(metrics.counted, {
+      ...listen,
+      ...(proxyProtocol && trustedProxies && { proxyProtocolFrom: trustedProxies }),
+    });
+  };
+  const listening = await begin().catch(async (error: unknown) => {
+    await metrics.stop();
     await orchestrator.stop();
     throw error;
+  });
+  orchestrator.servedAt({
+    host: listening.address,
+    port: listening.port,
+    isSecure: listening.url.startsWith("https:"),
+    path: agentPath,
   });
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
@@ -111,6 +137,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     if (drainSeconds > 0) await transport.drain(drainSeconds * 1_000);
     orchestrator.letGo();
     await listening.close();
+    await metrics.stop();
     await orchestrator.stop();
   };
   const stop = (): Promise<void> => (closing ??= close());

@@ -6,7 +6,9 @@ import { assignmentProcedures } from "./procedures/assignments.ts";
 import { auditProcedures } from "./procedures/audit.ts";
 import { backupProcedures } from "./procedures/backups.ts";
 import { procedure, route, t } from "./procedures/builder.ts";
+import { discoveryProcedures } from "./procedures/discovery.ts";
 import { eventProcedures } from "./procedures/events.ts";
+import { metricProcedures } from "./procedures/metrics.ts";
 import { moduleProcedures } from "./procedures/modules.ts";
 import { restoreProcedures } from "./procedures/restores.ts";
 import { rolloutProcedures } from "./procedures/rollouts.ts";
@@ -38,6 +40,8 @@ export const appRouter = t.router({
   state: stateProcedures,
   operations: operationProcedures,
   drift: driftProcedures,
+  discovery: discoveryProcedures,
+  metrics: metricProcedures,
   events: eventProcedures,
   terminals: terminalProcedures,
   backups: backupProcedures,

@@ -11,12 +11,16 @@ import {
   partWith,
   plainText,
   trueOrFalse,
+  wholeNumber,
+  type OptionRule,
 } from "../internal/option-rules.ts";
 import type { Logger } from "../logger.ts";
 import { clockRule, cryptoRule, loggerRule } from "../part-rules.ts";
 import type { ResourceTypes } from "../state/resource-type.ts";
 import type { FrameSocket } from "../transport/socket.ts";
 import { type KeptResultsLimits, keptResultsOptions } from "./kept-results.ts";
+import { LocalMachine } from "./metrics/local-machine.ts";
+import type { MeasuredMachine } from "./metrics/measured-machine.ts";
 import type { TerminalSetup } from "./terminal/terminal-setup.ts";
 import { type WebSocketDialOptions, dialWebSocket } from "./websocket-dial.ts";
 
@@ -24,12 +28,18 @@ import { type WebSocketDialOptions, dialWebSocket } from "./websocket-dial.ts";
 export type Dial = (signal: AbortSignal) => Promise<FrameSocket>;
 
 /**
- * How an agent is set up. One of `url` and `dial` is needed. What is not of this form, and an option that is not known, is refused when
+ * How an agent is set up. One of `url`, `discover` and `dial` is needed. What is not of this form, and an option that is not known, is refused when
  * the agent is made, all at once: `OPTIONS_INVALID`.
  */
 export interface AgentOptions {
   /** Where the orchestrator listens, a ws or wss address, e.g. `wss://orchestrator.example:4100/agent/v1`. */
   url?: string;
+  /**
+   * In place of `url`: waits for an orchestrator that announces itself in the local network (`fleetwright discover`), and connects to it;
+   * at another UDP port than 4747 where a port is given. Give `orchestratorKey`, too, unless everybody in that network may be trusted: the first
+   * that announces itself is pinned, for good.
+   */
+  discover?: boolean | { port: number };
   /** How a `wss` URL is dialled. */
   tls?: Pick<WebSocketDialOptions, "ca" | "allowUntrustedCertificate">;
   /** Makes connections in place of `url`; called again after each that ended. */
@@ -52,6 +62,8 @@ export interface AgentOptions {
   terminals?: TerminalSetup | false;
   /** What resources act on. Default this machine, confined to `root`. */
   host?: Host;
+  /** What metrics are read from. Default this machine; nothing is measured where `host` stands for another. */
+  measured?: MeasuredMachine;
   /** Types of resources to know; `resourceTypesWith` of `fleetwright/ports` puts your own beside the others. Default all that ship with the package. */
   types?: ResourceTypes;
   /** Time. Default the process's clock; the agent then keeps the process alive until it is stopped. */
@@ -64,9 +76,19 @@ export interface AgentOptions {
 
 const folder = plainText({ pattern: /./, range: "1 or more characters" });
 
+const discoverPort: OptionRule = optionsOf<{ port: number }>({
+  port: { rule: wholeNumber({ from: 1, to: 65_535 }), isRequired: true },
+});
+
+const discoverRule: OptionRule = {
+  ...discoverPort,
+  faultsOf: (value) => (typeof value === "boolean" ? [] : discoverPort.faultsOf(value)),
+};
+
 /** What each option may be. */
 export const agentOptions: OptionTable<Required<AgentOptions>> = {
   url: { rule: plainText({ pattern: /^wss?:\/\/[^\s/]/, range: "a ws or wss address" }) },
+  discover: { rule: discoverRule },
   tls: {
     rule: optionsOf<Required<NonNullable<AgentOptions["tls"]>>>({
       ca: { rule: plainText() },
@@ -92,6 +114,10 @@ export const agentOptions: OptionTable<Required<AgentOptions>> = {
     rule: partWith<Host>({ sha256: true, run: true, download: true, barrier: true }),
     defaultText: "this machine, confined to `root`",
   },
+  measured: {
+    rule: partWith<MeasuredMachine>({ read: true, list: true, space: true, own: true }),
+    defaultText: "this machine; nothing is measured where `host` stands for another",
+  },
   types: {
     rule: aMap,
     defaultText: "all that ship with the package",
@@ -108,12 +134,22 @@ export const agentOptions: OptionTable<Required<AgentOptions>> = {
 export function checkAgentOptions(options: AgentOptions): void {
   checkOptions<Partial<Required<AgentOptions>>>(options, agentOptions, {
     of: "Agent",
-    together: ({ url, dial }): Issue[] =>
-      (url === undefined) === (dial === undefined) ? [fault("or dial is needed, and not both", ["url"])] : [],
+    together: ({ url, discover, dial }): Issue[] => {
+      // Of another form it has a fault of its own.
+      const isDiscovered = discover === true || Object.hasOwn(Object(discover) as object, "port");
+      const ways = [url !== undefined, isDiscovered, dial !== undefined];
+      const isOne = ways.filter(Boolean).length === 1;
+      return isOne ? [] : [fault("or discover or dial is needed, and one of them alone", ["url"])];
+    },
   });
 }
 
 /** What makes the connections of an agent, whose options were checked. */
 export function dialOf({ url = "", dial, tls }: AgentOptions): Dial {
   return dial ?? ((signal) => dialWebSocket(url, { ...tls, signal }));
+}
+
+/** What metrics of an agent are read from; null where another host stands for the machine and nothing says how that is measured. */
+export function machineOf({ host, measured }: AgentOptions, clock: Clock): MeasuredMachine | null {
+  return measured ?? (host === undefined ? new LocalMachine(clock) : null);
 }

@@ -12,7 +12,7 @@
  */
 import { hostname } from "node:os";
 import type { Clock } from "../clock.ts";
-import { createSystemClock, toTimestamp } from "../clock.ts";
+import { createSystemClock } from "../clock.ts";
 import type { Crypto } from "../crypto/crypto.ts";
 import { nodeCrypto } from "../crypto/node-crypto.ts";
 import { OrchestratorError, isOrchestratorError } from "../errors.ts";
@@ -24,23 +24,23 @@ import { resourceTypes } from "../state/resources/index.ts";
 import type { AgentStatus } from "../wire/handshake-messages.ts";
 import type { AgentMessage } from "../wire/messages.ts";
 import { type AgentLink, createAgentLink } from "./agent-link.ts";
-import { type AgentOptions, checkAgentOptions, type Dial, dialOf } from "./agent-options.ts";
+import { type AgentOptions, checkAgentOptions, dialOf } from "./agent-options.ts";
 import { agentVersion } from "./agent-version.ts";
 import { AppliedSet } from "./applied-set.ts";
-import { collectAttributes } from "./attributes.ts";
+import { AttributeReports } from "./attribute-reports.ts";
 import { CommandHandler } from "./command-handler.ts";
+import { discoveredBy, type DiscoveredOrchestrator } from "./discovery/discovered-orchestrator.ts";
 import { makeFolder } from "./durable-file.ts";
 import { FollowedEpoch } from "./followed-epoch.ts";
 import { PinnedOrchestrator, loadIdentity } from "./identity.ts";
 import type { AgentLinkHandlers } from "./link-connection.ts";
+import { type AgentMetrics, metricsBy } from "./metrics/agent-metrics.ts";
 import { OperationJournal } from "./operation-journal.ts";
 import { OperationRunner } from "./operation-runner.ts";
 import { recoverCutOff } from "./recovery.ts";
 import { ResultDelivery } from "./result-delivery.ts";
 import { StateLock } from "./state-lock.ts";
-import { AgentTerminals } from "./terminal/agent-terminals.ts";
-import { loadNodePty } from "./terminal/node-pty.ts";
-import { endLeftTerminals } from "./terminal/terminal-processes.ts";
+import { type AgentTerminals, terminalsBy } from "./terminal/agent-terminals.ts";
 
 /** What of an agent lives between `start` and `stop`. */
 interface RunningAgent {
@@ -48,13 +48,17 @@ interface RunningAgent {
   link: AgentLink;
   runner: OperationRunner;
   delivery: ResultDelivery;
+  attributes: AttributeReports;
+  /** Null where nothing is measured. */
+  metrics: AgentMetrics | null;
   commands: CommandHandler;
   terminals: AgentTerminals;
+  discovered: DiscoveredOrchestrator | null;
 }
 
 /** The program on a machine. Its life is at the head of this file. */
 export class AgentProgram {
-  readonly #options: AgentOptions & { dial: Dial };
+  readonly #options: AgentOptions;
   readonly #clock: Clock;
   readonly #logger: Logger;
   #running: RunningAgent | null = null;
@@ -73,7 +77,7 @@ export class AgentProgram {
   /** @throws {OrchestratorError} `OPTIONS_INVALID` with every fault of the options. */
   constructor(options: AgentOptions) {
     checkAgentOptions(options);
-    this.#options = { ...options, dial: dialOf(options) };
+    this.#options = options;
     this.#clock = options.clock ?? createSystemClock({ keepsAlive: true });
     this.#orchestratorStartMs = this.#clock.now() - this.#clock.monotonic();
     this.#logger = options.logger ?? silentLogger;
@@ -96,7 +100,7 @@ export class AgentProgram {
    * @throws {OrchestratorError} `STORAGE_LOCKED` where another agent uses the state folder; `STORAGE_CORRUPT` for damaged
    * files in it; `STORAGE_FULL`, `STORAGE_FAILED`.
    * @throws {OrchestratorError} `ORCHESTRATOR_KEY_CHANGED` where another key than `orchestratorKey` is pinned;
-   * `KEY_REFUSED` where it is no key; `CONFIGURATION_INVALID` where `root` is no folder.
+   * `KEY_REFUSED` where it is no key; `CONFIGURATION_INVALID` where `root` is no folder; `ADDRESS_IN_USE` where no announcements can be heard.
    */
   async start(): Promise<void> {
     if (this.#isStarted)
@@ -119,7 +123,9 @@ export class AgentProgram {
       const running = await this.#build(lock, { host, left });
       // Stopped while it was put in order.
       if (this.#isStopped) return lock.release();
+      await running.discovered?.start();
       this.#running = running;
+      void running.metrics?.start();
       running.link.start();
     } catch (error) {
       lock.release();
@@ -145,8 +151,11 @@ export class AgentProgram {
     if (now) this.#stopping?.runner.cut();
     if (running) {
       running.terminals.endAll();
+      running.metrics?.stop();
+      running.attributes.stop();
       await running.runner.stop();
       running.delivery.pause();
+      running.discovered?.stop();
       await running.link.stop();
       running.lock.release();
     }
@@ -168,7 +177,7 @@ export class AgentProgram {
     lock: StateLock,
     { host, left }: { host: Host; left: readonly LeftProgram[] },
   ): Promise<RunningAgent> {
-    const { stateDir, crypto = nodeCrypto, types = resourceTypes, dial, keptResults = {} } = this.#options;
+    const { stateDir, root, crypto = nodeCrypto, types = resourceTypes, keptResults = {} } = this.#options;
     const clock = this.#clock;
     const logger = this.#logger;
     const keys = { stateDir, crypto, logger };
@@ -179,7 +188,8 @@ export class AgentProgram {
     const journal = new OperationJournal({ stateDir, clock, logger, orchestratorNow, keptResults });
     await recoverCutOff({ journal, applied, host, types, clock, logger, left });
     const send = (message: AgentMessage): boolean => this.#send(link, message);
-    const sendAttributes = (): void => this.#sendAttributes(link);
+    const attributes = new AttributeReports({ stateDir, root, host, clock, logger, send });
+    const sendAttributes = (): void => attributes.report();
     const delivery = new ResultDelivery({ journal, applied, clock, logger, send });
     const runner = new OperationRunner({
       journal,
@@ -195,42 +205,44 @@ export class AgentProgram {
         if (changed) sendAttributes();
       },
     });
-    const terminals = this.#createTerminals(identity.node_id, () => link);
-    const parts = { runner, delivery, terminals };
-    const commands = new CommandHandler({ ...parts, logger, orchestratorNow, send, sendAttributes });
+    const metrics = metricsBy(this.#options, { stateDir, host, clock, logger, orchestratorNow, send });
+    const sendStream = (streamId: string, data: Uint8Array): boolean =>
+      this.#attempt("stream", () => link.sendStream(streamId, data));
+    const terminals = terminalsBy(this.#options, { nodeId: identity.node_id, logger, send, sendStream });
+    const parts = { runner, delivery, metrics, terminals, logger };
+    const commands = new CommandHandler({ ...parts, orchestratorNow, send, sendAttributes });
+    const random = (): number => randomOf(crypto);
+    const discovered = discoveredBy(this.#options, {
+      ...keys,
+      clock,
+      random,
+      pin,
+      signer: identity.signer,
+      agentVersion,
+      hostname: hostname(),
+    });
     const link: AgentLink = createAgentLink({
-      dial,
+      dial: discovered?.dial ?? dialOf(this.#options),
       clock,
       crypto,
-      pin,
+      pin: discovered?.pin ?? pin,
       epochs: new FollowedEpoch(keys),
       logger,
-      random: () => randomOf(crypto),
+      random,
       identity: { signer: identity.signer, boxPublicKey: identity.box.publicKey },
       description: { agent_version: agentVersion, hostname: hostname(), platform: process.platform },
       handlers: this.#handlers(),
     });
     this.#nodeId = identity.node_id;
-    return { lock, link, runner, delivery, commands, terminals };
-  }
-
-  #createTerminals(nodeId: string, link: () => AgentLink): AgentTerminals {
-    const left = endLeftTerminals(nodeId);
-    if (left > 0) this.#logger.warn("What terminals had left running was ended.", { processes: left });
-    return new AgentTerminals({
-      nodeId,
-      setup: this.#options.terminals ?? {},
-      logger: this.#logger,
-      load: loadNodePty,
-      send: (message) => this.#send(link(), message),
-      sendStream: (streamId, data) => this.#attempt("stream", () => link().sendStream(streamId, data)),
-    });
+    return { lock, link, runner, delivery, attributes, metrics, commands, discovered, terminals };
   }
 
   #handlers(): AgentLinkHandlers {
     return {
       accepted: (status, orchestratorTime) => {
         this.#orchestratorStartMs = Date.parse(orchestratorTime) - this.#clock.monotonic();
+        this.#running?.discovered?.accepted();
+        this.#running?.metrics?.accepted();
         this.#changeStatus(status);
       },
       statusChanged: (status) => this.#changeStatus(status),
@@ -239,6 +251,8 @@ export class AgentProgram {
       down: (ending) => {
         this.#running?.delivery.pause();
         this.#running?.terminals.endAll();
+        this.#running?.attributes.pause();
+        this.#running?.metrics?.pause();
         const level = ending.code === null ? "info" : "error";
         this.#logger[level]("There is no connection to the orchestrator.", { ...ending });
       },
@@ -250,21 +264,13 @@ export class AgentProgram {
     const running = this.#running;
     if (!running) return;
     running.delivery.pause();
+    running.attributes.pause();
+    running.metrics?.pause();
     if (status !== "approved") return running.terminals.endAll();
     // Results first: others wait for them.
     running.delivery.begin();
-    this.#sendAttributes(running.link);
-  }
-
-  #sendAttributes(link: AgentLink): void {
-    const { stateDir, root } = this.#options;
-    try {
-      const context = { stateDir, agentVersion, logger: this.#logger, ...(root !== undefined && { root }) };
-      const attributes = collectAttributes(context);
-      this.#send(link, { type: "attributes", attributes, collected_at: toTimestamp(this.#clock.now()) });
-    } catch (error) {
-      this.#logger.error("The attributes could not be read.", { error });
-    }
+    running.attributes.begin();
+    running.metrics?.begin();
   }
 
   /** False where it can't be sent now: what must arrive is sent again after the next connection. */

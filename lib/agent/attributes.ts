@@ -2,18 +2,16 @@
 import { existsSync, readFileSync, readlinkSync } from "node:fs";
 import { arch, cpus, hostname, networkInterfaces, platform, release, totalmem } from "node:os";
 import { join } from "node:path";
-import type { Logger } from "../logger.ts";
 import type { Attributes } from "../wire/messages.ts";
-import { readCustomAttributes } from "./custom-attributes.ts";
 
 /** Where attributes are read from. */
 export interface AttributesContext {
-  stateDir: string;
   /** Folder that stands for `/`. Default "/". */
   root?: string;
   /** Version of the agent. */
   agentVersion: string;
-  logger: Logger;
+  /** What the owner of the machine adds. */
+  custom: Attributes;
 }
 
 /** Longest value that the protocol carries. */
@@ -36,7 +34,7 @@ export function collectAttributes(context: AttributesContext): Attributes {
     virtualization: virtualization(root),
     "network.addresses": addresses(),
     "agent.version": context.agentVersion,
-    ...readCustomAttributes(join(context.stateDir, "attributes.d"), context.logger),
+    ...context.custom,
   };
   const attributes: Attributes = {};
   for (const [key, value] of Object.entries(found)) {

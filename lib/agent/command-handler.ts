@@ -1,6 +1,7 @@
 import { OrchestratorError, isOrchestratorError } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import type { AgentMessage, OrchestratorMessage } from "../wire/messages.ts";
+import type { AgentMetrics } from "./metrics/agent-metrics.ts";
 import type { OperationRunner } from "./operation-runner.ts";
 import { toPeerError } from "./peer-error.ts";
 import type { ResultDelivery } from "./result-delivery.ts";
@@ -10,13 +11,15 @@ import type { AgentTerminals } from "./terminal/agent-terminals.ts";
 export type Command = Exclude<OrchestratorMessage, { type: "status" }>;
 
 /** Commands that are news and no orders. */
-const unanswered: ReadonlySet<Command["type"]> = new Set(["ack", "terminal.grant"]);
+const unanswered: ReadonlySet<Command["type"]> = new Set(["ack", "metrics.ack", "terminal.grant"]);
 
 /** What carries commands out. */
 export interface CommandHandlerOptions {
   runner: OperationRunner;
   delivery: ResultDelivery;
   terminals: AgentTerminals;
+  /** Null where nothing is measured. */
+  metrics: AgentMetrics | null;
   logger: Logger;
   /** Wall clock of the orchestrator, milliseconds since 1970. */
   orchestratorNow: () => number;
@@ -50,7 +53,7 @@ export class CommandHandler {
 
   /** Carries a command out; what it returns is to be done after the answer. */
   #carryOut(command: Command): (() => void) | undefined {
-    const { runner, delivery } = this.#options;
+    const { runner, delivery, metrics } = this.#options;
     switch (command.type) {
       case "apply":
       case "plan":
@@ -69,6 +72,12 @@ export class CommandHandler {
       case "attributes.refresh":
         this.#assertInTime(command.not_after);
         return this.#options.sendAttributes;
+      case "config":
+        metrics?.configure(command.metrics_interval_seconds);
+        return undefined;
+      case "metrics.ack":
+        metrics?.acknowledge(Date.parse(command.through));
+        return undefined;
       case "terminal.open":
         this.#assertInTime(command.not_after);
         this.#options.terminals.open(command);

@@ -2,5 +2,6 @@
 export { AgentProgram, createAgent } from "./agent.ts";
 export type { AgentOptions, Dial } from "./agent-options.ts";
 export type { KeptResultsLimits } from "./kept-results.ts";
+export type { MeasuredMachine, Space } from "./metrics/measured-machine.ts";
 export type { WebSocketDialOptions } from "./websocket-dial.ts";
 export { agentVersion } from "./agent-version.ts";

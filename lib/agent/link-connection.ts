@@ -27,9 +27,9 @@ import type { AgentMessage, OrchestratorMessage } from "../wire/messages.ts";
 
 /** Where an agent keeps the key of the orchestrator that it belongs to. */
 export interface OrchestratorPin {
-  /** 32 bytes; null trusts the first orchestrator that answers. */
+  /** The key that the orchestrator must prove, 32 bytes; null trusts the first one that answers. */
   get(): Uint8Array | null;
-  /** Keeps the key for good. Called once, after the orchestrator has proved it and before any command is handed over. */
+  /** Keeps the key for good. Called with each connection, after the orchestrator has proved it and before any command is handed over. */
   set(key: Uint8Array): Promise<void>;
 }
 
@@ -187,7 +187,7 @@ export class LinkConnection {
     });
     this.#channel = channel;
     this.#status = accepted.status;
-    if (pin.get() === null) await pin.set(accepted.orchestratorKey);
+    await pin.set(accepted.orchestratorKey);
     // Its own server would not have let it in: whoever holds the key and is older must not be obeyed for having forgotten to ask.
     if (accepted.epoch) epochs?.follow(accepted.orchestratorKey, accepted.epoch);
     await earlier;

@@ -7,6 +7,7 @@ import { AgentViews } from "./agent-views.ts";
 import type { AgentWatcher } from "./agent-watcher.ts";
 import { AppliedModules } from "./applied-modules.ts";
 import { Approvals } from "./approvals.ts";
+import { ConnectionEvents } from "./connection-events.ts";
 import type { AgentDocument } from "./documents.ts";
 import { Enrolment } from "./enrolment.ts";
 import { PendingRetention } from "./pending-retention.ts";
@@ -28,6 +29,7 @@ export class AgentService {
   readonly approvals: Approvals;
   readonly #context: Context;
   readonly #slots: PendingSlots;
+  readonly #connections: ConnectionEvents;
   readonly #standing: Standing;
   readonly #watchers: AgentWatcher[] = [];
 
@@ -45,7 +47,8 @@ export class AgentService {
       presence,
       alsoForget: (nodeId) => this.forgotten(nodeId),
     });
-    this.enrolment = new Enrolment(context, this.registry, this.#slots);
+    this.#connections = new ConnectionEvents(context, registry);
+    this.enrolment = new Enrolment(context, registry, { slots: this.#slots, connections: this.#connections });
   }
 
   /** Forgets, from now on, agents that were never approved and do not come any more. The function returned ends it. */
@@ -64,10 +67,10 @@ export class AgentService {
   }
 
   /** An admitted agent has a connection. */
-  async connected({ node_id, remote_address }: AgentIntroduction, admission: Admission): Promise<void> {
-    this.presence.connected(node_id, remote_address);
+  async connected({ node_id }: AgentIntroduction, admission: Admission): Promise<void> {
+    this.presence.connected(node_id);
     const { value: agent } = await this.registry.read(node_id);
-    const told = this.enrolment.connected(agent);
+    const told = this.#connections.connected(node_id);
     if (admission.status === "approved") this.#standing.available(node_id);
     // Approved while it was being admitted, when it had no connection yet to hear of it.
     else if (agent.status === "approved") this.#standing.approve(node_id);
@@ -77,7 +80,7 @@ export class AgentService {
   /** The connection of an agent is gone. */
   disconnected(nodeId: string, reason: string): Promise<void> {
     this.presence.disconnected(nodeId);
-    return this.enrolment.disconnected(nodeId, reason);
+    return this.#connections.disconnected(nodeId, reason);
   }
 
   /** Has a watcher told about agents that may be given work. */

@@ -12,6 +12,7 @@ import { agentSubject } from "./registry.ts";
 import {
   agentIdInput,
   listAgentsInput,
+  refreshAttributesInput,
   rejectPendingInput,
   setStatusInput,
   type Agent,
@@ -77,6 +78,24 @@ export class Agents {
         collected_at: null,
       }
     );
+  }
+
+  /**
+   * Has an agent tell of its machine now, and reads what it tells: what the owner of the machine adds is asked anew, too.
+   *
+   * @throws {OrchestratorError} `NOT_FOUND`; `AGENT_NOT_APPROVED`; `AGENT_OFFLINE`; `AGENT_TIMEOUT` where it has told nothing within
+   * `wait_seconds`.
+   */
+  async refreshAttributes(
+    caller: Caller,
+    input: z.input<typeof refreshAttributesInput>,
+  ): Promise<AgentAttributes> {
+    await this.#context.authorize(caller, "agents.refreshAttributes");
+    const { node_id, wait_seconds = 10 } = parseInput(refreshAttributesInput, input);
+    await this.#service.requireApproved(node_id);
+    await this.#service.enrolment.refresh(node_id, wait_seconds * 1_000);
+    const told = await this.#service.registry.newestAttributes(node_id);
+    return told ?? { node_id, attributes: {}, collected_at: null };
   }
 
   /**

@@ -3,12 +3,13 @@
  * newest counts.
  */
 import type { Timer } from "../clock.ts";
-import type { Context } from "../context.ts";
+import type { Context, EventInput } from "../context.ts";
 import { isOrchestratorError } from "../errors.ts";
+import type { AttributeChange } from "../event-metadata.ts";
 import { RateLimiter } from "../internal/rate-limiter.ts";
-import { isSameJson } from "../json.ts";
 import type { AgentMessage, Attributes, MessageOf } from "../wire/messages.ts";
-import type { AgentRegistry } from "./registry.ts";
+import type { AgentDocument, AttributesDocument } from "./documents.ts";
+import { agentSubject, type AgentRegistry } from "./registry.ts";
 
 /** Most attributes that are kept of one agent, and most characters of their names and values together. */
 const mostAttributes = 500;
@@ -21,6 +22,10 @@ const waitMs = 6_000;
 /** What has not changed is written so often, so that a restart knows about when it was so last. */
 const sameAgainMs = 3_600_000;
 
+/** Changes that an event tells, and characters of their values. */
+const mostChanges = 50;
+const mostValueCharacters = 200;
+
 type Told = MessageOf<AgentMessage, "attributes">;
 
 /** Writes the attributes of agents. */
@@ -28,6 +33,8 @@ export class AttributeIntake {
   readonly #context: Context;
   readonly #registry: AgentRegistry;
   readonly #rate: RateLimiter;
+  /** Who waits for an agent to tell again, by agent. */
+  readonly #awaited = new Map<string, Set<() => void>>();
   /** The newest of what was not written yet, by agent. */
   readonly #waiting = new Map<string, { told: Told; timer: Timer }>();
 
@@ -45,9 +52,39 @@ export class AttributeIntake {
     else this.#wait(nodeId, told);
   }
 
+  /**
+   * Begins to wait for an agent to tell again: `told` resolves with true when that is written, with false when it was not in time, the wait
+   * was given up, or the server is about to end.
+   */
+  await(nodeId: string, atMostMs: number): { told: Promise<boolean>; giveUp(): void } {
+    const { clock, leaving } = this.#context;
+    const awaited = this.#awaited.get(nodeId) ?? new Set();
+    this.#awaited.set(nodeId, awaited);
+    let resolve: (isTold: boolean) => void = () => {};
+    const told = new Promise<boolean>((settle) => (resolve = settle));
+    const end = (isTold: boolean): void => {
+      timer.cancel();
+      leaving.signal.removeEventListener("abort", giveUp);
+      awaited.delete(wake);
+      if (awaited.size === 0) this.#awaited.delete(nodeId);
+      resolve(isTold);
+    };
+    const wake = (): void => end(true);
+    const giveUp = (): void => end(false);
+    const timer = clock.setTimer(atMostMs, giveUp);
+    leaving.signal.addEventListener("abort", giveUp, { once: true });
+    awaited.add(wake);
+    if (leaving.signal.aborted) giveUp();
+    return { told, giveUp };
+  }
+
   /** Writes what waits, whoever told it: nobody tells more. */
   async flush(): Promise<void> {
     await Promise.all([...this.#waiting.keys()].map((nodeId) => this.#writeWaiting(nodeId)));
+    await this.#registry.writeConfirmed().catch((error: unknown) => {
+      // The next start knows within the hour, as after a kill.
+      this.#context.logger.warn("When agents told the same again was not written.", { error });
+    });
   }
 
   async #writeWaiting(nodeId: string): Promise<void> {
@@ -78,17 +115,53 @@ export class AttributeIntake {
     const dropped = Object.keys(told.attributes).length - Object.keys(attributes).length;
     if (dropped > 0)
       this.#context.logger.warn("An agent tells more than is kept.", { node_id: nodeId, dropped });
-    if (await this.#isKnown(nodeId, attributes))
-      return this.#registry.confirmAttributes(nodeId, told.collected_at);
-    await this.#registry.writeAttributes(agent.value, attributes, told.collected_at);
+    const known = await this.#registry.attributes(nodeId);
+    const changes = known ? changesOf(known.attributes, attributes) : [];
+    const isKnown = known !== null && changes.length === 0 && this.#isFresh(known);
+    if (isKnown) this.#registry.confirmAttributes(nodeId, told.collected_at);
+    else
+      await this.#registry.writeAttributes(agent.value, attributes, {
+        collectedAt: told.collected_at,
+        ...(changes.length > 0 && { event: changedEvent(agent.value, changes) }),
+      });
+    for (const wake of this.#awaited.get(nodeId) ?? []) wake();
   }
 
-  /** Whether an agent told the same a short while ago, as one does that only comes back. */
-  async #isKnown(nodeId: string, attributes: Attributes): Promise<boolean> {
-    const known = await this.#registry.attributes(nodeId);
-    if (!known || !isSameJson(known.attributes, attributes)) return false;
-    return Math.abs(this.#context.clock.now() - Date.parse(known.collected_at)) < sameAgainMs;
+  /** Whether it is a short while ago that an agent told something, as one does that only comes back. */
+  #isFresh({ collected_at }: AttributesDocument): boolean {
+    return Math.abs(this.#context.clock.now() - Date.parse(collected_at)) < sameAgainMs;
   }
+}
+
+/** What an agent tells that differs from what it told before, by name. */
+function changesOf(before: Attributes, after: Attributes): AttributeChange[] {
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
+  return names
+    .filter((name) => before[name] !== after[name])
+    .map((name) => ({ name, before: before[name] ?? null, after: after[name] ?? null }));
+}
+
+function changedEvent(agent: Readonly<AgentDocument>, changes: AttributeChange[]): EventInput {
+  const shown = changes.slice(0, mostChanges).map(({ name, before, after }) => ({
+    name,
+    before: shortened(before),
+    after: shortened(after),
+  }));
+  const names = shown.slice(0, 3).map(({ name }) => name);
+  const others = changes.length - names.length;
+  return {
+    type: "agent.attributesChanged",
+    target: agentSubject(agent),
+    summary: `Agent ${agent.name ?? agent.hostname} tells something else of ${names.join(", ")}${others > 0 ? ` and ${others} more` : ""}`,
+    metadata: {
+      changes: shown,
+      ...(changes.length > shown.length && { unrecorded: changes.length - shown.length }),
+    },
+  };
+}
+
+function shortened(value: AttributeChange["before"]): AttributeChange["before"] {
+  return typeof value === "string" ? value.slice(0, mostValueCharacters) : value;
 }
 
 /** What is kept of attributes: the first by name, so that it is the same each time. */

@@ -6,26 +6,36 @@
  * A connection never changes a status; only an operator does.
  */
 import { systemCaller } from "../callers/caller.ts";
-import type { Context, EventInput } from "../context.ts";
+import { toTimestamp } from "../clock.ts";
+import type { Context } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { Admission, AgentIntroduction } from "../transport/transport.ts";
 import type { AgentMessage, MessageOf } from "../wire/messages.ts";
 import { AttributeIntake } from "./attribute-intake.ts";
+import type { ConnectionEvents } from "./connection-events.ts";
 import type { AgentDocument } from "./documents.ts";
 import type { PendingSlots } from "./pending-slots.ts";
 import { agentSubject, type AgentRegistry } from "./registry.ts";
+
+/** What the enrolment goes by. */
+interface EnrolmentParts {
+  slots: PendingSlots;
+  connections: ConnectionEvents;
+}
 
 export class Enrolment {
   readonly #context: Context;
   readonly #registry: AgentRegistry;
   readonly #slots: PendingSlots;
+  readonly #connections: ConnectionEvents;
   readonly #attributes: AttributeIntake;
 
-  constructor(context: Context, registry: AgentRegistry, slots: PendingSlots) {
+  constructor(context: Context, registry: AgentRegistry, parts: EnrolmentParts) {
     this.#context = context;
     this.#registry = registry;
-    this.#slots = slots;
+    this.#slots = parts.slots;
+    this.#connections = parts.connections;
     this.#attributes = new AttributeIntake(context, registry);
   }
 
@@ -34,38 +44,7 @@ export class Enrolment {
     const known = await this.#refresh(introduction);
     return known
       ? { status: known.status }
-      : this.#slots.within(introduction, () => this.#enrol(introduction));
-  }
-
-  /** An admitted agent has a connection. */
-  connected(agent: Readonly<AgentDocument>): Promise<void> {
-    const event = {
-      type: "agent.connected",
-      target: agentSubject(agent),
-      summary: `Agent ${agent.name ?? agent.hostname} connected`,
-    } as const;
-    return this.#context.tell(event.type, () => this.#context.commit(systemCaller, [], event));
-  }
-
-  /** An agent's connection is gone: its event and when it was seen last are written in one step. */
-  disconnected(nodeId: string, reason: string): Promise<void> {
-    const type = "agent.disconnected";
-    const eventOf = (agent: Readonly<AgentDocument>): EventInput => ({
-      type,
-      target: agentSubject(agent),
-      summary: `Agent ${agent.name ?? agent.hostname} disconnected: ${reason}`,
-      metadata: { reason },
-    });
-    const commit = (): Promise<unknown> =>
-      retryOnConflict(async () => {
-        const before = await this.#registry.find(nodeId);
-        if (!before) return;
-        const event = eventOf(before.value);
-        const after = { ...before.value, last_seen_at: this.#context.timestamp() };
-        if (this.#isFresh(before.value, seenAgainMs)) await this.#context.commit(systemCaller, [], event);
-        else await this.#registry.write(systemCaller, { before, after, event });
-      });
-    return this.#context.tell(type, commit);
+      : this.#slots.within(introduction, (isFree) => this.#enrol(introduction, isFree));
   }
 
   /** An agent tells of its machine. */
@@ -73,7 +52,25 @@ export class Enrolment {
     return this.#attributes.take(nodeId, told);
   }
 
-  async #enrol(introduction: AgentIntroduction): Promise<Admission> {
+  /**
+   * Has an agent tell of its machine, and waits until that is written.
+   *
+   * @throws {OrchestratorError} `AGENT_OFFLINE`; `AGENT_TIMEOUT`.
+   */
+  async refresh(nodeId: string, waitMs: number): Promise<void> {
+    const { transport, ids, fleetTime } = this.#context;
+    const not_after = toTimestamp(fleetTime.now() + waitMs);
+    const { told, giveUp } = this.#attributes.await(nodeId, waitMs);
+    try {
+      await transport.send(nodeId, { type: "attributes.refresh", id: ids.next(), not_after });
+    } catch (error) {
+      giveUp();
+      throw error;
+    }
+    if (!(await told)) throw new OrchestratorError("AGENT_TIMEOUT");
+  }
+
+  async #enrol(introduction: AgentIntroduction, isFree: boolean): Promise<Admission> {
     const now = this.#context.timestamp();
     const agent: AgentDocument = {
       ...toFacts(introduction),
@@ -88,6 +85,8 @@ export class Enrolment {
     await this.#registry.write(systemCaller, {
       before: null,
       after: agent,
+      // Nothing is inherited, not even what was written while one of this key was removed.
+      writes: [{ kind: "delete", collection: "agent_attributes", key: agent.node_id }],
       event: {
         type: "agent.enrolled",
         target: agentSubject(agent),
@@ -95,6 +94,7 @@ export class Enrolment {
         metadata: { public_key: agent.public_key, removed_before: tombstone !== null },
       },
     });
+    if (isFree) this.#connections.expect(agent.node_id);
     return { status: "pending" };
   }
 
@@ -106,20 +106,19 @@ export class Enrolment {
     const facts = toFacts(introduction);
     return this.#update(introduction.node_id, (before) => {
       const same = Object.entries(facts).every(([key, value]) => before[key as keyof typeof facts] === value);
-      if (before.status !== "pending" || this.#isFresh(before, freshMs))
-        return same ? null : { ...before, ...facts };
+      if (before.status !== "pending" || this.#isFresh(before)) return same ? null : { ...before, ...facts };
       return { ...before, ...facts, last_seen_at: this.#context.timestamp() };
     });
   }
 
   /** Nobody tells any more: what waits is written. */
-  settle(): Promise<void> {
-    return this.#attributes.flush();
+  async settle(): Promise<void> {
+    await Promise.all([this.#attributes.flush(), this.#connections.settle()]);
   }
 
   /** Whether the record of an agent that waits says that it was here a short while ago. A stranger may come and go all the time. */
-  #isFresh({ status, last_seen_at }: AgentDocument, withinMs: number): boolean {
-    return status === "pending" && Math.abs(this.#context.clock.now() - Date.parse(last_seen_at)) < withinMs;
+  #isFresh({ last_seen_at }: AgentDocument): boolean {
+    return Math.abs(this.#context.clock.now() - Date.parse(last_seen_at)) < freshMs;
   }
 
   /**
@@ -142,8 +141,6 @@ export class Enrolment {
 
 /** For so long an agent that came counts as here without its record saying so again. */
 const freshMs = 3_600_000;
-/** The same where it left. */
-const seenAgainMs = 60_000;
 
 type Facts = Pick<
   AgentDocument,

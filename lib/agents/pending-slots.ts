@@ -74,16 +74,19 @@ export class PendingSlots {
   }
 
   /**
-   * Takes an unknown agent in.
+   * Takes an unknown agent in; `enter` is told whether a slot was free for it, rather than that another gave way.
    *
    * @throws {OrchestratorError} `RATE_LIMITED` where no slot is left for it.
    */
-  async within<Result>(agent: AgentIntroduction, enter: () => Promise<Result>): Promise<Result> {
+  async within<Result>(
+    agent: AgentIntroduction,
+    enter: (isFree: boolean) => Promise<Result>,
+  ): Promise<Result> {
     const isFree = this.#taken < this.#context.options.pendingAgents;
     this.#entering += 1;
     try {
       if (!isFree) await this.#makeRoom(agent.remote_address);
-      return await enter();
+      return await enter(isFree);
     } finally {
       this.#entering -= 1;
     }
@@ -136,13 +139,12 @@ export class PendingSlots {
     if (crowded === null) return;
     this.#toldAt = now;
     const { slots, network, count } = crowded;
-    const written = this.#context.commit(systemCaller, [], {
-      type: "agent.slotsTaken",
-      summary: `All ${slots} slots for agents that wait to be approved are taken, ${count} of them from ${network}`,
-      metadata: { ...crowded },
-    });
-    written.catch((error: unknown) =>
-      this.#context.logger.warn("That no slot is free for new agents was not written.", { error }),
+    void this.#context.tell("agent.slotsTaken", () =>
+      this.#context.commit(systemCaller, [], {
+        type: "agent.slotsTaken",
+        summary: `All ${slots} slots for agents that wait to be approved are taken, ${count} of them from ${network}`,
+        metadata: { ...crowded },
+      }),
     );
   }
 

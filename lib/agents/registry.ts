@@ -1,5 +1,5 @@
 /** The agents that are known, and the index that answers selectors, which follows the feed. The only writer of agent documents. */
-import type { Caller } from "../callers/caller.ts";
+import { systemCaller, type Caller } from "../callers/caller.ts";
 import type { Context, EventInput } from "../context.ts";
 import { fromHex, nodeIdOf } from "../crypto/encoding.ts";
 import { OrchestratorError } from "../errors.ts";
@@ -49,6 +49,13 @@ export class AgentRegistry {
       this.#setIndex(value, attributes.get(key) ?? {});
   }
 
+  /** How many agents have each status. */
+  counts(): Record<AgentStatus, number> {
+    const counts = { pending: 0, approved: 0, rejected: 0 };
+    for (const { status } of this.#known.values()) counts[status] += 1;
+    return counts;
+  }
+
   /** Has a listener hear of every agent that gets another status, with its first and its last. */
   onStatus(listener: (change: StatusChange) => void): void {
     this.#listeners.push(listener);
@@ -89,9 +96,34 @@ export class AgentRegistry {
     return stored && { ...stored, collected_at: this.#confirmed.get(nodeId) ?? stored.collected_at };
   }
 
-  /** Notes that an agent told again what is stored, without writing it: a fleet that comes back tells nothing new. */
+  /** Notes that an agent told again what is stored, without writing it yet: a fleet that comes back tells nothing new. */
   confirmAttributes(nodeId: string, collectedAt: string): void {
     this.#confirmed.set(nodeId, collectedAt);
+  }
+
+  /** Writes what was noted so, many at once. What somebody else wrote meanwhile stays. */
+  async writeConfirmed(): Promise<void> {
+    const { storage } = this.#context;
+    while (this.#confirmed.size > 0) {
+      const nodeIds = [...this.#confirmed.keys()].slice(0, 500);
+      const known = await storage.getMany<AttributesDocument>("agent_attributes", nodeIds);
+      const writes = known.flatMap((stored): Write[] => {
+        const collected_at = stored && this.#confirmed.get(stored.key);
+        if (collected_at === null || collected_at === undefined) return [];
+        const value = toJsonObject({ ...stored!.value, collected_at });
+        return [
+          {
+            kind: "put",
+            collection: "agent_attributes",
+            key: stored!.key,
+            value,
+            expected: stored!.revision,
+          },
+        ];
+      });
+      for (const nodeId of nodeIds) this.#confirmed.delete(nodeId);
+      await storage.commit(writes);
+    }
   }
 
   /** Writes an agent as it is from now on; `before` is what was read, null for a new one. */
@@ -108,8 +140,12 @@ export class AgentRegistry {
     await this.#context.commit(caller, [put, ...writes], ...events);
   }
 
-  /** Writes what an agent tells of its machine. */
-  async writeAttributes(agent: AgentDocument, attributes: Attributes, collectedAt: string): Promise<void> {
+  /** Writes what an agent tells of its machine, with the event of what has changed where something has. */
+  async writeAttributes(
+    agent: AgentDocument,
+    attributes: Attributes,
+    { collectedAt, event }: { collectedAt: string; event?: EventInput },
+  ): Promise<void> {
     const document: AttributesDocument = { node_id: agent.node_id, attributes, collected_at: collectedAt };
     const put: Write = {
       kind: "put",
@@ -117,7 +153,11 @@ export class AgentRegistry {
       key: agent.node_id,
       value: { ...document },
     };
-    await this.#context.storage.commit([put]);
+    await this.#context.commit(systemCaller, [put], ...(event ? [event] : []));
+    // It may have been removed meanwhile, and what it told with it.
+    if (await this.find(agent.node_id)) return;
+    const { storage } = this.#context;
+    await storage.commit([{ kind: "delete", collection: "agent_attributes", key: agent.node_id }]);
   }
 
   /** Removes an agent that was decided about; that its key was known is remembered. */

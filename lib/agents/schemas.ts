@@ -63,6 +63,16 @@ export const agentSchema = z
 export const agentPageSchema = pageOf(agentSchema);
 /** Names one agent. */
 export const agentIdInput = z.strictObject({ node_id: keyIdSchema });
+/** Input of `agents.refreshAttributes`. */
+export const refreshAttributesInput = z.strictObject({
+  node_id: keyIdSchema,
+  wait_seconds: z
+    .number()
+    .min(1)
+    .max(60)
+    .optional()
+    .describe("How long to wait for what the agent tells, 1-60. Default 10."),
+});
 /** Input of `agents.list`; every filter must hold. */
 export const listAgentsInput = z.strictObject({
   status: approvalStatusSchema.optional(),

@@ -63,6 +63,12 @@ export const fleetErrors = {
     cause: "No approved agent has these tags or attributes now.",
     advice: "Look at the assignment's matches and at the tags of the agents.",
   },
+  NO_METRICS: {
+    meaning: "The agent has measured nothing yet, or nothing that is still kept.",
+    cause:
+      "It was approved a few seconds ago, has not been connected for a month, is of a version that measures nothing, or measures a machine that nobody says how to measure.",
+    advice: "Look whether it is connected and approved, and try again after the interval of its samples.",
+  },
   NO_BASELINE: {
     meaning: "The agent has no successful apply to compare with.",
     cause: "Drift is the difference to the last successful apply, and there was none yet.",

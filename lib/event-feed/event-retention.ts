@@ -6,8 +6,8 @@ import { BackgroundWork } from "../upkeep/background-work.ts";
 import { OldestEntries } from "../upkeep/oldest-entries.ts";
 import { keepRetention } from "../upkeep/retention.ts";
 
-/** The count is looked at once for so many events. */
-const countEvery = 1_000;
+/** The count is looked at once for so many events, or for a twentieth of those that are kept. */
+const mostBetween = 1_000;
 
 export class EventRetention {
   readonly #context: Context;
@@ -24,7 +24,7 @@ export class EventRetention {
   keep(): () => Promise<void> {
     const end = keepRetention(this.#context, "events", { round: () => this.#round() });
     const unlisten = this.#context.feed.listenToRecords(({ sequence }) => {
-      if (sequence % countEvery === 0) this.#work.do(() => this.#trim(sequence));
+      if (sequence % this.#step === 0) this.#work.do(() => this.#trim(sequence));
     });
     return async () => {
       unlisten();
@@ -37,12 +37,18 @@ export class EventRetention {
     const before = (await retentionClock.now()) - options.eventRetentionHours * hourMs;
     const { base, head } = await storage.readLog(eventLog, { limit: 1 });
     const old = await this.#oldest.lastBefore(before, base.sequence + 1);
-    yield void (await storage.trimLog(eventLog, old + 1));
+    // The newest stays whatever its age: a reader whose place it is comes back to it.
+    yield void (await storage.trimLog(eventLog, Math.min(old + 1, head.sequence)));
     yield void (await this.#trim(head.sequence));
   }
 
+  /** Leaves room for the events until the next time, and for those that come while it trims. */
   #trim(newest: number): Promise<number> {
     const { storage, options } = this.#context;
-    return storage.trimLog(eventLog, newest - options.eventRetentionCount + 1);
+    return storage.trimLog(eventLog, newest - options.eventRetentionCount + 2 * this.#step + 1);
+  }
+
+  get #step(): number {
+    return Math.min(mostBetween, Math.ceil(this.#context.options.eventRetentionCount / 20));
   }
 }

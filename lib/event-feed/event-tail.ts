@@ -5,24 +5,31 @@
  *   in memory                        [ the newest 2,000 ]
  *                    ▲                    ▲           ▲
  *                 reader A             reader B    reader C      each has a position of its own; nothing is kept for a reader
+ *                 waits for its turn   never waits
  *
  * An id is `<sequence>-<mark>`. The mark is part of the event's own id: an id of another server, or of a history that a restore took back,
  * does not fit the entry at its sequence, and its reader is told `reset`.
  */
+import type { Clock } from "../clock.ts";
 import { toHex } from "../crypto/encoding.ts";
 import type { OrchestratorEvent } from "../events.ts";
-import { eventLog, readRecord } from "../feed/event-record.ts";
+import { eventLog, readRecord, type StoredRecord } from "../feed/event-record.ts";
 import type { Feed, PlacedRecord } from "../feed/feed.ts";
 import { Bell } from "../internal/bell.ts";
 import type { ReadOptions, StreamItem } from "../internal/stream-window.ts";
 import type { Storage } from "../storage/storage.ts";
+import { ReplayQueue } from "./replay-queue.ts";
 
 /** Events in memory: who is further behind reads from the log. */
 const inMemory = 2_000;
 /** Entries that are read from the log in one go. */
 const pageSize = 500;
-/** Events passed over before a reader is told where it is, so that it can go on from there. */
+/**
+ * Events passed over before a reader is told where it is, so that it can go on from there; and how long after it was told something last it
+ * is told so where there are fewer, milliseconds.
+ */
 const tellPositionEvery = 500;
+const tellPositionAfterMs = 60_000;
 
 /** A place in the log: behind the entry of this sequence. */
 interface Place {
@@ -32,22 +39,29 @@ interface Place {
 
 export class EventTail {
   readonly #storage: Storage;
+  readonly #clock: Clock;
   readonly #news = new Bell();
+  readonly #replays: ReplayQueue;
   /** The newest entries, without a gap between them. */
   #newest: (PlacedRecord & Place)[] = [];
   #head: Place = { sequence: 0, mark: "" };
   /** The mark of a place before which there is no entry. */
   #bareMark = "";
 
-  constructor({ storage, feed }: { storage: Storage; feed: Feed }) {
+  constructor({ storage, clock, feed }: { storage: Storage; clock: Clock; feed: Feed }) {
     this.#storage = storage;
+    this.#clock = clock;
+    this.#replays = new ReplayQueue(clock);
     feed.listenToRecords((record) => this.#push(record));
   }
 
   /** Finds the end of the log. `key` names the orchestrator. */
   async start(key: Uint8Array): Promise<void> {
     this.#bareMark = toHex(key).slice(0, 8);
-    const { entries, head } = await this.#storage.readLog(eventLog, { reverse: true, limit: 1 });
+    const { entries, head } = await this.#storage.readLog<StoredRecord>(eventLog, {
+      reverse: true,
+      limit: 1,
+    });
     if (head.sequence <= this.#head.sequence) return;
     const [last] = entries;
     this.#head = { sequence: head.sequence, mark: last ? markOf(readRecord(last.value)) : this.#bareMark };
@@ -60,12 +74,28 @@ export class EventTail {
     let at = found ?? this.#present;
     yield { kind: found ? "position" : "reset", id: idOf(at) };
     let passedOver = 0;
+    let toldAt = this.#clock.monotonic();
+    let replayedAt = toldAt;
     while (!signal.aborted) {
       if (at.sequence === this.#head.sequence) {
-        await this.#news.next(signal);
+        const leftMs = toldAt + tellPositionAfterMs - this.#clock.monotonic();
+        if (passedOver === 0) await this.#news.next(signal);
+        else if (leftMs > 0) await this.#news.next(signal, { clock: this.#clock, ms: leftMs });
+        else {
+          passedOver = 0;
+          toldAt = this.#clock.monotonic();
+          yield { kind: "position", id: idOf(at) };
+        }
         continue;
       }
-      const records = this.#inMemoryAfter(at.sequence) ?? (await this.#inLogAfter(at.sequence));
+      let records = this.#inMemoryAfter(at.sequence);
+      if (records === null) {
+        const { sequence } = at;
+        const toldMs = this.#clock.monotonic() - replayedAt;
+        records = await this.#replays.read({ signal, toldMs }, () => this.#inLogAfter(sequence));
+        replayedAt = this.#clock.monotonic();
+      }
+      if (records === null) return;
       if (records.length === 0) {
         at = this.#present;
         yield { kind: "reset", id: idOf(at) };
@@ -73,11 +103,11 @@ export class EventTail {
       for (const record of records) {
         if (signal.aborted) return;
         at = record;
-        const isWanted = "missing" in record || accepts(record.event);
-        passedOver = isWanted ? 0 : passedOver + 1;
-        if ("missing" in record) yield { kind: "reset", id: idOf(at) };
-        else if (isWanted) yield { kind: "value", id: idOf(at), value: record.event };
-        else if (passedOver % tellPositionEvery === 0) yield { kind: "position", id: idOf(at) };
+        const item = itemOf(record, accepts);
+        passedOver = item.kind === "position" ? passedOver + 1 : 0;
+        if (item.kind === "position" && passedOver % tellPositionEvery !== 0) continue;
+        toldAt = this.#clock.monotonic();
+        yield item;
       }
     }
   }
@@ -116,13 +146,23 @@ export class EventTail {
 
   /** Entries after one; none where the next is not kept any more. */
   async #inLogAfter(sequence: number, limit: number = pageSize): Promise<(PlacedRecord & Place)[]> {
-    const { entries } = await this.#storage.readLog(eventLog, { from: sequence + 1, limit });
+    const { entries } = await this.#storage.readLog<StoredRecord>(eventLog, { from: sequence + 1, limit });
     if (entries[0]?.sequence !== sequence + 1) return [];
     return entries.map((entry) => {
       const record = readRecord(entry.value);
       return { ...record, sequence: entry.sequence, mark: markOf(record) };
     });
   }
+}
+
+/** What a reader is told of an entry: where it stands, if it does not want it. */
+function itemOf(
+  record: PlacedRecord & Place,
+  accepts: (event: OrchestratorEvent) => boolean,
+): StreamItem<OrchestratorEvent> {
+  const id = idOf(record);
+  if ("missing" in record) return { kind: "reset", id };
+  return accepts(record.event) ? { kind: "value", id, value: record.event } : { kind: "position", id };
 }
 
 function markOf({ id }: { id: string }): string {

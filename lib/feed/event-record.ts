@@ -1,6 +1,5 @@
 /** Entries of the log of events. */
 import type { OrchestratorEvent } from "../events.ts";
-import type { JsonObject } from "../json.ts";
 import type { LogDefinition } from "../storage/storage.ts";
 
 /** The log that every event is appended to, in the commit of what it tells. */
@@ -18,14 +17,14 @@ export type EventRecord =
     };
 
 /** What stands for events that could not be written. */
-export function missingRecord(id: string, missing: number): JsonObject {
+export function missingRecord(id: string, missing: number): { id: string; missing: number } {
   return { id, missing };
 }
 
+/** An entry as it is stored. */
+export type StoredRecord = OrchestratorEvent | ReturnType<typeof missingRecord>;
+
 /** Reads an entry. */
-export function readRecord(value: Readonly<JsonObject>): EventRecord {
-  const { id, missing } = value;
-  if (typeof missing === "number") return { id: String(id), missing };
-  const event = value as unknown as OrchestratorEvent;
-  return { id: event.id, event };
+export function readRecord(value: Readonly<StoredRecord>): EventRecord {
+  return "missing" in value ? value : { id: value.id, event: value };
 }

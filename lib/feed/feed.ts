@@ -10,7 +10,7 @@
 import type { OrchestratorEvent } from "../events.ts";
 import type { Logger } from "../logger.ts";
 import type { CommittedChange, LogEntry, Storage, StoredDocument } from "../storage/storage.ts";
-import { eventLog, readRecord, type EventRecord } from "./event-record.ts";
+import { eventLog, readRecord, type EventRecord, type StoredRecord } from "./event-record.ts";
 
 /** A document after a commit. */
 export interface DocumentChange<T> {
@@ -66,7 +66,7 @@ export class Feed {
 
   #tell(change: CommittedChange): void {
     if (change.kind === "append") {
-      if (change.log === eventLog) this.#tellListeners(change.entry);
+      if (change.log === eventLog) this.#tellListeners(change.entry as LogEntry<StoredRecord>);
       return;
     }
     const followers = this.#followers.get(change.collection);
@@ -75,7 +75,7 @@ export class Feed {
     for (const follower of followers) this.#protect(() => follower(told), { collection: change.collection });
   }
 
-  #tellListeners(entry: LogEntry): void {
+  #tellListeners(entry: LogEntry<StoredRecord>): void {
     const record = { ...readRecord(entry.value), sequence: entry.sequence };
     for (const listener of this.#listeners)
       this.#protect(() => listener(record), { sequence: entry.sequence });

@@ -59,13 +59,19 @@ function numberRule(kind: string, bounds: NumberBounds, isOne: (value: number) =
   };
 }
 
-/** Texts; with a pattern only those that fit. */
-export function plainText({ pattern, range = "" }: { pattern?: RegExp; range?: string } = {}): OptionRule {
+/** Texts; with a pattern only those that fit. `none` says what null means, where it may be given. */
+export function plainText({
+  pattern,
+  range = "",
+  none,
+}: { pattern?: RegExp; range?: string; none?: string } = {}): OptionRule {
   const expected = range === "" ? "text" : `text: ${range}`;
+  const isOne = (value: unknown): boolean => typeof value === "string" && (pattern?.test(value) ?? true);
   return {
-    range,
+    range: none === undefined ? range : `${range}; null: ${none}`,
+    rangeOfText: range,
     faultsOf: (value) =>
-      typeof value === "string" && (pattern?.test(value) ?? true) ? [] : [fault(`must be ${expected}`)],
+      isOne(value) || (value === null && none !== undefined) ? [] : [fault(`must be ${expected}`)],
     fromText: (given) => given,
   };
 }

@@ -96,7 +96,7 @@ export class Dispatcher {
       if (operation.status === "running") this.#await(await this.#bringNear(operation));
       else this.#enqueue(operation);
     }
-    await this.#sweeper.start(isAwaited ? returnMs : 0);
+    this.#sweeper.start(isAwaited ? returnMs : 0);
     const endReturn = async (): Promise<void> => {
       this.#returning = false;
       this.#takeAll();

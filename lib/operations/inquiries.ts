@@ -52,6 +52,7 @@ export class Inquiries {
     this.#commands = parts.commands;
     this.#epochs = parts.epochs;
     parts.store.watch((operation) => this.#note(operation));
+    parts.store.watchGone((nodeId, operationId) => this.#forget(nodeId, operationId));
   }
 
   /** Reads which operations are unknown. */

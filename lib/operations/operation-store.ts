@@ -41,7 +41,8 @@ export class OperationStore {
   readonly #context: Context;
   readonly #watchers: OperationWatcher[] = [];
   /** Those of which more is to come: open ones, and those of which nobody knows how they ended. */
-  readonly #unsettled = new Map<string, OperationStatus>();
+  readonly #unsettled = new Map<string, Pick<OperationDocument, "node_id" | "status">>();
+  readonly #goneWatchers: ((nodeId: string, operationId: string) => void)[] = [];
   /** Later than every place in a line that was found at the start. */
   #leastPlace = 0;
 
@@ -49,14 +50,15 @@ export class OperationStore {
     this.#context = context;
     context.feed.follow<OperationDocument>("operations", ({ key, document }) => {
       if (document) this.#follow(document.value);
-      else this.#unsettled.delete(key);
+      else this.#remove(key);
     });
   }
 
   /** Reads which operations more is to come of. Called before anything moves. */
   async load(): Promise<void> {
     for (const status of [...openStatuses, "unknown"] as const)
-      for await (const { operation_id } of this.#ofStatus(status)) this.#unsettled.set(operation_id, status);
+      for await (const { operation_id, node_id } of this.#ofStatus(status))
+        this.#unsettled.set(operation_id, { node_id, status });
   }
 
   async find(operationId: string): Promise<Readonly<OperationDocument> | null> {
@@ -74,6 +76,18 @@ export class OperationStore {
   /** Tells a watcher of every operation that is made or changed from now on. */
   watch(watcher: OperationWatcher): void {
     this.#watchers.push(watcher);
+  }
+
+  /** Tells a watcher of every operation that is removed from now on although more was to come of it. Must not throw. */
+  watchGone(watcher: (nodeId: string, operationId: string) => void): void {
+    this.#goneWatchers.push(watcher);
+  }
+
+  /** How many operations of each status more is to come of. */
+  unsettledCounts(): Record<string, number> {
+    const counts: Record<string, number> = { queued: 0, running: 0, unknown: 0 };
+    for (const { status } of this.#unsettled.values()) counts[status] = (counts[status] ?? 0) + 1;
+    return counts;
   }
 
   /** Writes new operations in one step. */
@@ -110,12 +124,18 @@ export class OperationStore {
   }
 
   #follow(after: Readonly<OperationDocument>): void {
-    const { operation_id, status } = after;
-    const before = this.#unsettled.get(operation_id) ?? null;
+    const { operation_id, node_id, status } = after;
+    const before = this.#unsettled.get(operation_id)?.status ?? null;
     const isUnsettled = isOpen(after) || status === "unknown";
-    if (isUnsettled) this.#unsettled.set(operation_id, status);
+    if (isUnsettled) this.#unsettled.set(operation_id, { node_id, status });
     else if (!this.#unsettled.delete(operation_id)) return;
     for (const watcher of this.#watchers) watcher(after, before);
+  }
+
+  #remove(operationId: string): void {
+    const gone = this.#unsettled.get(operationId);
+    if (!this.#unsettled.delete(operationId) || !gone) return;
+    for (const watcher of this.#goneWatchers) watcher(gone.node_id, operationId);
   }
 
   /** Every operation of a rollout. */

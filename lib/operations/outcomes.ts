@@ -65,7 +65,7 @@ export class OutcomeRecorder {
     this.#completions.set(kind, completion);
   }
 
-  /** Writes how an operation ended. An operation that has ended is left as it is, unless it was `unknown`. */
+  /** Writes how an operation ended. An operation that has ended is left as it is, unless it was `unknown` and is known now. */
   async record(operationId: string, outcome: Outcome): Promise<Recorded> {
     const known = await this.#store.read(operationId);
     if (!stillCounts(known, outcome)) return { operation: known, changed: false };
@@ -138,7 +138,9 @@ export class OutcomeRecorder {
 /** Whether an outcome still says something about an operation. */
 function stillCounts({ status }: Readonly<OperationDocument>, outcome: Outcome): boolean {
   if (outcome.onlyQueued === true) return status === "queued";
-  return status === "queued" || status === "running" || status === "unknown";
+  // That nobody knows is said once, however many come to that conclusion in one moment.
+  const isOpenEnd = status === "unknown" && outcome.status !== "unknown";
+  return status === "queued" || status === "running" || isOpenEnd;
 }
 
 const nouns = { apply: "Apply", plan: "Plan", forget: "Forgetting" } as const;

@@ -6,6 +6,7 @@
  */
 import type { Timer } from "../clock.ts";
 import type { Context } from "../context.ts";
+import { isRetryable } from "../errors.ts";
 import { eachPage } from "../storage/each-document.ts";
 import type { BackgroundWork } from "../upkeep/background-work.ts";
 import { offline, unheard } from "./conclusions.ts";
@@ -16,6 +17,9 @@ import type { Outcome } from "./outcomes.ts";
 /** How an operation of a status ends that is due, and the index that finds it. */
 const deadlines = { status: "running", index: "by_deadline" } as const;
 const expiries = { status: "queued", index: "by_expiry" } as const;
+
+/** How long nothing is looked for after a failure that does not pass by itself. */
+const restMs = 60_000;
 
 type Kind = typeof deadlines | typeof expiries;
 
@@ -31,6 +35,9 @@ export class Sweeper {
   /** Before this fleet time no deadline counts: agents have time to come back. */
   #deadlinesFrom = -Infinity;
   #next: { at: number; timer: Timer } | null = null;
+  /** One sweep at a time, those that fail and are tried again included: the earliest that was to be meanwhile. */
+  #isSweeping = false;
+  #asked = Infinity;
 
   constructor(context: Context, parts: Parts) {
     this.#context = context;
@@ -42,28 +49,55 @@ export class Sweeper {
   }
 
   /** Begins, after a start of the process; no deadline counts before `returnMs` have passed. */
-  async start(returnMs: number): Promise<void> {
+  start(returnMs: number): void {
     this.#deadlinesFrom = this.#context.fleetTime.now() + returnMs;
-    await this.#sweep();
+    this.#parts.work.do(() => this.#sweep());
   }
 
+  /** Ends all that is due, and sets the timer for what will be. What fails in a way that may pass is tried again by the background work. */
   async #sweep(): Promise<void> {
+    this.#next = null;
+    this.#isSweeping = true;
     const now = this.#context.fleetTime.now();
-    const isTooEarly = now < this.#deadlinesFrom;
-    if (!isTooEarly) await this.#endDue(deadlines, now);
-    await this.#endDue(expiries, now);
-    const next = [
-      isTooEarly ? this.#deadlinesFrom : await this.#firstAfter(deadlines, now),
-      await this.#firstAfter(expiries, now),
-    ];
-    this.#arm(Math.min(...next));
+    let next = now + restMs;
+    try {
+      next = await this.#sweepAt(now);
+    } catch (error) {
+      if (isRetryable(error)) throw error;
+      this.#context.logger.error("What is over was not looked for.", { error });
+    }
+    this.#isSweeping = false;
+    this.#arm(Math.min(next, this.#asked));
+    this.#asked = Infinity;
   }
 
-  async #endDue({ status, index }: Kind, now: number): Promise<void> {
+  /** @returns When the next is due. */
+  async #sweepAt(now: number): Promise<number> {
+    const isTooEarly = now < this.#deadlinesFrom;
+    const failures: unknown[] = [];
+    if (!isTooEarly) failures.push(...(await this.#endDue(deadlines, now)));
+    failures.push(...(await this.#endDue(expiries, now)));
+    if (failures.length > 0) throw failures[0];
+    const deadline = isTooEarly ? this.#deadlinesFrom : await this.#firstAfter(deadlines, now);
+    return Math.min(deadline, await this.#firstAfter(expiries, now));
+  }
+
+  /** Tries each once. @returns Why some could not be ended, where that may pass. */
+  async #endDue({ status, index }: Kind, now: number): Promise<unknown[]> {
     const query = { index, equals: [status], to: now + 1, limit: 100 };
     const outcome = status === "running" ? unheard : offline;
-    for await (const page of eachPage(this.#context.storage, "operations", query))
-      for (const { key } of page) this.#parts.work.do(() => this.#parts.end(key, outcome));
+    const passing: unknown[] = [];
+    for await (const page of eachPage(this.#context.storage, "operations", query)) {
+      const ends = await Promise.allSettled(page.map(({ key }) => this.#parts.end(key, outcome)));
+      const errors = ends.flatMap((end) => (end.status === "rejected" ? [end.reason as unknown] : []));
+      const retryable = errors.filter(isRetryable);
+      passing.push(...retryable);
+      for (const error of errors)
+        if (!isRetryable(error)) this.#context.logger.error("What is over was not ended.", { error });
+      // Where nothing can be written, e.g. for want of space, the next page would not fare better.
+      if (page.length > 0 && retryable.length === page.length) break;
+    }
+    return passing;
   }
 
   async #firstAfter({ status, index }: Kind, now: number): Promise<number> {
@@ -75,12 +109,10 @@ export class Sweeper {
 
   /** Sweeps at a fleet time, or before where that was to be. */
   #arm(at: number): void {
-    if (at >= (this.#next?.at ?? Infinity)) return;
+    if (this.#isSweeping) this.#asked = Math.min(this.#asked, at);
+    if (this.#isSweeping || at >= (this.#next?.at ?? Infinity)) return;
     this.#next?.timer.cancel();
-    const timer = this.#parts.work.after(at - this.#context.fleetTime.now(), () => {
-      this.#next = null;
-      return this.#sweep();
-    });
+    const timer = this.#parts.work.after(at - this.#context.fleetTime.now(), () => this.#sweep());
     this.#next = { at, timer };
   }
 }

@@ -44,6 +44,10 @@ export class MemorySeries implements SeriesStorage {
     return Object.fromEntries([...points].map(([name, series]) => [name, series.points]));
   }
 
+  async sync(): Promise<void> {
+    this.#check();
+  }
+
   async trim(owner: string, before?: number): Promise<void> {
     this.#check();
     const kept = before === undefined ? [] : (this.#rows.get(owner) ?? []).filter((row) => row.at >= before);

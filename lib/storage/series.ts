@@ -43,6 +43,13 @@ export interface SeriesStorage {
    * @throws {OrchestratorError} `VALIDATION_FAILED` for a step of less than 1 ms.
    */
   query(owner: string, query: SampleQuery): Promise<Record<string, SamplePoint[]>>;
+  /**
+   * Resolves when all that was taken in before the call is durable. Who needs that of many asks once for all of them: each call may cost a
+   * sync of the disk.
+   *
+   * @throws {OrchestratorError} `STORAGE_FULL` or `STORAGE_FAILED` where that can't be now; what was taken in stays, as far as it goes.
+   */
+  sync(): Promise<void>;
   /** Forgets an owner's samples before a time (milliseconds since 1970), or all of them; durable when it resolves. */
   trim(owner: string, before?: number): Promise<void>;
   /** Why samples are not kept now, for people; null while they are. Absent where that can't happen. */

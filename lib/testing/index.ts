@@ -3,6 +3,8 @@ export { FakeClock } from "./fake-clock.ts";
 export { createTestOrchestrator } from "./test-orchestrator.ts";
 export type { SignedIn, TestOrchestrator } from "./test-orchestrator.ts";
 
+export { MemoryNetwork } from "./memory-network.ts";
+
 // What every implementation of a port must pass
 export type { ConformanceCase } from "./conformance.ts";
 export { storageConformance } from "./storage-conformance.ts";

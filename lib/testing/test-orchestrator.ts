@@ -12,6 +12,7 @@ import { MemoryStorage } from "../storage/memory-storage.ts";
 import type { Storage } from "../storage/storage.ts";
 import { MemoryTransport } from "../transport/memory-transport.ts";
 import { FakeClock } from "./fake-clock.ts";
+import { MemoryNetwork } from "./memory-network.ts";
 
 /** A whole orchestrator in memory, with its parts at hand. */
 export interface TestOrchestrator extends AsyncDisposable {
@@ -48,7 +49,17 @@ export async function createTestOrchestrator(
   const transport = new MemoryTransport();
   const loggedErrors: TestOrchestrator["loggedErrors"] = [];
   const logger = createErrorLogger(loggedErrors);
-  const orchestrator = new Orchestrator({ transport, clock, logger, ...options, storage });
+  const datagrams = new MemoryNetwork().machine("192.0.2.1");
+  const agentUrl = "wss://fleet.example/agent/v1";
+  const orchestrator = new Orchestrator({
+    transport,
+    clock,
+    logger,
+    datagrams,
+    agentUrl,
+    ...options,
+    storage,
+  });
   const events: OrchestratorEvent[] = [];
   orchestrator.listen((event) => events.push(event));
   await orchestrator.start();

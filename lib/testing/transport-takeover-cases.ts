@@ -2,7 +2,7 @@
 import { nextTurn } from "../internal/next-turn.ts";
 import type { FakeClock } from "./fake-clock.ts";
 import type { TestAgent } from "./test-agent.ts";
-import { check, logOf, type SceneCase } from "./transport-scene.ts";
+import { check, logOf, type SceneCase, type TransportScene } from "./transport-scene.ts";
 
 /** Steps of time, and turns of the event loop in each: real connections need some of them for a handshake. */
 const stepMs = 20;
@@ -14,10 +14,7 @@ export const transportTakeoverCases: SceneCase[] = [
     promise: 5,
     name: "a connection that gives no sign of life gives way to a newer one of its agent",
     async test({ transport, clock, heard, agent }) {
-      const first = await agent(1);
-      await first.join();
-      first.socket.pause();
-      const second = await agent(1);
+      const { first, second } = await overtaken(agent);
       check(await comesIn(clock, second), "the newer one was not let in");
       await heard.next("disconnected");
       await heard.next("connected");
@@ -35,11 +32,7 @@ export const transportTakeoverCases: SceneCase[] = [
     promise: 5,
     name: "a connection that answers late, and in time, stays",
     async test({ clock, heard, agent }) {
-      const first = await agent(1);
-      await first.join();
-      first.socket.pause();
-      const second = await agent(1);
-      second.greet();
+      const { first, second } = await overtaken(agent);
       await pass(clock, 1_000);
       first.socket.resume();
       check((await second.heard.next("refused")).code === "AGENT_ALREADY_CONNECTED", "it was let in");
@@ -50,11 +43,7 @@ export const transportTakeoverCases: SceneCase[] = [
     promise: 5,
     name: "whatever an agent says is a sign of life",
     async test({ clock, heard, agent }) {
-      const first = await agent(1);
-      await first.join();
-      first.socket.pause();
-      const second = await agent(1);
-      second.greet();
+      const { first, second } = await overtaken(agent);
       await pass(clock, 1_000);
       first.say(logOf("still here"));
       check((await second.heard.next("refused")).code === "AGENT_ALREADY_CONNECTED", "it was let in");
@@ -66,9 +55,7 @@ export const transportTakeoverCases: SceneCase[] = [
     promise: 5,
     name: "of several that come for a dead connection one takes its place",
     async test({ transport, clock, heard, agent }) {
-      const first = await agent(1);
-      await first.join();
-      first.socket.pause();
+      const first = await silent(agent);
       const others = [await agent(1), await agent(1), await agent(1)];
       for (const other of others) other.greet();
       await pass(clock, 3_000);
@@ -84,11 +71,7 @@ export const transportTakeoverCases: SceneCase[] = [
     promise: 5,
     name: "a connection that ends while it is asked for a sign of life gives way at once",
     async test({ clock, heard, agent }) {
-      const first = await agent(1);
-      await first.join();
-      first.socket.pause();
-      const second = await agent(1);
-      second.greet();
+      const { first, second } = await overtaken(agent);
       await pass(clock, 500);
       first.socket.destroy();
       check((await second.heard.next("accepted")).status === "approved", "the newer one was not let in");
@@ -99,9 +82,7 @@ export const transportTakeoverCases: SceneCase[] = [
     promise: 5,
     name: "an agent that dials again and again gets in once its dead connection has had its time",
     async test({ clock, heard, agent }) {
-      const first = await agent(1);
-      await first.join();
-      first.socket.pause();
+      const first = await silent(agent);
       for (let count = 0; count < 25; count += 1) {
         const dial = await agent(1);
         dial.greet();
@@ -116,9 +97,24 @@ export const transportTakeoverCases: SceneCase[] = [
   },
 ];
 
-/** Whether an agent that says hello now is let in before its handshake has taken too long. */
+/** The first joins and goes silent. */
+async function silent(agent: TransportScene["agent"]): Promise<TestAgent> {
+  const first = await agent(1);
+  await first.join();
+  first.socket.pause();
+  return first;
+}
+
+/** The first joins and goes silent, a second one says hello. */
+async function overtaken(agent: TransportScene["agent"]): Promise<{ first: TestAgent; second: TestAgent }> {
+  const first = await silent(agent);
+  const second = await agent(1);
+  second.greet();
+  return { first, second };
+}
+
+/** Whether an agent that has said hello is let in before its handshake has taken too long. */
 async function comesIn(clock: FakeClock, agent: TestAgent): Promise<boolean> {
-  agent.greet();
   for (let passedMs = 0; passedMs < 5_000 && agent.heard.of("accepted").length === 0; passedMs += stepMs)
     await pass(clock, stepMs);
   return agent.heard.of("accepted").length > 0;

@@ -1,6 +1,6 @@
 /** Work that no caller waits for: tried again where it fails, and waited for at the end. */
 import type { Clock, Timer } from "../clock.ts";
-import { isOrchestratorError } from "../errors.ts";
+import { isRetryable } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 
 const firstRetryMs = 1_000;
@@ -47,7 +47,7 @@ export class BackgroundWork {
         () => {},
         (error: unknown) => {
           this.#logger.error("What goes on in the background failed.", { error });
-          if (!isOrchestratorError(error) || !error.retryable) return;
+          if (!isRetryable(error)) return;
           this.#later(retryMs, () => this.#try(work, Math.min(retryMs * 2, longestRetryMs)));
         },
       )

@@ -9,6 +9,9 @@ export function versionsOf(knowsEpochs: boolean): readonly number[] {
   return supportedVersions.filter((version) => knowsEpochs || version < epochVersion);
 }
 
+/** The UDP port that agents hear announcements at, and orchestrators send them to. */
+export const defaultDiscoveryPort = 4747;
+
 /** Largest frame before both sides are proved, bytes. */
 export const maxHandshakeFrameBytes = 16 * 1024;
 /** Largest frame afterwards, sealed, bytes. */

@@ -30,6 +30,7 @@ export const messageLimits: Readonly<Record<string, MessageLimits>> = {
   status: small,
   "attributes.refresh": small,
   config: small,
+  "metrics.ack": small,
   "terminal.open": small,
   "terminal.resize": small,
   "terminal.close": small,

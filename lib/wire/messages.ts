@@ -87,6 +87,11 @@ export const orchestratorMessageSchema = z.discriminatedUnion("type", [
     ...command,
     metrics_interval_seconds: z.number().int().min(1).max(3600),
   }),
+  /**
+   * Samples up to this time are on disk here, or will never be taken; the agent may forget them. Only an agent that sends samples hears of
+   * it, so one that does not know it is never told.
+   */
+  z.strictObject({ type: z.literal("metrics.ack"), ...command, through: timestamp }),
   z.strictObject({
     type: z.literal("terminal.open"),
     ...command,

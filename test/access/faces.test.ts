@@ -15,10 +15,13 @@ const open: Readonly<Record<string, string>> = {
   "access.verify": "ends a sign-in",
   "access.authenticate": "tells who a token is of",
   "status.get": "tells a caller who did not sign in no more than whether it works",
+  "figures.count": "counts, for the program that the orchestrator is embedded in",
+  "figures.onCommit": "the same, of how long commits take",
+  "figures.onEnded": "the same, of operations that end",
   "idempotency.once": "makes the call that it is given, which asks",
 };
 
-const life = ["start", "stop", "letGo", "listen", "checkReady", "publicKey", "resourceTypes"];
+const life = ["start", "stop", "letGo", "listen", "checkReady", "servedAt", "publicKey", "resourceTypes"];
 
 let test: TestOrchestrator;
 beforeAll(async () => (test = await createTestOrchestrator()));
@@ -42,10 +45,13 @@ describe("an orchestrator", () => {
       "operations",
       "rollouts",
       "drift",
+      "metrics",
       "audit",
+      "discovery",
       "backups",
       "restores",
       "idempotency",
+      "figures",
       "status",
     ]);
     const own = Object.getOwnPropertyNames(Object.getPrototypeOf(orchestrator) as object);

@@ -46,6 +46,12 @@ const operations = restProcedures(appRouter).map(([name, procedure]) => {
 });
 const find = (name: Permission): Operation => operations.find(([path]) => path === name)![1];
 
+/** What answers with anything but JSON. */
+const ofBytes: Readonly<Record<string, string>> = {
+  "backups.create": "application/octet-stream",
+  "metrics.prometheus": "text/plain; version=0.0.4; charset=utf-8",
+};
+
 describe("the OpenAPI description of the product", () => {
   test("is valid OpenAPI 3.1", async () => {
     const result = await new Validator().validate(structuredClone(document));
@@ -91,7 +97,7 @@ describe("the OpenAPI description of the product", () => {
   test.each(operations)("%s says what a success and a refusal look like", (name, { responses }) => {
     const streams = ["events.stream", "operations.watch"].includes(name);
     const plain = streams ? "text/event-stream" : "application/json";
-    const media = name === "backups.create" ? "application/octet-stream" : plain;
+    const media = ofBytes[name] ?? plain;
     const successes = Object.entries(responses).filter(([status]) => /^[23]/.test(status));
     expect(successes.length).toBeGreaterThan(0);
     for (const [status, { content, headers }] of successes) {

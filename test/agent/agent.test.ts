@@ -128,7 +128,6 @@ describe("Agent", () => {
       "COMMAND_UNSUPPORTED",
     ],
     ["a terminal's end", { type: "terminal.close", session_id: uuid(1) }, "COMMAND_UNSUPPORTED"],
-    ["a configuration", { type: "config", metrics_interval_seconds: 15 }, "COMMAND_UNSUPPORTED"],
   ];
   it.each(refusals)("refuses %s", async (_name, command, code) => {
     const { orchestrator, agent, host } = await begin();

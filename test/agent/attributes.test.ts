@@ -3,6 +3,8 @@ import { hostname, totalmem } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { collectAttributes, parseOsRelease } from "../../lib/agent/attributes.ts";
+import { CustomAttributes } from "../../lib/agent/custom-attributes.ts";
+import { MemoryHost } from "../../lib/host/memory-host.ts";
 import type { Attributes } from "../../lib/wire/messages.ts";
 import { attributesSchema } from "../../lib/wire/messages.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
@@ -99,17 +101,19 @@ describe("parseOsRelease", () => {
 
 function collect(
   machine: Record<string, string>,
-  custom: Record<string, string> = {},
+  owned: Record<string, string> = {},
 ): { attributes: Attributes; logger: RecordingLogger } {
   const root = temporaryFolder();
   const stateDir = temporaryFolder();
   write(root, machine);
-  write(join(stateDir, "attributes.d"), custom);
+  write(join(stateDir, "attributes.d"), owned);
   if (machine["usr/share/zoneinfo/Europe/Berlin"] !== undefined) {
     symlinkSync("/usr/share/zoneinfo/Europe/Berlin", join(root, "etc/localtime"));
   }
   const logger = new RecordingLogger();
-  return { attributes: collectAttributes({ stateDir, root, agentVersion: "1.2.3", logger }), logger };
+  const added = new CustomAttributes({ stateDir, host: new MemoryHost(), logger });
+  const custom = added.read(added.list());
+  return { attributes: collectAttributes({ root, agentVersion: "1.2.3", custom }), logger };
 }
 
 function write(folder: string, files: Record<string, string>): void {

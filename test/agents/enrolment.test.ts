@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { systemCaller } from "fleetwright";
 import { createTestOrchestrator } from "fleetwright/testing";
 import { servicesOf } from "../../lib/orchestrator.ts";
@@ -49,4 +49,42 @@ it("of very many attributes the first by name are kept, by number and by size", 
   expect([many.length, many[0], many.at(-1)]).toEqual([500, "k000", "k499"]);
   // 65,536 characters hold 63 names of four with values of 1,024.
   expect(await tell(100, "x".repeat(1024))).toHaveLength(63);
+});
+
+describe("what an agent told of its machine", () => {
+  const told = {
+    type: "attributes",
+    attributes: { rack: "r1" },
+    collected_at: "2030-01-01T00:00:00.000Z",
+  } as const;
+  const { node_id: key } = introductionOf(1);
+  const collection = "agent_attributes";
+
+  it("while one of its key was being removed is gone with it", async () => {
+    await using test = await createTestOrchestrator();
+    const { enrolment } = servicesOf(test.orchestrator).agents;
+    await enrolment.admit(introductionOf(1));
+    await test.orchestrator.agents.setStatus(systemCaller, { node_id: key, status: "rejected" });
+    const commit = test.storage.commit.bind(test.storage);
+    vi.spyOn(test.storage, "commit").mockImplementation(async (writes, options) => {
+      const [write] = writes;
+      const isTold = write?.kind === "put" && write.collection === collection;
+      if (isTold) await test.orchestrator.agents.remove(systemCaller, { node_id: key });
+      return commit(writes, options);
+    });
+    await enrolment.attributes(key, told);
+    expect(await test.storage.get(collection, key)).toBeNull();
+  });
+
+  it("is found by selectors after it was removed and came again, whatever was left of it", async () => {
+    await using test = await createTestOrchestrator();
+    const { enrolment } = servicesOf(test.orchestrator).agents;
+    const { attributes, collected_at } = told;
+    const value = { node_id: key, attributes, collected_at };
+    await test.storage.commit([{ kind: "put", collection, key, value }]);
+    await enrolment.admit(introductionOf(1));
+    await enrolment.attributes(key, told);
+    const { items } = await test.orchestrator.agents.list(systemCaller, { selector: "attr.rack=r1" });
+    expect(items.map(({ node_id }) => node_id)).toEqual([key]);
+  });
 });

@@ -1,42 +1,72 @@
 /** A fleet that comes back tells nothing new: that costs no write, and is told all the same. */
 import { expect, it, vi } from "vitest";
 import { systemCaller } from "fleetwright";
-import { createTestOrchestrator } from "fleetwright/testing";
-import { connectScriptedAgent } from "../support/scripted-agent.ts";
+import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
+import type { AttributesDocument } from "../../lib/agents/documents.ts";
+import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
+import { connectScriptedAgent, type ScriptedAgent } from "../support/scripted-agent.ts";
+
+const attributesOf = (test: TestOrchestrator, node_id: string) =>
+  test.orchestrator.agents.attributes(systemCaller, { node_id });
+
+const stored = async (test: TestOrchestrator, node_id: string) =>
+  (await test.storage.get<AttributesDocument>("agent_attributes", node_id))!;
+
+/** Has an agent tell its attributes now, and resolves when an operator sees them. */
+async function tell(test: TestOrchestrator, agent: ScriptedAgent, attributes: Record<string, string>) {
+  const { nodeId: node_id } = agent;
+  const collected_at = new Date(test.clock.now()).toISOString();
+  // The orchestrator's clock was moved on: the agent may be on its way back.
+  await vi.waitFor(() => agent.link.send({ type: "attributes", attributes, collected_at }));
+  await vi.waitFor(async () =>
+    expect(await attributesOf(test, node_id)).toEqual({ node_id, attributes, collected_at }),
+  );
+  return collected_at;
+}
 
 it("attributes that an agent tells again are not written within the hour, and collected_at goes on", async () => {
   await using test = await createTestOrchestrator();
   await using agent = await connectScriptedAgent(test);
   const { nodeId: node_id } = agent;
   await test.orchestrator.agents.setStatus(systemCaller, { node_id, status: "approved" });
-  const tell = async (attributes: Record<string, string>): Promise<number> => {
-    const collected_at = new Date(test.clock.now()).toISOString();
-    agent.link.send({ type: "attributes", attributes, collected_at });
-    await vi.waitFor(async () =>
-      expect(await test.orchestrator.agents.attributes(systemCaller, { node_id })).toEqual({
-        node_id,
-        attributes,
-        collected_at,
-      }),
-    );
-    return (await test.storage.get("agent_attributes", node_id))!.revision;
-  };
-  expect(await tell({ "os.family": "debian" })).toBe(1);
-  await test.clock.advance(60_000);
-  expect(await tell({ "os.family": "debian" })).toBe(1);
-  await test.clock.advance(60_000);
-  expect(await tell({ "os.family": "alpine" })).toBe(2);
-  await test.clock.advance(60_000);
-  expect(await tell({ "os.family": "alpine" })).toBe(2);
-  agent.link.send({ type: "log", level: "info", message: "still here" });
-  for (let minutes = 0; minutes < 61; minutes += 1) await test.clock.advance(60_000);
-  await using again = await connectScriptedAgent(test, agent.keys);
-  again.link.send({
-    type: "attributes",
-    attributes: { "os.family": "alpine" },
-    collected_at: new Date(test.clock.now()).toISOString(),
+  const revisions: number[] = [];
+  for (const [family, minutes] of [
+    ["debian", 1],
+    ["debian", 1],
+    ["alpine", 1],
+    ["alpine", 61],
+    ["alpine", 0],
+  ] as const) {
+    await tell(test, agent, { "os.family": family });
+    revisions.push((await stored(test, node_id)).revision);
+    for (let minute = 0; minute < minutes; minute += 1) await test.clock.advance(60_000);
+  }
+  expect(revisions).toEqual([1, 1, 2, 2, 3]);
+});
+
+it("when agents told the same again last is known after a stop, and what another wrote meanwhile stays", async () => {
+  const data = new MemoryData();
+  const first = await createTestOrchestrator({ storage: new MemoryStorage({ data }) });
+  const agents = [await connectScriptedAgent(first), await connectScriptedAgent(first)];
+  const told: string[] = [];
+  for (const agent of agents) {
+    const { nodeId: node_id } = agent;
+    await first.orchestrator.agents.setStatus(systemCaller, { node_id, status: "approved" });
+    await tell(first, agent, { rack: "r1" });
+  }
+  await first.clock.advance(60_000);
+  for (const agent of agents) told.push(await tell(first, agent, { rack: "r1" }));
+  const [kept, changed] = agents.map(({ nodeId }) => nodeId) as [string, string];
+  const { value } = await stored(first, changed);
+  const newer = { ...value, attributes: { rack: "r2" } };
+  await first.storage.commit([{ kind: "put", collection: "agent_attributes", key: changed, value: newer }]);
+  for (const agent of agents) await agent.link.stop();
+  await first.orchestrator.stop();
+
+  await using second = await createTestOrchestrator({ storage: new MemoryStorage({ data }) });
+  expect(await attributesOf(second, kept)).toMatchObject({
+    attributes: { rack: "r1" },
+    collected_at: told[0],
   });
-  await vi.waitFor(async () =>
-    expect((await test.storage.get("agent_attributes", node_id))!.revision).toBe(3),
-  );
+  expect(await attributesOf(second, changed)).toMatchObject({ attributes: { rack: "r2" } });
 });

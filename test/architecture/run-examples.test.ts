@@ -45,6 +45,8 @@ it("those of the library", async () => {
   for (const { nodeId } of [agent, other]) await run("label", nodeId);
   for (const name of ["admit", "publish", "assign"]) await run(name);
   for (const name of ["applyPlanned", "lookBack", "compare"]) await run(name, agent.nodeId);
+  await product.storage.series?.append(agent.nodeId, [{ at: product.clock.now(), values: { "load.1": 1 } }]);
+  await run("look", agent.nodeId);
   for (const name of ["rollOut", "review", "goOn"]) await run(name);
   await run("backUp", join(temporaryFolder(), "backup"));
   await run("uploadOnce", "key", "name: once\nresources: []\n");

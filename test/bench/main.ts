@@ -3,7 +3,18 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 
-const all = ["import", "rest", "storage", "series", "state", "fleet", "latency", "reconnect", "peers"];
+const all = [
+  "import",
+  "rest",
+  "storage",
+  "series",
+  "metrics",
+  "state",
+  "fleet",
+  "latency",
+  "reconnect",
+  "peers",
+];
 const asked = process.argv.slice(2);
 const unknown = asked.filter((name) => !all.includes(name));
 if (unknown.length > 0)

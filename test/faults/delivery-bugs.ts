@@ -95,20 +95,20 @@ export const deliveryBugs: readonly Bug[] = [
   {
     name: "nobody waits for the deadline of an operation",
     file: "lib/operations/sweeper.ts",
-    from: `    if (!isTooEarly) await this.#endDue(deadlines, now);\n`,
+    from: `    if (!isTooEarly) failures.push(...(await this.#endDue(deadlines, now)));\n`,
     tests: simulation,
   },
   {
     name: "an unknown operation is not corrected",
     file: "lib/operations/outcomes.ts",
-    from: `  return status === "queued" || status === "running" || status === "unknown";`,
+    from: `  return status === "queued" || status === "running" || isOpenEnd;`,
     to: `  return status === "queued" || status === "running";`,
     tests: simulation,
   },
   {
     name: "an ended operation ends again with each result that comes",
     file: "lib/operations/outcomes.ts",
-    from: `  return status === "queued" || status === "running" || status === "unknown";`,
+    from: `  return status === "queued" || status === "running" || isOpenEnd;`,
     to: `  return status !== undefined;`,
     tests: simulation,
   },

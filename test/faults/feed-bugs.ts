@@ -35,8 +35,8 @@ export const feedBugs: readonly Bug[] = [
   {
     name: "a stream passes over events that could not be written",
     file: tail,
-    from: `        if ("missing" in record) yield { kind: "reset", id: idOf(at) };\n        else if (isWanted)`,
-    to: `        if ("missing" in record) continue;\n        if (isWanted)`,
+    from: `  if ("missing" in record) return { kind: "reset", id };`,
+    to: `  if ("missing" in record) return { kind: "position", id };`,
     tests: streams,
   },
   {
@@ -62,7 +62,7 @@ export const feedBugs: readonly Bug[] = [
   {
     name: "nobody looks for what waited too long",
     file: "lib/operations/sweeper.ts",
-    from: `    await this.#endDue(expiries, now);\n`,
+    from: `    failures.push(...(await this.#endDue(expiries, now)));\n`,
     tests: ["test/operations/sweeper.test.ts"],
   },
   {

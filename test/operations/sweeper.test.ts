@@ -95,6 +95,27 @@ describe("the sweeper", () => {
     expect((await read(test, long.operation_id)).status).toBe("failed");
   });
 
+  it("tries what a full disk keeps from ending once a sweep, however many sweeps there were to be", async () => {
+    const scene = await setUp();
+    await using test = scene.test;
+    await scene.agent.link.stop();
+    await vi.waitFor(() => expect(test.transport.isConnected(scene.node_id)).toBe(false));
+    await settle();
+    const count = 40;
+    for (let at = 0; at < count; at++)
+      await scene.apply({ when_offline: "queue", expires_in_seconds: 60 + at });
+    scene.data.freeBytes = 0;
+    const ends = vi.spyOn(servicesOf(test.orchestrator).operations.outcomes, "record");
+    await scene.clock.advance(5 * 60_000);
+    // A sweep when the first is due; then after 1, 2, 4, 8, 16, 32, 60, 60 and 60 seconds.
+    expect(ends.mock.calls.length).toBeLessThan(10 * count);
+    expect(ends.mock.calls.length).toBeGreaterThan(count);
+    scene.data.freeBytes = Infinity;
+    await scene.clock.advance(60_000);
+    const { items } = await test.orchestrator.operations.list(systemCaller, { limit: 100 });
+    expect(items.map(({ status }) => status)).toEqual(Array.from({ length: count }, () => "failed"));
+  });
+
   it("leaves an operation as it ended whose result came in the same moment", async () => {
     const scene = await setUp();
     await using test = scene.test;
@@ -110,6 +131,27 @@ describe("the sweeper", () => {
     const first = recorded.find(({ changed }) => changed)!.operation.status;
     expect((await read(test, operation_id)).status).toBe(first);
     expect((await outcomes.record(operation_id, unheard)).changed).toBe(false);
+  });
+
+  it("says once that nobody knows how an operation ended, however many find it over", async () => {
+    const scene = await setUp();
+    await using test = scene.test;
+    await using agent = scene.agent;
+    const { operation_id } = await scene.apply();
+    await agent.next("apply");
+    const { outcomes } = servicesOf(test.orchestrator).operations;
+    const atOnce = await Promise.all([1, 2].map(() => outcomes.record(operation_id, unheard)));
+    await scene.clock.advance(1_000);
+    const later = await outcomes.record(operation_id, unheard);
+    expect([...atOnce, later].map(({ changed }) => changed)).toEqual([true, false, false]);
+    const before = await read(test, operation_id);
+    expect((await outcomes.record(operation_id, { status: "succeeded" })).changed).toBe(true);
+    expect(Date.parse(before.finished_at!)).toBe(scene.clock.now() - 1_000);
+    const { items } = await test.orchestrator.audit.list(systemCaller, {});
+    const ends = items
+      .filter(({ target }) => target?.id === operation_id)
+      .map(({ metadata }) => metadata["status"]);
+    expect(ends.filter((status) => status !== undefined)).toEqual(["succeeded", "unknown"]);
   });
 });
 
@@ -169,6 +211,24 @@ describe("what another process on the same storage writes", () => {
     );
     const input = { selector: "*", status: "approved" } as const;
     expect((await test.orchestrator.agents.list(systemCaller, input)).items).toEqual([]);
+  });
+
+  it("the removal of an operation that more was to come of is told once, with its agent", async () => {
+    const scene = await setUp();
+    await using test = scene.test;
+    await using agent = scene.agent;
+    const { store } = servicesOf(test.orchestrator).operations;
+    const gone: [string, string][] = [];
+    store.watchGone((nodeId, operationId) => gone.push([nodeId, operationId]));
+    const [unknown, ended] = [await scene.apply(), await scene.apply()];
+    for (const [{ operation_id: key }, status] of [
+      [unknown, "unknown"],
+      [ended, "failed"],
+    ] as const)
+      await rewrite(scene.storage, { collection: "operations", key }, { status });
+    for (const { operation_id: key } of [ended, unknown])
+      await scene.storage.commit([{ kind: "delete", collection: "operations", key }]);
+    expect(gone).toEqual([[agent.nodeId, unknown.operation_id]]);
   });
 
   it("tags and attributes are found by selectors at once", async () => {

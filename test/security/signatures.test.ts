@@ -87,6 +87,8 @@ it("every text that is signed begins with a purpose of its own, and none with an
     ...Object.values(labels).map((label) => `${label}\0`),
     "fleetwright/1 sign-in challenge\0",
     "fleetwright/1 operator sign-in\n",
+    "fleetwright/1 announcement\0",
+    "fleetwright/1 announcement answer\0",
     "fleetwright/1 audit anchor\n",
     "fleetwright/1 backup\0",
   ];

@@ -17,7 +17,7 @@ export interface AgentListener {
 
 /** Listens on a free port of loopback. */
 export async function listenForAgents(
-  transport: SocketTransport,
+  transport: Pick<SocketTransport, "accept">,
   tls?: { key: string; cert: string },
 ): Promise<AgentListener> {
   const app = new H3().get("/agent/v1", agentSocketHandler(transport));

@@ -4,13 +4,16 @@ import { get } from "node:http";
 import type { IncomingMessage } from "node:http";
 import { MemoryStorage, nodeCrypto, systemCaller, toHex } from "fleetwright";
 import { createAgent } from "fleetwright/agent";
-import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
+import { createTestOrchestrator, MemoryNetwork, type TestOrchestrator } from "fleetwright/testing";
 import type { OperationExample } from "../../adapters/rest/openapi/examples.ts";
 import { restProcedures } from "../../adapters/rest/routes.ts";
 import { appRouter } from "../../adapters/trpc/router.ts";
 import type { ProcedureMeta } from "../../adapters/trpc/trpc.ts";
+import { settle } from "./deferred.ts";
 import { undescribedHeaders } from "./described-headers.ts";
+import { startListener } from "./discovery.ts";
 import { eventOf, newFolders } from "./fleet.ts";
+import { RecordedMachine } from "./recorded-machine.ts";
 import { connectScriptedAgent } from "./scripted-agent.ts";
 import { serve, type TestServer } from "./server.ts";
 
@@ -28,14 +31,17 @@ resources:
 
 /** Plays all calls against a server of their own. */
 export async function playExampleCalls(): Promise<RecordedCall[]> {
-  await using product = await createTestOrchestrator();
+  const network = new MemoryNetwork();
+  await using product = await createTestOrchestrator({ datagrams: network.machine("192.0.2.1") });
   await using server = await serve(product.orchestrator);
   const session = new ExampleSession(product, server);
   await playAccess(session);
+  await playDiscovery(session, { product, network });
   await using agent = createAgent({
     ...newFolders(),
     dial: () => Promise.resolve(product.transport.connect()),
     clock: product.clock,
+    measured: new RecordedMachine(),
   });
   await agent.start();
   await eventOf(product, "agent.connected", agent.nodeId!);
@@ -73,6 +79,21 @@ async function playAccess(session: ExampleSession): Promise<void> {
   await session.call("operators.remove", { operator_id });
 }
 
+async function playDiscovery(
+  session: ExampleSession,
+  { product, network }: { product: TestOrchestrator; network: MemoryNetwork },
+): Promise<void> {
+  const { clock } = product;
+  const listener = await startListener(network.machine("192.0.2.7"), { clock });
+  const before = clock.pendingTimers;
+  const call = session.call("discovery.broadcast", {}, { timeout_ms: 1_000 });
+  // That of the call, and that of the answer.
+  while (clock.pendingTimers < before + 2) await settle();
+  await clock.advance(1_000);
+  await call;
+  listener.stop();
+}
+
 async function playAgents(session: ExampleSession, node_id: string): Promise<void> {
   await session.call("agents.setStatus", { node_id }, { status: "approved", name: "web-1" });
   await session.call("agents.rejectPending", {}, { network: "203.0.113.0/24", connected: false });
@@ -82,6 +103,10 @@ async function playAgents(session: ExampleSession, node_id: string): Promise<voi
   await session.call("agents.list", { status: "approved", selector: "role=web", limit: 10 });
   await session.call("agents.get", { node_id });
   await session.call("agents.attributes", { node_id });
+  await session.call("agents.refreshAttributes", { node_id }, { wait_seconds: 10 });
+  await session.call("metrics.latest", { node_id });
+  await session.call("metrics.history", { node_id, series: ["cpu.percent", "load.1"], step_seconds: 60 });
+  await session.call("metrics.prometheus", { selector: "role=web" });
   await session.call("modules.upload", {}, { content: web });
   await session.call("modules.list");
   await session.call("modules.get", { name: "web", revision: 1 });

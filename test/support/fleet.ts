@@ -15,7 +15,8 @@ export interface TestAgent extends AsyncDisposable {
 }
 
 /** The folders of an agent, and what else is not as ever. */
-type MachineOptions = Pick<TestAgent, "root" | "stateDir"> & Pick<AgentOptions, "types" | "clock">;
+type MachineOptions = Pick<TestAgent, "root" | "stateDir"> &
+  Pick<AgentOptions, "types" | "clock" | "measured">;
 
 /** Starts an agent and waits until the orchestrator knows it. */
 export async function startAgent(

@@ -21,10 +21,16 @@ export class Program implements AsyncDisposable {
   stdout = "";
   stderr = "";
 
-  constructor(args: readonly string[], environment: Record<string, string> = {}) {
+  /** @param within - A command to run it with, e.g. `ip netns exec name`. */
+  constructor(
+    args: readonly string[],
+    environment: Record<string, string> = {},
+    within: readonly string[] = [],
+  ) {
     if (!existsSync(program)) throw new Error("There is no build: run `npm run build` first.");
     const env = { PATH: process.env["PATH"] ?? "", HOME: "/nonexistent", ...environment };
-    this.#child = spawn(process.execPath, [program, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
+    const [command = "", ...rest] = [...within, process.execPath, program, ...args];
+    this.#child = spawn(command, rest, { env, stdio: ["ignore", "pipe", "pipe"] });
     this.#exited = once(this.#child, "close");
     this.#child.stdout?.setEncoding("utf8").on("data", (piece: string) => (this.stdout += piece));
     this.#child.stderr?.setEncoding("utf8").on("data", (piece: string) => (this.stderr += piece));

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { FakeClock } from "../../lib/testing/fake-clock.ts";
 import { LifeProbe } from "../../lib/transport/life-probe.ts";
-import { settle } from "../support/deferred.ts";
+import { settle, settleAll } from "../support/deferred.ts";
 
 function scene() {
   const clock = new FakeClock();
@@ -51,6 +51,43 @@ test("a peer that is not read can't be called dead", async () => {
   state.isReading = false;
   const alive = probe.ask();
   await clock.advance(2_000);
+  expect(await alive).toBe(true);
+});
+
+test("silence counts from when the peer is read again", async () => {
+  const { clock, state, probe } = scene();
+  state.isReading = false;
+  const alive = probe.ask();
+  let isJudged = false;
+  void alive.then(() => (isJudged = true));
+  await clock.advance(1_990);
+  state.isReading = true;
+  await clock.advance(1_990);
+  await settleAll();
+  expect(isJudged).toBe(false);
+  await clock.advance(250);
+  expect(await alive).toBe(false);
+  expect(clock.pendingTimers).toBe(0);
+});
+
+test("time in which the process got no time is no silence", async () => {
+  const { clock, asked, probe } = scene();
+  const alive = probe.ask();
+  clock.leap(2_100);
+  await clock.advance(0);
+  await clock.advance(1_500);
+  asked[0]!();
+  expect(await alive).toBe(true);
+  expect(clock.pendingTimers).toBe(0);
+});
+
+test("what was received in the moment before the time is over counts", async () => {
+  const { clock, asked, probe } = scene();
+  const alive = probe.ask();
+  await clock.advance(1_999);
+  setImmediate(() => asked[0]!());
+  clock.leap(1);
+  await clock.advance(0);
   expect(await alive).toBe(true);
 });
 

@@ -8,6 +8,10 @@ export function addAgentCommand(program: Command, run: Run): void {
   program
     .command("agent")
     .description("run the agent of this machine; --url names its orchestrator")
+    .option(
+      "--discover [port]",
+      "in place of --url: wait for an orchestrator that announces itself, at UDP port 4747",
+    )
     .option("--orchestrator-key <hex>", "the key to obey; default the first that answers, for good")
     .option("--state-dir <folder>", "the agent's own folder; default agent in the user's configuration")
     .option("--root <folder>", "folder that stands for / in file resources, for trials and tests")

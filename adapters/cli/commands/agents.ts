@@ -35,10 +35,12 @@ export function addAgentsCommands(program: Command, run: Run): void {
   agents
     .command("attributes <agent>")
     .description("show what an agent tells of its machine")
+    .option("--refresh", "have it look anew first")
     .action(
-      run(async (call, text: string) => {
+      run(async (call, text: string, { refresh = false }: { refresh?: boolean }) => {
         const { node_id } = await findAgent(call.client, text);
-        const attributes = await call.client.agents.attributes(node_id);
+        const verbs = call.client.agents;
+        const attributes = await (refresh ? verbs.refreshAttributes(node_id) : verbs.attributes(node_id));
         call.show(attributes, () => toTable(Object.entries(attributes.attributes), attributeColumns));
       }),
     );

@@ -1,5 +1,5 @@
 import { join, resolve } from "node:path";
-import { type AgentOptions as AgentSetup, type AgentProgram, createAgent } from "fleetwright/agent";
+import { type AgentOptions as ProgramOptions, type AgentProgram, createAgent } from "fleetwright/agent";
 import type { CommandCall } from "../call.ts";
 import type { CommandContext } from "../context.ts";
 import { UsageError } from "../failure.ts";
@@ -10,6 +10,7 @@ import { createLogger } from "./logger.ts";
 
 /** Options of `fleetwright agent`. */
 export interface AgentOptions {
+  discover?: boolean | string;
   orchestratorKey?: string;
   stateDir?: string;
   root?: string;
@@ -22,10 +23,10 @@ export interface AgentOptions {
 /** Runs the agent of this machine until it is told to stop. */
 export async function runAgent(call: CommandCall, options: AgentOptions): Promise<void> {
   const { context } = call;
-  const url = toAgentUrl(call.options.url ?? context.environment["FLEETWRIGHT_URL"]);
+  const place = toPlace(call.options.url ?? context.environment["FLEETWRIGHT_URL"], options.discover);
   const stateDir = resolve(options.stateDir ?? join(homeFolder(context), "agent"));
   const agent = createAgent({
-    url,
+    ...place,
     stateDir,
     logger: createLogger(context, options.logLevel ?? "info"),
     terminals: terminalsOf(options),
@@ -36,6 +37,7 @@ export async function runAgent(call: CommandCall, options: AgentOptions): Promis
   try {
     // Heard from before the first line: whoever reads it may stop the agent at once.
     const stopped = context.untilStopped();
+    const { url = "the one that announces itself" } = place;
     const told = { node_id: agent.nodeId, url, state_dir: stateDir, root: options.root };
     call.show(told, () =>
       toFacts([
@@ -55,7 +57,7 @@ function terminalsOf({
   terminals,
   terminalUser: user,
   terminalShell: shell,
-}: AgentOptions): AgentSetup["terminals"] & {} {
+}: AgentOptions): ProgramOptions["terminals"] & {} {
   if (terminals === false) return false;
   return { ...(user !== undefined && { user }), ...(shell !== undefined && { shell }) };
 }
@@ -70,9 +72,22 @@ export async function stopAgent(agent: AgentProgram, context: CommandContext): P
   await hurried;
 }
 
+/** Where the orchestrator is, or that it is to announce itself. */
+function toPlace(
+  url: string | undefined,
+  discover: boolean | string | undefined,
+): Pick<ProgramOptions, "url" | "discover"> {
+  if (discover === undefined || discover === false) return { url: toAgentUrl(url) };
+  if (url !== undefined) throw new UsageError("--url and --discover are two ways to the same end: give one.");
+  if (discover === true) return { discover };
+  const port = /^\d{1,5}$/.test(discover) ? Number(discover) : 0;
+  if (port < 1 || port > 65_535) throw new UsageError("--discover takes a UDP port, 1 to 65535.");
+  return { discover: { port } };
+}
+
 /** The address of the server will do: the protocol and the path of agents are added. */
 function toAgentUrl(text: string | undefined): string {
-  if (text === undefined) throw new UsageError("--url is missing: where is the orchestrator?");
+  if (text === undefined) throw new UsageError("--url or --discover is missing: where is the orchestrator?");
   const url = URL.canParse(text) ? new URL(text) : null;
   if (!url || !/^(ws|http)s?:$/.test(url.protocol)) {
     throw new UsageError(`${JSON.stringify(text)} is no ws, wss, http or https address.`);

@@ -15,6 +15,7 @@ export async function serve(call: CommandCall, flags: ServerFlags): Promise<void
   const settings = readSettings(context, flags);
   const { host, port, dataDir, tls, allowInsecure, trustedProxies, allowedHosts } = settings;
   const { maxHandshakes, maxHandshakesPerAddress, drainSeconds, proxyProtocol } = settings;
+  const { metricsPort, metricsToken } = settings;
   const logger = createLogger(context, settings.logLevel);
   for (const { variable, hint } of unknownVariables(context))
     logger.warn("A variable of the environment has no effect.", { variable, hint });
@@ -34,6 +35,8 @@ export async function serve(call: CommandCall, flags: ServerFlags): Promise<void
     maxHandshakes,
     maxHandshakesPerAddress,
     drainSeconds,
+    metricsPort,
+    ...(metricsToken !== null && { metricsToken }),
     logger,
     listen: { host, port, allowInsecure, ...(tls && { tls }) },
   });

@@ -3,6 +3,7 @@ export const tagReference: Readonly<Record<string, string>> = {
   Status: "Is the service well, and what does it speak?",
   Access: "Signing in with an Ed25519 key, sessions, and operators with their roles.",
   Agents: "The machines of the fleet: approval, attributes and tags.",
+  Metrics: "What machines measure: load, memory, disks, network, and what their owners add.",
   Modules: "What machines should be like: resources in YAML, in revisions.",
   Assignments: "Which modules are for which agents, and carrying that out on all of them.",
   Rollouts: "Assignments carried out on their agents, in batches: how they stand, and stopping them.",

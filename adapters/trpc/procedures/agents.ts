@@ -72,6 +72,19 @@ export const agentProcedures = t.router({
     .input(schemas.rejectPendingInput)
     .output(schemas.rejectedAgentsSchema)
     .mutation(async ({ ctx, input }) => ctx.orchestrator.agents.rejectPending(await ctx.caller(), input)),
+  refreshAttributes: procedure
+    .meta(
+      route("agents.refreshAttributes", "POST /agents/{node_id}/attributes/refresh", {
+        tag,
+        summary: "Have an agent tell of its machine now",
+        description:
+          "Answers with what it tells, once it is written. By itself an agent tells of its machine when it connects, after an apply that changed something, and, within a minute, when the machine's owner changes what is in `attributes.d`.",
+        problems: ["AGENT_NOT_APPROVED", "AGENT_OFFLINE", "AGENT_TIMEOUT"],
+      }),
+    )
+    .input(schemas.refreshAttributesInput)
+    .output(schemas.agentAttributesSchema)
+    .mutation(async ({ ctx, input }) => ctx.orchestrator.agents.refreshAttributes(await ctx.caller(), input)),
   attributes: procedure
     .meta(
       route("agents.attributes", "GET /agents/{node_id}/attributes", {

@@ -1,6 +1,6 @@
 import { schemas } from "fleetwright";
-import { toStream } from "../byte-stream.ts";
 import { procedure, route, t } from "./builder.ts";
+import { toByteStream } from "./byte-stream.ts";
 
 const mediaType = "application/octet-stream";
 
@@ -20,6 +20,6 @@ export const backupProcedures = t.router({
     .output(schemas.backupSchema)
     .query(async ({ ctx }) => {
       const pieces = await ctx.orchestrator.backups.create(await ctx.caller());
-      return new Response(toStream(pieces), { headers: { "content-type": mediaType } });
+      return new Response(toByteStream(pieces), { headers: { "content-type": mediaType } });
     }),
 });

@@ -1,6 +1,6 @@
 import { schemas } from "fleetwright";
 import type { OpenedTerminal } from "fleetwright";
-import { toStream } from "../byte-stream.ts";
+import { toByteStream } from "./byte-stream.ts";
 import { procedure, route, t } from "./builder.ts";
 
 const tag = "Terminal";
@@ -97,6 +97,6 @@ export const terminalProcedures = t.router({
     .query(async ({ ctx, input }) => {
       const pieces = await ctx.orchestrator.terminals.transcript(await ctx.caller(), input);
       const type = input.format === "text" ? "text/plain; charset=utf-8" : asciicast;
-      return new Response(toStream(pieces), { headers: { "content-type": type } });
+      return new Response(toByteStream(pieces), { headers: { "content-type": type } });
     }),
 });

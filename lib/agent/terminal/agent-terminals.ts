@@ -12,7 +12,10 @@
 import { OrchestratorError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import type { AgentMessage, MessageOf, OrchestratorMessage } from "../../wire/messages.ts";
+import type { AgentOptions } from "../agent-options.ts";
+import { loadNodePty } from "./node-pty.ts";
 import type { OpenPty, Pty } from "./pty.ts";
+import { endLeftTerminals } from "./terminal-processes.ts";
 import { type TerminalSetup, toProgram } from "./terminal-setup.ts";
 
 /** Terminals that one agent has open at most. */
@@ -201,4 +204,14 @@ class AgentTerminal {
     this.#heldBytes = rest.length;
     return piece;
   }
+}
+
+/** The terminals of an agent. What an earlier process of it left running is ended. */
+export function terminalsBy(
+  { terminals }: Pick<AgentOptions, "terminals">,
+  parts: Omit<AgentTerminalsOptions, "setup" | "load">,
+): AgentTerminals {
+  const left = endLeftTerminals(parts.nodeId);
+  if (left > 0) parts.logger.warn("What terminals had left running was ended.", { processes: left });
+  return new AgentTerminals({ ...parts, setup: terminals ?? {}, load: loadNodePty });
 }

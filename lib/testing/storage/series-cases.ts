@@ -95,6 +95,22 @@ export const seriesCases: StorageCase[] = [
     },
   },
   {
+    name: "what was taken in before a sync is there after a restart",
+    promise: 12,
+    needs: "series",
+    async run(subject) {
+      const series = seriesOf(subject);
+      await series.sync();
+      for (let owner = 0; owner < 20; owner++)
+        await series.append(`o${owner}`, [{ at: 1, values: { cpu: owner } }]);
+      await Promise.all([series.sync(), series.sync()]);
+      for await (const storage of beforeAndAfterRestart(subject)) {
+        for (let owner = 0; owner < 20; owner++)
+          assert.deepEqual(await seriesOf({ storage }).query(`o${owner}`, all), { cpu: [sample(1, owner)] });
+      }
+    },
+  },
+  {
     name: "a sample that is no finite number is refused, and the rows beside it",
     promise: 12,
     needs: "series",

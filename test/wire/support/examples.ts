@@ -63,6 +63,7 @@ export const orchestratorExamples: OrchestratorMessage[] = [
   { type: "status", ...command, status: "approved" },
   { type: "attributes.refresh", ...command },
   { type: "config", ...command, metrics_interval_seconds: 15 },
+  { type: "metrics.ack", ...command, through: at },
   { type: "terminal.open", ...command, session_id, cols: 80, rows: 24, shell: "/bin/sh", operator: "ada" },
   { type: "terminal.resize", ...command, session_id, cols: 120, rows: 40 },
   { type: "terminal.close", ...command, session_id },

@@ -99,15 +99,18 @@ export class FileSeries implements SeriesStorage {
     return this.#reading(() => this.#query(name, query));
   }
 
+  sync(): Promise<void> {
+    return this.#enqueue(async () => {
+      this.#options.check();
+      await this.#flush();
+    });
+  }
+
   async trim(owner: string, before = Infinity): Promise<void> {
     this.#options.check();
     await this.#enqueue(async () => {
       this.#live.trim(owner, before);
-      try {
-        await this.#writer.flush();
-      } catch (error) {
-        throw storageError(error);
-      }
+      await this.#flush();
     });
   }
 
@@ -196,6 +199,14 @@ export class FileSeries implements SeriesStorage {
       throw storageError(error);
     } finally {
       for (const { chunk } of held) chunk.file.readers--;
+    }
+  }
+
+  async #flush(): Promise<void> {
+    try {
+      await this.#writer.flush();
+    } catch (error) {
+      throw storageError(error);
     }
   }
 

@@ -49,6 +49,38 @@ test("samples of all owners are durable after a second, by one write", async () 
   await again.close();
 });
 
+test("what a sync waited for is there after a kill, by one write, and nothing more is written where nothing came", async () => {
+  const folder = temporaryFolder();
+  const disk = new LimitedDisk();
+  const series = await openSeries({ folder, disk });
+  for (let owner = 0; owner < 100; owner++) await series.append(`owner-${owner}`, rows(1, 3));
+  await series.sync();
+  const before = disk.writes;
+  await series.sync();
+  expect(disk.writes).toBe(before);
+  await series.append("owner-99", rows(4, 4));
+  await Promise.all([series.sync(), series.sync()]);
+  expect(disk.writes).toBe(before + 1);
+  const again = await openSeries({ folder });
+  expect(await valuesOf(again, "owner-99")).toEqual([1, 2, 3, 4]);
+  await series.close();
+  await again.close();
+});
+
+test("a sync on a full disk is refused, loses nothing, and succeeds when there is space", async () => {
+  const disk = new LimitedDisk();
+  const series = await openSeries({ folder: temporaryFolder(), disk });
+  await series.append("a", rows(1, 1));
+  await series.sync();
+  disk.full = true;
+  await series.append("a", rows(2, 2));
+  await expect(series.sync()).rejects.toMatchObject({ code: "STORAGE_FULL" });
+  disk.full = false;
+  await series.sync();
+  expect(await valuesOf(series)).toEqual([1, 2]);
+  await series.close();
+});
+
 test("samples are found wherever they are: as points, in chunks and in the head", async () => {
   const clock = new FakeClock();
   const folder = temporaryFolder();

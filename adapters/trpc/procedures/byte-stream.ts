@@ -1,5 +1,5 @@
-/** Bytes as a stream. Nothing is read before somebody reads it; whoever goes away early ends the reading. */
-export function toStream(pieces: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
+/** Nothing is read before somebody reads the stream; whoever goes away early ends the reading. */
+export function toByteStream(pieces: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
   const iterator = pieces[Symbol.asyncIterator]();
   return new ReadableStream<Uint8Array>(
     {

@@ -1,0 +1,47 @@
+import type { Command } from "commander";
+import type { MetricHistory } from "fleetwright";
+import type { CommandCall, Run } from "../call.ts";
+import { findAgent } from "../find-agent.ts";
+import { integer, moment } from "../options.ts";
+import { describeMetrics, matches, sparklinePoints } from "../show-metrics.ts";
+
+/** Seconds between samples, where the server was told nothing else: with a shorter step most would be empty. */
+const usualInterval = 15;
+
+interface MetricsOptions {
+  from?: string;
+  to?: string;
+  step?: number;
+}
+
+type Asked = [agent: string, wanted: string[], options: MetricsOptions];
+
+/** `fleetwright metrics AGENT [SERIES...]` */
+export function addMetricsCommand(program: Command, run: Run): void {
+  program
+    .command("metrics <agent> [series...]")
+    .description("show what a machine measured: load, memory, disks, network, and what its owner adds")
+    .option(
+      "--from <time>",
+      "begin, as 2026-01-31T12:00:00Z, or so long ago: 30m, 6h, 7d; default 1h",
+      moment,
+    )
+    .option("--to <time>", "end, in the same forms; default now", moment)
+    .option("--step <seconds>", "seconds from one point to the next", integer(1, 2_678_400))
+    .action(run((call, ...[agent, wanted, options]: Asked) => show(call, agent, { ...options, wanted })));
+}
+
+/** Shows the history of some series, in as many points as a line has room for where nobody says. */
+async function show(
+  call: CommandCall,
+  agent: string,
+  { wanted, from = moment("1h"), to, step }: MetricsOptions & { wanted: string[] },
+): Promise<void> {
+  const { node_id, name = node_id } = await findAgent(call.client, agent);
+  const lengthMs = (to === undefined ? Date.now() : Date.parse(to)) - Date.parse(from);
+  const step_seconds = step ?? Math.max(usualInterval, Math.round(lengthMs / 1_000 / sparklinePoints));
+  const query = { from, ...(to !== undefined && { to }), step_seconds };
+  const history: MetricHistory = await call.client.metrics.history(node_id, query);
+  const shown = { ...history, series: history.series.filter((each) => matches(each.name, wanted)) };
+  call.show(shown, () => describeMetrics(name, shown));
+}

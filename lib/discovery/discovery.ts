@@ -1,0 +1,149 @@
+import type { z } from "zod";
+import type { AgentService } from "../agents/agent-service.ts";
+import type { Caller } from "../callers/caller.ts";
+import type { Context } from "../context.ts";
+import { OrchestratorError } from "../errors.ts";
+import { parseInput } from "../internal/parse-input.ts";
+import type { DatagramSocket, Endpoint } from "../transport/datagrams.ts";
+import { writeAnnouncement } from "../wire/discovery-packets.ts";
+import { ownUrl, planAnnouncements, type PlannedAnnouncement } from "./announcements.ts";
+import { Answers, type HeardAnswer } from "./answers.ts";
+import { broadcastInput, type Discovered } from "./schemas.ts";
+
+/** Least time between two calls into the network, milliseconds. */
+const restMs = 5_000;
+/** Calls into the local network for agents that have no orchestrator. */
+export class Discovery {
+  readonly #context: Context;
+  readonly #agents: AgentService;
+  /** When the next call may be made, by the monotonic clock. */
+  #nextAt = -Infinity;
+
+  constructor(context: Context, agents: AgentService) {
+    this.#context = context;
+    this.#agents = agents;
+  }
+
+  /**
+   * Sends one signed announcement into every network of this machine, by IPv4 broadcast and IPv6 multicast, or to one `target`, and
+   * waits for the agents that answer. Those without an orchestrator connect, and then wait to be approved.
+   *
+   * @throws {OrchestratorError} `RATE_LIMITED` within 5 seconds of the call before; `CONFIGURATION_INVALID` where it is not known at
+   *   which address agents of these networks reach the server.
+   */
+  async broadcast(caller: Caller, input: z.input<typeof broadcastInput> = {}): Promise<Discovered> {
+    await this.#context.authorize(caller, "discovery.broadcast");
+    const { target, timeout_ms } = parseInput(broadcastInput, input);
+    this.#takeTurn();
+    const plan = target === undefined ? this.#planAll() : [await this.#planOne(target)];
+    if (plan.length === 0) throw noAddress();
+    const sent_to = plan.map(({ to }) => to);
+    await this.#context.commit(caller, [], {
+      type: "discovery.announced",
+      summary: `An announcement was sent to ${sent_to.slice(0, 3).join(", ")}${sent_to.length > 3 ? " and others" : ""}`,
+      metadata: { sent_to: sent_to.slice(0, 100) },
+    });
+    return this.#announce(plan, timeout_ms);
+  }
+
+  #takeTurn(): void {
+    const now = this.#context.clock.monotonic();
+    if (now < this.#nextAt) {
+      const retry_after_seconds = Math.ceil((this.#nextAt - now) / 1_000);
+      throw new OrchestratorError("RATE_LIMITED", { details: { retry_after_seconds } });
+    }
+    this.#nextAt = now + restMs;
+  }
+
+  #planAll(): PlannedAnnouncement[] {
+    const { served, options } = this.#context;
+    return planAnnouncements(options.datagrams.addresses(), { url: options.agentUrl, served });
+  }
+
+  async #planOne(target: string): Promise<PlannedAnnouncement> {
+    const { served, options } = this.#context;
+    const route = await options.datagrams.routeTo(target);
+    if (route === null)
+      throw new OrchestratorError("VALIDATION_FAILED", {
+        issues: [{ path: ["target"], message: "can't be reached from here" }],
+      });
+    const { family, address: from, to } = route;
+    const isLinkLocal = from.includes("%");
+    const url = options.agentUrl ?? ownUrl([{ address: from, family, isLinkLocal }], served);
+    if (url === null) throw noAddress();
+    return { family, from, interface: from.split("%")[1] ?? "", to, url };
+  }
+
+  async #announce(plan: readonly PlannedAnnouncement[], timeoutMs: number): Promise<Discovered> {
+    const { crypto, identity } = this.#context;
+    const nonce = crypto.randomBytes(16);
+    const answers = new Answers({ crypto, nonce, publicKey: identity.publicKey });
+    const sockets = await Promise.all(plan.map((one) => this.#send(one, { nonce, timeoutMs, answers })));
+    try {
+      await this.#wait(timeoutMs);
+    } finally {
+      for (const socket of sockets) socket?.close();
+    }
+    const sent_to = plan.flatMap(({ to }, at) => (sockets[at] ? [to] : []));
+    return { sent_to, responses: await this.#toResponses(answers.heard) };
+  }
+
+  /** Sends one announcement; resolves with the socket that hears the answers, null where the network refuses it. */
+  async #send(
+    plan: PlannedAnnouncement,
+    { nonce, timeoutMs, answers }: Sending,
+  ): Promise<DatagramSocket | null> {
+    const { clock, identity, logger, options } = this.#context;
+    const { family, from, to, url } = plan;
+    let socket: DatagramSocket | null = null;
+    try {
+      const heard = (packet: Uint8Array, { address }: Endpoint): void => answers.hear(packet, address);
+      socket = await options.datagrams.open({ family, address: from, interface: plan.interface, heard });
+      const announcement = { nonce, at: clock.now(), spreadMs: Math.floor(timeoutMs / 2), url };
+      await socket.send(writeAnnouncement(identity, announcement), {
+        address: to,
+        port: options.discoveryPort,
+      });
+      return socket;
+    } catch (error) {
+      logger.debug("An announcement was not sent.", { error, from, to });
+      socket?.close();
+      return null;
+    }
+  }
+
+  #wait(timeoutMs: number): Promise<void> {
+    const { clock, leaving } = this.#context;
+    return new Promise((resolve) => {
+      const done = (): void => {
+        timer.cancel();
+        leaving.signal.removeEventListener("abort", done);
+        resolve();
+      };
+      const timer = clock.setTimer(timeoutMs, done);
+      leaving.signal.addEventListener("abort", done);
+      if (leaving.signal.aborted) done();
+    });
+  }
+
+  async #toResponses(answers: readonly HeardAnswer[]): Promise<Discovered["responses"]> {
+    const known = await this.#agents.registry.findAll(answers.map(({ node_id }) => node_id));
+    const statuses = new Map(known.map(({ value }) => [value.node_id, value.status]));
+    return answers
+      .map((answer) => ({ ...answer, approval_status: statuses.get(answer.node_id) ?? ("unknown" as const) }))
+      .sort((a, b) => (a.node_id < b.node_id ? -1 : 1));
+  }
+}
+
+interface Sending {
+  nonce: Uint8Array;
+  timeoutMs: number;
+  answers: Answers;
+}
+
+function noAddress(): OrchestratorError {
+  return new OrchestratorError("CONFIGURATION_INVALID", {
+    message:
+      "It is not known where agents of these networks reach the server: have it listen on an address there, or set agentUrl.",
+  });
+}

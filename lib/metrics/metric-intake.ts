@@ -1,0 +1,171 @@
+/**
+ * Takes in what agents measure. Only the process that holds an agent's connection hears its samples, so only it takes them in.
+ *
+ *   message ──rules──▶ series of the storage ──durable──▶ acknowledged: the agent forgets it
+ *
+ * What is durable is asked once for all agents that wait for it, a second after the first of them at the latest. An agent that sends one sample
+ * at a time is acknowledged once a minute: a command costs a signature, and the samples of a minute cost the agent nothing. What was
+ * not acknowledged comes again, after the next connection or three minutes, and is known by its time.
+ */
+import { toTimestamp, type Timer } from "../clock.ts";
+import type { Context } from "../context.ts";
+import { isOrchestratorError } from "../errors.ts";
+import { hourMs } from "../internal/durations.ts";
+import { RateLimiter } from "../internal/rate-limiter.ts";
+import type { AgentMessage, MessageOf } from "../wire/messages.ts";
+import { newNames, noSamples, takeSamples, type SampleState } from "./sample-rules.ts";
+
+/** Messages with samples of one agent a minute that are read. */
+const messagesPerMinute = 120;
+/** How long what waits to be durable waits for more. */
+const syncMs = 1_000;
+/** How long an agent that sends one sample at a time goes without: about a minute. */
+const acknowledgedMs = 50_000;
+/** How long an acknowledgement counts. */
+const noticeMs = 300_000;
+
+interface AgentState extends SampleState {
+  /** When it was last acknowledged, by the monotonic clock. */
+  acknowledgedMs: number;
+}
+
+/** Takes in what agents measure. */
+export class MetricIntake {
+  readonly #context: Context;
+  readonly #messages: RateLimiter;
+  readonly #complaints: RateLimiter;
+  /** The agents that sent samples over the connection they have. */
+  readonly #agents = new Map<string, AgentState>();
+  /** What agents that left have brought of many names within the hour. */
+  readonly #spent = new Map<string, Pick<SampleState, "newNamesLeft" | "sinceMs">>();
+  /** Up to which time samples of an agent wait to be durable. */
+  #waiting = new Map<string, number>();
+  #timer: Timer | null = null;
+  #syncing: Promise<void> = Promise.resolve();
+  #isStopped = false;
+
+  constructor(context: Context) {
+    this.#context = context;
+    this.#messages = new RateLimiter(context.clock, messagesPerMinute);
+    this.#complaints = new RateLimiter(context.clock, 1);
+  }
+
+  /** Whether samples of an agent would be taken now: asked before a message is read. One that is not read is not acknowledged. */
+  isWanted(nodeId: string): boolean {
+    const { series } = this.#context.storage;
+    // While they can't be kept, agents keep them.
+    return (series?.fault?.() ?? null) === null && this.#messages.tryTake(nodeId);
+  }
+
+  /** Takes samples of an agent. Where they can't be stored they are not acknowledged, and the agent sends them again. */
+  async take(nodeId: string, message: MessageOf<AgentMessage, "metrics">): Promise<void> {
+    const { logger } = this.#context;
+    if (message.gap) logger.info("An agent dropped samples for want of space.", { node_id: nodeId });
+    try {
+      await this.#take(nodeId, message.samples);
+    } catch (error) {
+      logger.error("Metrics of an agent could not be taken in.", { node_id: nodeId, error });
+      this.#agents.delete(nodeId);
+    }
+  }
+
+  /** The connection of an agent is gone: with the next one it may have been elsewhere meanwhile. */
+  forget(nodeId: string): void {
+    this.#keepSpent(nodeId);
+    this.#agents.delete(nodeId);
+    this.#waiting.delete(nodeId);
+  }
+
+  /** Acknowledges nothing any more, and resolves when nothing is under way. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#timer?.cancel();
+    await this.#syncing;
+  }
+
+  async #take(nodeId: string, samples: MessageOf<AgentMessage, "metrics">["samples"]): Promise<void> {
+    const { storage, clock, logger } = this.#context;
+    const state = await this.#stateOf(nodeId, samples);
+    const { rows, through, leftOut } = takeSamples(samples, state, this.#now());
+    if (leftOut.samples + leftOut.values > 0 && this.#complaints.tryTake(nodeId))
+      logger.warn("Metrics of an agent were left out.", { node_id: nodeId, ...leftOut });
+    if (rows.length > 0) await storage.series?.append(nodeId, rows);
+    if (through === null) return;
+    const isDue = clock.monotonic() - state.acknowledgedMs >= acknowledgedMs;
+    if (samples.length > 1 || isDue || this.#waiting.has(nodeId)) this.#await(nodeId, through);
+  }
+
+  #now(): { nowMs: number; monotonicMs: number; intervalMs: number } {
+    const { clock, fleetTime, options } = this.#context;
+    const intervalMs = options.metricsIntervalSeconds * 1_000;
+    return { nowMs: fleetTime.now(), monotonicMs: clock.monotonic(), intervalMs };
+  }
+
+  /** What is known of an agent; with its first message of a connection, from what is stored since the times that it brings. */
+  async #stateOf(nodeId: string, samples: readonly { at: string }[]): Promise<AgentState> {
+    const known = this.#agents.get(nodeId);
+    if (known) return known;
+    const { storage, clock } = this.#context;
+    const from = Math.min(...samples.map(({ at }) => Date.parse(at)));
+    const stored = await storage.series?.query(nodeId, { from, to: Infinity });
+    const lastAt = Math.max(
+      -Infinity,
+      ...Object.values(stored ?? {}).map((points) => points.at(-1)?.at ?? 0),
+    );
+    const begun = noSamples(lastAt, clock.monotonic());
+    const state = { ...begun, ...this.#spent.get(nodeId), acknowledgedMs: -Infinity };
+    this.#agents.set(nodeId, state);
+    return state;
+  }
+
+  /** An agent that comes again may not begin to count anew. */
+  #keepSpent(nodeId: string): void {
+    const now = this.#context.clock.monotonic();
+    for (const [other, { sinceMs }] of this.#spent) if (now - sinceMs >= hourMs) this.#spent.delete(other);
+    const state = this.#agents.get(nodeId);
+    if (!state || state.newNamesLeft > newNames / 2) return;
+    this.#spent.set(nodeId, { newNamesLeft: state.newNamesLeft, sinceMs: state.sinceMs });
+  }
+
+  #await(nodeId: string, through: number): void {
+    this.#waiting.set(nodeId, Math.max(this.#waiting.get(nodeId) ?? -Infinity, through));
+    if (this.#isStopped) return;
+    this.#timer ??= this.#context.clock.setTimer(syncMs, () => {
+      this.#timer = null;
+      this.#syncing = this.#syncing.then(() => this.#acknowledge());
+    });
+  }
+
+  /** Has everything that was taken made durable, and tells the agents. */
+  async #acknowledge(): Promise<void> {
+    const waiting = this.#waiting;
+    this.#waiting = new Map();
+    try {
+      await this.#context.storage.series?.sync();
+    } catch (error) {
+      // They send it again.
+      this.#context.logger.debug("Metrics are not durable yet.", { error });
+      return;
+    }
+    for (const [nodeId, through] of waiting) await this.#tell(nodeId, through);
+  }
+
+  async #tell(nodeId: string, through: number): Promise<void> {
+    const { ids, fleetTime, clock, transport, logger } = this.#context;
+    const state = this.#agents.get(nodeId);
+    if (!state) return;
+    state.acknowledgedMs = clock.monotonic();
+    const not_after = toTimestamp(fleetTime.now() + noticeMs);
+    try {
+      await transport.send(nodeId, {
+        type: "metrics.ack",
+        id: ids.next(),
+        not_after,
+        through: toTimestamp(through),
+      });
+    } catch (error) {
+      if (!isOrchestratorError(error))
+        logger.error("Metrics could not be acknowledged.", { node_id: nodeId, error });
+    }
+  }
+}

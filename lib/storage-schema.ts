@@ -1,0 +1,38 @@
+import { accessCollections } from "./access/documents.ts";
+import { agentCollections } from "./agents/documents.ts";
+import { assignmentCollections } from "./assignments/documents.ts";
+import { auditCollections, auditLogs } from "./audit/documents.ts";
+import { contentCollections } from "./contents/contents.ts";
+import { driftCollections } from "./drift/documents.ts";
+import { epochCollections } from "./epochs.ts";
+import { eventLogs } from "./feed/event-record.ts";
+import { fleetTimeCollections } from "./fleet-time.ts";
+import { idempotencyCollections } from "./idempotency/documents.ts";
+import { moduleCollections } from "./modules/documents.ts";
+import { operationCollections, operationLogs } from "./operations/documents.ts";
+import { rolloutCollections } from "./rollouts/documents.ts";
+import type { StorageSchema } from "./storage/storage.ts";
+import { terminalCollections } from "./terminals/documents.ts";
+import { retentionClockCollections } from "./upkeep/retention-clock.ts";
+
+/** Everything that an orchestrator keeps: the collections and logs of all features. */
+export const storageSchema: StorageSchema = {
+  version: 1,
+  collections: {
+    ...accessCollections,
+    ...agentCollections,
+    ...assignmentCollections,
+    ...auditCollections,
+    ...contentCollections,
+    ...driftCollections,
+    ...epochCollections,
+    ...fleetTimeCollections,
+    ...idempotencyCollections,
+    ...moduleCollections,
+    ...operationCollections,
+    ...retentionClockCollections,
+    ...rolloutCollections,
+    ...terminalCollections,
+  },
+  logs: { ...auditLogs, ...eventLogs, ...operationLogs },
+};

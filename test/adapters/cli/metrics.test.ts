@@ -1,0 +1,107 @@
+import { describe, expect, it } from "vitest";
+import { MemoryStorage } from "fleetwright";
+import type { MetricHistory } from "fleetwright";
+import { moment } from "../../../adapters/cli/options.ts";
+import { describeMetrics, matches, sparkline, toAmount } from "../../../adapters/cli/show-metrics.ts";
+import { startCommandLine, startSocketAgent } from "../../support/command-line.ts";
+
+const begin = Date.parse("2030-01-01T00:00:00Z");
+
+function historyOf(
+  points: (number | null)[],
+  unit: MetricHistory["series"][number]["unit"] = "count",
+): MetricHistory {
+  const series = [{ name: "load.1", unit, points: points.map((value, n) => [begin + n * 60_000, value]) }];
+  const to = new Date(begin + points.length * 60_000).toISOString();
+  return { node_id: "0".repeat(32), from: "2030-01-01T00:00:00.000Z", to, step_seconds: 60, series };
+}
+
+const draw = (history: MetricHistory): string => sparkline(history.series[0]!, history);
+
+describe("fleetwright metrics", () => {
+  it("shows what was measured, all of it or some, and as the API's JSON", async () => {
+    const storage = new MemoryStorage();
+    const line = await startCommandLine({ storage });
+    await line.print("login", "--key", line.key);
+    const { agent } = await startSocketAgent(line);
+    const node_id = agent.nodeId ?? "";
+    await line.print("agents", "approve", node_id, "--name", "web-1");
+    expect(
+      await line.run("metrics", "web-1", "--from", "2001-01-01T00:00:00Z", "--to", "2001-01-02T00:00:00Z"),
+    ).toMatchObject({
+      code: 0,
+      stdout: "web-1: nothing was measured between 2001-01-01T00:00:00.000Z and 2001-01-02T00:00:00.000Z.\n",
+    });
+    const now = Date.now();
+    const rows = [3, 2, 1].map((ago) => ({
+      at: now - ago * 90_000,
+      values: { "load.1": ago, "load.15": 1, "loads.of": 1, "memory.used_bytes": 1_610_612_736 },
+    }));
+    await storage.series.append(node_id, rows);
+    const all = await line.print("metrics", "web-1");
+    expect(all).toMatch(
+      /^web-1: \S+ to \S+, a point each 90 s\nSERIES +NOW +LEAST +MOST +COURSE\nload\.1 +1 +1 +3 +█▅?▁/,
+    );
+    expect(all).toMatch(/\nmemory\.used_bytes +1\.5 GiB +1\.5 GiB +1\.5 GiB +▁▁▁/);
+    expect((await line.print("metrics", "web-1", "load")).match(/^\w+\.\w+/gm)).toEqual([
+      "load.1",
+      "load.15",
+    ]);
+    const json = JSON.parse(
+      await line.print("metrics", "web-1", "load.1", "--step", "5", "--json"),
+    ) as MetricHistory;
+    expect(json).toMatchObject({ node_id, step_seconds: 5, series: [{ name: "load.1", unit: "count" }] });
+    expect(await line.run("metrics", "web-1", "--from", "yesterday")).toMatchObject({ code: 2 });
+  });
+
+  it("writes out what would act on the terminal", () => {
+    const history = historyOf([1]);
+    history.series[0]!.name = "custom.x{a=\u001b]52;c;aGk=\u0007}";
+    const text = describeMetrics("web\u001b[2J", history);
+    expect(text.replaceAll("\n", "")).not.toMatch(/\p{Cc}/u);
+    expect(text).toContain("custom.x{a=\\u{1b}]52;c;aGk=\\u{7}}");
+  });
+});
+
+it.each<[string, (number | null)[], string]>([
+  ["a rise", [0, 1, 2, 3, 4, 5, 6, 7], "▁▂▃▄▅▆▇█"],
+  ["a gap", [0, null, null, 7], "▁  █"],
+  ["what stays the same", [5, 5, 5], "▁▁▁"],
+  ["nothing", [null], " "],
+])("draws %s", (_what, points, expected) => expect(draw(historyOf(points))).toBe(expected));
+
+it("draws a share of something as one, and more points than a line has as their means", () => {
+  expect(draw(historyOf([0, 50, 100], "percent"))).toBe("▁▅█");
+  expect(draw(historyOf(Array.from({ length: 400 }, (_, n) => n)))).toMatch(
+    /^▁{5}▂{5}▃{5}▄{5}▅{5}▆{5}▇{5}█{5}$/,
+  );
+});
+
+it.each<[string[], string, boolean]>([
+  [[], "load.1", true],
+  [["load"], "load.1", true],
+  [["load.1"], "load.15", false],
+  [["loa"], "load.1", false],
+  [["cpu.percent"], "cpu.percent{state=user}", true],
+  [["memory", "cpu.percent{state=user}"], "cpu.percent{state=user}", true],
+])("%j asks for %s: %s", (wanted, name, expected) => expect(matches(name, wanted)).toBe(expected));
+
+it.each<[number | undefined, MetricHistory["series"][number]["unit"], string | undefined]>([
+  [undefined, "bytes", undefined],
+  [0, "bytes", "0 B"],
+  [1_536, "bytes", "1.5 KiB"],
+  [8_192_000_000, "bytes", "7.63 GiB"],
+  [10_240, "bytes_per_second", "10 KiB/s"],
+  [12.345, "percent", "12.35 %"],
+  [0.2, "per_second", "0.2/s"],
+  [90, "seconds", "1.5 min"],
+  [350_735, "seconds", "4.06 d"],
+  [1e20, "count", "1.00e+20"],
+])("%s %s is %s", (value, unit, expected) => expect(toAmount(value, unit)).toBe(expected));
+
+it("reads times with their zone, and how long ago", () => {
+  expect(moment("2026-01-31T12:00:00+02:00")).toBe("2026-01-31T10:00:00.000Z");
+  expect(Date.now() - Date.parse(moment("2h"))).toBeGreaterThanOrEqual(7_200_000);
+  for (const text of ["2026-01-31", "2026-01-31T12:00:00", "now", "5", "-1h", "1w", "999999999d"])
+    expect(() => moment(text)).toThrow();
+});

@@ -1,0 +1,132 @@
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { MemoryStorage, systemCaller } from "fleetwright";
+import { startServer, type RunningServer, type ServerOptions } from "fleetwright/h3";
+import { createRouteNames } from "../../../adapters/h3/route-names.ts";
+import { appRouter } from "../../../adapters/trpc/router.ts";
+
+const token = "a-token-of-sixteen";
+
+async function start(options: Partial<ServerOptions>): Promise<RunningServer> {
+  const server = await startServer({ storage: new MemoryStorage(), listen: { port: 0 }, ...options });
+  onTestFinished(() => server.close());
+  return server;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** The value of a line, by its name and labels. */
+const valueOf = (text: string, line: string): number =>
+  Number(
+    text
+      .split("\n")
+      .find((each) => each.startsWith(`${line} `))
+      ?.slice(line.length + 1) ?? Number.NaN,
+  );
+
+const read = async (url: string, headers: Record<string, string> = {}): Promise<string> =>
+  (await fetch(url, { headers })).text();
+
+test("there are no figures unless somebody asked for them", async () => {
+  const server = await start({});
+  expect((await fetch(`${server.url}/metrics`)).status).toBe(404);
+});
+
+test("whoever has the token reads the figures, and nobody else", async () => {
+  const server = await start({ metricsToken: token });
+  const url = `${server.url}/metrics`;
+  for (const authorization of ["", "Bearer ", `Bearer ${token}x`, `Basic ${token}`, token, "Bearer ü"]) {
+    const answer = await fetch(url, { headers: { authorization: encodeURI(authorization) } });
+    expect([answer.status, await answer.json()]).toEqual([
+      401,
+      expect.objectContaining({ code: "UNAUTHENTICATED" }),
+    ]);
+  }
+  const answer = await fetch(url, { headers: { authorization: `Bearer ${token}` } });
+  expect([answer.status, answer.headers.get("content-type")]).toEqual([
+    200,
+    "text/plain; version=0.0.4; charset=utf-8",
+  ]);
+  expect(valueOf(await answer.text(), "fleetwright_server_connected_agents")).toBe(0);
+});
+
+test("at a port of their own the figures are for whoever asks there, by no name of another's", async () => {
+  const port = await freePort();
+  const server = await start({ metricsPort: port });
+  const own = `http://127.0.0.1:${port}`;
+  await fetch(`${server.url}/api/v1/status`);
+  await vi.waitFor(async () =>
+    expect(await read(`${own}/metrics`)).toContain('route="status.get",status="200"'),
+  );
+  expect((await fetch(`${own}/api/v1/status`)).status).toBe(404);
+  expect((await fetch(`${own}/metrics`, { method: "POST" })).status).toBe(404);
+  expect((await fetch(`${server.url}/metrics`)).status).toBe(404);
+  await expect(start({ metricsPort: port })).rejects.toMatchObject({ code: "ADDRESS_IN_USE" });
+  await server.close();
+  await expect(fetch(`${own}/metrics`)).rejects.toThrow();
+});
+
+test("the figures are of requests, agents, operations, commits, the event loop and the audit log", async () => {
+  const server = await start({ metricsToken: token });
+  const headers = { authorization: `Bearer ${token}` };
+  const url = `${server.url}/metrics`;
+  for (let call = 0; call < 3; call++) await read(`${server.url}/api/v1/agents`);
+  await read(`${server.url}/trpc/status.get`);
+  await read(`${server.url}/nothing/here`);
+  await server.orchestrator.operators
+    .add(systemCaller, { username: "ada", public_key: "ab".repeat(32), role: "Viewer" })
+    .catch(() => {});
+  await server.orchestrator.modules.upload(systemCaller, { content: "name: a\nresources: []\n" });
+  await vi.waitFor(async () => {
+    const text = await read(url, headers);
+    const requests = "fleetwright_server_requests_total";
+    expect(valueOf(text, `${requests}{surface="rest",route="agents.list",status="401"}`)).toBe(3);
+    expect(valueOf(text, `${requests}{surface="trpc",route="status.get",status="200"}`)).toBe(1);
+    expect(valueOf(text, `${requests}{surface="other",route="other",status="404"}`)).toBe(1);
+    expect(valueOf(text, 'fleetwright_server_agents{status="approved"}')).toBe(0);
+    expect(valueOf(text, 'fleetwright_server_open_operations{status="queued"}')).toBe(0);
+    expect(valueOf(text, "fleetwright_server_commit_duration_seconds_count")).toBeGreaterThan(0);
+    expect(valueOf(text, "fleetwright_server_audit_head_sequence")).toBeGreaterThan(0);
+    expect(
+      valueOf(text, 'fleetwright_server_event_loop_lag_seconds{quantile="0.99"}'),
+    ).toBeGreaterThanOrEqual(0);
+    expect(valueOf(text, "fleetwright_server_resident_memory_bytes")).toBeGreaterThan(1e7);
+    expect(valueOf(text, "fleetwright_server_cpu_seconds_total")).toBeGreaterThan(0);
+  });
+});
+
+test("OpenMetrics is for who accepts it, and the other form for who asks at the same time", async () => {
+  const server = await start({ metricsToken: token });
+  const url = `${server.url}/metrics`;
+  const authorization = `Bearer ${token}`;
+  await read(`${server.url}/livez`);
+  const open = { authorization, accept: "application/openmetrics-text;version=1.0.0,text/plain;q=0.5" };
+  const texts = await Promise.all(
+    [open, { authorization }, open, { authorization }].map((headers) => read(url, headers)),
+  );
+  expect(texts.map((text) => text.endsWith("# EOF\n"))).toEqual([true, false, true, false]);
+  expect(texts[0]).toContain("# TYPE fleetwright_server_requests counter\n");
+  expect(texts[1]).toContain("# TYPE fleetwright_server_requests_total counter\n");
+});
+
+test("strangers can't make up routes", () => {
+  const names = createRouteNames(appRouter);
+  const urls = Array.from({ length: 1_000 }, (_, n) => [
+    `/api/v1/x${n}`,
+    `/trpc/x${n}`,
+    `/x${n}`,
+    `/api/v1/agents/${n}`,
+  ]).flat();
+  const made = new Set(urls.map((url) => Object.values(names.of("GET", url)).join(" ")));
+  expect([...made].sort()).toEqual(["other other", "rest agents.get", "rest other", "trpc other"]);
+  expect(names.of("HEAD", "/api/v1/agents?limit=1")).toEqual({ surface: "rest", route: "agents.list" });
+  expect(names.of("GET", "/trpc/agents.list,tags.list?batch=1")).toEqual({ surface: "trpc", route: "batch" });
+  expect(names.of("GET", "/trpc/constructor")).toEqual({ surface: "trpc", route: "other" });
+});

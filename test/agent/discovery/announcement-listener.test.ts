@@ -1,0 +1,117 @@
+/** Anybody in the network may send packets to an agent that waits to be discovered. */
+import { expect, it, onTestFinished } from "vitest";
+import { nodeCrypto } from "fleetwright";
+import type { DatagramSocket } from "fleetwright/ports";
+import { FakeClock, MemoryNetwork } from "fleetwright/testing";
+import { isAnswerSigned, readAnswer, writeAnnouncement } from "../../../lib/wire/discovery-packets.ts";
+import { settle } from "../../support/deferred.ts";
+import { startListener } from "../../support/discovery.ts";
+import { RecordingLogger } from "../../support/recording-logger.ts";
+
+const signerOf = (byte: number) => nodeCrypto.createSigner(new Uint8Array(32).fill(byte));
+const [ours, other] = [signerOf(1), signerOf(2)];
+const minute = 60_000;
+const to = { address: "192.0.2.7", port: 4747 };
+
+/** An agent that listens, and somebody who sends packets to it. */
+async function scene(options: { pinned?: Uint8Array; random?: () => number } = {}) {
+  const network = new MemoryNetwork();
+  const clock = new FakeClock();
+  const logger = new RecordingLogger();
+  const heard: string[] = [];
+  const answers: Uint8Array[] = [];
+  const { pinned = null, random = () => 0 } = options;
+  const listener = await startListener(network.machine(to.address), {
+    clock,
+    logger,
+    random,
+    pinned: () => pinned,
+    heard: ({ url }) => void heard.push(url),
+  });
+  onTestFinished(() => listener.stop());
+  const take = (packet: Uint8Array): void => void answers.push(packet);
+  const socket: DatagramSocket = await network.machine("192.0.2.1").open({ family: 4, heard: take });
+  let made = 0;
+  const announcement = (
+    given: { signer?: typeof ours; at?: number; url?: string; spreadMs?: number } = {},
+  ) => {
+    made += 1;
+    const { signer = ours, at = clock.now() + made, url = `ws://a:${made}`, spreadMs = 0 } = given;
+    return writeAnnouncement(signer, { nonce: new Uint8Array(16).fill(made), at, spreadMs, url });
+  };
+  const send = async (packet: Uint8Array): Promise<void> => {
+    await socket.send(packet, to);
+    await clock.advance(0);
+    await settle();
+  };
+  const dropped = async (): Promise<unknown> => {
+    await clock.advance(minute);
+    return logger.lines.at(-1)?.fields?.["dropped"];
+  };
+  return { clock, logger, listener, heard, answers, announcement, send, dropped };
+}
+
+it("answers an announcement with its key and its name, less than it got", async () => {
+  const { announcement, send, heard, answers } = await scene();
+  const packet = announcement({ url: "wss://fleet.example/agent/v1" });
+  await send(packet);
+  expect(heard).toEqual(["wss://fleet.example/agent/v1"]);
+  expect(answers).toHaveLength(1);
+  expect(answers[0]!.length).toBeLessThan(packet.length);
+  expect(readAnswer(answers[0]!)).toMatchObject({ hostname: "db-1", nonce: new Uint8Array(16).fill(1) });
+  expect(isAnswerSigned(nodeCrypto, answers[0]!, ours.publicKey)).toBe(true);
+});
+
+it("answers nobody but the orchestrator that is pinned", async () => {
+  const { announcement, send, heard, answers, dropped } = await scene({ pinned: ours.publicKey });
+  await send(announcement({ signer: other }));
+  expect([heard, answers]).toEqual([[], []]);
+  await send(announcement());
+  expect([heard.length, answers.length]).toEqual([1, 1]);
+  expect(await dropped()).toEqual({ "another orchestrator": 1 });
+});
+
+it("drops without a word what is malformed, old, forged or repeated, and counts it", async () => {
+  const { clock, announcement, send, heard, answers, dropped } = await scene();
+  const forged = announcement();
+  forged[80]! ^= 1;
+  for (const packet of [new Uint8Array(0), new Uint8Array(512), new Uint8Array(60_000), forged])
+    await send(packet);
+  for (const off of [-5 * minute - 1, 5 * minute + 1]) await send(announcement({ at: clock.now() + off }));
+  expect([heard, answers]).toEqual([[], []]);
+  const good = announcement();
+  for (const packet of [good, good]) await send(packet);
+  await send(announcement({ at: clock.now() }));
+  expect([heard.length, answers.length]).toEqual([1, 1]);
+  expect(await dropped()).toEqual({ malformed: 3, forged: 1, old: 2, repeated: 2 });
+});
+
+it.each([-5 * minute, 5 * minute])("takes one whose clock is off by %i ms", async (off) => {
+  const { clock, announcement, send, heard } = await scene();
+  await send(announcement({ at: clock.now() + off }));
+  expect(heard).toHaveLength(1);
+});
+
+it("answers 5 in a second and checks 600 signatures in a minute, whoever floods it", async () => {
+  const { clock, announcement, send, heard, answers } = await scene();
+  for (let n = 0; n < 700; n += 1) await send(announcement({ signer: n % 2 === 0 ? ours : other }));
+  expect([heard.length, answers.length]).toEqual([600, 5]);
+  await clock.advance(1_000);
+  for (let n = 0; n < 20; n += 1) await send(announcement());
+  expect(answers).toHaveLength(10);
+});
+
+it("spreads its answer, and answers nothing once it is stopped", async () => {
+  const { clock, listener, announcement, send, answers } = await scene({ random: () => 0.5 });
+  await send(announcement({ spreadMs: 1_000 }));
+  await clock.advance(499);
+  expect(answers).toHaveLength(0);
+  await clock.advance(1);
+  await settle();
+  expect(answers).toHaveLength(1);
+  await send(announcement({ spreadMs: 1_000 }));
+  listener.stop();
+  await clock.advance(2_000);
+  expect(answers).toHaveLength(1);
+  expect(clock.pendingTimers).toBe(0);
+});

@@ -1,0 +1,110 @@
+import { appendFileSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { SampleBacklog, type BacklogLimits, type Sample } from "../../../lib/agent/metrics/sample-backlog.ts";
+import { RecordingLogger } from "../../support/recording-logger.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+
+const all = { samples: 1_000_000, characters: Infinity };
+const sample = (n: number): Sample => ({ at: n * 15_000, values: { "cpu.percent": n, "load.1": n / 2 } });
+
+function open(folder = join(temporaryFolder(), "metrics"), limits?: BacklogLimits) {
+  const logger = new RecordingLogger();
+  return { folder, logger, backlog: new SampleBacklog(folder, logger, limits) };
+}
+
+function fill(backlog: SampleBacklog, from: number, to: number): void {
+  for (let n = from; n <= to; n++) backlog.add(sample(n));
+}
+
+const numbers = (backlog: SampleBacklog, afterMs = -Infinity): number[] =>
+  backlog.after(afterMs, all).map(({ at }) => at / 15_000);
+
+const range = (from: number, to: number): number[] =>
+  Array.from({ length: to - from + 1 }, (_, n) => from + n);
+
+test("samples are there after a kill, in order, the very numbers", () => {
+  const { folder, backlog } = open();
+  fill(backlog, 1, 300);
+  backlog.add({ at: 301 * 15_000, values: { other: 0.1 + 0.2, "load.1": -0 } });
+  const again = open(folder).backlog;
+  expect(numbers(again)).toEqual(range(1, 301));
+  expect(again.after(300 * 15_000, all)).toEqual([
+    { at: 301 * 15_000, values: { other: 0.1 + 0.2, "load.1": 0 } },
+  ]);
+  expect(again.newestAt).toBe(301 * 15_000);
+  expect(again.after(sample(99).at, { samples: 2, characters: Infinity })).toEqual([
+    sample(100),
+    sample(101),
+  ]);
+});
+
+test("what is acknowledged is not kept, and what comes after it is", () => {
+  const { folder, backlog } = open();
+  fill(backlog, 1, 300);
+  backlog.acknowledge(sample(250).at);
+  // The segment of the 250th has others, which are told apart by their time.
+  expect(numbers(backlog, sample(250).at)).toEqual(range(251, 300));
+  expect(numbers(open(folder).backlog)[0]).toBe(241);
+  backlog.acknowledge(sample(300).at);
+  expect(numbers(backlog)).toEqual([]);
+  expect(readdirSync(folder)).toEqual([]);
+  backlog.add(sample(301));
+  expect(numbers(open(folder).backlog)).toEqual([301]);
+});
+
+test.each<[string, BacklogLimits]>([
+  ["older than a day", { ageMs: 200 * 15_000 }],
+  ["more bytes than are kept", { bytes: 5_000 }],
+  ["more segments than are kept", { segments: 2 }],
+])("%s: the oldest go first, and the gap is told once", (_what, limits) => {
+  const { backlog } = open(undefined, limits);
+  fill(backlog, 1, 100);
+  expect(backlog.takeGap()).toBe(false);
+  fill(backlog, 101, 1_000);
+  const left = numbers(backlog);
+  expect(left.at(-1)).toBe(1_000);
+  expect(left.length).toBeGreaterThan(50);
+  expect(left.length).toBeLessThan(500);
+  expect(left).toEqual(range(left[0]!, 1_000));
+  expect([backlog.takeGap(), backlog.takeGap()]).toEqual([true, false]);
+});
+
+test("half a line, and lines of nonsense, cost what they hit", () => {
+  const { folder, backlog } = open();
+  fill(backlog, 1, 3);
+  const [file = ""] = readdirSync(folder);
+  appendFileSync(
+    join(folder, file),
+    '[60000,4,\n[75000]\n{"at":1}\nnull\n[]\n["x",1]\n[1e999,1,2]\n[90000,6,3',
+  );
+  writeFileSync(join(folder, "000000000000001.samples"), Buffer.from([0, 255, 10, 91, 93]));
+  writeFileSync(join(folder, "notes.txt"), "mine");
+  const again = open(folder).backlog;
+  expect(numbers(again)).toEqual([1, 2, 3]);
+  again.add(sample(4));
+  expect(numbers(open(folder).backlog)).toEqual([1, 2, 3, 4]);
+});
+
+test("where nothing can be written samples wait in memory, as many as go, and are written when it works again", () => {
+  const parent = temporaryFolder();
+  const folder = join(parent, "metrics");
+  // A file in place of the folder: not even root writes into that.
+  writeFileSync(folder, "");
+  const { backlog, logger } = open(folder);
+  fill(backlog, 1, 300);
+  expect(numbers(backlog)).toEqual(range(61, 300));
+  expect(backlog.takeGap()).toBe(true);
+  expect(logger.lines.filter(({ level }) => level === "warn")).toHaveLength(1);
+});
+
+test("samples of a time that has not come are dropped, and those before them kept", () => {
+  const { folder, backlog } = open();
+  fill(backlog, 1, 300);
+  backlog.dropAfter(sample(200).at + 1);
+  expect(numbers(backlog)).toEqual(range(1, 200));
+  expect(backlog.newestAt).toBe(sample(200).at);
+  expect(backlog.takeGap()).toBe(true);
+  fill(backlog, 201, 203);
+  expect(numbers(open(folder).backlog)).toEqual(range(1, 203));
+});

@@ -1,0 +1,101 @@
+import { chmodSync, chownSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { CustomMetrics } from "../../lib/agent/metrics/custom-metrics.ts";
+import { systemClock } from "../../lib/clock.ts";
+import { LocalHost } from "../../lib/host/local-host.ts";
+import { RecordingLogger } from "../support/recording-logger.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+const never = new Promise<null>(() => {});
+
+function begin() {
+  const stateDir = temporaryFolder();
+  const folder = join(stateDir, "metrics.d");
+  mkdirSync(folder, { mode: 0o755 });
+  const logger = new RecordingLogger();
+  const host = new LocalHost({ stateFolder: stateDir, clock: systemClock });
+  const custom = new CustomMetrics({ stateDir, host, logger });
+  onTestFinished(() => custom.stop());
+  const put = (name: string, text: string, mode = 0o644): string => {
+    const path = join(folder, name);
+    writeFileSync(path, text);
+    chmodSync(path, mode);
+    return path;
+  };
+  return { custom, folder, logger, put };
+}
+
+const program = (body: string): string => `#!/bin/sh\n${body}\n`;
+
+describe.runIf(process.platform === "linux")("what the owner of a machine adds", () => {
+  test("is read from files and programs, also from those that come later, and goes with them", async () => {
+    const { custom, put } = begin();
+    expect(await custom.collect(never)).toEqual({});
+    put("queue.prom", "queue_length 5\n");
+    put("gpu", program('echo "gpu_percent{card=\\"0\\"} 42"'), 0o755);
+    put("notes.txt", "queue_length 7\n");
+    put(".hidden.prom", "hidden 7\n");
+    expect(await custom.collect(never)).toEqual({
+      "custom.queue_length": 5,
+      "custom.gpu_percent{card=0}": 42,
+    });
+    put("queue.prom", "queue_length 6\n");
+    put("gpu", program("true"), 0o755);
+    expect(await custom.collect(never)).toEqual({ "custom.queue_length": 6 });
+  });
+
+  test.each<[what: string, make: (path: string) => void]>([
+    ["that its group may write", (path) => chmodSync(path, 0o775)],
+    ["that anybody may write", (path) => chmodSync(path, 0o757)],
+    ["of another user", (path) => chownSync(path, 12_345, 0)],
+  ])("is neither read nor run where it is a file %s, or stands in such a folder", async (_what, make) => {
+    if (process.getuid?.() !== 0) return;
+    const { custom, put, folder, logger } = begin();
+    put("good.prom", "good 1\n");
+    make(put("bad.prom", "bad 1\n"));
+    make(put("program", program("echo program 1"), 0o755));
+    for (let look = 0; look < 3; look++) expect(await custom.collect(never)).toEqual({ "custom.good": 1 });
+    expect(logger.of("warn")).toHaveLength(2);
+    make(folder);
+    expect(await custom.collect(never)).toEqual({});
+  });
+
+  test("follows no link", async () => {
+    const { custom, put, folder } = begin();
+    const path = put("real.prom", "real 1\n");
+    symlinkSync(path, join(folder, "link.prom"));
+    symlinkSync("/bin/true", join(folder, "program"));
+    expect(await custom.collect(never)).toEqual({ "custom.real": 1 });
+  });
+
+  test.each<[what: string, body: string, reason: RegExp]>([
+    ["fails", "echo x 1; exit 3", /ended with 3/],
+    ["prints more than is taken", "yes 'x 1' | head -c 100000", /printed more/],
+    ["can't be run", "", /could not be run|ended with/],
+    ["prints no metrics", "echo what is this", /1 of its lines/],
+  ])("is left out where a program %s, said once, and the others are there", async (_what, body, reason) => {
+    const { custom, put, logger } = begin();
+    put("a.prom", "good 1\n");
+    put("program", body === "" ? "#!/nowhere/sh\n" : program(body), 0o755);
+    for (let look = 0; look < 2; look++) expect(await custom.collect(never)).toEqual({ "custom.good": 1 });
+    const lines = logger.lines.filter(({ level }) => level === "warn");
+    expect(lines).toHaveLength(1);
+    expect(lines[0]?.fields?.["reason"]).toMatch(reason);
+  });
+
+  test("is not waited for where a program hangs, and one that runs is not begun beside itself", async () => {
+    const { custom, put, folder } = begin();
+    put("a.prom", "good 1\n");
+    put("hangs", program(`echo began >> ${join(folder, ".began")}; exec sleep 60`), 0o755);
+    const late = Promise.resolve(null);
+    for (let look = 0; look < 3; look++) expect(await custom.collect(late)).toEqual({ "custom.good": 1 });
+    custom.stop();
+  });
+
+  test("is left out where a file is too large", async () => {
+    const { custom, put } = begin();
+    put("large.prom", `large 1\n#${"x".repeat(70_000)}`);
+    expect(await custom.collect(never)).toEqual({});
+  });
+});

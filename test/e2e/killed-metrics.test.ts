@@ -1,0 +1,80 @@
+/** What an agent measured, while both sides are killed over and over: nothing that was taken is lost, and nothing comes twice. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { FileStorage } from "fleetwright";
+import {
+  eventually,
+  startAgentProcess,
+  startFleetMember,
+  startServerProcess,
+  type AgentProcess,
+  type ServerProcess,
+} from "../support/processes.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+const kills = 8;
+const everySecond = ["--metrics-interval-seconds", "1"];
+
+/** Times of the samples that an agent keeps on its disk now. */
+function keptBy(folder: string): number[] {
+  const kept = join(folder, "state", "metrics");
+  try {
+    return readdirSync(kept).flatMap((name) =>
+      [...readFileSync(join(kept, name), "utf8").matchAll(/^\[(\d+),.*\]$/gm)].map(([, at]) => Number(at)),
+    );
+  } catch {
+    // There is none yet, or it has gone meanwhile.
+    return [];
+  }
+}
+
+test("no sample that was taken is lost, and none comes twice, whoever is killed", async () => {
+  const folder = temporaryFolder();
+  const [data, machine] = [join(folder, "data"), join(folder, "machine")];
+  let server: ServerProcess = await startServerProcess(data, 0, {}, everySecond);
+  const port = Number(new URL(server.url).port);
+  let agent: AgentProcess = await startFleetMember(machine, server);
+  const { nodeId } = agent;
+  const taken = new Set<number>();
+  const look = (): void => keptBy(machine).forEach((at) => taken.add(at));
+  const looking = setInterval(look, 50);
+  try {
+    for (let kill = 0; kill < kills; kill++) {
+      const before = taken.size;
+      await eventually("more was measured", () => taken.size >= before + 3);
+      if (kill % 3 !== 1) {
+        await server.program.end("SIGKILL");
+        server = await startServerProcess(data, port, {}, everySecond);
+      }
+      if (kill % 3 !== 0) {
+        await agent.program.end("SIGKILL");
+        look();
+        agent = await startAgentProcess(machine, server.url);
+      }
+    }
+    const last = Math.max(...taken);
+    await eventually("all of it was acknowledged", async () => keptBy(machine).every((at) => at > last));
+  } finally {
+    clearInterval(looking);
+    await agent.program.end("SIGKILL");
+    await server.program.end("SIGKILL");
+  }
+  expect(await storedTimes(data, nodeId)).toSatisfy((stored: number[]) => {
+    const isRising = stored.every((at, index) => index === 0 || at > (stored[index - 1] ?? 0));
+    const lost = [...taken].filter((at) => at <= (stored.at(-1) ?? 0) && !stored.includes(at));
+    expect({ lost, isRising }).toEqual({ lost: [], isRising: true });
+    return stored.length > 3 * kills;
+  });
+}, 180_000);
+
+async function storedTimes(folder: string, nodeId: string): Promise<number[]> {
+  const storage = new FileStorage({ folder });
+  await storage.open({ version: 1, collections: {}, logs: {} });
+  try {
+    const series = await storage.series.query(nodeId, { from: 0, to: Infinity, series: ["uptime.seconds"] });
+    return (series["uptime.seconds"] ?? []).map(({ at }) => at);
+  } finally {
+    await storage.close();
+  }
+}

@@ -1,0 +1,147 @@
+import { expect, test, vi } from "vitest";
+import { systemCaller } from "fleetwright";
+import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
+import type { AgentMessage } from "../../lib/wire/messages.ts";
+import { eventOf, newFolders, startApprovedAgent, type TestAgent } from "../support/fleet.ts";
+import { RecordedMachine } from "../support/recorded-machine.ts";
+
+async function begin(test: TestOrchestrator): Promise<TestAgent & { machine: RecordedMachine }> {
+  const machine = new RecordedMachine();
+  const agent = await startApprovedAgent(test, { ...newFolders(), clock: test.clock, measured: machine });
+  return Object.assign(agent, { machine });
+}
+
+const latest = (test: TestOrchestrator, node_id: string) =>
+  test.orchestrator.metrics.latest(systemCaller, { node_id });
+
+test("an agent's newest sample is there when it was taken", async () => {
+  await using test = await createTestOrchestrator();
+  await using agent = await begin(test);
+  const { nodeId: node_id } = agent;
+  await expect(latest(test, node_id)).rejects.toMatchObject({ code: "NO_METRICS" });
+  await test.clock.advance(2_000);
+  await vi.waitFor(async () =>
+    expect(await latest(test, node_id)).toMatchObject({
+      node_id,
+      collected_at: "2030-01-01T00:00:02.000Z",
+      values: { "load.1": 0.52, "memory.total_bytes": 8_192_000_000 },
+    }),
+  );
+  agent.machine.change("/proc/loadavg", "0.52", "3.25");
+  await test.clock.advance(15_000);
+  await vi.waitFor(async () => expect((await latest(test, node_id)).values["load.1"]).toBe(3.25));
+});
+
+test("history is points of equal steps, of the series that were asked for, with gaps where nothing was measured", async () => {
+  await using test = await createTestOrchestrator();
+  const agent = await begin(test);
+  const { nodeId: node_id } = agent;
+  for (let minute = 0; minute < 30; minute++) await test.clock.advance(60_000);
+  await agent.agent.stop();
+  await eventOf(test, "agent.disconnected", node_id);
+  await test.clock.advance(600_000);
+  await using _again = await startApprovedAgainAs(test, agent);
+  for (let minute = 0; minute < 5; minute++) await test.clock.advance(60_000);
+  const { orchestrator } = test;
+  const series = ["load.1", "nothing.of_that_name"];
+  const history = await orchestrator.metrics.history(systemCaller, { node_id, series });
+  expect(history).toMatchObject({ node_id, step_seconds: 15, series: [{ name: "load.1", unit: "count" }] });
+  const points = history.series[0]?.points ?? [];
+  expect(points.length).toBeGreaterThan(130);
+  expect(points.filter(([, value]) => value === null)).toEqual([
+    [Date.parse("2030-01-01T00:30:00.000Z"), null],
+  ]);
+  expect(points.filter(([, value]) => value !== null && value !== 0.52)).toEqual([]);
+  const range = { from: "2030-01-01T00:00:00Z", to: "2030-01-01T00:10:00Z", step_seconds: 60 };
+  const minutes = await orchestrator.metrics.history(systemCaller, { node_id, ...range });
+  expect(minutes).toMatchObject({
+    from: "2030-01-01T00:00:00.000Z",
+    to: "2030-01-01T00:10:00.000Z",
+    step_seconds: 60,
+  });
+  expect(minutes.series.length).toBeGreaterThan(20);
+  expect(minutes.series.find(({ name }) => name === "load.1")?.points).toHaveLength(10);
+});
+
+test("samples are acknowledged when they are durable, and then the agent keeps none", async () => {
+  await using test = await createTestOrchestrator();
+  const said: unknown[] = [];
+  const send = test.transport.send.bind(test.transport);
+  test.transport.send = (nodeId, message) => {
+    said.push(message.type);
+    return send(nodeId, message);
+  };
+  await using agent = await begin(test);
+  await test.clock.advance(2_000);
+  await vi.waitFor(() => latest(test, agent.nodeId));
+  expect(said).not.toContain("metrics.ack");
+  await test.clock.advance(1_000);
+  await vi.waitFor(() => expect(said.filter((type) => type === "metrics.ack")).toHaveLength(1));
+  // Then once a minute, while it sends one sample at a time.
+  for (let step = 0; step < 20; step++) await test.clock.advance(15_000);
+  await vi.waitFor(() => expect(said.filter((type) => type === "metrics.ack")).toHaveLength(6));
+});
+
+test("samples that can't be made durable are not acknowledged, and come again", async () => {
+  await using test = await createTestOrchestrator();
+  const series = test.storage.series!;
+  let isFull = true;
+  const sync = series.sync.bind(series);
+  series.sync = () => (isFull ? Promise.reject(new Error("full")) : sync());
+  const heard: AgentMessage[] = [];
+  await using agent = await begin(test);
+  const { nodeId: node_id } = agent;
+  for (let step = 0; step < 40; step++) await test.clock.advance(15_000);
+  isFull = false;
+  for (let step = 0; step < 80; step++) await test.clock.advance(15_000);
+  const history = await test.orchestrator.metrics.history(systemCaller, { node_id, series: ["load.1"] });
+  const points = history.series[0]?.points ?? [];
+  // Each time once, without a gap.
+  expect(points.length).toBeGreaterThan(110);
+  expect(points.filter(([, value]) => value !== 0.52)).toEqual([]);
+  expect(heard).toEqual([]);
+});
+
+test("agents are told of an interval that is not the usual one", async () => {
+  await using test = await createTestOrchestrator({ metricsIntervalSeconds: 60 });
+  await using agent = await begin(test);
+  const { nodeId: node_id } = agent;
+  for (let step = 0; step < 40; step++) await test.clock.advance(15_000);
+  const history = await test.orchestrator.metrics.history(systemCaller, { node_id, series: ["load.1"] });
+  expect(history.step_seconds).toBe(60);
+  expect(history.series[0]?.points.length).toBeGreaterThan(8);
+  expect(history.series[0]?.points.length).toBeLessThan(13);
+});
+
+test("with an agent its metrics go, and its key comes back with none", async () => {
+  await using test = await createTestOrchestrator();
+  const { orchestrator } = test;
+  const agent = await begin(test);
+  const { nodeId: node_id } = agent;
+  await test.clock.advance(20_000);
+  await vi.waitFor(() => latest(test, node_id));
+  await agent.agent.stop();
+  await orchestrator.agents.setStatus(systemCaller, { node_id, status: "rejected" });
+  await orchestrator.agents.remove(systemCaller, { node_id });
+  await expect(latest(test, node_id)).rejects.toMatchObject({ code: "NOT_FOUND" });
+  await vi.waitFor(async () =>
+    expect(await test.storage.series?.query(node_id, { from: 0, to: Infinity })).toEqual({}),
+  );
+});
+
+test("a range that ends before it begins is refused", async () => {
+  await using test = await createTestOrchestrator();
+  await using agent = await begin(test);
+  const range = { from: "2030-01-01T01:00:00Z", to: "2030-01-01T00:00:00Z" };
+  const history = test.orchestrator.metrics.history(systemCaller, { node_id: agent.nodeId, ...range });
+  await expect(history).rejects.toMatchObject({ code: "VALIDATION_FAILED" });
+});
+
+/** The same machine, with an agent that was started anew. */
+async function startApprovedAgainAs(
+  test: TestOrchestrator,
+  { root, stateDir, machine }: Awaited<ReturnType<typeof begin>>,
+) {
+  const { startAgent } = await import("../support/fleet.ts");
+  return startAgent(test, { root, stateDir, clock: test.clock, measured: machine });
+}

@@ -1,0 +1,68 @@
+import { expect, test } from "vitest";
+import { stepOf, toPoints, unitOf } from "../../lib/metrics/points.ts";
+
+const hour = 3_600_000;
+const now = 1_893_456_000_000;
+const at = { intervalMs: 15_000, nowMs: now };
+const point = (n: number, value = n) => ({ at: n * 15_000, mean: value, min: value, max: value });
+
+test.each<[what: string, lengthMs: number, asked: number | undefined, expected: number]>([
+  ["an hour", hour, undefined, 15_000],
+  ["a day", 24 * hour, undefined, 180_000],
+  ["a week", 7 * 24 * hour, undefined, 1_800_000],
+  ["a month", 30 * 24 * hour, undefined, 7_200_000],
+  ["a minute", 60_000, undefined, 15_000],
+  ["an hour by the second", hour, 1_000, 2_000],
+  ["a day by 15 seconds", 24 * hour, 15_000, 60_000],
+  ["a day by 50 seconds", 24 * hour, 50_000, 50_000],
+  ["a day of which samples are thinned", 25 * hour, 60_000, 300_000],
+  ["a thousand years", 8_766_000 * hour, 1_000, 15_778_800_000],
+])("the step of %s", (_what, lengthMs, asked, expected) => {
+  const step = stepOf({ from: now - lengthMs, to: now }, { ...at, stepMs: asked });
+  expect(step).toBe(expected);
+  expect(lengthMs / step).toBeLessThanOrEqual(2_000);
+});
+
+test("a gap is a null at its begin, and neighbours that a step separates are none", () => {
+  expect(
+    toPoints(
+      [1, 2, 4, 7, 8].map((n) => point(n)),
+      15_000,
+      15_000,
+    ),
+  ).toEqual([
+    [15_000, 1],
+    [30_000, 2],
+    [60_000, 4],
+    [75_000, null],
+    [105_000, 7],
+    [120_000, 8],
+  ]);
+});
+
+test("where the step is longer than the interval, an empty step is a gap", () => {
+  expect(
+    toPoints(
+      [0, 4, 12].map((n) => point(n)),
+      60_000,
+      15_000,
+    ).map(([time]) => time),
+  ).toEqual([0, 60_000, 120_000, 180_000]);
+});
+
+test("the least and the greatest are told where they differ", () => {
+  expect(toPoints([{ at: 0, mean: 2, min: 1, max: 3 }, point(1, 5)], 15_000, 15_000)).toEqual([
+    [0, 2, 1, 3],
+    [15_000, 5],
+  ]);
+});
+
+test.each([
+  ["cpu.percent{state=user}", "percent"],
+  ["memory.used_bytes", "bytes"],
+  ["mount.used_bytes{path=/a_per_second}", "bytes"],
+  ["disk.read_bytes_per_second{device=sda}", "bytes_per_second"],
+  ["network.receive_errors_per_second{interface=eth0}", "per_second"],
+  ["uptime.seconds", "seconds"],
+  ["load.1", "count"],
+])("%s is measured in %s", (name, unit) => expect(unitOf(name)).toBe(unit));

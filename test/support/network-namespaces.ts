@@ -1,0 +1,48 @@
+/** Networks of a test's own: machines that hear nobody but each other. */
+import { execFileSync } from "node:child_process";
+import { onTestFinished } from "vitest";
+
+/** A machine on such a network. */
+export interface NetworkMachine {
+  address: string;
+  /** Its interface. */
+  interface: string;
+  /** Runs a program there: what stands before it. */
+  within: readonly string[];
+}
+
+/** Why no network can be made here; null where it can. */
+export function reasonNoNetwork(): string | null {
+  if (process.getuid?.() !== 0) return "only root may make networks";
+  const name = `fw${process.pid}t`;
+  try {
+    ip("netns", "add", name);
+    ip("netns", "delete", name);
+    return null;
+  } catch (error) {
+    return String((error as { stderr?: Buffer }).stderr ?? error).trim();
+  }
+}
+
+/** Two machines with one cable between them, until the test ends. */
+export function joinTwoMachines(): [NetworkMachine, NetworkMachine] {
+  const names = ["a", "b"].map((end) => `fw${process.pid}${end}`);
+  const [first = "", second = ""] = names;
+  onTestFinished(() => {
+    for (const name of names) ip("netns", "delete", name);
+  });
+  for (const name of names) ip("netns", "add", name);
+  ip("link", "add", first, "netns", first, "type", "veth", "peer", "name", second, "netns", second);
+  const machines = names.map((name, at): NetworkMachine => {
+    const address = `10.77.0.${at + 1}`;
+    ip("-n", name, "link", "set", "lo", "up");
+    ip("-n", name, "address", "add", `${address}/24`, "broadcast", "+", "dev", name);
+    ip("-n", name, "link", "set", name, "up");
+    return { address, interface: name, within: ["ip", "netns", "exec", name] };
+  });
+  return machines as [NetworkMachine, NetworkMachine];
+}
+
+function ip(...args: string[]): void {
+  execFileSync("ip", args, { stdio: "pipe" });
+}
