@@ -37,6 +37,7 @@ import type { AgentLinkHandlers } from "./link-connection.ts";
 import { type AgentMetrics, metricsBy } from "./metrics/agent-metrics.ts";
 import { OperationJournal } from "./operation-journal.ts";
 import { OperationRunner } from "./operation-runner.ts";
+import { randomOf } from "./random.ts";
 import { recoverCutOff } from "./recovery.ts";
 import { ResultDelivery } from "./result-delivery.ts";
 import { StateLock } from "./state-lock.ts";
@@ -294,9 +295,4 @@ export class AgentProgram {
 /** Makes an agent that is not started yet. */
 export function createAgent(options: AgentOptions): AgentProgram {
   return new AgentProgram(options);
-}
-
-function randomOf(crypto: Crypto): number {
-  const [a = 0, b = 0, c = 0] = crypto.randomBytes(3);
-  return (a * 65_536 + b * 256 + c) / 16_777_216;
 }

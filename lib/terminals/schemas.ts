@@ -10,7 +10,7 @@ const size = (what: string): z.ZodNumber =>
 /** A terminal session. */
 export const terminalSchema = z
   .object({
-    session_id: idSchema,
+    session_id: idSchema.describe("Its id."),
     node_id: keyIdSchema,
     agent_name: z.string().describe("As the agent was called when it was opened."),
     operator_id: z.string().describe("Who opened it."),
@@ -20,8 +20,8 @@ export const terminalSchema = z
     cols: z.number().int().describe("Width when it was opened, in characters."),
     rows: z.number().int().describe("Height when it was opened, in characters."),
     shell: z.string().optional().describe("The program that was asked for; absent = the agent's own choice."),
-    opened_at: z.string(),
-    closed_at: z.string().optional(),
+    opened_at: z.string().describe("When it was opened."),
+    closed_at: z.string().optional().describe("When it ended; absent while it is active."),
     close_reason: z
       .string()
       .optional()
@@ -76,7 +76,7 @@ export const openTerminalInput = z.strictObject({
     .describe("Program to run. Default the agent's own choice."),
   reason: z
     .string()
-    .regex(/^[^\p{C}\p{Zl}\p{Zp}]{1,500}$/u, "one line of 1 to 500 characters")
+    .regex(/^[^\p{C}\u2028\u2029]{1,500}$/u, "one line of 1 to 500 characters")
     .optional()
     .describe("Why, for the audit log."),
 });

@@ -58,7 +58,7 @@ describe("plain text of a terminal", () => {
     ];
     for (let round = 0; round < 2_000; round += 1) {
       const output = Array.from({ length: 30 }, () => parts[next(parts.length)]).join("");
-      // oxlint-disable-next-line no-control-regex
+      // oxlint-disable-next-line no-control-regex -- It looks for control characters.
       expect(new PlainText().take(output)).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/);
     }
   });

@@ -103,7 +103,7 @@ describe("a transcript", () => {
     const read = async (more: object): Promise<string> =>
       textOf(await scene.terminals.transcript(systemCaller, { session_id, format: "text", ...more }));
     const text = await read({});
-    // oxlint-disable-next-line no-control-regex
+    // oxlint-disable-next-line no-control-regex -- It looks for control characters.
     expect(text).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/);
     expect(await read({ search: "TWO" })).toMatch(/^\d+: .*two.*\n/m);
   });

@@ -229,6 +229,6 @@ async function play(stream: AsyncIterable<Uint8Array>, speed: number): Promise<v
 /** What would reach beyond the picture, to the clipboard, the title or the programs around the terminal, is left out of a replay. */
 export function withoutReach(text: string): string {
   // Whole sequences: system commands, device control and the like, with their text; and questions, which the terminal would answer as if typed.
-  // oxlint-disable-next-line no-control-regex
+  // oxlint-disable-next-line no-control-regex -- It looks for control characters.
   return text.replace(/\u001b[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\|$)|\u001b\[[?>=]*[\d;]*[cn]/g, "");
 }

@@ -1,7 +1,7 @@
 import { schemas } from "fleetwright";
 import type { OpenedTerminal } from "fleetwright";
-import { toByteStream } from "./byte-stream.ts";
 import { procedure, route, t } from "./builder.ts";
+import { toByteStream } from "./byte-stream.ts";
 
 const tag = "Terminal";
 const asciicast = "application/x-asciicast";
