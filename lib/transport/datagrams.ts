@@ -40,6 +40,7 @@ export interface DatagramSocket {
   readonly local: Endpoint;
   /** Resolves when the packet has left; rejects where the system refuses it. */
   send(packet: Uint8Array, to: Endpoint): Promise<void>;
+  /** Hears and sends nothing any more. */
   close(): void;
 }
 

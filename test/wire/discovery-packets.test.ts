@@ -29,8 +29,12 @@ describe("an announcement", () => {
   });
 
   it("is the same bytes in every version of the package", () => {
-    expect(toHex(nodeCrypto.sha256(announcement))).toMatchInlineSnapshot(`"66bba441e35ce1ff93405c43b7f30ad5ad635ee19de090d0988bb51156c2ca0a"`);
-    expect(toHex(nodeCrypto.sha256(answered))).toMatchInlineSnapshot(`"1fb47ccae23c289da65f523e9b3dce47cbec7e0b4a7cc48c1c78a3e119e33b85"`);
+    expect(toHex(nodeCrypto.sha256(announcement))).toMatchInlineSnapshot(
+      `"66bba441e35ce1ff93405c43b7f30ad5ad635ee19de090d0988bb51156c2ca0a"`,
+    );
+    expect(toHex(nodeCrypto.sha256(answered))).toMatchInlineSnapshot(
+      `"1fb47ccae23c289da65f523e9b3dce47cbec7e0b4a7cc48c1c78a3e119e33b85"`,
+    );
   });
 
   it.each([1, maxAnnouncedUrlBytes - "ws://".length])("takes an address of %i more characters", (length) => {
