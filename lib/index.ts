@@ -30,6 +30,8 @@ export type {
   OperationFacts,
   RefusalFacts,
   RolloutFacts,
+  TerminalEndFacts,
+  TerminalFacts,
 } from "./event-metadata.ts";
 export type { EventKind, EventPattern, MatchedType } from "./event-pattern.ts";
 export type { ChangeOptions } from "./document-version.ts";

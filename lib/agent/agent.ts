@@ -13,7 +13,6 @@
 import { hostname } from "node:os";
 import type { Clock } from "../clock.ts";
 import { createSystemClock } from "../clock.ts";
-import type { Crypto } from "../crypto/crypto.ts";
 import { nodeCrypto } from "../crypto/node-crypto.ts";
 import { OrchestratorError, isOrchestratorError } from "../errors.ts";
 import type { Host, LeftProgram } from "../host/host.ts";
@@ -213,15 +212,9 @@ export class AgentProgram {
     const parts = { runner, delivery, metrics, terminals, logger };
     const commands = new CommandHandler({ ...parts, orchestratorNow, send, sendAttributes });
     const random = (): number => randomOf(crypto);
-    const discovered = discoveredBy(this.#options, {
-      ...keys,
-      clock,
-      random,
-      pin,
-      signer: identity.signer,
-      agentVersion,
-      hostname: hostname(),
-    });
+    const { signer } = identity;
+    const self = { signer, agentVersion, hostname: hostname() };
+    const discovered = discoveredBy(this.#options, { ...keys, ...self, clock, random, pin });
     const link: AgentLink = createAgentLink({
       dial: discovered?.dial ?? dialOf(this.#options),
       clock,
@@ -230,8 +223,8 @@ export class AgentProgram {
       epochs: new FollowedEpoch(keys),
       logger,
       random,
-      identity: { signer: identity.signer, boxPublicKey: identity.box.publicKey },
-      description: { agent_version: agentVersion, hostname: hostname(), platform: process.platform },
+      identity: { signer, boxPublicKey: identity.box.publicKey },
+      description: { agent_version: agentVersion, hostname: self.hostname, platform: process.platform },
       handlers: this.#handlers(),
     });
     this.#nodeId = identity.node_id;

@@ -87,8 +87,6 @@ export class CommandHandler {
       case "terminal.grant":
         this.#options.terminals.handle(command);
         return undefined;
-      case "config":
-        throw new OrchestratorError("COMMAND_UNSUPPORTED", { details: { command: command.type } });
     }
   }
 

@@ -76,7 +76,7 @@ export const openTerminalInput = z.strictObject({
     .describe("Program to run. Default the agent's own choice."),
   reason: z
     .string()
-    .regex(/^[^\p{C}\u2028\u2029]{1,500}$/u, "one line of 1 to 500 characters")
+    .regex(/^[^\p{C}]{1,500}$/u, "one line of 1 to 500 characters")
     .optional()
     .describe("Why, for the audit log."),
 });
