@@ -44,8 +44,7 @@ export function createAgentTraffic(context: Context, features: HearingFeatures):
     isWanted: (nodeId, head) => isWanted(features, nodeId, head),
     admit: (introduction) => admit(context, agents, introduction),
     connected: (introduction, admission) => agents.connected(introduction, admission),
-    message: async (nodeId, message) =>
-      message.type === "log" ? reports.take(nodeId, message) : hear(features, nodeId, message),
+    message: (nodeId, message) => hear({ ...features, reports }, nodeId, message),
     stream: async (nodeId, streamId, data) => terminals.stream(nodeId, streamId, data),
     disconnected(nodeId, reason) {
       reports.forget(nodeId);
@@ -77,9 +76,9 @@ export function createAgentTraffic(context: Context, features: HearingFeatures):
 
 /** Hands a message of an agent to the feature that it is for. */
 async function hear(
-  { agents, metrics, operations, terminals }: HearingFeatures,
+  { agents, metrics, operations, terminals, reports }: HearingFeatures & { reports: AgentReports },
   nodeId: string,
-  message: Exclude<AgentMessage, { type: "log" }>,
+  message: AgentMessage,
 ): Promise<void> {
   const { answers } = operations.dispatcher;
   switch (message.type) {
@@ -89,6 +88,8 @@ async function hear(
       return answers.result(nodeId, message);
     case "attributes":
       return agents.enrolment.attributes(nodeId, message);
+    case "log":
+      return reports.take(nodeId, message);
     case "progress":
     case "output":
       return answers.progress(nodeId, message);
