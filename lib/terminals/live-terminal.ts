@@ -19,40 +19,18 @@ import type { AgentMessage, MessageOf, OrchestratorMessage } from "../wire/messa
 import type { TerminalDocument } from "./documents.ts";
 import { OutputWindow } from "./output-window.ts";
 import { Recorder } from "./recorder.ts";
+import type { TerminalEnd, TerminalViewer } from "./terminal-viewer.ts";
 
 /** Output that the agent may send beyond what was seen. */
 const windowBytes = 1_048_576;
 /** A grant is worth a message from so many bytes on. */
 const grantStepBytes = 262_144;
+/** Output that may follow while it is closed: far more than an agent that obeys holds. */
+const restBytes = 16 * windowBytes;
 /** Input that may wait at the agent. */
 const inputBytes = 262_144;
 const detachedMs = 60_000;
 const closingMs = 10_000;
-
-/** Somebody who sees a terminal. */
-export interface TerminalViewer {
-  /** Whether it is the one who types. */
-  readonly types: boolean;
-  /** Place up to which all was seen. */
-  readonly seen: number;
-  /** There is more to show. */
-  show(): void;
-  /** What was typed has been taken: there is room for more. */
-  roomForInput(): void;
-  resized(cols: number, rows: number): void;
-  ended(end: TerminalEnd): void;
-}
-
-/** How a terminal ended. */
-export interface TerminalEnd {
-  status: "closed" | "interrupted";
-  /** One word. */
-  reason: string;
-  exitCode?: number;
-  /** Bytes of output. */
-  bytes: number;
-  recording: "complete" | "partial" | "missing";
-}
 
 /** What a terminal is held with. */
 export interface LiveTerminalParts {
@@ -189,8 +167,8 @@ export class LiveTerminal {
     this.#reason = reason;
     this.#after("closing", closingMs, () => this.#end({ status: "interrupted", reason }));
     const { session_id } = this.document;
-    await this.#send({ type: "terminal.grant", session_id, through: Number.MAX_SAFE_INTEGER });
-    this.#granted = Number.MAX_SAFE_INTEGER;
+    this.#granted = this.#received + restBytes;
+    await this.#send({ type: "terminal.grant", session_id, through: this.#granted });
     await this.#send({ type: "terminal.close", session_id });
   }
 

@@ -5,8 +5,8 @@ import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import { toJsonObject } from "../json.ts";
 import { eachPage } from "../storage/each-document.ts";
 import { recordingOf, type TerminalDocument } from "./documents.ts";
-import type { TerminalEnd } from "./live-terminal.ts";
 import { hashRecording } from "./recording-hash.ts";
+import type { TerminalEnd } from "./terminal-viewer.ts";
 
 /** Writes how a terminal ended, with the hash of its recording in the event. Nothing where it has ended already. */
 export async function writeEnd(

@@ -10,9 +10,10 @@ import { eventTable } from "../events.ts";
 import type { FrameSocket } from "../transport/socket.ts";
 import type { AgentMessage, MessageOf } from "../wire/messages.ts";
 import type { TerminalDocument } from "./documents.ts";
-import { LiveTerminal, type TerminalEnd } from "./live-terminal.ts";
+import { LiveTerminal } from "./live-terminal.ts";
 import { settleLeftTerminals, writeEnd } from "./terminal-ends.ts";
 import { TerminalRetention } from "./terminal-retention.ts";
+import type { TerminalEnd } from "./terminal-viewer.ts";
 import { Tickets } from "./tickets.ts";
 import { type Attachment, ViewerConnection } from "./viewer-connection.ts";
 
@@ -32,6 +33,8 @@ export class TerminalService {
   readonly #features: Features;
   readonly #live = new Map<string, LiveTerminal>();
   readonly #ended = new Set<string>();
+  /** Terminals that are about to be opened. */
+  #reserved = 0;
   /** Who waits for the answer to a command, by its id. */
   readonly #asked = new Map<string, { nodeId: string; answer: (error: OrchestratorError | null) => void }>();
 
@@ -86,10 +89,23 @@ export class TerminalService {
       await terminal.begin();
       return terminal;
     } catch (error) {
-      this.#live.delete(session_id);
-      this.#remember(session_id);
+      // It may have been opened all the same.
+      await terminal.close("refused");
+      await terminal.interrupt("refused");
       throw error;
     }
+  }
+
+  /**
+   * Takes one of the places for terminals, for one that is about to be opened. The function returned gives it back.
+   *
+   * @throws {OrchestratorError} `TOO_MANY_TERMINALS`.
+   */
+  reserve(): () => void {
+    if (this.#live.size + this.#reserved >= this.#context.options.terminalSessions)
+      throw new OrchestratorError("TOO_MANY_TERMINALS");
+    this.#reserved += 1;
+    return () => void (this.#reserved -= 1);
   }
 
   /** An agent answered a command; false where it is no command of a terminal. */

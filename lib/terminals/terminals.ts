@@ -60,9 +60,7 @@ export class Terminals {
     await this.#context.authorize(caller, "terminals.open");
     const { node_id, cols = 80, rows = 24, shell, reason } = parseInput(openTerminalInput, input);
     const agent = await this.#agents.requireApproved(node_id);
-    const { options, storage, cluster, ids } = this.#context;
-    const active = await storage.list("terminals", { index: "by_status", equals: ["active"], limit: 1000 });
-    if (active.items.length >= options.terminalSessions) throw new OrchestratorError("TOO_MANY_TERMINALS");
+    const { cluster, ids } = this.#context;
     const isOperator = caller.kind === "operator";
     const document: TerminalDocument = {
       session_id: ids.next(),
@@ -81,7 +79,12 @@ export class Terminals {
       bytes: 0,
       holder: cluster.name,
     };
-    return this.#begin(caller, document);
+    const release = this.#service.reserve();
+    try {
+      return await this.#begin(caller, document);
+    } finally {
+      release();
+    }
   }
 
   /** It is on disk, with who opened it, before anything is opened. */

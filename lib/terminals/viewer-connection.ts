@@ -10,8 +10,9 @@ import type { Clock, Timer } from "../clock.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import { closeCode, type FrameSocket } from "../transport/socket.ts";
-import type { LiveTerminal, TerminalEnd, TerminalViewer } from "./live-terminal.ts";
+import type { LiveTerminal } from "./live-terminal.ts";
 import { viewerMessageSchema, type ViewerMessage } from "./schemas.ts";
+import type { TerminalEnd, TerminalViewer } from "./terminal-viewer.ts";
 
 const attachMs = 10_000;
 const windowBytes = 524_288;
