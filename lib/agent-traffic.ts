@@ -8,6 +8,7 @@ import { sourceOfAddress } from "./internal/network.ts";
 import { RateLimiter } from "./internal/rate-limiter.ts";
 import type { MetricService } from "./metrics/metric-service.ts";
 import type { OperationService } from "./operations/operation-service.ts";
+import type { TerminalService } from "./terminals/terminal-service.ts";
 import type { Admission, AgentIntroduction, TransportHandlers } from "./transport/transport.ts";
 import type { MessageHead } from "./wire/message-head.ts";
 import type { AgentMessage } from "./wire/messages.ts";
@@ -28,10 +29,11 @@ interface HearingFeatures {
   agents: AgentService;
   metrics: MetricService;
   operations: OperationService;
+  terminals: TerminalService;
 }
 
 export function createAgentTraffic(context: Context, features: HearingFeatures): AgentTraffic {
-  const { agents, metrics } = features;
+  const { agents, metrics, terminals } = features;
   const refusals = new RateLimiter(context.clock, auditedRefusalsPerMinute);
   const allRefusals = new RateLimiter(context.clock, allAuditedRefusalsPerMinute);
   const reports = new AgentReports(context);
@@ -43,12 +45,12 @@ export function createAgentTraffic(context: Context, features: HearingFeatures):
     admit: (introduction) => admit(context, agents, introduction),
     connected: (introduction, admission) => agents.connected(introduction, admission),
     message: (nodeId, message) => hear({ ...features, reports }, nodeId, message),
-    // Streams are of terminals, which this version does not open.
-    stream: () => Promise.resolve(),
+    stream: async (nodeId, streamId, data) => terminals.stream(nodeId, streamId, data),
     disconnected(nodeId, reason) {
       reports.forget(nodeId);
       metrics.intake.forget(nodeId);
-      const written = agents.disconnected(nodeId, reason);
+      const both = [agents.disconnected(nodeId, reason), terminals.disconnected(nodeId)];
+      const written = Promise.all(both).then(() => {});
       leaving.add(written);
       void written.then(() => leaving.delete(written));
     },
@@ -74,14 +76,14 @@ export function createAgentTraffic(context: Context, features: HearingFeatures):
 
 /** Hands a message of an agent to the feature that it is for. */
 async function hear(
-  { agents, metrics, operations, reports }: HearingFeatures & { reports: AgentReports },
+  { agents, metrics, operations, terminals, reports }: HearingFeatures & { reports: AgentReports },
   nodeId: string,
   message: AgentMessage,
 ): Promise<void> {
   const { answers } = operations.dispatcher;
   switch (message.type) {
     case "reply":
-      return answers.reply(nodeId, message);
+      return terminals.reply(nodeId, message) ? undefined : answers.reply(nodeId, message);
     case "result":
       return answers.result(nodeId, message);
     case "attributes":
@@ -94,7 +96,8 @@ async function hear(
     case "metrics":
       return metrics.intake.take(nodeId, message);
     case "terminal.closed":
-      return;
+    case "terminal.taken":
+      return terminals.hear(nodeId, message);
   }
 }
 
@@ -131,9 +134,6 @@ async function isWanted(
   switch (head.type) {
     case "metrics":
       return metrics.intake.isWanted(nodeId);
-    case "terminal.closed":
-      // Nobody here asked for these: they are of a feature that this version does not have.
-      return false;
     case "progress":
     case "output":
       return answers.isRunning(nodeId, head.operationId);

@@ -47,6 +47,8 @@ export const errorTable = {
   COUNT_DIFFERS: { message: "It concerns another number of things than was expected.", retryable: false },
   IN_USE: { message: "It is still in use.", retryable: false },
   LAST_ADMIN: { message: "The last Admin can't be removed or demoted.", retryable: false },
+  TICKET_INVALID: { message: "The ticket is unknown, expired or used.", retryable: false },
+  TOO_MANY_TERMINALS: { message: "Too many terminals are open.", retryable: true },
   INVALID_TRANSITION: { message: "The present status does not allow this change.", retryable: false },
   NO_MATCH: { message: "The selector matches no agent.", retryable: false },
   NO_METRICS: {
@@ -78,6 +80,8 @@ export const errorTable = {
     retryable: false,
   },
   COMMAND_UNSUPPORTED: { message: "The agent can't do this.", retryable: false },
+  TERMINALS_REFUSED: { message: "The agent allows no terminals.", retryable: false },
+  TERMINALS_UNAVAILABLE: { message: "The agent can't open terminals.", retryable: false },
   COMMAND_EXPIRED: { message: "The command came after its time.", retryable: false },
   RESULT_GONE: { message: "The operation has ended; its result is gone.", retryable: false },
   PEER_ERROR: { message: "The peer reported an error this version does not know.", retryable: false },

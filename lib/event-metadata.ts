@@ -78,6 +78,27 @@ export interface EnforcementFacts {
   times: number;
 }
 
+/** Whose terminal it is. */
+export interface TerminalFacts {
+  session_id: string;
+  node_id: string;
+  /** Who opened it. */
+  operator_id: string;
+}
+
+/** How a terminal ended, and what is kept of it. */
+export interface TerminalEndFacts extends TerminalFacts {
+  /** One word. */
+  reason: string;
+  /** Absent where the program did not end by itself. */
+  exit_code?: number;
+  recording: "complete" | "partial" | "missing";
+  /** Size of the recording. */
+  recording_bytes: number;
+  /** SHA-256 over the SHA-256 of each MiB of the recording, hex; absent where there is none. */
+  recording_hash?: string;
+}
+
 /** The facts of each event by its name: the type of `metadata`. Instants are RFC 3339, UTC. Never a secret. */
 export interface EventMetadata {
   "operator.added": { role: Role; /** Hex. */ public_key: string };
@@ -174,6 +195,11 @@ export interface EventMetadata {
   "drift.enforced": EnforcementFacts & { /** The apply. */ operation_id: string };
   "drift.enforcementStopped": EnforcementFacts;
   "drift.resolved": DriftFacts;
+  "terminal.opened": TerminalFacts & { /** Why, as the operator says. */ reason?: string };
+  "terminal.watched": TerminalFacts;
+  "terminal.closed": TerminalEndFacts;
+  "terminal.interrupted": TerminalEndFacts;
+  "terminal.pruned": { removed: number; /** They ended before this instant. */ before: string };
   "storage.backedUp": NoMetadata;
   "storage.restored": { restored_at: string; /** Null where nobody can tell. */ backup_at: string | null };
   "storage.resumed": { schedules_passed_over: number };

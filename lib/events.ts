@@ -5,7 +5,7 @@ export type Severity = "info" | "warning" | "critical";
 
 /** The part of the product that an event belongs to; audit can be filtered by it. */
 export type EventCategory =
-  "access" | "agent" | "module" | "assignment" | "operation" | "drift" | "audit" | "storage";
+  "access" | "agent" | "module" | "assignment" | "operation" | "drift" | "terminal" | "audit" | "storage";
 
 interface EventDefinition {
   category: EventCategory;
@@ -61,6 +61,11 @@ export const eventTable = {
   "drift.enforced": { category: "drift", severity: "info", audited: true },
   "drift.enforcementStopped": { category: "drift", severity: "warning", audited: true },
   "drift.resolved": { category: "drift", severity: "info", audited: true },
+  "terminal.opened": { category: "terminal", severity: "info", audited: true },
+  "terminal.watched": { category: "terminal", severity: "warning", audited: true },
+  "terminal.closed": { category: "terminal", severity: "info", audited: true },
+  "terminal.interrupted": { category: "terminal", severity: "warning", audited: true },
+  "terminal.pruned": { category: "terminal", severity: "info", audited: true },
   "storage.backedUp": { category: "storage", severity: "warning", audited: true },
   "storage.restored": { category: "storage", severity: "critical", audited: true },
   "storage.resumed": { category: "storage", severity: "warning", audited: true },
@@ -82,6 +87,7 @@ export interface EventSubject {
     | "rollout"
     | "operation"
     | "drift"
+    | "terminal"
     | "system"
     | "anonymous"
     | "audit";

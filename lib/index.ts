@@ -30,6 +30,8 @@ export type {
   OperationFacts,
   RefusalFacts,
   RolloutFacts,
+  TerminalEndFacts,
+  TerminalFacts,
 } from "./event-metadata.ts";
 export type { EventKind, EventPattern, MatchedType } from "./event-pattern.ts";
 export type { ChangeOptions } from "./document-version.ts";
@@ -62,6 +64,7 @@ export type { Audit } from "./audit/audit.ts";
 export { AuditExport, checkAuditExport } from "./audit/audit-export.ts";
 export type { AuditExportCheck } from "./audit/audit-export.ts";
 export type { Backups } from "./backups/backups.ts";
+export type { Terminals } from "./terminals/terminals.ts";
 export type { ServedAt } from "./served-at.ts";
 export type { Discovery } from "./discovery/discovery.ts";
 export type { Drift } from "./drift/drift.ts";
@@ -95,6 +98,7 @@ export type { EventStreamItem } from "./event-feed/schemas.ts";
 export type { Tracked } from "./internal/stream-window.ts";
 export type { Page } from "./internal/common-schemas.ts";
 export type { Module, ModuleDetail } from "./modules/schemas.ts";
+export type { OpenedTerminal, Terminal, TerminalTicket } from "./terminals/schemas.ts";
 export type {
   BelievedState,
   Operation,

@@ -135,6 +135,26 @@ export const orchestratorOptionTable = {
     rule: wholeNumber({ from: 1_000, to: 10_000_000 }),
     default: 100_000,
   },
+  terminalSessions: {
+    text: "Terminals that may be open",
+    rule: wholeNumber({ from: 1, to: 10_000 }),
+    default: 100,
+  },
+  terminalIdleSeconds: {
+    text: "Seconds after which a terminal is closed in which nobody types",
+    rule: wholeNumber({ from: 10, to: 86_400 }),
+    default: 1_800,
+  },
+  terminalMaxSeconds: {
+    text: "Seconds after which a terminal is closed in any case",
+    rule: wholeNumber({ from: 60, to: 604_800 }),
+    default: 43_200,
+  },
+  terminalRetentionDays: {
+    text: "Days for which terminals and their recordings are kept after they ended",
+    rule: days,
+    default: 90,
+  },
   eventRetentionHours: {
     text: "Hours for which events are kept for streams that go on after a break",
     note: "The audit log keeps its own.",

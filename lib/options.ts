@@ -83,6 +83,14 @@ export interface OrchestratorOptions {
   operationRetentionCount?: number;
   /** Hours for which events are kept for streams that go on after a break, 1 to 8,760. The audit log keeps its own. Default 24. */
   eventRetentionHours?: number;
+  /** Terminals that may be open, 1 to 10,000. Default 100. */
+  terminalSessions?: number;
+  /** Seconds after which a terminal is closed in which nobody types, 10 to 86,400. Default 1,800. */
+  terminalIdleSeconds?: number;
+  /** Seconds after which a terminal is closed in any case, 60 to 604,800. Default 43,200. */
+  terminalMaxSeconds?: number;
+  /** Days for which terminals and their recordings are kept after they ended, 1 to 99,999. Default 90. */
+  terminalRetentionDays?: number;
   /**
    * Events that are kept for streams that go on after a break, 1,000 to 10,000,000. Of more, the oldest go, whatever their age. Each
    * takes half a KiB of disk. Default 100,000.

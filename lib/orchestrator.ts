@@ -31,6 +31,7 @@ import type { ResourceTypes } from "./state/resource-type.ts";
 import { StatusReport } from "./status/status.ts";
 import { storageSchema } from "./storage-schema.ts";
 import { tellLosses } from "./tell-losses.ts";
+import { Terminals } from "./terminals/terminals.ts";
 import type { Epoch } from "./wire/epoch.ts";
 
 let readServices: (orchestrator: Orchestrator) => Services;
@@ -74,6 +75,8 @@ export class Orchestrator {
   readonly rollouts: Rollouts;
   /** Whether machines are still as they were applied. */
   readonly drift: Drift;
+  /** Terminals on machines, each of them recorded. */
+  readonly terminals: Terminals;
   /** What machines measure. */
   readonly metrics: Metrics;
   /** What was done, by whom and when. */
@@ -116,6 +119,7 @@ export class Orchestrator {
     this.operations = new Operations(context, services.operations, services);
     this.rollouts = new Rollouts(context, services.rollouts, services);
     this.drift = new Drift(context, services.drift, services);
+    this.terminals = new Terminals(context, services.terminals, services);
     this.metrics = new Metrics(context, services.metrics, services);
     this.audit = new Audit(context, services.audit);
     this.discovery = new Discovery(context, services.agents);
@@ -141,8 +145,19 @@ export class Orchestrator {
 
   async #start(): Promise<void> {
     const { storage, cluster, transport, clock, crypto, logger, fleetTime, epochs } = this.#context;
-    const { access, agents, operations, rollouts, drift, audit, events, idempotency, metrics, streams } =
-      this.#services;
+    const {
+      access,
+      agents,
+      operations,
+      rollouts,
+      drift,
+      audit,
+      events,
+      idempotency,
+      metrics,
+      streams,
+      terminals,
+    } = this.#services;
     await storage.open(storageSchema);
     this.#ends.push(() => storage.close());
     try {
@@ -171,6 +186,7 @@ export class Orchestrator {
       this.#ends.push(await idempotency.start(identity.secret));
       this.#ends.push(() => metrics.stop());
       await metrics.start();
+      this.#ends.push(await terminals.start());
       const traffic = createAgentTraffic(this.#context, this.#services);
       const { signer } = identity;
       const orchestratorTime = (): string => fleetTime.timestamp();

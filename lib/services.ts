@@ -12,6 +12,7 @@ import { MetricService } from "./metrics/metric-service.ts";
 import { ModuleService } from "./modules/module-service.ts";
 import { OperationService } from "./operations/operation-service.ts";
 import { RolloutService } from "./rollouts/rollout-service.ts";
+import { TerminalService } from "./terminals/terminal-service.ts";
 
 /** The services of one orchestrator. */
 export interface Services {
@@ -27,6 +28,7 @@ export interface Services {
   operations: OperationService;
   rollouts: RolloutService;
   streams: Streams;
+  terminals: TerminalService;
 }
 
 /** Makes them, each of those before it. */
@@ -41,6 +43,7 @@ export function createServices(context: Context): Services {
   const drift = new DriftService(context, { agents, assignments, operations });
   const audit = new AuditService(context);
   const events = new EventFeedService(context);
+  const terminals = new TerminalService(context, { access, agents, streams });
   const metrics = new MetricService(context, { agents });
   const idempotency = new IdempotencyService(context);
   return {
@@ -56,5 +59,6 @@ export function createServices(context: Context): Services {
     operations,
     rollouts,
     streams,
+    terminals,
   };
 }

@@ -12,6 +12,7 @@ import { moduleCollections } from "./modules/documents.ts";
 import { operationCollections, operationLogs } from "./operations/documents.ts";
 import { rolloutCollections } from "./rollouts/documents.ts";
 import type { StorageSchema } from "./storage/storage.ts";
+import { terminalCollections } from "./terminals/documents.ts";
 import { retentionClockCollections } from "./upkeep/retention-clock.ts";
 
 /** Everything that an orchestrator keeps: the collections and logs of all features. */
@@ -31,6 +32,7 @@ export const storageSchema: StorageSchema = {
     ...operationCollections,
     ...retentionClockCollections,
     ...rolloutCollections,
+    ...terminalCollections,
   },
   logs: { ...auditLogs, ...eventLogs, ...operationLogs },
 };

@@ -25,6 +25,7 @@ import { addServeCommand } from "./commands/serve.ts";
 import { addSessionCommands } from "./commands/session.ts";
 import { addStateCommands } from "./commands/state.ts";
 import { addTagsCommands } from "./commands/tags.ts";
+import { addTerminalCommands } from "./commands/terminal.ts";
 import { exitCode } from "./context.ts";
 import type { CommandContext, ExitCode } from "./context.ts";
 import { describeFailure } from "./failure.ts";
@@ -83,6 +84,7 @@ const commands = [
   addLocalCommands,
   addRolloutsCommands,
   addOperationsCommands,
+  addTerminalCommands,
   addOperatorsCommands,
   addAuditCommands,
   addBackupCommands,

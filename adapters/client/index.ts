@@ -3,6 +3,8 @@ export { createClient } from "./client.ts";
 export type { Client, ClientOptions } from "./client.ts";
 export type { OperatorSigner } from "./signer.ts";
 export type { SignedText } from "./verify.ts";
+export { attachTerminal } from "./terminal.ts";
+export type { AttachOptions, AttachedTerminal, TerminalMessage, TerminalSocket } from "./terminal.ts";
 export { ApiError } from "./api-error.ts";
 export type { ApiProblem, ProblemFault } from "./api-error.ts";
 export type { RetryOptions } from "./retry.ts";

@@ -214,6 +214,33 @@ export interface RoutedVerbs {
      */
     prometheus: (input?: Input<"metricPrometheusInput">, options?: CallOptions) => Promise<ReadableStream<Uint8Array>>;
   };
+  terminals: {
+    /** List terminal sessions. Newest first: who was on which machine, when, and how it ended. */
+    list: (input?: Input<"listTerminalsInput">, options?: CallOptions) => Promise<Output<"terminalPageSchema">>;
+    /** Get session metadata. How a terminal stands, or how it ended and what is kept of it. */
+    get: (sessionId: string, options?: CallOptions) => Promise<Output<"terminalSchema">>;
+    /**
+     * Open a terminal session on the agent. Everything that it shows is recorded. Connect to `websocket_url` with the subprotocol
+     * `fleetwright.terminal.v1` and send the `ticket` in the first message.
+     */
+    open: (nodeId: string, input?: Input<"openTerminalInput", "node_id">, options?: CallOptions) => Promise<Output<"openedTerminalSchema">>;
+    /**
+     * Get a ticket to attach to a terminal session. For who opened it, to attach again, and for an Admin, to watch. It works once,
+     * within 30 seconds.
+     */
+    ticket: (sessionId: string, options?: CallOptions) => Promise<Output<"terminalTicketSchema">>;
+    /**
+     * Close a terminal session. Ends its program and all that it started. Somebody else's may be closed by an Admin. Nothing
+     * happens where it has ended.
+     */
+    close: (sessionId: string, options?: CallOptions) => Promise<null>;
+    /**
+     * Download the transcript. An asciicast, version 2, for any player of these; with `format=text` plain text without a control
+     * sequence, with `search` only its lines in which that stands. Also while the session is active. Somebody else's may be read by
+     * an Admin.
+     */
+    transcript: (sessionId: string, input?: Input<"transcriptInput", "session_id">, options?: CallOptions) => Promise<ReadableStream<Uint8Array>>;
+  };
   backups: {
     /**
      * Download everything as one file, the keys included. A file for `fleetwright restore`, taken without a pause. It holds the

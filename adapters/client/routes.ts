@@ -97,6 +97,19 @@ export const routes: {
     latest: { method: "GET", path: "/agents/{node_id}/metrics/latest" },
     prometheus: { method: "GET", path: "/metrics/prometheus", input: "query", asStream: true },
   },
+  terminals: {
+    list: { method: "GET", path: "/terminal", input: "query" },
+    get: { method: "GET", path: "/terminal/session/{session_id}" },
+    open: { method: "POST", path: "/terminal/{node_id}", input: "body" },
+    ticket: { method: "POST", path: "/terminal/session/{session_id}/ticket" },
+    close: { method: "DELETE", path: "/terminal/session/{session_id}" },
+    transcript: {
+      method: "GET",
+      path: "/terminal/session/{session_id}/transcript",
+      input: "query",
+      asStream: true,
+    },
+  },
   backups: {
     create: { method: "GET", path: "/backup", asStream: true },
   },

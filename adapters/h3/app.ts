@@ -134,7 +134,7 @@ export function createApp<Context extends RequestContext>(options: AppOptions<Co
   mountProblemPages(mount);
   mountSchemas(mount, options.resourceTypes);
   const sockets = options.sockets ?? new Map();
-  for (const path of sockets.keys()) mountSocketHint(mount, path);
+  for (const path of sockets.keys()) mountSocketHint(mount, path.replaceAll(/\{(\w+)\}/g, ":$1"));
 
   const door = createDoor(options);
   const refuse = createRefusal(createRequestId);

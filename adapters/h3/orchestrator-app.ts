@@ -1,6 +1,7 @@
 /** The surface of an orchestrator that runs in somebody else's program: everything that its server must hand over, in two functions. */
 import type { Orchestrator, SocketTransport } from "fleetwright";
 import { checkOptions } from "fleetwright/options";
+import { defaultBasePath } from "../rest/handler.ts";
 import { createContextFactory } from "../trpc/context.ts";
 import { appRouter } from "../trpc/router.ts";
 import { createAgentSocket } from "./agent-socket.ts";
@@ -8,6 +9,7 @@ import { createApp } from "./app.ts";
 import type { App, AppOptions } from "./app.ts";
 import { orchestratorAppOptions } from "./option-table.ts";
 import { createSourceAddress } from "./source-address.ts";
+import { createTerminalSocket, terminalPath } from "./terminal-socket.ts";
 
 /** What the surface is made of. What is not of this form is refused when it is made, all at once: `OPTIONS_INVALID`. */
 export interface OrchestratorAppOptions extends Partial<
@@ -41,6 +43,7 @@ export function createOrchestratorApp(options: OrchestratorAppOptions): App {
   const agents = transport
     ? [[mountPath + agentPath, createAgentSocket(transport, sourceAddress)] as const]
     : [];
+  const basePath = mountPath + defaultBasePath;
   return createApp({
     ...rest,
     isReady: rest.isReady ?? ready,
@@ -48,6 +51,10 @@ export function createOrchestratorApp(options: OrchestratorAppOptions): App {
     router: appRouter,
     resourceTypes: orchestrator.resourceTypes,
     createContext: createContextFactory(orchestrator, rest.allowedHosts),
-    sockets: new Map([...sockets, ...agents]),
+    sockets: new Map([
+      [basePath + terminalPath, createTerminalSocket(orchestrator, sourceAddress)],
+      ...sockets,
+      ...agents,
+    ]),
   });
 }

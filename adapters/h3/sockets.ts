@@ -10,7 +10,7 @@ import type { HostCheck } from "./hosts.ts";
 import { endRefused } from "./raw-refusal.ts";
 import { checkForm } from "./request-form.ts";
 
-/** What answers the WebSockets at each path. */
+/** What answers the WebSockets at each path; a part of it in braces, as `{session_id}`, stands for any UUID there. */
 export type SocketRoutes = ReadonlyMap<string, SocketHooks>;
 
 /** What answers the WebSockets of one path. A hook that throws or rejects ends its own connection only if it sees to that itself. */
@@ -55,6 +55,22 @@ export interface SocketsOptions extends SocketLimits {
  */
 const againstFloods = { perMessageDeflate: false, maxFragments: 256, closeTimeout: 5_000 };
 
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** What answers at a path; undefined where nothing does. */
+function hooksAt(routes: SocketRoutes, path: string): SocketHooks | undefined {
+  const exact = routes.get(path);
+  if (exact !== undefined) return exact;
+  const parts = path.split("/");
+  for (const [pattern, hooks] of routes) {
+    const wanted = pattern.split("/");
+    const fits = (part: string, index: number): boolean =>
+      part.startsWith("{") ? uuid.test(parts[index] ?? "") : part === parts[index];
+    if (wanted.length === parts.length && wanted.every(fits)) return hooks;
+  }
+  return undefined;
+}
+
 /** Prepares the sockets. A path that has none is refused with 404, a foreign web page (`Origin`) with 403. */
 export function createSockets(routes: SocketRoutes, options: SocketsOptions): Sockets {
   // Made with the first connection: it refuses to be made on Bun and Deno, where `fetch` alone is served.
@@ -68,10 +84,10 @@ export function createSockets(routes: SocketRoutes, options: SocketsOptions): So
     crossws({
       idleTimeout,
       serverOptions: { maxPayload: options.maxMessageBytes ?? 1 << 20, ...againstFloods },
-      resolve: (request) => routes.get(new URL(request.url).pathname) ?? {},
+      resolve: (request) => hooksAt(routes, new URL(request.url).pathname) ?? {},
     });
   // As it was sent: a path that is the same only when dot segments are taken out is another.
-  const find = ({ url = "" }: IncomingMessage) => routes.get(url.split("?", 1)[0] ?? "");
+  const find = ({ url = "" }: IncomingMessage) => hooksAt(routes, url.split("?", 1)[0] ?? "");
   const refusalOf = (request: IncomingMessage) => {
     const { host, origin } = request.headers;
     const refusal = checkForm(request) ?? options.checkHost({ host, origin });

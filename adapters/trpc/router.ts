@@ -13,6 +13,7 @@ import { moduleProcedures } from "./procedures/modules.ts";
 import { restoreProcedures } from "./procedures/restores.ts";
 import { rolloutProcedures } from "./procedures/rollouts.ts";
 import { driftProcedures, operationProcedures, stateProcedures } from "./procedures/state.ts";
+import { terminalProcedures } from "./procedures/terminals.ts";
 
 export const appRouter = t.router({
   status: t.router({
@@ -42,6 +43,7 @@ export const appRouter = t.router({
   discovery: discoveryProcedures,
   metrics: metricProcedures,
   events: eventProcedures,
+  terminals: terminalProcedures,
   backups: backupProcedures,
   restores: restoreProcedures,
   audit: auditProcedures,

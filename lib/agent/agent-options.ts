@@ -6,6 +6,7 @@ import { checkOptions, optionsOf, type OptionTable } from "../internal/check-opt
 import {
   aMap,
   aFunction,
+  falseOr,
   fault,
   partWith,
   plainText,
@@ -20,6 +21,7 @@ import type { FrameSocket } from "../transport/socket.ts";
 import { type KeptResultsLimits, keptResultsOptions } from "./kept-results.ts";
 import { LocalMachine } from "./metrics/local-machine.ts";
 import type { MeasuredMachine } from "./metrics/measured-machine.ts";
+import type { TerminalSetup } from "./terminal/terminal-setup.ts";
 import { type WebSocketDialOptions, dialWebSocket } from "./websocket-dial.ts";
 
 /** Makes a connection to the orchestrator; rejects when the signal aborts. */
@@ -53,6 +55,11 @@ export interface AgentOptions {
    * Default 100 results, 16 MiB, 24 hours.
    */
   keptResults?: KeptResultsLimits;
+  /**
+   * Whether operators may open terminals on this machine, and as which user with which shell; false: nobody may, whatever the orchestrator
+   * says. Default they may, as the user of the agent, with that one's shell.
+   */
+  terminals?: TerminalSetup | false;
   /** What resources act on. Default this machine, confined to `root`. */
   host?: Host;
   /** What metrics are read from. Default this machine; nothing is measured where `host` stands for another. */
@@ -94,6 +101,15 @@ export const agentOptions: OptionTable<Required<AgentOptions>> = {
   // Whether it is a key says `start`: `KEY_REFUSED`.
   orchestratorKey: { rule: plainText(), defaultText: "the first one that answers is pinned, for good" },
   keptResults: { rule: optionsOf(keptResultsOptions), defaultText: "100 results, 16 MiB, 24 hours" },
+  terminals: {
+    rule: falseOr(
+      optionsOf<Required<TerminalSetup>>({
+        user: { rule: plainText({ pattern: /./, range: "1 or more characters" }) },
+        shell: { rule: plainText({ pattern: /^\//, range: "an absolute path" }) },
+      }),
+    ),
+    defaultText: "they may, as the user of the agent, with that one's shell",
+  },
   host: {
     rule: partWith<Host>({ sha256: true, run: true, download: true, barrier: true }),
     defaultText: "this machine, confined to `root`",

@@ -13,7 +13,6 @@
 import { hostname } from "node:os";
 import type { Clock } from "../clock.ts";
 import { createSystemClock } from "../clock.ts";
-import type { Crypto } from "../crypto/crypto.ts";
 import { nodeCrypto } from "../crypto/node-crypto.ts";
 import { OrchestratorError, isOrchestratorError } from "../errors.ts";
 import type { Host, LeftProgram } from "../host/host.ts";
@@ -37,9 +36,11 @@ import type { AgentLinkHandlers } from "./link-connection.ts";
 import { type AgentMetrics, metricsBy } from "./metrics/agent-metrics.ts";
 import { OperationJournal } from "./operation-journal.ts";
 import { OperationRunner } from "./operation-runner.ts";
+import { randomOf } from "./random.ts";
 import { recoverCutOff } from "./recovery.ts";
 import { ResultDelivery } from "./result-delivery.ts";
 import { StateLock } from "./state-lock.ts";
+import { type AgentTerminals, terminalsBy } from "./terminal/agent-terminals.ts";
 
 /** What of an agent lives between `start` and `stop`. */
 interface RunningAgent {
@@ -51,6 +52,7 @@ interface RunningAgent {
   /** Null where nothing is measured. */
   metrics: AgentMetrics | null;
   commands: CommandHandler;
+  terminals: AgentTerminals;
   discovered: DiscoveredOrchestrator | null;
 }
 
@@ -148,6 +150,7 @@ export class AgentProgram {
     this.#stopping ??= running;
     if (now) this.#stopping?.runner.cut();
     if (running) {
+      running.terminals.endAll();
       running.metrics?.stop();
       running.attributes.stop();
       await running.runner.stop();
@@ -203,18 +206,15 @@ export class AgentProgram {
       },
     });
     const metrics = metricsBy(this.#options, { stateDir, host, clock, logger, orchestratorNow, send });
-    const parts = { runner, delivery, metrics, logger };
+    const sendStream = (streamId: string, data: Uint8Array): boolean =>
+      this.#attempt("stream", () => link.sendStream(streamId, data));
+    const terminals = terminalsBy(this.#options, { nodeId: identity.node_id, logger, send, sendStream });
+    const parts = { runner, delivery, metrics, terminals, logger };
     const commands = new CommandHandler({ ...parts, orchestratorNow, send, sendAttributes });
     const random = (): number => randomOf(crypto);
-    const discovered = discoveredBy(this.#options, {
-      ...keys,
-      clock,
-      random,
-      pin,
-      signer: identity.signer,
-      agentVersion,
-      hostname: hostname(),
-    });
+    const { signer } = identity;
+    const self = { signer, agentVersion, hostname: hostname() };
+    const discovered = discoveredBy(this.#options, { ...keys, ...self, clock, random, pin });
     const link: AgentLink = createAgentLink({
       dial: discovered?.dial ?? dialOf(this.#options),
       clock,
@@ -223,12 +223,12 @@ export class AgentProgram {
       epochs: new FollowedEpoch(keys),
       logger,
       random,
-      identity: { signer: identity.signer, boxPublicKey: identity.box.publicKey },
-      description: { agent_version: agentVersion, hostname: hostname(), platform: process.platform },
+      identity: { signer, boxPublicKey: identity.box.publicKey },
+      description: { agent_version: agentVersion, hostname: self.hostname, platform: process.platform },
       handlers: this.#handlers(),
     });
     this.#nodeId = identity.node_id;
-    return { lock, link, runner, delivery, attributes, metrics, commands, discovered };
+    return { lock, link, runner, delivery, attributes, metrics, commands, discovered, terminals };
   }
 
   #handlers(): AgentLinkHandlers {
@@ -241,12 +241,10 @@ export class AgentProgram {
       },
       statusChanged: (status) => this.#changeStatus(status),
       command: async (command) => this.#running?.commands.handle(command),
-      // No stream has been opened: an agent of this version opens none.
-      stream: async () => {
-        throw new OrchestratorError("PROTOCOL_ERROR", { message: "There is no such stream." });
-      },
+      stream: async (streamId, data) => this.#running?.terminals.type(streamId, data),
       down: (ending) => {
         this.#running?.delivery.pause();
+        this.#running?.terminals.endAll();
         this.#running?.attributes.pause();
         this.#running?.metrics?.pause();
         const level = ending.code === null ? "info" : "error";
@@ -262,7 +260,7 @@ export class AgentProgram {
     running.delivery.pause();
     running.attributes.pause();
     running.metrics?.pause();
-    if (status !== "approved") return;
+    if (status !== "approved") return running.terminals.endAll();
     // Results first: others wait for them.
     running.delivery.begin();
     running.attributes.begin();
@@ -271,13 +269,17 @@ export class AgentProgram {
 
   /** False where it can't be sent now: what must arrive is sent again after the next connection. */
   #send(link: AgentLink, message: AgentMessage): boolean {
+    return this.#attempt(message.type, () => link.send(message));
+  }
+
+  #attempt(type: string, send: () => void): boolean {
     try {
-      link.send(message);
+      send();
       return true;
     } catch (error) {
       if (isOrchestratorError(error, "AGENT_OFFLINE") || isOrchestratorError(error, "AGENT_NOT_APPROVED"))
         return false;
-      this.#logger.error("A message could not be sent.", { type: message.type, error });
+      this.#logger.error("A message could not be sent.", { type, error });
       return false;
     }
   }
@@ -286,9 +288,4 @@ export class AgentProgram {
 /** Makes an agent that is not started yet. */
 export function createAgent(options: AgentOptions): AgentProgram {
   return new AgentProgram(options);
-}
-
-function randomOf(crypto: Crypto): number {
-  const [a = 0, b = 0, c = 0] = crypto.randomBytes(3);
-  return (a * 65_536 + b * 256 + c) / 16_777_216;
 }

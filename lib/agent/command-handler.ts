@@ -5,14 +5,19 @@ import type { AgentMetrics } from "./metrics/agent-metrics.ts";
 import type { OperationRunner } from "./operation-runner.ts";
 import { toPeerError } from "./peer-error.ts";
 import type { ResultDelivery } from "./result-delivery.ts";
+import type { AgentTerminals } from "./terminal/agent-terminals.ts";
 
 /** What an orchestrator orders. */
 export type Command = Exclude<OrchestratorMessage, { type: "status" }>;
+
+/** Commands that are news and no orders. */
+const unanswered: ReadonlySet<Command["type"]> = new Set(["ack", "metrics.ack", "terminal.grant"]);
 
 /** What carries commands out. */
 export interface CommandHandlerOptions {
   runner: OperationRunner;
   delivery: ResultDelivery;
+  terminals: AgentTerminals;
   /** Null where nothing is measured. */
   metrics: AgentMetrics | null;
   logger: Logger;
@@ -24,7 +29,7 @@ export interface CommandHandlerOptions {
 }
 
 /**
- * Carries out verified commands and answers each, but for `ack` and `metrics.ack`, which are news and no orders. "Taken" for an
+ * Carries out verified commands and answers each, but for those that are news and no orders. "Taken" for an
  * operation means that it is on disk and ends with a result.
  */
 export class CommandHandler {
@@ -38,7 +43,7 @@ export class CommandHandler {
     const { logger, send } = this.#options;
     try {
       const after = this.#carryOut(command);
-      if (command.type !== "ack" && command.type !== "metrics.ack") send({ type: "reply", id: command.id });
+      if (!unanswered.has(command.type)) send({ type: "reply", id: command.id });
       after?.();
     } catch (error) {
       if (!isOrchestratorError(error)) logger.error("A command failed.", { command: command.type, error });
@@ -74,9 +79,14 @@ export class CommandHandler {
         metrics?.acknowledge(Date.parse(command.through));
         return undefined;
       case "terminal.open":
+        this.#assertInTime(command.not_after);
+        this.#options.terminals.open(command);
+        return undefined;
       case "terminal.resize":
       case "terminal.close":
-        throw new OrchestratorError("COMMAND_UNSUPPORTED", { details: { command: command.type } });
+      case "terminal.grant":
+        this.#options.terminals.handle(command);
+        return undefined;
     }
   }
 

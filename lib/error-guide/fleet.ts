@@ -175,6 +175,29 @@ export const fleetErrors = {
     advice:
       "Stop the older server. If it is the one that is to go on, make a backup of it, restore that into a new folder and start there: agents follow the newest restore.",
   },
+  TERMINALS_REFUSED: {
+    meaning: "The agent allows no terminals.",
+    cause: "Whoever runs the machine started its agent so, and no role on the orchestrator changes that.",
+    advice: "Ask them to start the agent without `--no-terminals`, or reach the machine in another way.",
+  },
+  TERMINALS_UNAVAILABLE: {
+    meaning: "The agent can't open terminals.",
+    cause:
+      "The optional package `@lydell/node-pty` is not installed on that machine or not made for it, or the user of its terminals is not there.",
+    advice:
+      "Install the agent with its optional packages; read the message. Everything else of the agent works.",
+  },
+  TICKET_INVALID: {
+    meaning: "The ticket of a terminal is unknown, expired or used.",
+    cause:
+      "A ticket works once, within 30 seconds, for the terminal for which it was made, and as long as the session of its operator lasts.",
+    advice: "Ask for another one: `POST /api/v1/terminal/session/{session_id}/ticket`.",
+  },
+  TOO_MANY_TERMINALS: {
+    meaning: "Too many terminals are open.",
+    cause: "There are as many as `terminalSessions` allows, or 100 on the one agent.",
+    advice: "Close some: `fleetwright terminal list --status active` tells whose they are.",
+  },
   COMMAND_UNSUPPORTED: {
     meaning: "The agent can't do this.",
     cause: "It is an older version, or its machine lacks the ability.",

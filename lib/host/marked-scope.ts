@@ -20,6 +20,9 @@ import type { HeldProgram, ProgramScope, ProgramScopes } from "./program-scope.t
 /** The variable that holds the mark. */
 export const markVariable = "FLEETWRIGHT_PROGRAM";
 
+/** The variable that holds the mark of a terminal's processes, `<node_id>/<session_id>`: they are nobody's strays. */
+export const terminalVariable = "FLEETWRIGHT_TERMINAL";
+
 /** Programs by their marks. */
 export class MarkedScopes implements ProgramScopes {
   readonly #subreaper: Subreaper | null;
@@ -53,7 +56,7 @@ export class MarkedScopes implements ProgramScopes {
         session !== own &&
         !sessions.has(session) &&
         this.#released.get(pid)?.begun !== begun &&
-        (isZombie || environmentOf(pid, markVariable) === null),
+        (isZombie || [markVariable, terminalVariable].every((name) => environmentOf(pid, name) === null)),
     );
   }
 

@@ -120,6 +120,15 @@ export function listOf({ isOne, is }: EntryRule): OptionRule {
   };
 }
 
+/** What a rule allows, and false. */
+export function falseOr(rule: OptionRule): OptionRule {
+  return {
+    ...rule,
+    faultsOf: (value) => (value === false ? [] : rule.faultsOf(value)),
+    fromText: (text) => (text === "false" ? false : rule.fromText(text)),
+  };
+}
+
 /** Names of the methods that a part always has. */
 export type RequiredMethods<Part> = {
   [Name in keyof Part]-?: object extends Pick<Part, Name>

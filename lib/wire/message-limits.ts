@@ -34,6 +34,7 @@ export const messageLimits: Readonly<Record<string, MessageLimits>> = {
   "terminal.open": small,
   "terminal.resize": small,
   "terminal.close": small,
+  "terminal.grant": { bytes: 4 * kib, nodes: 20 },
   // Agent to orchestrator.
   reply: { bytes: 256 * kib, nodes: 5_000 },
   /** 1000 resources with what changed in them. */
@@ -44,6 +45,7 @@ export const messageLimits: Readonly<Record<string, MessageLimits>> = {
   attributes: { bytes: 1024 * kib, nodes: 5_000 },
   metrics: { bytes: 1024 * kib, nodes: 50_000 },
   "terminal.closed": { bytes: 8 * kib, nodes: 20 },
+  "terminal.taken": { bytes: 4 * kib, nodes: 20 },
   log: { bytes: 64 * kib, nodes: 20 },
 };
 

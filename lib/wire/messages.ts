@@ -10,6 +10,7 @@ import { agentStatusSchema } from "./handshake-messages.ts";
 
 const uuid = z.uuid();
 const timestamp = z.iso.datetime();
+const byteCount = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 const errorCode = z.string().regex(/^[A-Z][A-Z0-9_]{1,63}$/);
 
 export const peerErrorSchema = z.strictObject({
@@ -108,6 +109,8 @@ export const orchestratorMessageSchema = z.discriminatedUnion("type", [
     rows: z.number().int().min(1).max(1000),
   }),
   z.strictObject({ type: z.literal("terminal.close"), ...command, session_id: uuid }),
+  /** How many bytes of a terminal's output the agent may send in all, since it was opened. Rises; starts at 0. */
+  z.strictObject({ type: z.literal("terminal.grant"), ...command, session_id: uuid, through: byteCount }),
 ]);
 
 // Agent to orchestrator. Identity is the connection's: no message carries a node_id.
@@ -154,6 +157,8 @@ export const agentMessageSchema = z.discriminatedUnion("type", [
     reason: z.string().max(200),
     exit_code: z.number().int().optional(),
   }),
+  /** How many bytes of what was typed a terminal has taken in all: so much of it no longer waits. */
+  z.strictObject({ type: z.literal("terminal.taken"), session_id: uuid, through: byteCount }),
   z.strictObject({
     type: z.literal("log"),
     level: z.enum(["info", "warn", "error"]),

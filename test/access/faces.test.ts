@@ -18,6 +18,7 @@ const open: Readonly<Record<string, string>> = {
   "figures.count": "counts, for the program that the orchestrator is embedded in",
   "figures.onCommit": "the same, of how long commits take",
   "figures.onEnded": "the same, of operations that end",
+  "terminals.accept": "takes a socket over, which has to show a ticket before anything else",
   "idempotency.once": "makes the call that it is given, which asks",
 };
 
@@ -45,6 +46,7 @@ describe("an orchestrator", () => {
       "operations",
       "rollouts",
       "drift",
+      "terminals",
       "metrics",
       "audit",
       "discovery",

@@ -67,6 +67,7 @@ const examples: Record<string, unknown> = {
   operator_id: "0".repeat(32),
   operation_id: randomUUID(),
   drift_id: randomUUID(),
+  session_id: randomUUID(),
   rollout_id: randomUUID(),
   name: "nothing",
   key: "env",

@@ -49,6 +49,7 @@ const find = (name: Permission): Operation => operations.find(([path]) => path =
 /** What answers with anything but JSON. */
 const ofBytes: Readonly<Record<string, string>> = {
   "backups.create": "application/octet-stream",
+  "terminals.transcript": "application/x-asciicast",
   "metrics.prometheus": "text/plain; version=0.0.4; charset=utf-8",
 };
 

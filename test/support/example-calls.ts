@@ -134,6 +134,18 @@ async function playState(session: ExampleSession, node_id: string): Promise<void
   await session.call("drift.get", { drift_id });
   await session.call("state.forget", { node_id }, { resources: ["web/warm"] });
   await session.watch("events.stream", { types: ["agent.*"] });
+  await playTerminal(session, node_id);
+}
+
+async function playTerminal(session: ExampleSession, node_id: string): Promise<void> {
+  const opening = { cols: 120, rows: 40, shell: "/bin/sh", reason: "The disk is full" };
+  const { session_id } = await session.call("terminals.open", { node_id }, opening);
+  await session.call("terminals.ticket", { session_id });
+  await session.call("terminals.get", { session_id });
+  await session.call("terminals.list", { status: "active", limit: 10 });
+  await session.call("terminals.close", { session_id });
+  await eventOf(session.product, "terminal.closed", session_id as string);
+  await session.call("terminals.transcript", { session_id, format: "text", search: "disk" });
 }
 
 /** What can only be done while work is open, with an agent that never answers. */

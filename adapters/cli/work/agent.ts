@@ -14,6 +14,9 @@ export interface AgentOptions {
   orchestratorKey?: string;
   stateDir?: string;
   root?: string;
+  terminals?: boolean;
+  terminalUser?: string;
+  terminalShell?: string;
   logLevel?: LogLevel;
 }
 
@@ -26,6 +29,7 @@ export async function runAgent(call: CommandCall, options: AgentOptions): Promis
     ...place,
     stateDir,
     logger: createLogger(context, options.logLevel ?? "info"),
+    terminals: terminalsOf(options),
     ...(options.root !== undefined && { root: resolve(options.root) }),
     ...(options.orchestratorKey !== undefined && { orchestratorKey: options.orchestratorKey }),
   });
@@ -47,6 +51,15 @@ export async function runAgent(call: CommandCall, options: AgentOptions): Promis
   } finally {
     await stopAgent(agent, context);
   }
+}
+
+function terminalsOf({
+  terminals,
+  terminalUser: user,
+  terminalShell: shell,
+}: AgentOptions): ProgramOptions["terminals"] & {} {
+  if (terminals === false) return false;
+  return { ...(user !== undefined && { user }), ...(shell !== undefined && { shell }) };
 }
 
 /** Stops an agent after the change in progress; at once, with the program that runs, where another signal comes meanwhile. */

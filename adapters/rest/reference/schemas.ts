@@ -45,6 +45,7 @@ export const schemaReference: Readonly<Record<string, string>> = {
   Operator: "Somebody who may sign in.",
   ResourceResult: "What became of one resource, or what a plan says would.",
   Discovered: "Where an announcement went, and the agents that answered.",
+  TerminalSession: "A terminal on a machine, open or ended.",
   RestoreState: "Whether the server waits after a restore, and what for.",
   Rollout: "An assignment on its way through its agents.",
   RolloutDetail: "A rollout, with its agents.",

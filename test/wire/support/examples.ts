@@ -67,6 +67,7 @@ export const orchestratorExamples: OrchestratorMessage[] = [
   { type: "terminal.open", ...command, session_id, cols: 80, rows: 24, shell: "/bin/sh", operator: "ada" },
   { type: "terminal.resize", ...command, session_id, cols: 120, rows: 40 },
   { type: "terminal.close", ...command, session_id },
+  { type: "terminal.grant", ...command, session_id, through: 1_048_576 },
 ];
 
 export const agentExamples: AgentMessage[] = [
@@ -90,6 +91,7 @@ export const agentExamples: AgentMessage[] = [
   },
   { type: "metrics", samples: [{ at, values: { "cpu.percent{state=user}": 12.5 } }], gap: false },
   { type: "terminal.closed", session_id, reason: "exit", exit_code: 0 },
+  { type: "terminal.taken", session_id, through: 12 },
   { type: "log", level: "warn", message: "The clock is 3 s off." },
 ];
 

@@ -1,0 +1,123 @@
+/** Somebody at a terminal, over a WebSocket: what comes, what is typed, and coming back after a break. */
+import type { TerminalTicket } from "fleetwright";
+
+/** What is needed of a WebSocket: that of browsers, of Node 22, or of the package `ws`. */
+export interface TerminalSocket {
+  binaryType: string;
+  readonly readyState: number;
+  addEventListener(type: "open" | "error" | "close", listener: () => void): void;
+  addEventListener(type: "message", listener: (event: { data: unknown }) => void): void;
+  send(data: string | Uint8Array): void;
+  close(code?: number): void;
+}
+
+/** What the server says of a terminal beside its output. */
+export type TerminalMessage =
+  | {
+      type: "opened";
+      session_id: string;
+      node_id: string;
+      agent_name: string;
+      /** Place of the first byte that follows, in all that the terminal ever showed. */
+      offset: number;
+      /** Whether it may be typed to; else it is watched. */
+      types: boolean;
+      cols: number;
+      rows: number;
+    }
+  | { type: "resized"; cols: number; rows: number }
+  | { type: "exit"; exit_code: number }
+  | { type: "closed"; status: "closed" | "interrupted"; reason: string }
+  | { type: "warning"; code: string; message: string }
+  | { type: "refused"; code: string; message: string };
+
+/** How a terminal is attached to. */
+export interface AttachOptions {
+  /** Makes the connection. Default the global `WebSocket`. */
+  connect?: (url: string, protocol: string) => TerminalSocket;
+  /** Place after the last byte that was seen, to go on there. Default what is still there, 1 MiB at most. */
+  lastOffset?: number;
+  /** Takes the next bytes; they are acknowledged, and so more of them come, when what it returns has resolved. */
+  output: (bytes: Uint8Array) => void | Promise<void>;
+  /** Hears what the server says. */
+  message?: (message: TerminalMessage) => void;
+  /** The connection is over: for good where the last message was `closed` or `refused`. Called once. */
+  ended: () => void;
+}
+
+/** A terminal that is attached to. */
+export interface AttachedTerminal {
+  /** Place after the last byte that was taken. */
+  readonly offset: number;
+  /** Types. */
+  type(bytes: Uint8Array): void;
+  resize(cols: number, rows: number): void;
+  /** Leaves; the terminal goes on for a minute. */
+  leave(): void;
+}
+
+/** A piece of input that the server takes. */
+const mostInputBytes = 65_536;
+
+/** Attaches to a terminal. @param server - Where the server is, e.g. `https://fleet.example:4748`. */
+export function attachTerminal(
+  server: string,
+  { websocket_url, ticket }: TerminalTicket,
+  options: AttachOptions,
+): AttachedTerminal {
+  const base = server.replace(/\/+$/, "").replace(/^http/, "ws");
+  const connect = options.connect ?? connectGlobally;
+  const socket = connect(base + websocket_url, "fleetwright.terminal.v1");
+  socket.binaryType = "arraybuffer";
+  let offset = options.lastOffset ?? 0;
+  let taking: Promise<void> = Promise.resolve();
+  const send = (data: string | Uint8Array): void => {
+    if (socket.readyState === 1) socket.send(data);
+  };
+  const say = (message: object): void => send(JSON.stringify(message));
+  socket.addEventListener("open", () =>
+    say({
+      type: "attach",
+      ticket,
+      ...(options.lastOffset !== undefined && { last_offset: options.lastOffset }),
+    }),
+  );
+  const take = async (bytes: Uint8Array): Promise<void> => {
+    await options.output(bytes);
+    offset += bytes.length;
+    say({ type: "ack", offset });
+  };
+  socket.addEventListener("message", ({ data }) => {
+    if (typeof data !== "string") {
+      const bytes = new Uint8Array(data as ArrayBuffer);
+      taking = taking.then(() => take(bytes));
+      return;
+    }
+    const message = JSON.parse(data) as TerminalMessage;
+    // In one order with the output.
+    taking = taking.then(() => {
+      if (message.type === "opened") ({ offset } = message);
+      options.message?.(message);
+    });
+  });
+  // It is followed by a close.
+  socket.addEventListener("error", () => {});
+  socket.addEventListener("close", () => void taking.then(options.ended, options.ended));
+  return {
+    get offset() {
+      return offset;
+    },
+    type(bytes) {
+      for (let at = 0; at < bytes.length; at += mostInputBytes) send(bytes.subarray(at, at + mostInputBytes));
+    },
+    resize: (cols, rows) => say({ type: "resize", cols, rows }),
+    leave: () => socket.close(1000),
+  };
+}
+
+function connectGlobally(url: string, protocol: string): TerminalSocket {
+  const { WebSocket } = globalThis as unknown as {
+    WebSocket: new (url: string, protocol: string) => TerminalSocket;
+  };
+  return new WebSocket(url, protocol);
+}

@@ -1,0 +1,162 @@
+/**
+ * Pseudoterminals of the system, made by the native part of `@lydell/node-pty`, which is optional.
+ *
+ *   running --the program ends--> draining --nothing left--> ended
+ *
+ * running:  this process holds the program's side open, too, so that reading never comes to an end by itself: the stream of the library
+ *           takes the hang-up for the end and drops what it had not read, up to 11 kB (microsoft/node-pty#72)
+ * draining: the rest is read here, to the last byte, as fast as it is asked for
+ * ended:    both sides are closed
+ */
+import { closeSync, constants, openSync, readSync } from "node:fs";
+import { createRequire } from "node:module";
+import { ReadStream } from "node:tty";
+import { OrchestratorError } from "../../errors.ts";
+import { terminalVariable } from "../../host/marked-scope.ts";
+import type { OpenPty, Pty, PtyHandlers, PtyProgram } from "./pty.ts";
+import { endTerminal } from "./terminal-processes.ts";
+
+/** What of the library is used: its functions in C++. */
+interface NativePty {
+  fork(
+    file: string,
+    args: readonly string[],
+    environment: readonly string[],
+    folder: string,
+    cols: number,
+    rows: number,
+    uid: number,
+    gid: number,
+    isUtf8: boolean,
+    helper: string,
+    ended: (exitCode: number, signal: number) => void,
+  ): { fd: number; pid: number; pty: string };
+  resize(fd: number, cols: number, rows: number): void;
+}
+
+/** More than a terminal keeps. */
+const pieceBytes = 65_536;
+
+/**
+ * Loads what makes pseudoterminals.
+ *
+ * @throws {OrchestratorError} `TERMINALS_UNAVAILABLE` where the package is not installed, or not made for this machine.
+ */
+export function loadNodePty(): OpenPty {
+  const name = `@lydell/node-pty-${process.platform}-${process.arch}`;
+  try {
+    const require = createRequire(import.meta.url);
+    const near = createRequire(require.resolve("@lydell/node-pty"));
+    const native = near(`${name}/pty.node`) as NativePty;
+    const helper = process.platform === "darwin" ? near.resolve(`${name}/spawn-helper`) : "";
+    return (program, handlers) => new SystemPty(native, helper, { program, handlers });
+  } catch (error) {
+    throw new OrchestratorError("TERMINALS_UNAVAILABLE", {
+      message: "The package @lydell/node-pty is not installed on the agent's machine, or not made for it.",
+      cause: error,
+    });
+  }
+}
+
+class SystemPty implements Pty {
+  readonly pid: number;
+  readonly #native: NativePty;
+  readonly #handlers: PtyHandlers;
+  readonly #killAll: () => void;
+  readonly #fd: number;
+  /** The program's side, held open. */
+  readonly #held: number;
+  readonly #stream: ReadStream;
+  #state: "running" | "draining" | "ended" = "running";
+  #exitCode = 0;
+  #isPaused = false;
+
+  constructor(
+    native: NativePty,
+    helper: string,
+    { program, handlers }: { program: PtyProgram; handlers: PtyHandlers },
+  ) {
+    this.#native = native;
+    this.#handlers = handlers;
+    const { file, args, environment, folder, cols, rows, mark } = program;
+    this.#killAll = () => endTerminal(mark, this.pid);
+    const variables = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
+    variables.push(`${terminalVariable}=${mark}`);
+    const ended = (exitCode: number, signal: number): void => this.#end(signal > 0 ? 128 + signal : exitCode);
+    const made = native.fork(file, args, variables, folder, cols, rows, -1, -1, true, helper, ended);
+    this.pid = made.pid;
+    this.#fd = made.fd;
+    this.#held = openSync(made.pty, constants.O_RDWR | constants.O_NOCTTY);
+    this.#stream = new ReadStream(made.fd);
+    this.#stream.on("data", (bytes: Buffer) => this.#handlers.output(bytes));
+    // Without a listener an error would end the process; what is left is read when the program has ended.
+    this.#stream.on("error", () => {});
+  }
+
+  get unreadBytes(): number {
+    return this.#stream.writableLength;
+  }
+
+  write(bytes: Uint8Array): Promise<void> {
+    if (this.#state !== "running") return Promise.resolve();
+    return new Promise((resolve) => void this.#stream.write(bytes, () => resolve()));
+  }
+
+  resize(cols: number, rows: number): void {
+    if (this.#state === "running") this.#native.resize(this.#fd, cols, rows);
+  }
+
+  pause(): void {
+    this.#isPaused = true;
+    this.#stream.pause();
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    if (this.#state === "running") this.#stream.resume();
+    else this.#drain();
+  }
+
+  kill(): void {
+    this.#isPaused = false;
+    if (this.#state === "running") this.#killAll();
+    else this.#drain();
+  }
+
+  #end(exitCode: number): void {
+    this.#exitCode = exitCode;
+    // What it left behind would hold the terminal open, and write on.
+    this.#killAll();
+    this.#state = "draining";
+    this.#stream.pause();
+    this.#drain();
+  }
+
+  /** Reads what is left: the terminal hands it over at once or says that there is none. */
+  #drain(): void {
+    while (this.#state === "draining" && !this.#isPaused) {
+      // What the stream had read before goes to its listener.
+      if (this.#stream.read() !== null) continue;
+      const bytes = this.#readRest();
+      if (bytes.length > 0) this.#handlers.output(bytes);
+      else this.#close();
+    }
+  }
+
+  #readRest(): Uint8Array {
+    const piece = Buffer.allocUnsafe(pieceBytes);
+    try {
+      return piece.subarray(0, readSync(this.#fd, piece));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "EINTR") return this.#readRest();
+      return new Uint8Array();
+    }
+  }
+
+  #close(): void {
+    this.#state = "ended";
+    this.#stream.destroy();
+    closeSync(this.#held);
+    this.#handlers.ended(this.#exitCode);
+  }
+}

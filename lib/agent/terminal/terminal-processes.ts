@@ -1,0 +1,41 @@
+/**
+ * The processes of terminals: each terminal's bear its mark in their environment, and are of its session. Those of an agent's earlier
+ * life are known by the mark.
+ */
+import { terminalVariable } from "../../host/marked-scope.ts";
+import {
+  environmentOf,
+  listProcesses,
+  type ProcessEntry,
+  signalProcess,
+  withDescendants,
+} from "../../host/process-table.ts";
+
+/** Looks for members again so often: one that starts another while it is ended has its last seen. */
+const mostRounds = 20;
+
+/** Ends every process of a terminal: its first, with its session and descendants, and whatever bears its mark. */
+export function endTerminal(mark: string, firstPid: number): void {
+  endAll((entry) => entry.session === firstPid || environmentOf(entry.pid, terminalVariable) === mark);
+}
+
+/** Ends what terminals of an agent's earlier life left running. Returns how many processes. */
+export function endLeftTerminals(nodeId: string): number {
+  return endAll(({ pid }) => environmentOf(pid, terminalVariable)?.startsWith(`${nodeId}/`) === true);
+}
+
+function endAll(isOne: (entry: ProcessEntry) => boolean): number {
+  const ended = new Set<number>();
+  for (let round = 0; round < mostRounds; round += 1) {
+    const all = listProcesses();
+    const members = withDescendants(all.filter(isOne), all).filter(
+      ({ pid, isZombie }) => !isZombie && !ended.has(pid),
+    );
+    if (members.length === 0) break;
+    for (const member of members) {
+      signalProcess(member, "SIGKILL");
+      ended.add(member.pid);
+    }
+  }
+  return ended.size;
+}

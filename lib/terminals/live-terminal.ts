@@ -1,0 +1,281 @@
+/**
+ * A terminal, at the process that holds its agent:
+ *
+ *   opening --the agent answers--> open --the program ends, or a reason to close--> closing --all is recorded--> ended
+ *
+ * opening: at most 30 s
+ * open:    output is recorded, then shown; the agent may send 1 MiB beyond what the one who types has seen, so that a slow viewer holds the
+ *          program up and fills nothing
+ * closing: at most 10 s for the agent to send the rest
+ * ended:   from any state, once
+ *
+ * Nobody attached for 60 s, nobody typing for `terminalIdleSeconds`, or `terminalMaxSeconds` after it was opened, it is closed.
+ */
+import type { Timer } from "../clock.ts";
+import { toTimestamp } from "../clock.ts";
+import type { Context } from "../context.ts";
+import { isOrchestratorError, OrchestratorError } from "../errors.ts";
+import type { AgentMessage, MessageOf, OrchestratorMessage } from "../wire/messages.ts";
+import type { TerminalDocument } from "./documents.ts";
+import { OutputWindow } from "./output-window.ts";
+import { Recorder } from "./recorder.ts";
+import type { TerminalEnd, TerminalViewer } from "./terminal-viewer.ts";
+
+/** Output that the agent may send beyond what was seen. */
+const windowBytes = 1_048_576;
+/** A grant is worth a message from so many bytes on. */
+const grantStepBytes = 262_144;
+/** Output that may follow while it is closed: far more than an agent that obeys holds. */
+const restBytes = 16 * windowBytes;
+/** Input that may wait at the agent. */
+const inputBytes = 262_144;
+const detachedMs = 60_000;
+const closingMs = 10_000;
+
+/** What a terminal is held with. */
+export interface LiveTerminalParts {
+  context: Context;
+  /** Writes how it ended; must not throw. */
+  ended: (terminal: LiveTerminal, end: TerminalEnd) => Promise<void>;
+}
+
+type Bare<Message> = Message extends { type: string } ? Omit<Message, "id" | "not_after"> : never;
+
+/** A terminal that is open. */
+export class LiveTerminal {
+  readonly document: Readonly<TerminalDocument>;
+  readonly window = new OutputWindow(windowBytes);
+  readonly #parts: LiveTerminalParts;
+  readonly #recorder: Recorder;
+  readonly #viewers = new Set<TerminalViewer>();
+  readonly #timers = new Map<string, Timer>();
+  #state: "open" | "closing" | "ended" = "open";
+  /** What came and is not recorded. */
+  #incoming: Uint8Array[] = [];
+  #received = 0;
+  #granted = 0;
+  /** What the one who types has seen, also when nobody is attached. */
+  #seen = 0;
+  #typed = 0;
+  #taken = 0;
+  #reason: string | null = null;
+  #recording: Promise<void> = Promise.resolve();
+  #isRecording = false;
+
+  constructor(document: Readonly<TerminalDocument>, parts: LiveTerminalParts) {
+    this.document = document;
+    this.#parts = parts;
+    this.#recorder = new Recorder(parts.context, document.session_id);
+  }
+
+  /** Begins the recording, and lets the agent send. */
+  async begin(): Promise<void> {
+    await this.#recorder.begin(this.document);
+    const { options } = this.#parts.context;
+    this.#after("longest", options.terminalMaxSeconds * 1000, () => this.close("too_long"));
+    this.#watchIdleness();
+    this.#watchAttachment();
+    await this.#grant();
+  }
+
+  /** Bytes of the recording. */
+  get recordedBytes(): number {
+    return this.#recorder.size;
+  }
+
+  get viewers(): number {
+    return this.#viewers.size;
+  }
+
+  /** Whether what is typed has to wait. */
+  get isInputFull(): boolean {
+    return this.#typed - this.#taken >= inputBytes;
+  }
+
+  /** Somebody begins to see it; one who types takes the place of the one before. Errors where it has ended. */
+  join(viewer: TerminalViewer): void {
+    if (this.#state === "ended")
+      throw new OrchestratorError("INVALID_TRANSITION", { message: "The terminal is closed." });
+    if (viewer.types)
+      for (const other of this.#viewers)
+        if (other.types) {
+          this.#viewers.delete(other);
+          other.ended({
+            status: "closed",
+            reason: "attached_elsewhere",
+            bytes: this.#received,
+            recording: "complete",
+          });
+        }
+    this.#viewers.add(viewer);
+    this.#watchAttachment();
+  }
+
+  leave(viewer: TerminalViewer): void {
+    if (this.#viewers.delete(viewer)) this.#watchAttachment();
+  }
+
+  /** The one who types has seen more. */
+  async noteSeen(viewer: TerminalViewer): Promise<void> {
+    if (!viewer.types || viewer.seen <= this.#seen) return;
+    this.#seen = viewer.seen;
+    await this.#grant();
+  }
+
+  async type(bytes: Uint8Array): Promise<void> {
+    if (this.#state !== "open") return;
+    this.#typed += bytes.length;
+    this.#watchIdleness();
+    await this.#attempt(() =>
+      this.#parts.context.transport.sendStream(this.document.node_id, this.document.session_id, bytes),
+    );
+  }
+
+  async resize(cols: number, rows: number): Promise<void> {
+    if (this.#state !== "open") return;
+    await this.#record(() => this.#recorder.resized(cols, rows));
+    for (const viewer of this.#viewers) viewer.resized(cols, rows);
+    await this.#send({ type: "terminal.resize", session_id: this.document.session_id, cols, rows });
+  }
+
+  /**
+   * The agent sent output.
+   *
+   * @throws {OrchestratorError} `PROTOCOL_ERROR` for more than it was granted.
+   */
+  output(bytes: Uint8Array): void {
+    if (this.#state === "ended") return;
+    this.#received += bytes.length;
+    if (this.#received > this.#granted)
+      throw new OrchestratorError("PROTOCOL_ERROR", { message: "A terminal sent more than it was granted." });
+    this.#incoming.push(Uint8Array.from(bytes));
+    if (this.#isRecording) return;
+    this.#isRecording = true;
+    void this.#record(() => this.#recordIncoming());
+  }
+
+  /** The agent took what was typed. */
+  taken(through: number): void {
+    this.#taken = Math.min(this.#typed, Math.max(this.#taken, through));
+    if (!this.isInputFull) for (const viewer of this.#viewers) viewer.roomForInput();
+  }
+
+  /** Ends it from here. */
+  async close(reason: string): Promise<void> {
+    if (this.#state !== "open") return;
+    this.#state = "closing";
+    this.#reason = reason;
+    this.#after("closing", closingMs, () => this.#end({ status: "interrupted", reason }));
+    const { session_id } = this.document;
+    this.#granted = this.#received + restBytes;
+    await this.#send({ type: "terminal.grant", session_id, through: this.#granted });
+    await this.#send({ type: "terminal.close", session_id });
+  }
+
+  /** The program ended, and all of its output came. */
+  closed({ reason, exit_code }: MessageOf<AgentMessage, "terminal.closed">): Promise<void> {
+    const own = this.#reason ?? (reason === "exit" ? "exit" : "closed");
+    return this.#end({
+      status: "closed",
+      reason: own,
+      ...(exit_code !== undefined && { exitCode: exit_code }),
+    });
+  }
+
+  /** The agent is gone, or this process is about to be. */
+  interrupt(reason: string): Promise<void> {
+    return this.#end({ status: "interrupted", reason });
+  }
+
+  async #end(end: Pick<TerminalEnd, "status" | "reason" | "exitCode">): Promise<void> {
+    if (this.#state === "ended") return;
+    this.#state = "ended";
+    for (const timer of this.#timers.values()) timer.cancel();
+    let isWhole = end.status === "closed";
+    try {
+      await this.#recording;
+      await this.#recorder.end();
+    } catch {
+      isWhole = false;
+    }
+    for (const viewer of this.#viewers) viewer.show();
+    const recording = isWhole ? "complete" : this.#recorder.size > 0 ? "partial" : "missing";
+    const whole: TerminalEnd = { ...end, bytes: this.window.end, recording };
+    await this.#parts.ended(this, whole);
+    for (const viewer of this.#viewers) viewer.ended(whole);
+    this.#viewers.clear();
+  }
+
+  /** Records what came, and what comes meanwhile, and shows it then. */
+  async #recordIncoming(): Promise<void> {
+    try {
+      while (this.#incoming.length > 0) {
+        const bytes = this.#incoming.length === 1 ? this.#incoming[0]! : Buffer.concat(this.#incoming);
+        this.#incoming = [];
+        await this.#recorder.output(bytes);
+        this.window.push(bytes);
+        for (const viewer of this.#viewers) viewer.show();
+      }
+    } finally {
+      this.#isRecording = false;
+    }
+  }
+
+  /** What can't be recorded is not shown: the terminal ends. */
+  #record(write: () => Promise<void>): Promise<void> {
+    const written = this.#recording.then(write);
+    this.#recording = written;
+    return written.catch((error: unknown) => {
+      this.#parts.context.logger.error("A terminal could not be recorded.", { error, ...this.#place() });
+      void this.#send({ type: "terminal.close", session_id: this.document.session_id });
+      void this.#end({ status: "closed", reason: "recording_failed" });
+    });
+  }
+
+  async #grant(): Promise<void> {
+    const through = this.#seen + windowBytes;
+    if (this.#state !== "open" || through < this.#granted + grantStepBytes) return;
+    this.#granted = through;
+    await this.#send({ type: "terminal.grant", session_id: this.document.session_id, through });
+  }
+
+  #watchIdleness(): void {
+    this.#after("idle", this.#parts.context.options.terminalIdleSeconds * 1000, () => this.close("idle"));
+  }
+
+  #watchAttachment(): void {
+    if ([...this.#viewers].some(({ types }) => types)) this.#timers.get("attachment")?.cancel();
+    else this.#after("attachment", detachedMs, () => this.close("detached"));
+  }
+
+  #after(name: string, ms: number, work: () => Promise<void>): void {
+    this.#timers.get(name)?.cancel();
+    if (this.#state !== "ended")
+      this.#timers.set(
+        name,
+        this.#parts.context.clock.setTimer(ms, () => void work()),
+      );
+  }
+
+  #send(message: Bare<Extract<OrchestratorMessage, { type: `terminal.${string}` }>>): Promise<void> {
+    const { context } = this.#parts;
+    const not_after = toTimestamp(context.fleetTime.now() + 60_000);
+    const command = { ...message, id: context.ids.next(), not_after } as OrchestratorMessage;
+    return this.#attempt(() => context.transport.send(this.document.node_id, command));
+  }
+
+  /** An agent that has just gone is heard of by `disconnected`. */
+  async #attempt(send: () => Promise<void>): Promise<void> {
+    try {
+      await send();
+    } catch (error) {
+      if (!isOrchestratorError(error)) throw error;
+      this.#parts.context.logger.debug("A terminal's agent was not reached.", { error, ...this.#place() });
+    }
+  }
+
+  #place(): { session_id: string; node_id: string } {
+    const { session_id, node_id } = this.document;
+    return { session_id, node_id };
+  }
+}

@@ -1,0 +1,249 @@
+/** The terminals of this process: what the transport hears of them, what viewers do, and how they end. */
+import type { AccessService } from "../access/access-service.ts";
+import type { Streams } from "../access/streams.ts";
+import type { AgentService } from "../agents/agent-service.ts";
+import { systemCaller, type Caller } from "../callers/caller.ts";
+import { toTimestamp } from "../clock.ts";
+import type { Context } from "../context.ts";
+import { OrchestratorError, type ErrorCode } from "../errors.ts";
+import { eventTable } from "../events.ts";
+import type { FrameSocket } from "../transport/socket.ts";
+import type { AgentMessage, MessageOf } from "../wire/messages.ts";
+import type { TerminalDocument } from "./documents.ts";
+import { LiveTerminal } from "./live-terminal.ts";
+import { settleLeftTerminals, writeEnd } from "./terminal-ends.ts";
+import { TerminalRetention } from "./terminal-retention.ts";
+import type { TerminalEnd } from "./terminal-viewer.ts";
+import { Tickets } from "./tickets.ts";
+import { type Attachment, ViewerConnection } from "./viewer-connection.ts";
+
+const openMs = 30_000;
+/** Terminals of which the last frames may still come. */
+const rememberedEnds = 1_000;
+
+interface Features {
+  access: AccessService;
+  agents: AgentService;
+  streams: Streams;
+}
+
+export class TerminalService {
+  readonly tickets: Tickets;
+  readonly #context: Context;
+  readonly #features: Features;
+  readonly #live = new Map<string, LiveTerminal>();
+  readonly #ended = new Set<string>();
+  /** Terminals that are about to be opened. */
+  #reserved = 0;
+  /** Who waits for the answer to a command, by its id. */
+  readonly #asked = new Map<string, { nodeId: string; answer: (error: OrchestratorError | null) => void }>();
+
+  constructor(context: Context, features: Features) {
+    this.#context = context;
+    this.#features = features;
+    this.tickets = new Tickets(context);
+  }
+
+  /** Settles what an earlier process left open, and follows who may do what. The function returned ends all. */
+  async start(): Promise<() => Promise<void>> {
+    await settleLeftTerminals(this.#context);
+    const unlisten = this.#context.feed.listen((event) => {
+      if (eventTable[event.event_type].category === "access") void this.#checkOpeners();
+    });
+    const endRetention = new TerminalRetention(this.#context).keep();
+    return async () => {
+      unlisten();
+      await endRetention();
+      await Promise.all([...this.#live.values()].map((terminal) => terminal.interrupt("server_lost")));
+    };
+  }
+
+  /** How many are open here. */
+  get size(): number {
+    return this.#live.size;
+  }
+
+  find(sessionId: string): LiveTerminal | null {
+    return this.#live.get(sessionId) ?? null;
+  }
+
+  /**
+   * Opens a terminal on an agent and waits for its answer.
+   *
+   * @throws {OrchestratorError} `AGENT_OFFLINE`; `AGENT_TIMEOUT`; what the agent refuses it with.
+   */
+  async open(document: Readonly<TerminalDocument>): Promise<LiveTerminal> {
+    const { session_id, node_id, cols, rows, shell, username } = document;
+    const terminal = new LiveTerminal(document, {
+      context: this.#context,
+      ended: (ended, end) => this.#end(ended, end),
+    });
+    this.#live.set(session_id, terminal);
+    try {
+      const id = this.#context.ids.next();
+      const answered = this.#answerTo(id, node_id);
+      const not_after = toTimestamp(this.#context.fleetTime.now() + openMs);
+      const opening = { session_id, cols, rows, operator: username, ...(shell !== undefined && { shell }) };
+      await this.#context.transport.send(node_id, { type: "terminal.open", id, not_after, ...opening });
+      await answered;
+      await terminal.begin();
+      return terminal;
+    } catch (error) {
+      // It may have been opened all the same.
+      await terminal.close("refused");
+      await terminal.interrupt("refused");
+      throw error;
+    }
+  }
+
+  /**
+   * Takes one of the places for terminals, for one that is about to be opened. The function returned gives it back.
+   *
+   * @throws {OrchestratorError} `TOO_MANY_TERMINALS`.
+   */
+  reserve(): () => void {
+    if (this.#live.size + this.#reserved >= this.#context.options.terminalSessions)
+      throw new OrchestratorError("TOO_MANY_TERMINALS");
+    this.#reserved += 1;
+    return () => void (this.#reserved -= 1);
+  }
+
+  /** An agent answered a command; false where it is no command of a terminal. */
+  reply(nodeId: string, { id, error }: MessageOf<AgentMessage, "reply">): boolean {
+    const asked = this.#asked.get(id);
+    if (asked?.nodeId !== nodeId) return false;
+    this.#asked.delete(id);
+    asked.answer(error ? new OrchestratorError(knownCode(error.code), { message: error.message }) : null);
+    return true;
+  }
+
+  /**
+   * An agent says something about a terminal.
+   *
+   * @throws {OrchestratorError} `PROTOCOL_ERROR` for one that it does not have.
+   */
+  async hear(
+    nodeId: string,
+    message: MessageOf<AgentMessage, "terminal.closed" | "terminal.taken">,
+  ): Promise<void> {
+    const terminal = this.#of(nodeId, message.session_id);
+    if (message.type === "terminal.taken") terminal?.taken(message.through);
+    else await terminal?.closed(message);
+  }
+
+  /** Output came. Errors as for {@link hear}, also for more than was granted. */
+  stream(nodeId: string, sessionId: string, data: Uint8Array): void {
+    this.#of(nodeId, sessionId)?.output(data);
+  }
+
+  /** The connection of an agent is gone, and its terminals with it. */
+  async disconnected(nodeId: string): Promise<void> {
+    for (const asked of this.#asked.values())
+      if (asked.nodeId === nodeId) asked.answer(new OrchestratorError("AGENT_OFFLINE"));
+    const own = [...this.#live.values()].filter(({ document }) => document.node_id === nodeId);
+    await Promise.all(own.map((terminal) => terminal.interrupt("agent_lost")));
+  }
+
+  /** Takes over the socket of somebody who will say what they want to see. */
+  accept(socket: FrameSocket, sessionId: string): void {
+    ViewerConnection.take(socket, {
+      clock: this.#context.clock,
+      redeem: ({ ticket }) => this.#redeem(ticket, sessionId),
+    });
+  }
+
+  async #redeem(ticket: string, sessionId: string): Promise<Attachment> {
+    const caller = await this.tickets.redeem(ticket, sessionId, (id, session) => this.#callerOf(id, session));
+    const terminal = this.#live.get(sessionId);
+    if (!terminal) throw new OrchestratorError("INVALID_TRANSITION", { message: "The terminal is closed." });
+    const types = isOpener(caller, terminal.document);
+    const stream = this.#features.streams.open(caller);
+    if (!types) await this.#tellWatched(caller, terminal.document);
+    return { terminal, types, signal: stream.signal, release: () => stream.close() };
+  }
+
+  async #tellWatched(caller: Caller, document: Readonly<TerminalDocument>): Promise<void> {
+    const { session_id, node_id, operator_id, agent_name, username } = document;
+    await this.#context.commit(caller, [], {
+      type: "terminal.watched",
+      target: { type: "terminal", id: session_id, name: agent_name },
+      summary: `A terminal of ${username} on ${agent_name} is watched`,
+      metadata: { session_id, node_id, operator_id },
+    });
+  }
+
+  async #callerOf(operatorId: string, session: string | null): Promise<Caller | null> {
+    if (session === null) return systemCaller;
+    const operator = await this.#features.access.operators.find(operatorId);
+    if (!operator) return null;
+    const { operator_id, username, role } = operator.value;
+    const caller = { kind: "operator", operator_id, username, role, session_id: session } as const;
+    return (await this.#features.access.isSignedIn(caller)) ? caller : null;
+  }
+
+  /** A terminal ends with the operator who opened it, and with that one's role. */
+  async #checkOpeners(): Promise<void> {
+    for (const terminal of this.#live.values()) {
+      const { operator_id, opener_role } = terminal.document;
+      if (opener_role === null) continue;
+      const operator = await this.#features.access.operators.find(operator_id);
+      if (operator?.value.role !== opener_role) await terminal.close("operator_changed");
+    }
+  }
+
+  async #end(terminal: LiveTerminal, end: TerminalEnd): Promise<void> {
+    const { session_id } = terminal.document;
+    this.#remember(session_id);
+    await writeEnd(this.#context, terminal.document, end).catch((error: unknown) =>
+      this.#context.logger.error("The end of a terminal was not written.", { error, session_id }),
+    );
+    this.#live.delete(session_id);
+  }
+
+  #of(nodeId: string, sessionId: string): LiveTerminal | null {
+    const terminal = this.#live.get(sessionId);
+    if (terminal?.document.node_id === nodeId) return terminal;
+    if (this.#ended.has(`${nodeId}/${sessionId}`)) return null;
+    throw new OrchestratorError("PROTOCOL_ERROR", { message: "There is no such terminal." });
+  }
+
+  #remember(sessionId: string): void {
+    const nodeId = this.#live.get(sessionId)?.document.node_id;
+    if (nodeId !== undefined) this.#ended.add(`${nodeId}/${sessionId}`);
+    const [oldest] = this.#ended;
+    if (this.#ended.size > rememberedEnds && oldest !== undefined) this.#ended.delete(oldest);
+  }
+
+  #answerTo(id: string, nodeId: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const timer = this.#context.clock.setTimer(openMs, () =>
+        answer(new OrchestratorError("AGENT_TIMEOUT")),
+      );
+      const answer = (error: OrchestratorError | null): void => {
+        timer.cancel();
+        this.#asked.delete(id);
+        if (error) reject(error);
+        else resolve();
+      };
+      this.#asked.set(id, { nodeId, answer });
+    });
+  }
+}
+
+/** Whether a caller is the one who opened a terminal. */
+export function isOpener(caller: Caller, { operator_id }: Pick<TerminalDocument, "operator_id">): boolean {
+  return caller.kind === "operator" ? caller.operator_id === operator_id : operator_id === caller.kind;
+}
+
+const refusals: readonly ErrorCode[] = [
+  "TERMINALS_REFUSED",
+  "TERMINALS_UNAVAILABLE",
+  "TOO_MANY_TERMINALS",
+  "HOST_ERROR",
+  "COMMAND_EXPIRED",
+  "COMMAND_UNSUPPORTED",
+];
+
+function knownCode(code: string): ErrorCode {
+  return refusals.find((known) => known === code) ?? "PEER_ERROR";
+}

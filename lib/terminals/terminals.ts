@@ -1,0 +1,171 @@
+import type { z } from "zod";
+import type { AgentService } from "../agents/agent-service.ts";
+import type { Caller } from "../callers/caller.ts";
+import { isAtLeast } from "../callers/roles.ts";
+import type { Context } from "../context.ts";
+import { OrchestratorError } from "../errors.ts";
+import type { Page } from "../internal/common-schemas.ts";
+import { parseInput } from "../internal/parse-input.ts";
+import { toJsonObject } from "../json.ts";
+import type { FrameSocket } from "../transport/socket.ts";
+import type { TerminalDocument } from "./documents.ts";
+import {
+  listTerminalsInput,
+  openTerminalInput,
+  terminalIdInput,
+  transcriptInput,
+  type OpenedTerminal,
+  type Terminal,
+  type TerminalTicket,
+} from "./schemas.ts";
+import { listTerminals, toTerminal } from "./terminal-list.ts";
+import { isOpener, type TerminalService } from "./terminal-service.ts";
+import { readTranscript } from "./transcript.ts";
+
+/** Terminals on machines, each of them recorded. */
+export class Terminals {
+  readonly #context: Context;
+  readonly #service: TerminalService;
+  readonly #agents: AgentService;
+
+  constructor(context: Context, service: TerminalService, { agents }: { agents: AgentService }) {
+    this.#context = context;
+    this.#service = service;
+    this.#agents = agents;
+  }
+
+  /** Lists terminals, newest first. */
+  async list(caller: Caller, input: z.input<typeof listTerminalsInput> = {}): Promise<Page<Terminal>> {
+    await this.#context.authorize(caller, "terminals.list");
+    return listTerminals(this.#context, parseInput(listTerminalsInput, input));
+  }
+
+  /**
+   * Reads one terminal.
+   *
+   * @throws {OrchestratorError} `NOT_FOUND`.
+   */
+  async get(caller: Caller, input: z.input<typeof terminalIdInput>): Promise<Terminal> {
+    await this.#context.authorize(caller, "terminals.get");
+    return toTerminal(await this.#read(parseInput(terminalIdInput, input).session_id));
+  }
+
+  /**
+   * Opens a terminal on an agent's machine, with a ticket to attach to it.
+   *
+   * @throws {OrchestratorError} `NOT_FOUND`; `AGENT_NOT_APPROVED`; `AGENT_OFFLINE`; `AGENT_TIMEOUT`; `TERMINALS_REFUSED` where the agent
+   * allows none; `TERMINALS_UNAVAILABLE` where it can't; `TOO_MANY_TERMINALS`; `HOST_ERROR` for a shell that is not there.
+   */
+  async open(caller: Caller, input: z.input<typeof openTerminalInput>): Promise<OpenedTerminal> {
+    await this.#context.authorize(caller, "terminals.open");
+    const { node_id, cols = 80, rows = 24, shell, reason } = parseInput(openTerminalInput, input);
+    const agent = await this.#agents.requireApproved(node_id);
+    const { cluster, ids } = this.#context;
+    const isOperator = caller.kind === "operator";
+    const document: TerminalDocument = {
+      session_id: ids.next(),
+      node_id,
+      agent_name: agent.name ?? agent.hostname,
+      operator_id: isOperator ? caller.operator_id : caller.kind,
+      username: isOperator ? caller.username : caller.kind,
+      opener_role: isOperator ? caller.role : null,
+      status: "active",
+      ...(reason !== undefined && { reason }),
+      cols,
+      rows,
+      ...(shell !== undefined && { shell }),
+      opened_at: this.#context.timestamp(),
+      recording: "recording",
+      bytes: 0,
+      holder: cluster.name,
+    };
+    const release = this.#service.reserve();
+    try {
+      return await this.#begin(caller, document);
+    } finally {
+      release();
+    }
+  }
+
+  /** It is on disk, with who opened it, before anything is opened. */
+  async #begin(caller: Caller, document: TerminalDocument): Promise<OpenedTerminal> {
+    const { session_id, node_id, operator_id, username, agent_name, reason } = document;
+    const { ticket, write } = this.#service.tickets.issue(caller, session_id);
+    const answer = { ...toTerminal(document), ...ticket };
+    const put = { kind: "put", collection: "terminals", key: session_id, expected: 0 } as const;
+    const expired = await this.#service.tickets.expired();
+    await this.#context.commit(caller, [{ ...put, value: toJsonObject(document) }, write, ...expired], {
+      type: "terminal.opened",
+      target: { type: "terminal", id: session_id, name: agent_name },
+      summary: `${username} opened a terminal on ${agent_name}`,
+      metadata: { session_id, node_id, operator_id, ...(reason !== undefined && { reason }) },
+    });
+    await this.#service.open(document);
+    return answer;
+  }
+
+  /**
+   * Makes another ticket: for the one who opened it to attach again, or for an Admin to watch.
+   *
+   * @throws {OrchestratorError} `NOT_FOUND`; `FORBIDDEN` for somebody else's; `INVALID_TRANSITION` where it has ended.
+   */
+  async ticket(caller: Caller, input: z.input<typeof terminalIdInput>): Promise<TerminalTicket> {
+    await this.#context.authorize(caller, "terminals.ticket");
+    const terminal = await this.#readOwn(caller, parseInput(terminalIdInput, input).session_id);
+    if (terminal.status !== "active") {
+      throw new OrchestratorError("INVALID_TRANSITION", { message: "The terminal is closed." });
+    }
+    const { ticket, write } = this.#service.tickets.issue(caller, terminal.session_id);
+    await this.#context.storage.commit([write, ...(await this.#service.tickets.expired())]);
+    return ticket;
+  }
+
+  /**
+   * Closes a terminal: its program and all that it started are ended. Nothing happens where it has ended.
+   *
+   * @throws {OrchestratorError} `NOT_FOUND`; `FORBIDDEN` for somebody else's, unless the caller is Admin.
+   */
+  async close(caller: Caller, input: z.input<typeof terminalIdInput>): Promise<void> {
+    await this.#context.authorize(caller, "terminals.close");
+    const { session_id } = await this.#readOwn(caller, parseInput(terminalIdInput, input).session_id);
+    await this.#service.find(session_id)?.close("closed");
+  }
+
+  /**
+   * Reads what a terminal showed, also while it is active: up to where it is then.
+   *
+   * @throws {OrchestratorError} `NOT_FOUND`, also where nothing was recorded; `FORBIDDEN` for somebody else's, unless the caller is Admin;
+   * `STORAGE_CORRUPT` where it is not what was recorded.
+   */
+  async transcript(
+    caller: Caller,
+    input: z.input<typeof transcriptInput>,
+  ): Promise<AsyncIterable<Uint8Array>> {
+    await this.#context.authorize(caller, "terminals.transcript");
+    const { session_id, ...form } = parseInput(transcriptInput, input);
+    return readTranscript(this.#context, await this.#readOwn(caller, session_id), form);
+  }
+
+  /**
+   * Takes over the socket of somebody who attaches, for servers: the first message brings the ticket.
+   *
+   * @param sessionId - As the path of the socket names it.
+   */
+  accept(socket: FrameSocket, sessionId: string): void {
+    this.#service.accept(socket, sessionId);
+  }
+
+  async #readOwn(caller: Caller, sessionId: string): Promise<Readonly<TerminalDocument>> {
+    const terminal = await this.#read(sessionId);
+    const mayAll =
+      caller.kind === "system" || (caller.kind === "operator" && isAtLeast(caller.role, "Admin"));
+    if (mayAll || isOpener(caller, terminal)) return terminal;
+    throw new OrchestratorError("FORBIDDEN", { message: "The terminal is somebody else's." });
+  }
+
+  async #read(sessionId: string): Promise<Readonly<TerminalDocument>> {
+    const stored = await this.#context.storage.get<TerminalDocument>("terminals", sessionId);
+    if (!stored) throw new OrchestratorError("NOT_FOUND", { message: `There is no terminal ${sessionId}.` });
+    return stored.value;
+  }
+}

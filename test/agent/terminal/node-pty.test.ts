@@ -1,0 +1,88 @@
+import { describe, expect, it, vi } from "vitest";
+import { loadNodePty } from "../../../lib/agent/terminal/node-pty.ts";
+import type { Pty } from "../../../lib/agent/terminal/pty.ts";
+
+const openPty = loadNodePty();
+const runs = Number(process.env["FLEETWRIGHT_PTY_RUNS"] ?? 100);
+
+interface Run {
+  pty: Pty;
+  bytes: () => number;
+  text: () => string;
+  exitCode: Promise<number>;
+}
+
+function run(script: string, mark = "node/session"): Run {
+  const pieces: Uint8Array[] = [];
+  let end: (exitCode: number) => void = () => {};
+  const exitCode = new Promise<number>((resolve) => (end = resolve));
+  const pty = openPty(
+    {
+      file: "/bin/sh",
+      args: ["-c", script],
+      environment: { PATH: "/usr/bin:/bin", TERM: "xterm" },
+      mark,
+      folder: "/",
+      cols: 80,
+      rows: 24,
+    },
+    { output: (bytes) => pieces.push(Uint8Array.from(bytes)), ended: end },
+  );
+  return {
+    pty,
+    exitCode,
+    bytes: () => pieces.reduce((sum, { length }) => sum + length, 0),
+    text: () => Buffer.concat(pieces).toString(),
+  };
+}
+
+describe("a pseudoterminal", () => {
+  it(`hands over every byte of a program that prints 100 kB and exits, in each of ${runs} runs`, async () => {
+    for (let count = 0; count < runs; count += 1) {
+      const one = run("head -c 100000 /dev/zero | tr '\\0' x; exit 3");
+      expect(await one.exitCode).toBe(3);
+      expect(one.bytes()).toBe(100_000);
+    }
+  }, 300_000);
+
+  it("hands over all of it to a reader that waits until the program has long ended", async () => {
+    const one = run("head -c 3000 /dev/zero | tr '\\0' x");
+    one.pty.pause();
+    await vi.waitFor(() => expect(() => process.kill(one.pty.pid, 0)).toThrow("ESRCH"), 5_000);
+    expect(one.bytes()).toBeLessThanOrEqual(3000);
+    one.pty.resume();
+    await one.exitCode;
+    expect(one.bytes()).toBe(3000);
+  });
+
+  it("holds a program up whose output nobody takes", async () => {
+    const one = run("while :; do echo yes; done");
+    one.pty.pause();
+    const before = one.bytes();
+    await vi.waitFor(() => expect(process.kill(one.pty.pid, 0)).toBe(true));
+    expect(one.bytes()).toBe(before);
+    one.pty.kill();
+    expect(await one.exitCode).toBe(137);
+  });
+
+  it("says the signal that ended a program as a shell does", async () => {
+    expect(await run("kill -TERM $$").exitCode).toBe(143);
+  });
+
+  it("ends what left the session and its parents, too", async () => {
+    const one = run("(setsid sh -c 'echo pid=$$.; exec sleep 1000' &) ; sleep 1000", "node/detached");
+    await vi.waitFor(() => expect(one.text()).toMatch(/pid=\d+\./), 5_000);
+    const pid = Number(/pid=(\d+)\./.exec(one.text())?.[1]);
+    one.pty.kill();
+    await one.exitCode;
+    await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow("ESRCH"), 5_000);
+  });
+
+  it("tells the program its size", async () => {
+    const one = run("read go; stty size");
+    one.pty.resize(132, 50);
+    await one.pty.write(Buffer.from("\n"));
+    await one.exitCode;
+    expect(one.text()).toContain("50 132");
+  });
+});

@@ -1,0 +1,65 @@
+import { describe, expect, it } from "vitest";
+import { PlainText } from "../../lib/terminals/plain-text.ts";
+
+const esc = "\u001b";
+
+const cases: [name: string, output: string, text: string][] = [
+  ["colours", `${esc}[31mred${esc}[0m`, "red"],
+  ["a title", `a${esc}]0;rm -rf /\u0007b`, "ab"],
+  ["a title with the long end", `a${esc}]2;title${esc}\\b`, "ab"],
+  ["the clipboard", `a${esc}]52;c;cm0gLXJmIC8K\u0007b`, "ab"],
+  ["a link", `${esc}]8;;http://evil${esc}\\text${esc}]8;;${esc}\\`, "text"],
+  ["device control", `a${esc}P$q"p${esc}\\b`, "ab"],
+  ["controls of eight bits", "a\u009b31mb\u009d0;title\u009cc\u0085d", "abcd"],
+  ["a question to the terminal", `a${esc}[6n${esc}[cb`, "ab"],
+  ["a character set", `a${esc}(0b${esc})Bc`, "abc"],
+  ["lines", "one\r\ntwo\r\n", "one\ntwo\n"],
+  ["a line that is written over", "10%\r20%\r\n", "10%\n20%\n"],
+  ["bells, backspaces and deletes", "a\u0007b\u0008c\u007f", "abc"],
+  ["text turned round", "a\u202egnp.exe", "agnp.exe"],
+  ["a sequence that never ends", `a${esc}[31`, "a"],
+  ["a sequence that is broken off by a line", `a${esc}[31\nb`, "a\nb"],
+  ["what is no control", "grüße 你好 🎉\t!", "grüße 你好 🎉\t!"],
+];
+
+describe("plain text of a terminal", () => {
+  it.each(cases)("has no %s", (_, output, text) => {
+    expect(new PlainText().take(output)).toBe(text);
+    const plain = new PlainText();
+    expect([...output].map((char) => plain.take(char)).join("")).toBe(text);
+  });
+
+  it("breaks a line that does not end", () => {
+    const plain = new PlainText();
+    const text = plain.take("x".repeat(10_000_000));
+    expect(Math.max(...text.split("\n").map(({ length }) => length))).toBeLessThanOrEqual(65_536);
+    expect(text.replaceAll("\n", "")).toHaveLength(10_000_000);
+  });
+
+  it("never has a control character but tab and line end, whatever comes", () => {
+    let seed = 7;
+    const next = (most: number): number => (seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648) % most;
+    const parts = [
+      esc,
+      "[",
+      "]",
+      "P",
+      ";",
+      "\u0007",
+      "\\",
+      "m",
+      "0",
+      "a",
+      "\u009b",
+      "\u009d",
+      "\r",
+      "\n",
+      "é",
+    ];
+    for (let round = 0; round < 2_000; round += 1) {
+      const output = Array.from({ length: 30 }, () => parts[next(parts.length)]).join("");
+      // oxlint-disable-next-line no-control-regex -- It looks for control characters.
+      expect(new PlainText().take(output)).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/);
+    }
+  });
+});

@@ -1,0 +1,75 @@
+/** Terminals that never come to be: nothing is left of them that looks open. */
+import { describe, expect, it, vi } from "vitest";
+import { systemCaller } from "fleetwright";
+import { createTestOrchestrator } from "fleetwright/testing";
+import { connectScriptedAgent } from "../support/scripted-agent.ts";
+
+async function setUp(terminalSessions = 100) {
+  const test = await createTestOrchestrator({ terminalSessions });
+  const agent = await connectScriptedAgent(test);
+  const { nodeId: node_id } = agent;
+  await test.orchestrator.agents.setStatus(systemCaller, { node_id, status: "approved" });
+  const open = () => test.orchestrator.terminals.open(systemCaller, { node_id });
+  const list = async () => (await test.orchestrator.terminals.list(systemCaller)).items;
+  return { test, agent, open, list };
+}
+
+describe("a terminal", () => {
+  it("that the agent refuses has ended, with its event, and what comes of it late does no harm", async () => {
+    const { test, agent, open, list } = await setUp();
+    await using _test = test;
+    await using _agent = agent;
+    const opening = open();
+    opening.catch(() => {});
+    const { id, session_id } = await agent.next("terminal.open");
+    const error = { code: "TERMINALS_REFUSED", message: "No terminals here." };
+    agent.link.send({ type: "reply", id, error });
+    await expect(opening).rejects.toMatchObject({ code: "TERMINALS_REFUSED" });
+    expect(await list()).toMatchObject([
+      { session_id, status: "interrupted", close_reason: "refused", recording: "missing" },
+    ]);
+    expect(test.events.map(({ event_type }) => event_type).slice(-2)).toEqual([
+      "terminal.opened",
+      "terminal.interrupted",
+    ]);
+    agent.link.sendStream(session_id, new Uint8Array(10));
+    agent.link.send({ type: "terminal.closed", session_id, reason: "exit" });
+    agent.link.send({ type: "log", level: "info", message: "still here" });
+    await vi.waitFor(() => expect(test.transport.isConnected(agent.nodeId)).toBe(true));
+    expect(test.events.filter(({ event_type }) => event_type === "agent.refused")).toEqual([]);
+  });
+
+  it("of which the agent says nothing for 30 seconds has ended, and the agent is told to close it", async () => {
+    const { test, agent, open, list } = await setUp();
+    await using _test = test;
+    await using _agent = agent;
+    const opening = open();
+    opening.catch(() => {});
+    const { session_id } = await agent.next("terminal.open");
+    await test.clock.advance(30_000);
+    await expect(opening).rejects.toMatchObject({ code: "AGENT_TIMEOUT" });
+    expect(await agent.next("terminal.close")).toMatchObject({ session_id });
+    expect(await list()).toMatchObject([{ session_id, status: "interrupted" }]);
+  });
+
+  it("takes its place before anything is waited for: as many as may be open are, also when all come at once", async () => {
+    const { test, agent, open } = await setUp(3);
+    await using _test = test;
+    await using _agent = agent;
+    const codes = Array.from({ length: 5 }, () =>
+      open().then(
+        () => "opened",
+        (error: { code: string }) => error.code,
+      ),
+    );
+    for (let n = 0; n < 3; n += 1)
+      agent.link.send({ type: "reply", id: (await agent.next("terminal.open")).id });
+    expect((await Promise.all(codes)).toSorted()).toEqual([
+      "TOO_MANY_TERMINALS",
+      "TOO_MANY_TERMINALS",
+      "opened",
+      "opened",
+      "opened",
+    ]);
+  });
+});

@@ -1,0 +1,105 @@
+/** Who may see and do what with a terminal, and tickets that are no good. */
+import { describe, expect, it } from "vitest";
+import { systemCaller } from "fleetwright";
+import { openTerminal } from "../support/open-terminal.ts";
+
+describe("a ticket", () => {
+  it("works once", async () => {
+    await using scene = await openTerminal();
+    const first = scene.attach(scene.opened.ticket);
+    await first.next("opened");
+    const second = scene.attach(scene.opened.ticket);
+    expect(await second.next("refused")).toMatchObject({ code: "TICKET_INVALID" });
+  });
+
+  it("works for 30 seconds", async () => {
+    await using scene = await openTerminal();
+    await scene.test.clock.advance(30_000);
+    const late = scene.attach(scene.opened.ticket);
+    expect(await late.next("refused")).toMatchObject({ code: "TICKET_INVALID" });
+  });
+
+  it("works for no other terminal", async () => {
+    await using scene = await openTerminal();
+    const other = await scene.terminals.open(scene.operator.caller, {
+      node_id: scene.agent.nodeId,
+      shell: "/bin/sh",
+    });
+    const viewer = scene.attach(other.ticket);
+    expect(await viewer.next("refused")).toMatchObject({ code: "TICKET_INVALID" });
+  });
+
+  it("is no good when the session of its operator has ended", async () => {
+    await using scene = await openTerminal();
+    await scene.test.orchestrator.access.signOut(scene.operator.caller);
+    const viewer = scene.attach(scene.opened.ticket);
+    expect(await viewer.next("refused")).toMatchObject({ code: "TICKET_INVALID" });
+  });
+
+  it.each(["", "00", "zz".repeat(32), "0".repeat(64)])("is not %j", async (ticket) => {
+    await using scene = await openTerminal();
+    const viewer = scene.attach(ticket);
+    expect(await viewer.next("refused")).toMatchObject({ code: "TICKET_INVALID" });
+  });
+});
+
+describe("somebody else's terminal", () => {
+  it("is neither read, closed nor attached to by an Operator", async () => {
+    await using scene = await openTerminal();
+    const { session_id } = scene.opened;
+    const { caller } = await scene.test.signIn("Operator", "bob");
+    const { terminals } = scene;
+    for (const call of [
+      terminals.ticket(caller, { session_id }),
+      terminals.close(caller, { session_id }),
+      terminals.transcript(caller, { session_id }),
+    ])
+      await expect(call).rejects.toMatchObject({ code: "FORBIDDEN" });
+  });
+
+  it("is watched by an Admin, who can't type nor resize, and that is in the audit log", async () => {
+    await using scene = await openTerminal();
+    const { session_id } = scene.opened;
+    const opener = scene.attach(scene.opened.ticket);
+    await opener.next("opened");
+    const { caller } = await scene.test.signIn("Admin", "root");
+    const { ticket } = await scene.terminals.ticket(caller, { session_id });
+    const admin = scene.attach(ticket);
+    expect(await admin.next("opened")).toMatchObject({ types: false });
+    admin.type("echo no\n");
+    expect(await admin.next("warning")).toMatchObject({ code: "FORBIDDEN" });
+    opener.type("echo $((6*7))\n");
+    await opener.shows(/42\r\n/);
+    await admin.shows(/42\r\n/);
+    expect(opener.text).not.toContain("echo no");
+    expect(scene.test.events.map(({ event_type }) => event_type)).toContain("terminal.watched");
+    await scene.terminals.close(caller, { session_id });
+    expect(await opener.next("closed")).toMatchObject({ reason: "closed" });
+  });
+
+  it("is seen by no Viewer", async () => {
+    await using scene = await openTerminal();
+    const { caller } = await scene.test.signIn("Viewer", "eve");
+    await expect(scene.terminals.list(caller)).rejects.toMatchObject({ code: "FORBIDDEN" });
+    await expect(scene.terminals.open(caller, { node_id: scene.agent.nodeId })).rejects.toMatchObject({
+      code: "FORBIDDEN",
+    });
+  });
+});
+
+describe("a terminal ends with who opened it", () => {
+  it.each(["removed", "demoted"])("who is %s", async (what) => {
+    await using scene = await openTerminal();
+    const viewer = scene.attach(scene.opened.ticket);
+    await viewer.next("opened");
+    const { operators } = scene.test.orchestrator;
+    const { operator_id } = scene.operator;
+    if (what === "removed") await operators.remove(systemCaller, { operator_id });
+    else await operators.setRole(systemCaller, { operator_id, role: "Viewer" });
+    await scene.ended();
+    expect(await scene.terminals.get(systemCaller, { session_id: scene.opened.session_id })).toMatchObject({
+      status: "closed",
+      close_reason: "operator_changed",
+    });
+  });
+});
