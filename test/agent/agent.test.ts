@@ -118,16 +118,10 @@ describe("Agent", () => {
     ],
     ["to cancel what it never got", { type: "cancel", operation_id: uuid(9) }, "NOT_FOUND"],
     [
-      "a terminal",
+      "a terminal where its owner wants none",
       { type: "terminal.open", session_id: uuid(1), cols: 80, rows: 24, operator: "eve" },
-      "COMMAND_UNSUPPORTED",
+      "TERMINALS_REFUSED",
     ],
-    [
-      "a terminal's size",
-      { type: "terminal.resize", session_id: uuid(1), cols: 80, rows: 24 },
-      "COMMAND_UNSUPPORTED",
-    ],
-    ["a terminal's end", { type: "terminal.close", session_id: uuid(1) }, "COMMAND_UNSUPPORTED"],
   ];
   it.each(refusals)("refuses %s", async (_name, command, code) => {
     const { orchestrator, agent, host } = await begin();
@@ -308,6 +302,7 @@ async function begin(
     stateDir,
     host,
     logger,
+    terminals: false,
     clock: agentClock,
     dial: async () => orchestrator.transport.connect(),
   });
