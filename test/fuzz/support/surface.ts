@@ -109,7 +109,8 @@ export class Surface {
       return `It does not tell of ${status}.`;
     const name = told.$ref?.split("/").at(-1);
     const { content = {} } = name === undefined ? told : (this.#description.components.responses[name] ?? {});
-    const media = type.split(";", 1)[0]!;
+    // The description may name the parameters of a type, too.
+    const media = content[type] ? type : type.split(";", 1)[0]!;
     if (media === "")
       return Object.keys(content).length === 0 || status === 304 ? null : `${status} has no body.`;
     const schema = content[media]?.schema;
