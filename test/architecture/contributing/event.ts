@@ -1,5 +1,5 @@
 /** An event: an agent has told what its machine is like. */
-import { changelog, create, insert, together, type Places } from "./change.ts";
+import { changelog, create, insert, type Places } from "./change.ts";
 
 const registry = "lib/agents/registry.ts";
 
@@ -32,16 +32,10 @@ export const event: Places = {
     "## agent.connected\n",
     "## agent.attributesTold\n\nAn agent told what its machine is like.\n\nCategory agent, severity info, not audited.\n\n",
   ),
-  Commit: together(
-    insert(
-      registry,
-      "import type { Context, EventInput }",
-      'import { systemCaller } from "../callers/caller.ts";\n',
-    ),
-    insert(
-      registry,
-      "  }\n\n  /** Removes an agent that was decided about",
-      `    await this.#context.tell("agent.attributesTold", () =>
+  Commit: insert(
+    registry,
+    "    // It may have been removed meanwhile, and what it told",
+    `    await this.#context.tell("agent.attributesTold", () =>
       this.#context.commit(systemCaller, [], {
         type: "agent.attributesTold",
         target: agentSubject(agent),
@@ -50,7 +44,6 @@ export const event: Places = {
       }),
     );
 `,
-    ),
   ),
   Test: create("test/agents/attributes-told.test.ts", test),
   Changelog: changelog("The event `agent.attributesTold` says that an agent told what its machine is like."),
