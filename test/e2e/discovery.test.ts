@@ -42,8 +42,11 @@ test.skipIf(reason !== null)(
     const [, nodeId = ""] = await agent.says(/^Node +(\w+)$/m);
     expect(await agents()).toEqual([]);
 
+    // A system without IPv6 gives the interface no address of the link, and nothing is sent from it.
+    const groups = (await here.hasIPv6()) ? [`ff02::1%${here.interface}`] : [];
     const found = JSON.parse(await run("discover", "--json")) as Discovered;
-    expect(found.sent_to).toEqual(expect.arrayContaining(["10.77.0.255", `ff02::1%${here.interface}`]));
+    expect(found.sent_to).toEqual(expect.arrayContaining(["10.77.0.255", ...groups]));
+    if (groups.length === 0) console.warn("This system has no IPv6, so discovery is tried over IPv4 alone.");
     expect(found.responses).toMatchObject([{ node_id: nodeId, agent_version: expect.any(String) }]);
     await eventually("it waits to be approved", async () => (await agents())[0]?.connected === true);
     expect(await agents()).toMatchObject([{ node_id: nodeId, status: "pending" }]);

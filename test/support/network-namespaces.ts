@@ -1,12 +1,14 @@
 /** Networks of a test's own: machines that hear nobody but each other. */
 import { execFileSync } from "node:child_process";
-import { onTestFinished } from "vitest";
+import { expect, onTestFinished, vi } from "vitest";
 
 /** A machine on such a network. */
 export interface NetworkMachine {
   address: string;
   /** Its interface. */
   interface: string;
+  /** Resolves when its IPv6 address of the link can be used, after about 2 s; to `false` where it gets none. */
+  hasIPv6: () => Promise<boolean>;
   /** Runs a program there: what stands before it. */
   within: readonly string[];
 }
@@ -38,11 +40,17 @@ export function joinTwoMachines(): [NetworkMachine, NetworkMachine] {
     ip("-n", name, "link", "set", "lo", "up");
     ip("-n", name, "address", "add", `${address}/24`, "broadcast", "+", "dev", name);
     ip("-n", name, "link", "set", name, "up");
-    return { address, interface: name, within: ["ip", "netns", "exec", name] };
+    const hasIPv6 = async (): Promise<boolean> => {
+      const addresses = (): string => ip("-n", name, "-6", "address", "show", "dev", name, "scope", "link");
+      // Duplicate address detection (RFC 4862, 5.4): until it is done, the address can't be used.
+      await vi.waitFor(() => expect(addresses()).not.toContain("tentative"), { timeout: 10_000 });
+      return addresses().includes("fe80:");
+    };
+    return { address, interface: name, hasIPv6, within: ["ip", "netns", "exec", name] };
   });
   return machines as [NetworkMachine, NetworkMachine];
 }
 
-function ip(...args: string[]): void {
-  execFileSync("ip", args, { stdio: "pipe" });
+function ip(...args: string[]): string {
+  return execFileSync("ip", args, { stdio: "pipe", encoding: "utf8" });
 }
