@@ -14,7 +14,8 @@
 import type { Timer } from "../clock.ts";
 import { OrchestratorError, type ErrorCode } from "../errors.ts";
 import type { Logger } from "../logger.ts";
-import { defaultSendLimitBytes, type Ending } from "../transport/channel.ts";
+import { defaultSendLimitBytes } from "../transport/channel.ts";
+import type { Ending } from "../transport/ending.ts";
 import type { FrameSocket } from "../transport/socket.ts";
 import type { AgentStatus } from "../wire/handshake-messages.ts";
 import type { AgentMessage } from "../wire/messages.ts";

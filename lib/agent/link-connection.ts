@@ -10,7 +10,8 @@
 import type { Clock } from "../clock.ts";
 import type { Crypto, Signer } from "../crypto/crypto.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
-import { Channel, type Ending } from "../transport/channel.ts";
+import { Channel } from "../transport/channel.ts";
+import type { Ending } from "../transport/ending.ts";
 import { FrameTurns } from "../transport/frame-turns.ts";
 import { LongReads } from "../transport/long-reads.ts";
 import { closeCode, type FrameSocket } from "../transport/socket.ts";

@@ -66,6 +66,25 @@ export const transportDeliveryCases: SceneCase[] = [
     },
   },
   {
+    promise: 2,
+    name: "what an agent sent before it hung up is handed over before disconnected",
+    async test({ heard, behaviour, agent }) {
+      behaviour.message = async () => {
+        for (let turn = 0; turn < 5; turn += 1) await nextTurn();
+      };
+      const one = await agent(1);
+      await one.join();
+      await heard.next("connected");
+      const large = largeOutput();
+      const sent = [...Array.from({ length: 20 }, (_, index) => logOf(String(index))), large, logOf("last")];
+      for (const message of sent) one.say(message);
+      one.socket.close(1000, "done");
+      await heard.next("disconnected");
+      const arrived = heard.of("message").map(({ message }) => message);
+      check(equal(arrived, sent), `${arrived.length} of ${sent.length} messages arrived`);
+    },
+  },
+  {
     promise: 3,
     name: "the handler of a message is done before the next is called, also across a reconnect",
     async test({ heard, behaviour, agent }) {

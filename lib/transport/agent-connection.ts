@@ -7,7 +7,7 @@
  * admitting: an earlier connection of the agent is probed where there is one, and the orchestrator decides; a frame of the agent now
  *            breaks the protocol
  * open:      in presence; messages of the agent are handed over once `connected` has returned
- * ended:     from any state, once; `disconnected` follows where `connected` was called
+ * ended:     from any state, once; `disconnected` follows where `connected` was called, after all that an agent that left had said
  */
 import type { Timer } from "../clock.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
@@ -18,8 +18,9 @@ import {
   type OrchestratorHandshake,
   type ProvedAgent,
 } from "../wire/orchestrator-handshake.ts";
-import { Channel, isPeersFault, type Ending } from "./channel.ts";
+import { Channel } from "./channel.ts";
 import type { ConnectionHost } from "./connection-host.ts";
+import { isPeersFault, type Ending } from "./ending.ts";
 import { LifeProbe } from "./life-probe.ts";
 import { closeCode, type FrameSocket } from "./socket.ts";
 import type { Admission, AgentIntroduction, TransportHandlers } from "./transport.ts";
@@ -39,7 +40,7 @@ export class AgentConnection {
   #isAnnounced = false;
   #endedBecause = "";
   /** The connection that has the place of the agent, where this one did not get it. */
-  #rival: { remoteAddress: string | null } | null = null;
+  #rival: { connected_address: string | null } | null = null;
   /** What the transport waits for before the agent may come again. */
   #work: Promise<void> = Promise.resolve();
 
@@ -174,7 +175,7 @@ export class AgentConnection {
     const holder = await this.#host.claim(agent.node_id, this);
     if (this.#hasEnded()) return;
     if (holder !== this) {
-      this.#rival = { remoteAddress: holder.remoteAddress };
+      this.#rival = { connected_address: holder.remoteAddress };
       throw new OrchestratorError("AGENT_ALREADY_CONNECTED");
     }
     await this.#host.earlierSettled(agent.node_id);
@@ -189,7 +190,7 @@ export class AgentConnection {
   }
 
   async #accept(introduction: AgentIntroduction, admission: Admission): Promise<void> {
-    const { context, handlers, sendLimitBytes } = this.#host;
+    const { context, handlers, sendLimitBytes, budgets, reads, turns } = this.#host;
     this.#deadline.cancel();
     const { frame, session } = this.#handshake.accept(admission.status, context.orchestratorTime());
     this.#socket.send(frame);
@@ -198,7 +199,6 @@ export class AgentConnection {
       return;
     }
     const { node_id } = introduction;
-    const { budgets, reads, turns } = this.#host;
     const channel = new Channel<OrchestratorMessage, AgentMessage>({
       socket: this.#socket,
       session,
@@ -209,8 +209,8 @@ export class AgentConnection {
       budget: { isSpent: () => budgets.isSpent(node_id), spend: (work) => budgets.spend(node_id, work) },
       handlers: {
         isWanted: async (head) => (await handlers.isWanted?.(node_id, head)) ?? true,
-        message: (message) => handlers.message(introduction.node_id, message),
-        stream: (streamId, data) => handlers.stream(introduction.node_id, streamId, data),
+        message: (message) => handlers.message(node_id, message),
+        stream: (streamId, data) => handlers.stream(node_id, streamId, data),
         ended: (ending, cause) => this.#end(ending, undefined, cause),
       },
     });
@@ -233,11 +233,8 @@ export class AgentConnection {
       const ending = { code: "INTERNAL", message: "The connection could not be taken up." } as const;
       this.#end(ending, closeCode.internalError, error);
     }
-    if (this.#hasEnded()) {
-      // It ended while `connected` ran: the two are never called in the other order, nor at the same time.
-      this.#notify((handlers) => handlers.disconnected(introduction.node_id, this.#endedBecause));
-      return;
-    }
+    // It ended while `connected` ran: the two are never called in the other order, nor at the same time.
+    if (this.#hasEnded()) return this.#tellGone();
     this.#isAnnounced = true;
     channel.open();
   }
@@ -255,33 +252,36 @@ export class AgentConnection {
   /** @param closeWith - How to close the socket; absent where that is done. */
   #end(ending: Ending, closeWith?: number, cause?: unknown): void {
     if (this.#phase === "ended") return;
+    const { nodeId } = this;
     const { code, message, retryMs } = ending;
     const isRefusal = code !== null && (this.isHandshaking || isPeersFault(code));
     this.#phase = "ended";
     this.#endedBecause = code === null ? message : `${code}: ${message}`;
     this.#deadline.cancel();
     this.#life.over();
-    this.#channel?.end();
+    // Whoever left by itself is heard to the end.
+    const hasLeft = code === null && closeWith === undefined;
+    const finished = (hasLeft ? this.#channel?.finish() : this.#channel?.end()) ?? null;
+    if (finished) this.#work = finished.then(() => this.#tellGone());
     if (closeWith !== undefined) {
       const reason = retryMs === undefined ? (code ?? "") : toCloseReason(code ?? "UNAVAILABLE", retryMs);
       this.#socket.close(closeWith, reason);
     }
     this.#host.ended(this);
-    const { nodeId } = this;
     if (cause !== undefined && !isOrchestratorError(cause)) {
-      this.#host.context.logger.error("A handler failed; the agent's connection is ended.", {
-        node_id: nodeId,
-        error: cause,
-      });
+      const { logger } = this.#host.context;
+      logger.error("A handler failed; the agent's connection is ended.", { node_id: nodeId, error: cause });
     }
     if (isRefusal) {
       const refusal = { node_id: nodeId, remote_address: this.remoteAddress, code, message };
-      const connected = this.#rival && { connected_address: this.#rival.remoteAddress };
-      this.#notify((handlers) => handlers.refused({ ...refusal, ...connected }));
+      this.#notify((handlers) => handlers.refused({ ...refusal, ...this.#rival }));
     }
-    if (nodeId !== null && this.#isAnnounced) {
-      this.#notify((handlers) => handlers.disconnected(nodeId, this.#endedBecause));
-    }
+    if (this.#isAnnounced && !finished) this.#tellGone();
+  }
+
+  #tellGone(): void {
+    const { nodeId } = this;
+    if (nodeId !== null) this.#notify((handlers) => handlers.disconnected(nodeId, this.#endedBecause));
   }
 
   /** A handler that throws where nobody could catch it must not end the process. */

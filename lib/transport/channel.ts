@@ -2,32 +2,25 @@
  * A connection whose both sides are proved, seen from one side: frames to messages and back, heartbeat, order and limits.
  *
  *   shut --open()--> open --end()--> ended
+ *                    open --finish()--> finishing --> ended
  *
- * While it is shut, messages of the peer wait and messages to it go out already.
+ * While it is shut, messages of the peer wait and messages to it go out already. While it finishes, only those of the peer that
+ * came before are handed over: what it said last, such as the result of its last operation, counts.
  */
 import type { Clock } from "../clock.ts";
-import { isOrchestratorError, OrchestratorError, type ErrorCode } from "../errors.ts";
+import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import type { Work } from "../internal/work.ts";
 import { fragmentBytes, pingFrameBytes } from "../wire/limits.ts";
 import type { MessageHead } from "../wire/message-head.ts";
 import type { Opened, Session } from "../wire/session.ts";
 import type { UnreadMessage } from "../wire/unread-message.ts";
+import { closeCodeOf, isPeersFault, type Ending } from "./ending.ts";
 import type { FrameTurns } from "./frame-turns.ts";
 import { startHeartbeat, type Heartbeat } from "./heartbeat.ts";
 import { InboundQueue } from "./inbound-queue.ts";
 import type { LongReads } from "./long-reads.ts";
 import { SharedPause, type Pausable } from "./shared-pause.ts";
-import { closeCode, type FrameSocket } from "./socket.ts";
-
-/** Why a connection ended. */
-export interface Ending {
-  /** What went wrong, or null where one side just left. */
-  code: ErrorCode | null;
-  /** A sentence for people. */
-  message: string;
-  /** After how many milliseconds the orchestrator said to come again, 0 to 60,000; absent where it said nothing. */
-  retryMs?: number;
-}
+import type { FrameSocket } from "./socket.ts";
 
 /** Default of {@link ChannelOptions.sendLimitBytes}: two of the largest messages. */
 export const defaultSendLimitBytes = 32 * 1024 * 1024;
@@ -37,6 +30,9 @@ export const defaultSendLimitBytes = 32 * 1024 * 1024;
  * hold up everybody else, and needs no approval for it.
  */
 const mostPings = 1_000;
+
+/** How long what a peer said before it left is handed over, milliseconds: a handler that does not end must not keep it connected. */
+const finishMs = 2_000;
 
 /** How long a slice of reading a long message takes, milliseconds. */
 const sliceMs = 3;
@@ -167,7 +163,6 @@ export class Channel<Out, In> {
     const { handlers, session } = this.#options;
     if (item.kind === "stream") return handlers.stream(item.streamId, item.data);
     if (handlers.isWanted && !(await handlers.isWanted(item.head))) return;
-    // Also where the peer has left since: what it said last, the result of its last operation, still counts, unless it is long.
     this.#checkBudget();
     if (item.text.length <= fragmentBytes) {
       // Awaited: a promise that is returned settles two steps later, and what comes after it may be cut off in between.
@@ -184,7 +179,7 @@ export class Channel<Out, In> {
     const work = session.readInSlices(item);
     // Nothing in the turn in which it came: many may come in one.
     yield;
-    while (!this.#isEnded) {
+    while (!this.#queue.hasEnded) {
       const step = this.#spend(() => {
         for (const until = clock.monotonic() + sliceMs; ;) {
           const next = work.next();
@@ -231,10 +226,35 @@ export class Channel<Out, In> {
 
   /** Stops everything but the handler in progress. The socket is the owner's to close. */
   end(): void {
+    this.#stop();
+    this.#queue.end();
+  }
+
+  /**
+   * As {@link Channel.end}, but for what the peer said before it left: that is handed over, for at most 2 s.
+   *
+   * @returns Resolves when it is; null where nothing waits.
+   */
+  finish(): Promise<void> | null {
+    this.#stop();
+    const finished = this.#queue.finish();
+    if (finished === null) return null;
+    return new Promise((resolve) => {
+      const late = this.#options.clock.setTimer(finishMs, () => {
+        this.#queue.end();
+        resolve();
+      });
+      void finished.then(() => {
+        late.cancel();
+        resolve();
+      });
+    });
+  }
+
+  #stop(): void {
     this.#isEnded = true;
     this.#held.length = 0;
     this.#heartbeat.stop();
-    this.#queue.end();
   }
 
   /** Resolves when the handler in progress is done. */
@@ -273,14 +293,4 @@ export class Channel<Out, In> {
 
 function mayOnlyWait(): OrchestratorError {
   return new OrchestratorError("PROTOCOL_ERROR", { message: "An agent that is not approved may only wait." });
-}
-
-function closeCodeOf(code: ErrorCode): number {
-  if (code === "RATE_LIMITED") return closeCode.tryAgainLater;
-  return isPeersFault(code) ? closeCode.protocolError : closeCode.internalError;
-}
-
-/** Whether a code says that the peer broke the protocol or took too much, rather than that this side failed. */
-export function isPeersFault(code: ErrorCode | null): boolean {
-  return code === "PROTOCOL_ERROR" || code === "SIGNATURE_INVALID" || code === "RATE_LIMITED";
 }

@@ -15,7 +15,7 @@ export class InboundQueue<Item> {
   readonly #failed: (error: unknown) => void;
   #waiting: { item: Item; bytes: number }[] = [];
   #waitingBytes = 0;
-  #state: "shut" | "open" | "ended" = "shut";
+  #state: "shut" | "open" | "finishing" | "ended" = "shut";
   #run: Promise<void> | null = null;
   #isPaused = false;
 
@@ -37,13 +37,18 @@ export class InboundQueue<Item> {
     return this.#isPaused;
   }
 
+  /** Whether nothing is handed over any more. */
+  get hasEnded(): boolean {
+    return this.#state === "ended";
+  }
+
   /**
    * Adds an item of a size in bytes.
    *
    * @throws {OrchestratorError} `PROTOCOL_ERROR` where the peer sends on although it was asked to wait.
    */
   push(item: Item, sizeBytes: number): void {
-    if (this.#state === "ended") return;
+    if (this.#state === "finishing" || this.#state === "ended") return;
     const bytes = sizeBytes + itemOverheadBytes;
     if (this.#waitingBytes + bytes > limitBytes) {
       throw new OrchestratorError("PROTOCOL_ERROR", { message: "The peer sends faster than it is heard." });
@@ -62,6 +67,20 @@ export class InboundQueue<Item> {
     if (this.#state !== "shut") return;
     this.#state = "open";
     this.#start();
+  }
+
+  /**
+   * Takes nothing more, and hands over what waits. {@link InboundQueue.end} cuts that short.
+   *
+   * @returns Resolves when all is handed over; null where nothing waits.
+   */
+  finish(): Promise<void> | null {
+    if (this.#state !== "open" || !this.#run) {
+      this.end();
+      return null;
+    }
+    this.#state = "finishing";
+    return this.#run.finally(() => this.end());
   }
 
   /** Hands nothing over any more. */
@@ -93,7 +112,7 @@ export class InboundQueue<Item> {
         this.end();
         return;
       }
-      if (this.#state !== "open") return;
+      if (this.hasEnded) return;
       this.#waitingBytes -= next.bytes;
       if (this.#isPaused && this.#waitingBytes < pauseAboveBytes / 2) {
         this.#isPaused = false;

@@ -6,7 +6,7 @@ import { createAgentLink } from "../../lib/agent/agent-link.ts";
 import { FollowedEpoch } from "../../lib/agent/followed-epoch.ts";
 import type { EpochMemory } from "../../lib/agent/link-connection.ts";
 import { nodeIdOf } from "../../lib/crypto/encoding.ts";
-import type { Ending } from "../../lib/transport/channel.ts";
+import type { Ending } from "../../lib/transport/ending.ts";
 import { MemoryTransport } from "../../lib/transport/memory-transport.ts";
 import type { FrameSocket } from "../../lib/transport/socket.ts";
 import type { Epoch } from "../../lib/wire/epoch.ts";

@@ -178,7 +178,10 @@ describe("while a long message is read", () => {
     await transport.stop();
   });
 
-  test("a connection that ends drops it", async () => {
+  test.each([
+    ["a connection that is ended drops it", "disconnect", ["gone"]],
+    ["an agent that hangs up is heard before it is gone", "hang up", ["message", "gone"]],
+  ])("%s", async (_, how, kinds) => {
     let isBegun = false;
     const isWanted = async (): Promise<boolean> => (isBegun = true);
     const { transport, heard, agent } = await startScene(new SteppingClock(), { isWanted });
@@ -186,10 +189,11 @@ describe("while a long message is read", () => {
     while (!isBegun) await nextTurn();
     // Some of its slices: sixteen turns are between two.
     for (let turns = 0; turns < 50; turns += 1) await nextTurn();
-    agent.socket.destroy();
+    if (how === "hang up") agent.socket.destroy();
+    else await transport.disconnect(agent.nodeId, "enough");
     await heard.next("gone");
     await transport.stop();
-    expect(heard.kinds).toEqual(["gone"]);
+    expect(heard.kinds).toEqual(kinds);
   });
 
   test("its peer pays for each slice, and is ended when it has no time left", async () => {
