@@ -142,7 +142,6 @@ const table: OptionTable<ResolvedOptions> = {
       trimLog: true,
       appendBlob: true,
       readBlob: true,
-      deleteBlob: true,
       lease: true,
       follow: true,
     }),

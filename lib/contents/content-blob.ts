@@ -19,7 +19,7 @@ export async function saveContent(
     const present = await storage.readBlob(id);
     if (present && toHex(crypto.sha256(present)) === hash) return hash;
     // A write that a crash cut short: nothing refers to it yet.
-    await storage.deleteBlob(id);
+    await storage.commit([{ kind: "dropBlob", id }], { reserve: true });
     await storage.appendBlob(id, content, 0);
   }
   return hash;

@@ -7,6 +7,7 @@
  *
  * A content is loose from before it is written, and again from the very commit that removes something that referred to
  * it. So a crash leaves nothing behind, and whoever is about to refer to one has an hour to do so.
+ * The commit that removes it fails where it was claimed since, by whatever process.
  */
 import type { Clock } from "../clock.ts";
 import type { Crypto } from "../crypto/crypto.ts";
@@ -116,10 +117,12 @@ export class Contents {
     if ((await this.#loose(id))?.revision !== revision) return;
     // Only `#claim` and `loosen` make these, of a kind.
     const kind = id.slice(0, id.indexOf("-")) as ContentKind;
-    if (!(await this.#isReferred(kind, id.slice(kind.length + 1)))) await storage.deleteBlob(id);
+    const isReferred = await this.#isReferred(kind, id.slice(kind.length + 1));
+    const writes: Write[] = [{ kind: "delete", collection: "loose_contents", key: id, expected: revision }];
+    // Whoever is about to refer to it has claimed it since, in this process or in another, and then this commit fails.
+    if (!isReferred) writes.push({ kind: "dropBlob", id });
     try {
-      const write = { kind: "delete", collection: "loose_contents", key: id, expected: revision } as const;
-      await storage.commit([write], { reserve: true });
+      await storage.commit(writes, { reserve: true });
     } catch (error) {
       // It became loose once more in the meantime.
       if (!isOrchestratorError(error, "REVISION_CONFLICT")) throw error;

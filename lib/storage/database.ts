@@ -68,7 +68,7 @@ export class Database implements Ground {
     else if (effect.kind === "append") {
       const { sequence, hash } = effect.entry;
       this.#logToChange(effect.log).head = { sequence, hash };
-    } else this.#logToChange(effect.log).base = effect.base;
+    } else if (effect.kind === "trim") this.#logToChange(effect.log).base = effect.base;
   }
 
   /** Everything as it is now; later changes do not show in it. */

@@ -188,16 +188,20 @@ export class FileStorage implements Storage {
   }
 
   async appendBlob(id: string, bytes: Uint8Array, expectedSize?: number): Promise<number> {
-    return this.#writeBlob(() => this.#open.blobs.append(id, bytes, expectedSize));
+    const own = Uint8Array.from(bytes);
+    return this.#writeBlob(async () => {
+      const { blobs, dropped } = this.#open;
+      while (dropped.has(id)) {
+        await dropped.removed(id);
+        await this.#pump.submit(() => (batch) => batch.add({ kind: "keepBlob", id }));
+      }
+      return blobs.append(id, own, expectedSize);
+    });
   }
 
   async readBlob(id: string, range: { from?: number; to?: number } = {}): Promise<Uint8Array | null> {
     this.#lifetime.check();
     return this.#open.blobs.read(id, range);
-  }
-
-  async deleteBlob(id: string): Promise<void> {
-    return this.#writeBlob(() => this.#open.blobs.delete(id));
   }
 
   async lease(name: string, ttlMs: number): Promise<Lease | null> {
@@ -252,6 +256,7 @@ export class FileStorage implements Storage {
   #apply(effects: readonly Effect[]): void {
     for (const effect of effects) {
       this.#open.database.apply(effect);
+      this.#open.dropped.apply(effect);
       if (effect.kind === "append") this.#log(effect.log).append(effect.entry);
     }
     this.#followers.tell(effects, this.#open.database);

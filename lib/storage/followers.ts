@@ -61,6 +61,8 @@ function toChange(effect: Effect, database: Database): CommittedChange | null {
     case "append":
       return { kind: "append", log: effect.log, entry: effect.entry };
     case "trim":
+    case "dropBlob":
+    case "keepBlob":
       return null;
   }
 }

@@ -172,6 +172,7 @@ export class MemoryStorage implements Storage {
     for (const effect of staging.effects) {
       this.#database.apply(effect);
       if (effect.kind === "append") this.#entries(effect.log).push(effect.entry);
+      else if (effect.kind === "dropBlob") this.#data.blobs.delete(effect.id);
     }
     this.#followers.tell(staging.effects, this.#database);
     return result;
@@ -215,11 +216,6 @@ export class MemoryStorage implements Storage {
     this.#lifetime.check();
     const { from = 0, to = Infinity } = range;
     return this.#data.blobs.get(id)?.slice(Math.max(0, from), Math.max(0, to)) ?? null;
-  }
-
-  async deleteBlob(id: string): Promise<void> {
-    this.#lifetime.check();
-    this.#data.blobs.delete(id);
   }
 
   async lease(name: string, ttlMs: number): Promise<Lease | null> {

@@ -60,6 +60,7 @@ export class Staging implements Ground {
       result.revisions.push(write.kind === "put" ? commit.#put(write) : 0);
       result.sequences.push(write.kind === "append" ? commit.#append(write) : 0);
       if (write.kind === "delete") commit.#delete(write);
+      else if (write.kind === "dropBlob") commit.add(write);
     }
     for (const effect of commit.effects) this.add(effect);
     return result;
@@ -72,7 +73,7 @@ export class Staging implements Ground {
       this.#setRevision(effect.collection, effect.document.key, effect.document.revision);
     else if (effect.kind === "delete") this.#setRevision(effect.collection, effect.key, 0);
     else if (effect.kind === "append") (this.#heads ??= new Map()).set(effect.log, effect.entry);
-    else (this.#bases ??= new Map()).set(effect.log, effect.base);
+    else if (effect.kind === "trim") (this.#bases ??= new Map()).set(effect.log, effect.base);
   }
 
   #put(write: PreparedWrite & { kind: "put" }): number {

@@ -14,7 +14,7 @@ export type { SamplePoint, SampleQuery, SampleRow, SeriesStorage } from "./serie
  *
  * What every storage promises (each number is the `promise` of cases of the conformance suite in `fleetwright/testing`):
  *
- *  1. A resolved `commit` survives kill -9 and power loss; it is all there or not at all, documents and log entries together.
+ *  1. A resolved `commit` survives kill -9 and power loss; it is all there or not at all, documents, log entries and dropped blobs together.
  *  2. A rejected `commit` changes nothing, in memory or on disk.
  *  3. Of several commits that expect the same revision of a document, exactly one wins; the others get `REVISION_CONFLICT`.
  *  4. A read sees only what is durable, and every commit that resolved before the read began.
@@ -22,7 +22,8 @@ export type { SamplePoint, SampleQuery, SampleRow, SeriesStorage } from "./serie
  *  6. Log sequences start at 1, rise by 1 and are never used again, also after a trim.
  *  7. Entries of a chained log carry `SHA-256(previous hash || canonical JSON of { sequence, at, value })`; see {@link LogEntry.hash}.
  *  8. `trimLog` removes a prefix only, and the rest still verifies.
- *  9. A blob is read back as it was appended, in order; a resolved `appendBlob` is durable. Damage inside a blob need not be
+ *  9. A blob is read back as it was appended, in order; a resolved `appendBlob` is durable. A commit that drops one is all there
+ *     with its removal or not at all, and a blob of the same id that is made after it stays. Damage inside a blob need not be
  *     noticed here: every blob of the orchestrator is named `<kind>-<SHA-256 of its content>` and checked when it is read,
  *     and a backup checks every blob whose id ends so.
  * 10. At most one holder has a lease at any moment of the given clock; an expired lease can be taken by another.
@@ -89,8 +90,6 @@ export interface Storage {
   appendBlob(id: string, bytes: Uint8Array, expectedSize?: number): Promise<number>;
   /** Reads a range (`from` inclusive, `to` exclusive, in bytes) of a blob; null when there is none. */
   readBlob(id: string, range?: { from?: number; to?: number }): Promise<Uint8Array | null>;
-  /** Removes a blob; nothing happens when there is none. */
-  deleteBlob(id: string): Promise<void>;
 
   /** Takes a lease for `ttlMs` (1-3,600,000 ms) if nobody holds it; null otherwise. */
   lease(name: string, ttlMs: number): Promise<Lease | null>;
@@ -156,13 +155,15 @@ export type Write =
       /** Milliseconds since 1970, by the writer's clock. May go backwards; the sequence never does. */
       at: number;
       value: JsonObject;
-    };
+    }
+  /** Removes a blob with the commit; nothing happens where there is none. */
+  | { kind: "dropBlob"; id: string };
 
 /** What a commit wrote. */
 export interface CommitResult {
-  /** Revisions of the puts, in the order of the writes; 0 for a delete or append. */
+  /** Revisions of the puts, in the order of the writes; 0 for any other write. */
   revisions: number[];
-  /** Sequences of the appends, in the order of the writes; 0 for a put or delete. */
+  /** Sequences of the appends, in the order of the writes; 0 for any other write. */
   sequences: number[];
 }
 

@@ -19,14 +19,17 @@ export interface OwnedValue {
 export type PreparedWrite =
   | { kind: "put"; collection: string; key: string; text: string; expected: number | undefined }
   | { kind: "delete"; collection: string; key: string; expected: number | undefined }
-  | { kind: "append"; log: string; at: number; owned: OwnedValue };
+  | { kind: "append"; log: string; at: number; owned: OwnedValue }
+  | { kind: "dropBlob"; id: string };
 
 /** What a commit or trim does to the data, with nothing left to decide: it can be replayed. */
 export type Effect =
   | { kind: "put"; collection: string; document: StoredText }
   | { kind: "delete"; collection: string; key: string }
   | { kind: "append"; log: string; entry: LogEntry; text: string }
-  | { kind: "trim"; log: string; base: { sequence: number; hash: string | null } };
+  | { kind: "trim"; log: string; base: { sequence: number; hash: string | null } }
+  | { kind: "dropBlob"; id: string }
+  | { kind: "keepBlob"; id: string };
 
 /**
  * Takes writes over from a caller, who may change its objects afterwards.
@@ -48,6 +51,7 @@ export function prepareWrites(schema: StorageSchema, writes: readonly Write[]): 
       const { log, at } = write;
       return { kind: "append", log, at, owned: definition.chained ? value : { ...value, canonical: null } };
     }
+    if (write.kind === "dropBlob") return { kind: "dropBlob", id: write.id };
     const { collection, key, expected } = write;
     if (!Object.hasOwn(schema.collections, collection))
       throw refused(`There is no collection "${collection}".`);

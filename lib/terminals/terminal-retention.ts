@@ -1,4 +1,4 @@
-/** Removes terminals that ended long ago, each with its recording: the recording first, so that whatever ends the process leaves none without its record. */
+/** Removes terminals that ended long ago, each with its recording. */
 import { systemCaller } from "../callers/caller.ts";
 import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
@@ -21,14 +21,14 @@ export class TerminalRetention {
 
   /** Removes what is old; yields after each slice. */
   async *round(): AsyncGenerator<void> {
-    const { storage, options, retentionClock } = this.#context;
+    const { options, retentionClock } = this.#context;
     const before = (await retentionClock.now()) - options.terminalRetentionDays * dayMs;
     for await (const page of eachOldPage<TerminalDocument>(this.#context, "terminals", before)) {
       const writes: Write[] = [];
       for (const { key, revision, value } of page) {
         if (value.status === "active" || Date.parse(value.closed_at ?? value.opened_at) >= before) continue;
-        await storage.deleteBlob(recordingOf(key));
         writes.push({ kind: "delete", collection: "terminals", key, expected: revision });
+        writes.push({ kind: "dropBlob", id: recordingOf(key) });
       }
       if (writes.length > 0) await this.#remove(writes, toTimestamp(before));
       yield;
@@ -37,7 +37,7 @@ export class TerminalRetention {
 
   /** With the reserve: this makes space. */
   async #remove(writes: readonly Write[], before: string): Promise<void> {
-    const removed = writes.length;
+    const removed = writes.length / 2;
     await this.#context.commitWithReserve(systemCaller, writes, {
       type: "terminal.pruned",
       summary: `${removed} terminals that ended before ${before} were removed with their recordings`,

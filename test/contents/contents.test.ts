@@ -130,3 +130,24 @@ it.each(Array.from({ length: 40 }, (_, seed) => seed))(
     await storage.close();
   },
 );
+
+it("a content that somebody else claims between the look for references and its removal stays", async () => {
+  const clock = new FakeClock();
+  const { storage, contents, sweep, refer } = await opened(new MemoryStorage({ clock }), clock);
+  const hash = await contents.save("snapshot", toUtf8("content"));
+  // As another process on the same storage: it shares no queue with the first.
+  const others = new Contents({ storage, clock, crypto: nodeCrypto });
+  others.onReference("snapshot", async () => false);
+  let isRaced = false;
+  contents.onReference("snapshot", async () => {
+    isRaced = true;
+    expect(await others.claim("snapshot", hash)).toBe(true);
+    return false;
+  });
+  await sweep();
+  await clock.advance(2 * hourMs);
+  await sweep();
+  expect(isRaced).toBe(true);
+  await refer("a", hash);
+  expect(await contents.read("snapshot", hash)).toEqual(toUtf8("content"));
+});

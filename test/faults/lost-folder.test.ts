@@ -61,7 +61,7 @@ describe.each(faults)("a folder that %s", (_name, run, isSeenByCommit) => {
       () => storage.check(),
       () => storage.commit(change("a", 2)),
       () => storage.appendBlob("b", Buffer.from("x")),
-      () => storage.deleteBlob("b"),
+      () => storage.commit([{ kind: "dropBlob", id: "b" }]),
     ])
       await expect(work()).rejects.toMatchObject(failed);
   });

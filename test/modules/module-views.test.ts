@@ -109,7 +109,7 @@ describe("what is shown of a module", () => {
     expect(before.given).toEqual([{ password: "(sensitive)", port: 81, "web.port": 82 }]);
     const id = await viewBlob();
     const whole = await storage.readBlob(id);
-    await storage.deleteBlob(id);
+    await storage.commit([{ kind: "dropBlob", id }]);
     if (how === "damaged") await storage.appendBlob(id, whole!.slice(0, 40), 0);
     expect(await reads()).toEqual(before);
     expect(await storage.readBlob(id)).toEqual(whole);
@@ -119,8 +119,9 @@ describe("what is shown of a module", () => {
     const { test, storage, document, viewBlob, reads } = await createFleet();
     await using _ = test;
     const { modules, assignments } = test.orchestrator;
-    await storage.deleteBlob(await viewBlob());
-    await storage.deleteBlob(`module-${String((await document())["content_hash"])}`);
+    await storage.commit([{ kind: "dropBlob", id: await viewBlob() }]);
+    const content_hash = String((await document())["content_hash"]);
+    await storage.commit([{ kind: "dropBlob", id: `module-${content_hash}` }]);
     const [listed] = (await assignments.list(systemCaller)).items;
     expect(new Set(Object.values(listed!.params!))).toEqual(new Set(["(sensitive)"]));
     await expect(modules.get(systemCaller, { name: "web" })).rejects.toMatchObject({

@@ -93,10 +93,6 @@ export class MortalStorage implements Storage {
     return this.#write(() => this.#inner.appendBlob(id, bytes, expectedSize));
   }
 
-  deleteBlob(id: string): Promise<void> {
-    return this.#write(() => this.#inner.deleteBlob(id));
-  }
-
   lease(name: string, ttlMs: number): Promise<Lease | null> {
     return this.#inner.lease(name, ttlMs);
   }

@@ -118,10 +118,10 @@ describe("a backup that is restored", () => {
       pieces.push(piece);
       if (pieces.length !== 2) continue;
       expect(await storage.trimLog("audit", 90)).toBe(89);
-      await storage.deleteBlob("gone");
+      await storage.commit([{ kind: "dropBlob", id: "gone" }]);
       expect(await storage.readBlob("gone")).toBeNull();
       await storage.appendBlob("gone", Buffer.from("after"));
-      await storage.deleteBlob("gone");
+      await storage.commit([{ kind: "dropBlob", id: "gone" }]);
     }
     const target = join(temporaryFolder(), "restored");
     await restoreBackup(inPieces(Buffer.concat(pieces)), target, backupOrigin);

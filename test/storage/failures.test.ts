@@ -155,7 +155,7 @@ test.each(failing)(
       () => storage.commit(change("a", 9), { reserve: true }),
       () => storage.appendBlob("b", Buffer.from("after")),
       () => storage.appendBlob("c", Buffer.from("after")),
-      () => storage.deleteBlob("b"),
+      () => storage.commit([{ kind: "dropBlob", id: "b" }]),
       () => storage.trimLog("audit", 2),
     ])
       await expect(refused()).rejects.toMatchObject(failed);

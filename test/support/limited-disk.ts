@@ -8,6 +8,8 @@ export class LimitedDisk implements Disk {
   freeBytes = Infinity;
   /** Whether every sync, and every write that includes one, fails with an input/output error. */
   broken = false;
+  /** The code with which every removal fails; null where none does. */
+  removalFails: string | null = null;
   /** Whether every close fails, after it closed. */
   brokenClose = false;
   /** Which files fail. */
@@ -45,7 +47,10 @@ export class LimitedDisk implements Disk {
   list = nodeDisk.list;
   makeFolder = nodeDisk.makeFolder;
   rename = nodeDisk.rename;
-  remove = nodeDisk.remove;
+  remove = async (path: string): Promise<void> => {
+    if (this.removalFails !== null && this.only.test(path)) throw systemError(this.removalFails);
+    await nodeDisk.remove(path);
+  };
   syncFolder = nodeDisk.syncFolder;
   identityOf = nodeDisk.identityOf;
   spaceLeft = async (folder: string): Promise<number> =>

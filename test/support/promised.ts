@@ -144,7 +144,7 @@ export class Promised {
     this.#blobs.set(id, known);
     if (this.#random() < 0.3) {
       known.removing = true;
-      await storage.deleteBlob(id);
+      await storage.commit([{ kind: "dropBlob", id: id }]);
       this.#blobs.set(id, { bytes: Buffer.alloc(0), removing: false, tried: 0 });
     } else {
       const bytes = Buffer.from(`[${++this.#attempts}]`.repeat(Math.ceil(this.#random() * 200)));

@@ -42,7 +42,9 @@ async function scene() {
     await agent.join();
     return agent;
   };
-  const says = (count: number) => expect.poll(() => heard.length).toBe(count);
+  const says = async (count: number): Promise<void> => {
+    await expect.poll(() => heard.length).toBe(count);
+  };
   return { transport, clock, heard, connect, says, release: () => release() };
 }
 

@@ -93,8 +93,8 @@ export class BlobFiles {
     return (await this.#disk.list(this.#folder)).filter((name) => name.endsWith(lostSuffix)).sort();
   }
 
+  /** @param bytes - Not to be changed any more. */
   append(id: string, bytes: Uint8Array, expectedSize: number | undefined): Promise<number> {
-    const own = Uint8Array.from(bytes);
     return this.#enqueueWrite(this.#pathOf(id), async (path) => {
       await this.#settleDebt(path);
       const file = await this.#openExisting(path, "update");
@@ -104,12 +104,12 @@ export class BlobFiles {
           const details = { blob: id, expected: expectedSize, actual: size };
           throw new OrchestratorError("REVISION_CONFLICT", { details });
         }
-        if (file === null) await this.#create(path, own);
-        else await this.#add(path, { file, size }, own);
+        if (file === null) await this.#create(path, bytes);
+        else await this.#add(path, { file, size }, bytes);
       } finally {
         await file?.close();
       }
-      return size + own.length;
+      return size + bytes.length;
     });
   }
 

@@ -1,6 +1,7 @@
 import type { Low } from "lowdb";
 import type { Logger } from "../../logger.ts";
 import type { Database } from "../database.ts";
+import type { DroppedBlobs } from "./dropped-blobs.ts";
 import { diskFailure, storageError } from "./errors.ts";
 import type { Journal } from "./journal.ts";
 import type { LogFile } from "./log-file.ts";
@@ -10,6 +11,7 @@ import { emptySnapshot, folderFormat, type SnapshotFile } from "./snapshot.ts";
 /** What a checkpoint brings together. */
 export interface CheckpointParts {
   database: Database;
+  dropped: DroppedBlobs;
   journal: Journal;
   logs: ReadonlyMap<string, LogFile>;
   low: Low<Snapshot>;
@@ -43,6 +45,7 @@ export class Checkpoints {
     try {
       const keepFrom = await journal.rotate();
       this.#parts.low.data = this.#view();
+      this.#parts.dropped.beginCheckpoint();
       this.#running = this.#write(keepFrom);
     } catch (error) {
       this.#postpone();
@@ -76,11 +79,14 @@ export class Checkpoints {
   }
 
   async #write(keepFrom: number): Promise<void> {
-    const { journal, low } = this.#parts;
+    const { dropped, journal, low } = this.#parts;
     try {
       await this.#persistLogs();
+      // What the journal says is done before it is dropped.
+      await dropped.settled();
       if (journal.failure !== null) throw journal.failure;
       await low.write();
+      dropped.endCheckpoint();
       if (journal.failure !== null) throw journal.failure;
       await journal.dropBefore(keepFrom);
       this.#dueAtBytes = this.#bound();

@@ -12,7 +12,9 @@ type StoredEffect =
   | { put: string; key: string; revision: number; value: JsonObject }
   | { delete: string; key: string }
   | { append: string; sequence: number; at: number; hash: string | null; value: JsonObject }
-  | { trim: string; sequence: number; hash: string | null };
+  | { trim: string; sequence: number; hash: string | null }
+  | { dropBlob: string }
+  | { keepBlob: string };
 
 const putStart = `{"put":"`;
 const keyStart = `","key":"`;
@@ -53,6 +55,9 @@ function effectToText(effect: Effect): string {
     }
     case "trim":
       return JSON.stringify({ trim: effect.log, ...effect.base });
+    case "dropBlob":
+    case "keepBlob":
+      return JSON.stringify({ [effect.kind]: effect.id });
   }
 }
 
@@ -75,5 +80,7 @@ function effectFromStored(stored: StoredEffect): Effect {
     const { sequence, at, value, hash } = stored;
     return { kind: "append", log: stored.append, entry: deepFreeze({ sequence, at, value, hash }), text: "" };
   }
+  if ("dropBlob" in stored) return { kind: "dropBlob", id: stored.dropBlob };
+  if ("keepBlob" in stored) return { kind: "keepBlob", id: stored.keepBlob };
   return { kind: "trim", log: stored.trim, base: { sequence: stored.sequence, hash: stored.hash } };
 }

@@ -9,6 +9,7 @@ import type { LogEntry, StorageSchema } from "../storage.ts";
 import { BlobFiles } from "./blobs.ts";
 import { Checkpoints } from "./checkpoints.ts";
 import type { Disk } from "./disk.ts";
+import { DroppedBlobs, noteDrop } from "./dropped-blobs.ts";
 import { effectsFromText } from "./effects.ts";
 import { corrupt, diskFailure } from "./errors.ts";
 import { fileNameOf } from "./file-name.ts";
@@ -48,6 +49,7 @@ export interface OpenFolder {
   journal: Journal;
   logs: Map<string, LogFile>;
   blobs: BlobFiles;
+  dropped: DroppedBlobs;
   checkpoints: Checkpoints;
   losses: LossRecord;
   space: Space;
@@ -75,7 +77,11 @@ export async function openFolder(options: FolderOptions, schema: StorageSchema):
   const losses = new Losses(options, record);
   const head = await readHead(disk, folder);
   const database = new Database(schema, snapshot);
-  const { replayed, entries } = await replay({ ...options, losses, head }, database, snapshot.sequence);
+  const { replayed, entries, drops } = await replay(
+    { ...options, losses, head },
+    database,
+    snapshot.sequence,
+  );
   if (snapshots.bytes === 0 && (replayed.sequence > 0 || (await isInUse(disk, folder))))
     throw corrupt(join(folder, "db.json"), 0, "the documents are missing; restore a backup");
   const journal = new Journal(options);
@@ -94,18 +100,20 @@ export async function openFolder(options: FolderOptions, schema: StorageSchema):
     await journal.begin(replayed);
     const blobs = new BlobFiles(disk, join(folder, "blobs"), journal);
     await blobs.open();
+    const dropped = new DroppedBlobs(blobs, options.logger, drops);
+    await dropped.open();
     await checkBlobs(blobs, { database, schema, losses, folder });
     await disk.makeFolder(join(folder, "logs"));
     // Names that a killed process made and did not sync. Those in the data folder itself are synced before anything is
     // kept under them: a segment when it is made, all others with the first snapshot.
     for (const name of ["logs", "blobs"]) await disk.syncFolder(join(folder, name));
-    const parts = { ...options, database, journal, logs, low, snapshots };
+    const parts = { ...options, database, dropped, journal, logs, low, snapshots };
     const checkpoints = new Checkpoints({ ...parts, schemaVersion: schema.version });
     const stored = snapshot.schema_version;
     if (stored > 0 && stored < schema.version) await backUp(options, snapshot, database);
     if (stored !== schema.version || losses.accepted.length > 0) await checkpoints.writeNow();
     const space = new Space(options);
-    return { database, journal, logs, blobs, checkpoints, losses: record, space, restored };
+    return { database, journal, logs, blobs, dropped, checkpoints, losses: record, space, restored };
   } catch (error) {
     for (const log of logs.values()) await log.close();
     await journal.close();
@@ -171,23 +179,25 @@ function checkVersions({ format, schema_version: stored }: Snapshot, schema: Sto
   });
 }
 
-/** Applies the journal. Gives what was read, and the log entries in it, by log. */
+/** Applies the journal. Gives what was read, the log entries in it, by log, and the blobs that it drops. */
 async function replay(
   options: ReplayOptions,
   database: Database,
   afterSequence: number,
-): Promise<{ replayed: ReplayedJournal; entries: Map<string, LogEntry[]> }> {
+): Promise<{ replayed: ReplayedJournal; entries: Map<string, LogEntry[]>; drops: Set<string> }> {
+  const drops = new Set<string>();
   const entries = new Map<string, LogEntry[]>();
   const replayed = await replayJournal(options, afterSequence, (text, place) => {
     for (const effect of effectsOf(text, place)) {
       database.apply(effect);
+      noteDrop(drops, effect);
       if (effect.kind !== "append") continue;
       const log = entries.get(effect.log) ?? [];
       entries.set(effect.log, log);
       log.push(effect.entry);
     }
   });
-  return { replayed, entries };
+  return { replayed, entries, drops };
 }
 
 function effectsOf(text: string, { path, at }: { path: string; at: number }) {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { Write } from "../../storage/storage.ts";
 import { beforeAndAfterRestart, assertRefused, reopen, type StorageCase } from "./subject.ts";
 
 const bytes = (text: string): Uint8Array => new Uint8Array(Buffer.from(text));
@@ -44,16 +45,58 @@ export const blobCases: StorageCase[] = [
     },
   },
   {
-    name: "a deleted blob is gone, also after a restart, and can be made anew",
+    name: "a dropped blob is gone, also after a restart, and can be made anew",
     promise: 9,
     async run(subject) {
       await subject.storage.appendBlob("t", bytes("abc"));
-      await subject.storage.deleteBlob("t");
-      await subject.storage.deleteBlob("t");
+      await subject.storage.commit([{ kind: "dropBlob", id: "t" }]);
+      await subject.storage.commit([{ kind: "dropBlob", id: "t" }]);
       assert.equal(await subject.storage.readBlob("t"), null);
       const next = await reopen(subject);
       assert.equal(await next.readBlob("t"), null);
       assert.equal(await next.appendBlob("t", bytes("x"), 0), 1);
+    },
+  },
+  {
+    name: "a blob that is made anew after a commit dropped it stays, also after a restart",
+    promise: 9,
+    async run(subject) {
+      const drop: Write = { kind: "dropBlob", id: "t" };
+      await subject.storage.appendBlob("t", bytes("abc"));
+      const dropped = subject.storage.commit([drop]);
+      await dropped;
+      assert.equal(await subject.storage.appendBlob("t", bytes("new"), 0), 3);
+      const next = await reopen(subject);
+      assert.deepEqual(await next.readBlob("t"), bytes("new"));
+      await next.commit([drop]);
+      assert.equal(await next.readBlob("t"), null);
+      assert.equal(await next.appendBlob("t", bytes("x"), 0), 1);
+    },
+  },
+  {
+    name: "a commit that is rejected drops nothing, one that is not drops all",
+    promise: 9,
+    async run(subject) {
+      const { storage } = subject;
+      for (const id of ["a", "b"]) await storage.appendBlob(id, bytes(id));
+      const drops: Write[] = [
+        { kind: "dropBlob", id: "a" },
+        { kind: "dropBlob", id: "b" },
+        { kind: "put", collection: "agents", key: "k", value: {}, expected: 0 },
+      ];
+      await storage.commit([{ kind: "put", collection: "agents", key: "k", value: {} }]);
+      await assertRefused(storage.commit(drops), "REVISION_CONFLICT");
+      const next = await reopen(subject);
+      for (const id of ["a", "b"]) assert.deepEqual(await next.readBlob(id), bytes(id));
+      const changes: unknown[] = [];
+      next.follow((told) => changes.push(...told.map(({ kind }) => kind)));
+      const put: Write = { kind: "put", collection: "agents", key: "k", value: {} };
+      assert.deepEqual(await next.commit([...drops.slice(0, 2), put]), {
+        revisions: [0, 0, 2],
+        sequences: [0, 0, 0],
+      });
+      assert.deepEqual(changes, ["put"]);
+      for (const id of ["a", "b"]) assert.equal(await next.readBlob(id), null);
     },
   },
   {

@@ -13,7 +13,6 @@ const everyCall: Record<string, (storage: Storage) => Promise<unknown>> = {
   trimLog: (storage) => storage.trimLog("audit", 1),
   appendBlob: (storage) => storage.appendBlob("a", new Uint8Array(1)),
   readBlob: (storage) => storage.readBlob("a"),
-  deleteBlob: (storage) => storage.deleteBlob("a"),
   lease: (storage) => storage.lease("a", 1_000),
   follow: async (storage) => storage.follow(() => {}),
 };

@@ -140,7 +140,14 @@ export class OwnStorage implements Storage {
     for (const [name, log] of this.#data.logs) logs.set(name, { ...log, entries: [...log.entries] });
     const result: CommitResult = { revisions: [], sequences: [] };
     const changes: CommittedChange[] = [];
+    const dropped: string[] = [];
     for (const write of writes) {
+      if (write.kind === "dropBlob") {
+        dropped.push(write.id);
+        result.revisions.push(0);
+        result.sequences.push(0);
+        continue;
+      }
       const known = write.kind === "delete" && documents.get(write.collection)?.has(write.key);
       const [revision, sequence] =
         write.kind === "append" ? [0, append(logs, schema, write)] : [change(documents, schema, write), 0];
@@ -156,6 +163,7 @@ export class OwnStorage implements Storage {
     }
     this.#data.documents = documents;
     this.#data.logs = logs;
+    for (const id of dropped) this.#data.blobs.delete(id);
     this.#tell(changes);
     return result;
   }
@@ -203,11 +211,6 @@ export class OwnStorage implements Storage {
   ): Promise<Uint8Array | null> {
     this.#requireOpen(this.#schema);
     return this.#data.blobs.get(id)?.slice(from, Math.max(from, to)) ?? null;
-  }
-
-  async deleteBlob(id: string): Promise<void> {
-    this.#requireOpen(this.#schema);
-    this.#data.blobs.delete(id);
   }
 
   async lease(name: string, ttlMs: number): Promise<Lease | null> {
@@ -262,7 +265,7 @@ export class OwnStorage implements Storage {
 function change(
   documents: Map<string, Map<string, StoredDocument>>,
   { collections }: StorageSchema,
-  write: Exclude<Write, { kind: "append" }>,
+  write: Exclude<Write, { kind: "append" | "dropBlob" }>,
 ): number {
   const { collection, key, expected } = write;
   if (!Object.hasOwn(collections, collection)) throw invalid(`There is no collection "${collection}".`);
