@@ -94,7 +94,7 @@ export class Context {
     this.cron = options.cron;
     this.logger = options.logger;
     this.options = options;
-    this.feed = new Feed(options);
+    this.feed = new Feed({ ...options, ids: this.ids });
     this.types = resourceTypesWith(options.ownTypes);
     this.contents = new Contents(options);
     this.retentionClock = new RetentionClock(options);

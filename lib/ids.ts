@@ -3,9 +3,17 @@ import type { Crypto } from "./crypto/crypto.ts";
 
 /** Makes identifiers. */
 export interface Ids {
-  /** A UUIDv7 (RFC 9562): sorts by the time of its making, strictly rising within one process. */
+  /** A UUIDv7 (RFC 9562): sorts by the time of its making, strictly rising, and past every one that was seen. */
   next(): string;
+  /**
+   * Has the next ones be past one that was made elsewhere, or before a restart with a clock that was set back. One that is more than a
+   * day ahead is passed over: a clock that was years wrong for a moment must not date all that follows.
+   */
+  see(id: string): void;
 }
+
+/** How far ahead of the clock what is seen may be, milliseconds. */
+const mostAheadMs = 86_400_000;
 
 /** Makes identifiers from a clock and a source of randomness, so that a seeded run repeats. */
 export function createIds(clock: Clock, crypto: Crypto): Ids {
@@ -23,6 +31,14 @@ export function createIds(clock: Clock, crypto: Crypto): Ids {
         counter = 0;
       }
       return formatUuid(lastMs, counter, crypto.randomBytes(8));
+    },
+    see(id) {
+      const atMs = Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
+      const place = Number.parseInt(id.slice(15, 18), 16);
+      const isPast = atMs > lastMs || (atMs === lastMs && place > counter);
+      if (!isPast || !(place >= 0) || atMs > clock.now() + mostAheadMs) return;
+      lastMs = atMs;
+      counter = place;
     },
   };
 }

@@ -161,7 +161,7 @@ export class Orchestrator {
     await storage.open(storageSchema);
     this.#ends.push(() => storage.close());
     try {
-      this.#ends.push(this.#context.feed.start());
+      this.#ends.push(await this.#context.feed.start());
       this.#ends.push(() => cluster.stop());
       await cluster.start({ clock, crypto, logger }, createClusterHandlers(this.#services));
       this.#ends.push(await fleetTime.start());

@@ -8,6 +8,7 @@
  * All hear of one commit before anybody hears of the next, and before the call that made it goes on.
  */
 import type { OrchestratorEvent } from "../events.ts";
+import type { Ids } from "../ids.ts";
 import type { Logger } from "../logger.ts";
 import type { CommittedChange, LogEntry, Storage, StoredDocument } from "../storage/storage.ts";
 import { eventLog, readRecord, type EventRecord, type StoredRecord } from "./event-record.ts";
@@ -27,19 +28,24 @@ export type PlacedRecord = EventRecord & { sequence: number };
 export class Feed {
   readonly #storage: Storage;
   readonly #logger: Logger;
+  readonly #ids: Ids;
   readonly #followers = new Map<string, Follower[]>();
   readonly #listeners = new Set<(record: PlacedRecord) => void>();
 
-  constructor({ storage, logger }: { storage: Storage; logger: Logger }) {
+  constructor({ storage, logger, ids }: { storage: Storage; logger: Logger; ids: Ids }) {
     this.#storage = storage;
     this.#logger = logger;
+    this.#ids = ids;
   }
 
-  /** Tells from now on. Called once, when the storage is open; the function returned ends it. */
-  start(): () => void {
-    return this.#storage.follow((changes) => {
+  /** Tells from now on, and has ids be past those of all events. Called once, when the storage is open; the function returned ends it. */
+  async start(): Promise<() => void> {
+    const end = this.#storage.follow((changes) => {
       for (const change of changes) this.#tell(change);
     });
+    const { entries } = await this.#storage.readLog<StoredRecord>(eventLog, { reverse: true, limit: 1 });
+    for (const { value } of entries) this.#ids.see(value.id);
+    return end;
   }
 
   /** Has a follower hear of every change of a collection, for good. Must not throw, nor wait. */
@@ -77,6 +83,7 @@ export class Feed {
 
   #tellListeners(entry: LogEntry<StoredRecord>): void {
     const record = { ...readRecord(entry.value), sequence: entry.sequence };
+    this.#ids.see(record.id);
     for (const listener of this.#listeners)
       this.#protect(() => listener(record), { sequence: entry.sequence });
   }
