@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
+import type { Clock, Timer } from "../../lib/clock.ts";
 import { FakeClock } from "../../lib/testing/fake-clock.ts";
 import { startHeartbeat } from "../../lib/transport/heartbeat.ts";
+import { settle } from "../support/deferred.ts";
 
 function start(isReading = true) {
   const clock = new FakeClock();
@@ -59,3 +61,58 @@ test("is silent after it was stopped", async () => {
   expect(seen).toEqual([]);
   expect(clock.pendingTimers).toBe(0);
 });
+
+test("does not blame the peer for silence while this process got no time", async () => {
+  const { clock, seen, heartbeat } = start();
+  await clock.advance(30_000);
+  // What was received while nothing ran is read after the timers that are late by then.
+  const advanced = clock.advance(15_000);
+  setImmediate(() => heartbeat.heard());
+  await advanced;
+  await settle();
+  expect(seen).toEqual(["ping", "ping", "ping"]);
+  await clock.advance(45_000);
+  expect(seen).not.toContain("silent");
+  await clock.advance(15_000);
+  await expect.poll(() => seen).toContain("silent");
+});
+
+test("a process that stood still for an hour counts one beat for it", async () => {
+  const clock = new StandingClock();
+  const seen: string[] = [];
+  startHeartbeat({
+    clock,
+    ping: () => seen.push("ping"),
+    silent: () => seen.push("silent"),
+    isReading: () => true,
+  });
+  await clock.standStill(3_600_000);
+  expect(seen).toEqual(["ping"]);
+  await clock.standStill(3_600_000);
+  expect(seen).toEqual(["ping", "ping"]);
+  await clock.standStill(3_600_000);
+  await expect.poll(() => seen).toEqual(["ping", "ping", "silent"]);
+});
+
+/** A clock of a process that gets no time for a while: a timer that was due meanwhile comes once, late. */
+class StandingClock implements Clock {
+  #nowMs = 0;
+  #timers: { atMs: number; callback: () => void }[] = [];
+
+  now = (): number => this.#nowMs;
+  monotonic = (): number => this.#nowMs;
+
+  setTimer(ms: number, callback: () => void): Timer {
+    const timer = { atMs: this.#nowMs + ms, callback };
+    this.#timers.push(timer);
+    return { cancel: () => void (this.#timers = this.#timers.filter((one) => one !== timer)) };
+  }
+
+  async standStill(ms: number): Promise<void> {
+    this.#nowMs += ms;
+    const due = this.#timers.filter(({ atMs }) => atMs <= this.#nowMs);
+    this.#timers = this.#timers.filter((timer) => !due.includes(timer));
+    for (const { callback } of due) callback();
+    await settle();
+  }
+}
