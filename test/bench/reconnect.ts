@@ -9,7 +9,7 @@
 import { fork, spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -55,6 +55,15 @@ function startAgents(port: number, part: number): ChildProcess {
 const told = async <Answer>(child: ChildProcess): Promise<Answer> =>
   ((await once(child, "message")) as [Answer])[0];
 
+/** CPU time of a process so far, milliseconds (proc_pid_stat(5), in ticks of 10 ms); 0 where the system does not tell. */
+function cpuMs({ pid }: ChildProcess): number {
+  if (process.platform !== "linux") return 0;
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
+    .replace(/^.*\) /, "")
+    .split(" ");
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
 /** Kills the server, starts it again, and tells how everybody came back, beside how long they took to join at first. */
 async function killOnce(
   server: Server,
@@ -69,10 +78,12 @@ async function killOnce(
   await once(server.child, "exit");
   const started = await startServer(folder, server.port);
   const upAtMs = Date.now();
+  const startMs = cpuMs(started.child);
   const all = await Promise.all(back);
   const secondsUp = all
     .flatMap(({ atMs }) => atMs.map((at) => (at - upAtMs) / 1000))
     .toSorted((a, b) => a - b);
+  const connectMs = ((cpuMs(started.child) - startMs) / agents).toFixed(2);
   const at = (share: number): string => secondsUp[Math.ceil(agents * share) - 1]!.toFixed(1).padStart(5);
   const turnedAway = all.reduce((sum, part) => sum + part.turnedAway, 0);
   const last = secondsUp.at(-1)!;
@@ -80,7 +91,7 @@ async function killOnce(
   process.stdout.write(
     `down ${downS.toFixed(1)} s; back after 50 % ${at(0.5)}  90 % ${at(0.9)}  99 % ${at(0.99)}  100 % ${at(1)} s, ` +
       `${(last / joinedS).toFixed(2)} x joining; since the kill ${(last + downS).toFixed(1)} s; ` +
-      `turned away ${turnedAway}, ${(turnedAway / agents).toFixed(2)} x agents\n`,
+      `turned away ${turnedAway}, ${(turnedAway / agents).toFixed(2)} x agents; server ${connectMs} ms CPU a connect\n`,
   );
   return started;
 }
