@@ -26,6 +26,7 @@ export const features = {
   operations: ["desired-state", "assignments", "modules", "secrets", "agents", "maintenance"],
   drift: ["operations", "assignments", "agents"],
   rollouts: ["operations", "desired-state", "assignments", "agents"],
+  runs: ["rollouts", "operations", "assignments", "agents"],
   restores: ["rollouts", "operations", "assignments"],
   notifications: ["agents", "maintenance"],
 };

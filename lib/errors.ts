@@ -81,6 +81,7 @@ export const errorTable = {
   },
   COMMAND_UNSUPPORTED: { message: "The agent can't do this.", retryable: false },
   TERMINALS_REFUSED: { message: "The agent allows no terminals.", retryable: false },
+  COMMANDS_REFUSED: { message: "The agent runs no commands.", retryable: false },
   TERMINALS_UNAVAILABLE: { message: "The agent can't open terminals.", retryable: false },
   COMMAND_EXPIRED: { message: "The command came after its time.", retryable: false },
   RESULT_GONE: { message: "The operation has ended; its result is gone.", retryable: false },

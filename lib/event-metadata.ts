@@ -45,9 +45,11 @@ export interface AssignmentFacts {
 
 /** What every event of a rollout says. */
 export interface RolloutFacts {
-  /** Name of what is rolled out. */
-  assignment: string;
-  kind: "apply" | "plan";
+  /** Name of what is rolled out; absent where it is a command. */
+  assignment?: string;
+  kind: "apply" | "plan" | "run";
+  /** Of a command: all of it, up to 4,096 characters, but for its environment. */
+  command?: string;
   /** How many agents it is for. */
   matched: number;
 }
@@ -178,6 +180,8 @@ export interface EventMetadata {
     scope?: string[];
     /** What it is to forget: `module/id`, or a module. */
     forgets?: string[];
+    /** What it runs, the beginning. */
+    command?: string;
   };
   "operation.finished": OperationFacts;
   "operation.failed": OperationFacts;

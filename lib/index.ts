@@ -77,6 +77,7 @@ export type { Modules } from "./modules/modules.ts";
 export type { Operations } from "./operations/operations.ts";
 export type { Restores } from "./restores/restores.ts";
 export type { Rollouts } from "./rollouts/rollouts.ts";
+export type { Runs } from "./runs/runs.ts";
 export type { StatusReport } from "./status/status.ts";
 
 // What the verbs take and return: the schemas that adapters serve
@@ -111,6 +112,7 @@ export type {
 export type { Discovered } from "./discovery/schemas.ts";
 export type { RestoreState } from "./restores/schemas.ts";
 export type { Rollout, RolloutDetail, RolloutMember, RolloutStatus } from "./rollouts/schemas.ts";
+export type { RunDetail, RunGroup } from "./runs/schemas.ts";
 export type { RolloutStrategy } from "./assignments/schemas.ts";
 export type { Cron, Schedule } from "./schedules/cron.ts";
 export { cronerCron } from "./schedules/croner-cron.ts";

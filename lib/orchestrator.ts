@@ -25,6 +25,7 @@ import { resolveOptions, type OrchestratorOptions } from "./options.ts";
 import { restoredEvent } from "./restores/restored-event.ts";
 import { Restores } from "./restores/restores.ts";
 import { Rollouts } from "./rollouts/rollouts.ts";
+import { Runs } from "./runs/runs.ts";
 import type { ServedAt } from "./served-at.ts";
 import { createServices, type Services } from "./services.ts";
 import type { ResourceTypes } from "./state/resource-type.ts";
@@ -73,6 +74,8 @@ export class Orchestrator {
   readonly operations: Operations;
   /** Plans and applies of assignments, all at once or in batches. */
   readonly rollouts: Rollouts;
+  /** Commands on many agents. */
+  readonly runs: Runs;
   /** Whether machines are still as they were applied. */
   readonly drift: Drift;
   /** Terminals on machines, each of them recorded. */
@@ -118,6 +121,7 @@ export class Orchestrator {
     this.events = new EventFeed(context, services.events, services);
     this.operations = new Operations(context, services.operations, services);
     this.rollouts = new Rollouts(context, services.rollouts, services);
+    this.runs = new Runs(context, services);
     this.drift = new Drift(context, services.drift, services);
     this.terminals = new Terminals(context, services.terminals, services);
     this.metrics = new Metrics(context, services.metrics, services);

@@ -12,6 +12,7 @@ export * from "./modules/schemas.ts";
 export * from "./operations/schemas.ts";
 export * from "./restores/schemas.ts";
 export * from "./rollouts/schemas.ts";
+export * from "./runs/schemas.ts";
 export * from "./status/schemas.ts";
 export * from "./terminals/schemas.ts";
 export { nothingSchema } from "./internal/common-schemas.ts";

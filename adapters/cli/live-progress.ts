@@ -87,7 +87,7 @@ function toOutputLines(resourceId: string, text: string): string {
 }
 
 /** What a line leaves to read where a program wrote over it again and again, as those that count percents do. */
-function asOnTerminal(line: string): string {
+export function asOnTerminal(line: string): string {
   const written = line.replace(/\r+$/, "");
   return written.slice(written.lastIndexOf("\r") + 1);
 }

@@ -21,6 +21,7 @@ import { addOperationsCommands } from "./commands/operations.ts";
 import { addOperatorsCommands } from "./commands/operators.ts";
 import { addResumeCommand } from "./commands/resume.ts";
 import { addRolloutsCommands } from "./commands/rollouts.ts";
+import { addRunCommands } from "./commands/run.ts";
 import { addServeCommand } from "./commands/serve.ts";
 import { addSessionCommands } from "./commands/session.ts";
 import { addStateCommands } from "./commands/state.ts";
@@ -82,6 +83,7 @@ const commands = [
   addStateCommands,
   addMetricsCommand,
   addLocalCommands,
+  addRunCommands,
   addRolloutsCommands,
   addOperationsCommands,
   addTerminalCommands,

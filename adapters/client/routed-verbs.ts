@@ -137,6 +137,23 @@ export interface RoutedVerbs {
      */
     cancel: (rolloutId: string, options?: CallOptions) => Promise<Output<"rolloutDetailSchema">>;
   };
+  runs: {
+    /**
+     * Run a command on many agents. Runs a command or a script once on each agent that a selector matches, or that `node_ids`
+     * names. Nothing of it is kept as applied. Answers with 200 when it has ended on all within `wait_seconds`, else with 202.
+     */
+    start: (input?: Input<"startRunInput">, options?: CallOptions) => Promise<Output<"runDetailSchema">>;
+    /**
+     * Get one run and what came of it. How far it is, and the agents on which it has ended: those together on which it ended in the
+     * same way and printed the same. `GET /rollouts/{rollout_id}/agents` lists each.
+     */
+    get: (rolloutId: string, options?: CallOptions) => Promise<Output<"runDetailSchema">>;
+    /**
+     * End a run, also where its command runs. No further agent begins. Where the command runs it is ended: with SIGTERM, and with
+     * SIGKILL five seconds later.
+     */
+    cancel: (rolloutId: string, options?: CallOptions) => Promise<Output<"runDetailSchema">>;
+  };
   state: {
     /**
      * Apply modules to the agent. Brings the machine to its desired state: all that assignments say and calls named before or, with

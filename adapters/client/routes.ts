@@ -66,6 +66,11 @@ export const routes: {
     resume: { method: "POST", path: "/rollouts/{rollout_id}/resume" },
     cancel: { method: "POST", path: "/rollouts/{rollout_id}/cancel" },
   },
+  runs: {
+    start: { method: "POST", path: "/state/runs", input: "body" },
+    get: { method: "GET", path: "/state/runs/{rollout_id}" },
+    cancel: { method: "POST", path: "/state/runs/{rollout_id}/cancel" },
+  },
   state: {
     apply: { method: "POST", path: "/agents/{node_id}/apply", input: "body" },
     plan: { method: "POST", path: "/agents/{node_id}/plan", input: "body" },

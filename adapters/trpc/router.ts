@@ -12,6 +12,7 @@ import { metricProcedures } from "./procedures/metrics.ts";
 import { moduleProcedures } from "./procedures/modules.ts";
 import { restoreProcedures } from "./procedures/restores.ts";
 import { rolloutProcedures } from "./procedures/rollouts.ts";
+import { runProcedures } from "./procedures/runs.ts";
 import { driftProcedures, operationProcedures, stateProcedures } from "./procedures/state.ts";
 import { terminalProcedures } from "./procedures/terminals.ts";
 
@@ -37,6 +38,7 @@ export const appRouter = t.router({
   modules: moduleProcedures,
   assignments: assignmentProcedures,
   rollouts: rolloutProcedures,
+  runs: runProcedures,
   state: stateProcedures,
   operations: operationProcedures,
   drift: driftProcedures,

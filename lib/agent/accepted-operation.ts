@@ -2,7 +2,7 @@
 export interface AcceptedOperation {
   operation_id: string;
   /** Making, telling, comparing and letting go. */
-  kind: "apply" | "plan" | "check" | "forget";
+  kind: "apply" | "plan" | "check" | "run" | "forget";
   /** RFC 3339: the command may not begin, and can't arrive, after it. */
   not_after: string;
 }

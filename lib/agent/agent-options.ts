@@ -60,6 +60,8 @@ export interface AgentOptions {
    * says. Default they may, as the user of the agent, with that one's shell.
    */
   terminals?: TerminalSetup | false;
+  /** Whether operators may run commands on this machine (`fleetwright run`); false: nobody may, whatever the orchestrator says. Default true. */
+  commands?: boolean;
   /** What resources act on. Default this machine, confined to `root`. */
   host?: Host;
   /** What metrics are read from. Default this machine; nothing is measured where `host` stands for another. */
@@ -110,6 +112,7 @@ export const agentOptions: OptionTable<Required<AgentOptions>> = {
     ),
     defaultText: "they may, as the user of the agent, with that one's shell",
   },
+  commands: { rule: trueOrFalse, defaultText: "true" },
   host: {
     rule: partWith<Host>({ sha256: true, run: true, download: true, barrier: true }),
     defaultText: "this machine, confined to `root`",

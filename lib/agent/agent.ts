@@ -199,6 +199,7 @@ export class AgentProgram {
       logger,
       types,
       orchestratorNow,
+      runsCommands: this.#options.commands ?? true,
       progress: send,
       ended({ result, changed }) {
         delivery.deliver(result.operation_id);

@@ -58,6 +58,7 @@ export class CommandHandler {
       case "apply":
       case "plan":
       case "check":
+      case "run":
       case "forget":
         runner.submit(command);
         // Where it has ended before, this is a second delivery of the command, and the result may not have arrived.

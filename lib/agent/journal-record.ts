@@ -19,7 +19,7 @@ export const journalRecordSchema = z.discriminatedUnion("record", [
   z.strictObject({
     record: z.literal("accepted"),
     operation_id: z.uuid(),
-    kind: z.enum(["apply", "plan", "check", "forget"]),
+    kind: z.enum(["apply", "plan", "check", "run", "forget"]),
     not_after: timestamp,
     at: timestamp,
   }),

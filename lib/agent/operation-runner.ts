@@ -33,6 +33,8 @@ export interface OperationRunnerOptions {
   types: ResourceTypes;
   /** Wall clock of the orchestrator, as far as it is known: its deadlines are by it. Milliseconds since 1970. */
   orchestratorNow: () => number;
+  /** Whether the machine's owner lets operators run commands. */
+  runsCommands: boolean;
   /** Gets progress and output as they come; may lose them. */
   progress: ProgressSink;
   /** Called when an operation has ended and its result is in the journal. */
@@ -71,7 +73,7 @@ export class OperationRunner {
    *
    * @throws {OrchestratorError} `RESULT_GONE` where it has ended and nothing but its id is left, or, to one that only asks, not even that.
    * @throws {OrchestratorError} `COMMAND_EXPIRED` after its time; `EMPTY_DESIRED_STATE` for an apply of nothing over
-   * something without `allow_empty`; `UNAVAILABLE` when 100 wait; `STORAGE_FULL` or `STORAGE_FAILED` where it can't be kept.
+   * something without `allow_empty`; `COMMANDS_REFUSED`; `UNAVAILABLE` when 100 wait; `STORAGE_FULL` or `STORAGE_FAILED` where it can't be kept.
    */
   submit(command: OperationCommand): void {
     const { journal } = this.#options;
@@ -84,6 +86,8 @@ export class OperationRunner {
     const asks = Date.parse(command.not_after) <= 0;
     if (journal.isForgotten(command.operation_id, asks)) throw new OrchestratorError("RESULT_GONE");
     if (journal.knows(command.operation_id)) return;
+    if (command.type === "run" && !this.#options.runsCommands)
+      throw new OrchestratorError("COMMANDS_REFUSED");
     const { clock, orchestratorNow } = this.#options;
     const leftMs = Date.parse(command.not_after) - orchestratorNow();
     const pending = { command, stop: new AbortController(), beginByMs: clock.monotonic() + leftMs };

@@ -19,14 +19,15 @@ import { endByRestart } from "./own-restart.ts";
 import { toPeerError } from "./peer-error.ts";
 import { keepChanges } from "./recovery.ts";
 import { fitResult, soundResult } from "./result-size.ts";
+import { runCommand } from "./run-command.ts";
 
 /** A command that has the engine run. */
 export type RunCommand = MessageOf<OrchestratorMessage, "apply" | "plan" | "check">;
 
-type ForgetCommand = MessageOf<OrchestratorMessage, "forget">;
+type OtherCommand = MessageOf<OrchestratorMessage, "forget" | "run">;
 
 /** A command that makes an operation. */
-export type OperationCommand = RunCommand | ForgetCommand;
+export type OperationCommand = RunCommand | OtherCommand;
 
 /** What one operation is run with. */
 export interface RunContext {
@@ -110,6 +111,7 @@ async function endingOf(
   try {
     context.journal.started(command.operation_id);
     if (command.type === "forget") return forget(command, context);
+    if (command.type === "run") return await runCommand(command, context, progress);
     const run = await runEngine(command, context, progress);
     const failure = command.type === "apply" ? keepApplied(run, context) : null;
     const error = failure ?? run.error;
@@ -129,7 +131,10 @@ async function endingOf(
   }
 }
 
-function forget({ operation_id, names }: ForgetCommand, context: RunContext): Ending {
+function forget(
+  { operation_id, names }: MessageOf<OrchestratorMessage, "forget">,
+  context: RunContext,
+): Ending {
   const results = foreseeForgetting(names, context.applied);
   context.journal.results(operation_id, results);
   const failure = keepApplied(afterForgetting(results, context.applied), context);

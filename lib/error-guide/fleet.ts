@@ -180,6 +180,11 @@ export const fleetErrors = {
     cause: "Whoever runs the machine started its agent so, and no role on the orchestrator changes that.",
     advice: "Ask them to start the agent without `--no-terminals`, or reach the machine in another way.",
   },
+  COMMANDS_REFUSED: {
+    meaning: "The agent runs no commands.",
+    cause: "Whoever runs the machine started its agent so, and no role on the orchestrator changes that.",
+    advice: "Ask them to start the agent without `--no-commands`, or apply a module in place of the command.",
+  },
   TERMINALS_UNAVAILABLE: {
     meaning: "The agent can't open terminals.",
     cause:

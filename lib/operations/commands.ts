@@ -85,6 +85,7 @@ export class Commands {
     command: Omit<Extract<OrchestratorMessage, { type: "check" }>, "type">,
   ): Promise<boolean> {
     if (kind === "check" || kind === "forget") return this.#send(node_id, { type: "check", ...command });
+    if (kind === "run") return this.#send(node_id, { type: kind, ...command });
     const scoped = { ...command, ...(scope && { scope: [...scope] }) };
     if (kind === "plan") return this.#send(node_id, { type: kind, ...scoped });
     return this.#send(node_id, {

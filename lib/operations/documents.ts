@@ -25,6 +25,12 @@ export interface OperationDocument {
   grounds?: Grounds;
   /** Of a forgetting: what is forgotten, `module/id` or a module. */
   names?: string[];
+  /** Of a run: the beginning of what it runs. */
+  command?: string;
+  /** Of a run that has ended: what its command exited with, and what of its end it may have in common with other runs. */
+  exit_code?: number;
+  /** SHA-256 of what it printed. */
+  output_hash?: string;
   counts: StoredCounts;
   requested_by: string;
   /** The epoch in which it was made or, later, begun; absent = before there were epochs. */

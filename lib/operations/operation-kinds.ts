@@ -14,6 +14,7 @@ const kinds: Readonly<Record<OperationDocument["kind"], KindOfOperation>> = {
   check: { isListed: false, shownAs: "plan" },
   plan: { isListed: true, shownAs: "plan" },
   forget: { isListed: true, shownAs: "forget" },
+  run: { isListed: true, shownAs: "run" },
 };
 
 /** Whether callers know it as an operation. */

@@ -28,6 +28,8 @@ export interface OperationRequest {
   grounds?: OperationDocument["grounds"];
   /** What is forgotten. */
   names?: string[];
+  /** Of a run: the beginning of what it runs. */
+  command?: string;
   timeoutSeconds?: number | undefined;
   allowEmpty?: boolean | undefined;
   /** How many things it may remove. Default any number. */
@@ -71,6 +73,7 @@ export async function toDocument(
     ...(request.named && isFilled(request.named) && { named: request.named }),
     ...(request.grounds && { grounds: request.grounds }),
     ...(request.names && { names: request.names }),
+    ...(request.command !== undefined && { command: request.command }),
     counts: countOutcomes([]),
     requested_by: toSubject(caller).name,
     ...context.epochs.mark,
@@ -119,6 +122,7 @@ export function requestedEvent(operation: Readonly<OperationDocument>): EventInp
         modules: operation.modules,
         ...(operation.scope && { scope: operation.scope }),
         ...(operation.names && { forgets: operation.names }),
+        ...(operation.command !== undefined && { command: operation.command }),
       },
     },
   ];

@@ -4,6 +4,7 @@ import type { AssignmentService } from "../assignments/assignment-service.ts";
 import type { Caller } from "../callers/caller.ts";
 import type { Context } from "../context.ts";
 import { DesiredStates, type DesiredReader } from "../desired-state/desired-states.ts";
+import { OrchestratorError } from "../errors.ts";
 import type { ModuleService } from "../modules/module-service.ts";
 import type { ResolvedResource } from "../state/resource.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
@@ -18,7 +19,7 @@ import type { OperationParts } from "./operation-parts.ts";
 import { requestedEvent, toDocument, type OperationRequest } from "./operation-request.ts";
 import { loadReport } from "./operation-results.ts";
 import { OperationRetention } from "./operation-retention.ts";
-import { OperationStore } from "./operation-store.ts";
+import { isOpen, operationSubject, OperationStore } from "./operation-store.ts";
 import { toOperation } from "./operation-view.ts";
 import { OutcomeRecorder, type Completion } from "./outcomes.ts";
 import { ProgressFeeds } from "./progress-feeds.ts";
@@ -149,6 +150,35 @@ export class OperationService {
   /** The resources that a snapshot holds. */
   snapshot(hash: string): Promise<readonly ResolvedResource[]> {
     return this.#snapshots.load(hash);
+  }
+
+  /** What an operation did and printed. */
+  reportOf(operation: Readonly<OperationDocument>): ReturnType<typeof loadReport> {
+    return loadReport(this.#context, operation);
+  }
+
+  /**
+   * Has an operation stopped: what waits ends at once, what runs, when its agent has stopped it.
+   *
+   * @throws {OrchestratorError} `NOT_FOUND`; `INVALID_TRANSITION` where it has ended.
+   */
+  async requestCancel(caller: Caller, operationId: string): Promise<Readonly<OperationDocument>> {
+    const { operation } = await this.store.update(caller, operationId, (before) => {
+      if (!isOpen(before))
+        throw new OrchestratorError("INVALID_TRANSITION", { message: "The operation has ended." });
+      const subject = operationSubject(before)!;
+      return {
+        operation: { ...before, cancel_requested: true },
+        events: [
+          {
+            type: "operation.cancelRequested",
+            target: subject,
+            summary: `Cancelling ${subject.name} was requested`,
+          },
+        ],
+      };
+    });
+    return operation;
   }
 
   /** The results of an operation, also of a drift check. */

@@ -6,6 +6,7 @@ import type { Operation } from "./schemas.ts";
 /** The operation as callers see it: these fields and no other, whatever else is stored beside them. */
 export function toOperation(operation: Readonly<OperationDocument>): Operation {
   const { operation_id, node_id, agent_name, status, scope, modules, counts, requested_by } = operation;
+  const { command, exit_code } = operation;
   const { rollout_id, assignment, plan_id, created_at, started_at, finished_at, duration_ms, error } =
     operation;
   return {
@@ -19,6 +20,8 @@ export function toOperation(operation: Readonly<OperationDocument>): Operation {
     ...(scope && { scope: [...scope] }),
     ...(plan_id !== undefined && { plan_id }),
     modules: [...modules],
+    ...(command !== undefined && { command }),
+    ...(exit_code !== undefined && { exit_code }),
     counts: toCounts(counts),
     requested_by,
     created_at,

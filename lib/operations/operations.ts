@@ -173,21 +173,7 @@ export class Operations {
     await this.#context.authorize(caller, "operations.cancel");
     const { operation_id } = parseInput(operationIdInput, input);
     await this.#readListed(operation_id);
-    const { operation } = await this.#service.store.update(caller, operation_id, (before) => {
-      if (!isOpen(before))
-        throw new OrchestratorError("INVALID_TRANSITION", { message: "The operation has ended." });
-      const subject = operationSubject(before)!;
-      return {
-        operation: { ...before, cancel_requested: true },
-        events: [
-          {
-            type: "operation.cancelRequested",
-            target: subject,
-            summary: `Cancelling ${subject.name} was requested`,
-          },
-        ],
-      };
-    });
+    const operation = await this.#service.requestCancel(caller, operation_id);
     // What waits ends at once; what runs, when its agent has stopped it.
     const waitMs = operation.status === "queued" ? cancelWaitMs : 0;
     return toOperation(await this.#service.outcomes.wait(operation_id, waitMs));

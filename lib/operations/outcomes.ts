@@ -2,6 +2,7 @@
 import { systemCaller } from "../callers/caller.ts";
 import { toTimestamp } from "../clock.ts";
 import type { Context, EventInput } from "../context.ts";
+import { toHex, toUtf8 } from "../crypto/encoding.ts";
 import { countOutcomes, type ResourceResult, toCounts } from "../state/result.ts";
 import type { OperationOutput, PeerError } from "../wire/messages.ts";
 import type { OperationDocument } from "./documents.ts";
@@ -131,8 +132,24 @@ export class OutcomeRecorder {
       finished_at: toTimestamp(now),
       duration_ms: outcome.duration_ms ?? Math.max(0, fleetNow - begun_at),
       ...(outcome.error && { error: { code: outcome.error.code, message: outcome.error.message } }),
+      ...(before.kind === "run" && endOfRun(this.#context, outcome)),
     };
   }
+}
+
+/** What the ends of runs are told apart by, so that those of a fleet are compared without reading what each printed. */
+function endOfRun(
+  { crypto }: Context,
+  { results = [], output = [] }: Outcome,
+): Pick<OperationDocument, "exit_code" | "output_hash"> {
+  const exitCode = results[0]?.exit_code;
+  const printed = output
+    .map(({ stream, text, truncated }) => [stream, text, truncated] as const)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return {
+    ...(exitCode !== undefined && { exit_code: exitCode }),
+    output_hash: toHex(crypto.sha256(toUtf8(JSON.stringify(printed)))),
+  };
 }
 
 /** Whether an outcome still says something about an operation. */
@@ -143,7 +160,7 @@ function stillCounts({ status }: Readonly<OperationDocument>, outcome: Outcome):
   return status === "queued" || status === "running" || isOpenEnd;
 }
 
-const nouns = { apply: "Apply", plan: "Plan", forget: "Forgetting" } as const;
+const nouns = { apply: "Apply", plan: "Plan", forget: "Forgetting", run: "Run" } as const;
 
 function finishedEvent(operation: Readonly<OperationDocument>): EventInput {
   const { kind, agent_name, node_id, status, operation_id, counts } = operation;

@@ -14,7 +14,7 @@ import { paramValuesSchema } from "../modules/schemas.ts";
 import { countsSchema, resourceResultSchema } from "../state/result.ts";
 
 /** What an operation does. */
-export const operationKindSchema = z.enum(["apply", "plan", "forget"]);
+export const operationKindSchema = z.enum(["apply", "plan", "forget", "run"]);
 
 /** How an operation stands or ended. */
 export const operationStatusSchema = z.enum([
@@ -47,6 +47,15 @@ export const operationSchema = z
       ),
     plan_id: z.string().optional().describe("The plan that this apply carries out."),
     modules: z.array(z.object({ name: z.string(), revision: z.number().int() })),
+    command: z
+      .string()
+      .optional()
+      .describe("Of a run: the beginning of what it runs, at most 500 characters."),
+    exit_code: z
+      .number()
+      .int()
+      .optional()
+      .describe("Of a run: what the command exited with; absent where it did not."),
     counts: countsSchema,
     requested_by: z.string(),
     created_at: z.string(),

@@ -102,7 +102,14 @@ export class Restores {
     for await (const rollout of this.#features.rollouts.open()) {
       if (!this.#context.epochs.isBefore(rollout)) continue;
       const { rollout_id, assignment, kind, status, matched, begun } = rollout;
-      rollouts.push({ rollout_id, assignment, kind, status, matched, left: matched - begun });
+      rollouts.push({
+        rollout_id,
+        ...(assignment !== undefined && { assignment }),
+        kind,
+        status,
+        matched,
+        left: matched - begun,
+      });
       if (rollouts.length === mostNamed) break;
     }
     return rollouts;

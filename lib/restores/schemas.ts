@@ -37,7 +37,7 @@ export const restoreStateSchema = z
       .array(
         z.object({
           operation_id: z.string(),
-          kind: z.enum(["apply", "plan", "check", "forget"]),
+          kind: z.enum(["apply", "plan", "check", "forget", "run"]),
           node_id: z.string(),
           agent_name: z.string(),
           status: operationStatusSchema,
@@ -52,8 +52,8 @@ export const restoreStateSchema = z
       .array(
         z.object({
           rollout_id: z.string(),
-          assignment: z.string(),
-          kind: z.enum(["apply", "plan"]),
+          assignment: z.string().optional(),
+          kind: z.enum(["apply", "plan", "run"]),
           status: rolloutStatusSchema,
           matched: z.number().int(),
           left: z.number().int().describe("Agents that it has not begun, as far as the backup knows."),

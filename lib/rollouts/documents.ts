@@ -9,8 +9,13 @@ export type MemberCounts = Record<MemberStatus, number>;
 /** A rollout as stored, under its id (a UUIDv7, so that keys are in order of time). Its agents lie in a blob. */
 export interface RolloutDocument {
   rollout_id: string;
-  assignment: string;
-  kind: "apply" | "plan";
+  /** Absent where it is a command. */
+  assignment?: string;
+  kind: "apply" | "plan" | "run";
+  /** Of a command: what it runs, up to 4,096 characters; the whole of it lies with the agents. */
+  command?: string;
+  /** How long it may run on an agent; absent = as the option says. */
+  timeout_seconds?: number;
   trigger: "manual" | "scheduled";
   status: RolloutStatus;
   reason?: string;

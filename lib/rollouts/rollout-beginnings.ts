@@ -6,10 +6,11 @@ import type { RolloutStrategy } from "../assignments/schemas.ts";
 import { toSubject, type Caller } from "../callers/caller.ts";
 import type { Context, EventInput } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
+import type { ResolvedResource } from "../state/resource.ts";
 import type { Write } from "../storage/storage.ts";
 import type { RolloutDocument } from "./documents.ts";
 import { noCounts } from "./progress.ts";
-import { rolloutFacts, rolloutSubject, type RolloutStore } from "./rollout-store.ts";
+import { rolloutFacts, rolloutSubject, titleOf, type RolloutStore } from "./rollout-store.ts";
 import {
   hashWith,
   planTargets,
@@ -29,11 +30,25 @@ export interface Beginning {
   writes?: readonly Write[];
 }
 
+/** A command that is to be run on agents. */
+export interface CommandBeginning {
+  script: ResolvedResource;
+  /** What it runs, for people. */
+  command: string;
+  nodeIds: readonly string[];
+  strategy: RolloutStrategy;
+  timeoutSeconds?: number | undefined;
+}
+
 /** A rollout that has begun no agent yet, and its list of agents. */
 export interface Begun {
   rollout: RolloutDocument;
   targets: Targets;
 }
+
+/** What of a rollout is said when it begins. */
+type About = Pick<RolloutDocument, "kind" | "trigger" | "strategy" | "modules"> &
+  Partial<Pick<RolloutDocument, "assignment" | "command" | "timeout_seconds" | "hold_removals">>;
 
 interface Parts {
   agents: AgentService;
@@ -58,19 +73,60 @@ export class RolloutBeginnings {
    */
   async store(caller: Caller, beginning: Beginning): Promise<Begun> {
     const { assignment, kind, trigger, strategy = assignment.rollout ?? {}, writes = [] } = beginning;
-    const rolloutId = this.#context.ids.next();
-    const candidates = await this.#candidates(assignment);
-    const targets = planTargets(candidates, strategy, hashWith(this.#context, rolloutId));
+    const candidates = await this.#candidates(this.#parts.assignments.matchedAgents(assignment));
     const { modules, held } = await this.#parts.assignments.revisionsOf(assignment);
-    const rollout: RolloutDocument = {
-      rollout_id: rolloutId,
+    const about: About = {
       assignment: assignment.name,
       kind,
       trigger: trigger ?? "manual",
-      status: "running",
       strategy,
-      ...(trigger === "scheduled" && assignment.unattended_removals !== true && { hold_removals: true }),
+      ...(trigger === "scheduled" &&
+        assignment.unattended_removals !== true && { hold_removals: true as const }),
       modules,
+    };
+    return this.#store(caller, { about, candidates, writes: [...writes, ...held] });
+  }
+
+  /**
+   * Stores a command on its way through agents.
+   *
+   * @throws {OrchestratorError} `NO_MATCH` where there is none of the agents.
+   */
+  async storeCommand(caller: Caller, beginning: CommandBeginning): Promise<Begun> {
+    const { script, command, nodeIds, strategy, timeoutSeconds } = beginning;
+    const candidates = await this.#candidates(nodeIds);
+    const about: About = {
+      kind: "run",
+      command,
+      trigger: "manual",
+      strategy,
+      modules: [],
+      ...(timeoutSeconds !== undefined && { timeout_seconds: timeoutSeconds }),
+    };
+    return this.#store(caller, { about, candidates, script });
+  }
+
+  async #store(
+    caller: Caller,
+    {
+      about,
+      candidates,
+      script,
+      writes = [],
+    }: {
+      about: About;
+      candidates: readonly Candidate[];
+      script?: ResolvedResource;
+      writes?: readonly Write[];
+    },
+  ): Promise<Begun> {
+    const rolloutId = this.#context.ids.next();
+    const planned = planTargets(candidates, about.strategy, hashWith(this.#context, rolloutId));
+    const targets = { ...planned, ...(script && { script }) };
+    const rollout: RolloutDocument = {
+      rollout_id: rolloutId,
+      status: "running",
+      ...about,
       matched: candidates.length,
       batches: targets.ends.length,
       batch: 0,
@@ -84,18 +140,18 @@ export class RolloutBeginnings {
     const event: EventInput = {
       type: "rollout.started",
       target: rolloutSubject(rollout),
-      summary: `${kind === "apply" ? "Applying" : "Planning"} ${assignment.name} on ${rollout.matched} agents was requested`,
+      summary: `${verbs[rollout.kind]} ${titleOf(rollout)} on ${rollout.matched} agents was requested`,
       metadata: { ...rolloutFacts(rollout), trigger: rollout.trigger },
     };
-    await this.#parts.store.write(caller, null, { rollout, event, writes: [...writes, ...held] });
+    await this.#parts.store.write(caller, null, { rollout, event, writes });
     return { rollout, targets };
   }
 
-  async #candidates(assignment: Readonly<AssignmentDocument>): Promise<Candidate[]> {
-    const { agents, assignments } = this.#parts;
-    const nodeIds = assignments.matchedAgents(assignment);
-    const candidates = await readCandidates(nodeIds, (some) => agents.describe(some));
+  async #candidates(nodeIds: readonly string[]): Promise<Candidate[]> {
+    const candidates = await readCandidates(nodeIds, (some) => this.#parts.agents.describe(some));
     if (candidates.length === 0) throw new OrchestratorError("NO_MATCH");
     return candidates;
   }
 }
+
+const verbs = { apply: "Applying", plan: "Planning", run: "Running" } as const;

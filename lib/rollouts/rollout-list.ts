@@ -8,7 +8,7 @@ import type { RolloutDocument } from "./documents.ts";
 import type { listRolloutsInput } from "./schemas.ts";
 
 type Query = z.output<typeof listRolloutsInput>;
-type Filter = Pick<Query, "assignment" | "status">;
+type Filter = Pick<Query, "assignment" | "kind" | "status">;
 
 const pageSize = 200;
 
@@ -29,6 +29,7 @@ export async function listRollouts(
     });
     for (const { value } of page.items) {
       if (filter.status !== undefined && value.status !== filter.status) continue;
+      if (filter.kind !== undefined && value.kind !== filter.kind) continue;
       if (items.length === limit)
         return { items, next_cursor: encodeCursor("rollouts", bound, items.at(-1)!.rollout_id) };
       items.push(value);

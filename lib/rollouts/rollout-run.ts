@@ -15,7 +15,6 @@ import type { AgentService } from "../agents/agent-service.ts";
 import type { Caller } from "../callers/caller.ts";
 import { toTimestamp, type Timer } from "../clock.ts";
 import type { Context, EventInput } from "../context.ts";
-import type { DesiredReader } from "../desired-state/desired-states.ts";
 import { isOrchestratorError } from "../errors.ts";
 import { nextTurn } from "../internal/next-turn.ts";
 import { toJsonObject } from "../json.ts";
@@ -26,14 +25,21 @@ import type { StoredDocument, Write } from "../storage/storage.ts";
 import type { BackgroundWork } from "../upkeep/background-work.ts";
 import { Waiters } from "../waiters.ts";
 import type { RefusalDocument, RolloutDocument } from "./documents.ts";
+import { MemberRequests } from "./member-requests.ts";
 import { hasEnded, Progress, resultOf, whyStop } from "./progress.ts";
-import { refusalKey, rolloutFacts, rolloutSubject, toPut, type RolloutStore } from "./rollout-store.ts";
-import type { Target, Targets } from "./targets.ts";
+import {
+  firstOf,
+  refusalKey,
+  rolloutFacts,
+  rolloutSubject,
+  titleOf,
+  toPut,
+  type RolloutStore,
+} from "./rollout-store.ts";
+import type { Targets } from "./targets.ts";
 
 /** Agents that are begun in one step, so that other calls are answered between two. */
 const begunAtOnce = 25;
-
-const defaultQueueSeconds = 3600;
 
 type Stored = StoredDocument<RolloutDocument>;
 
@@ -50,13 +56,12 @@ export class RolloutRun {
   readonly rolloutId: string;
   readonly progress: Progress = new Progress();
   readonly targets: Targets;
-  readonly assignment: string;
-  readonly kind: "apply" | "plan";
+  readonly assignment: string | undefined;
+  readonly kind: RolloutDocument["kind"];
   readonly #parts: RunParts;
   readonly #caller: Caller;
   readonly #onEnd: () => void;
-  /** What agents share is read once. */
-  readonly #desired: DesiredReader;
+  readonly #requests: MemberRequests;
   readonly #waiting = new Waiters();
   #timer: Timer | null = null;
   /** The batch whose pause has passed by the process's own count: the wall clock may have been set back. */
@@ -77,7 +82,7 @@ export class RolloutRun {
     this.#caller = toCaller(rollout);
     this.targets = given.targets;
     this.#onEnd = given.onEnd;
-    this.#desired = parts.operations.desiredReader();
+    this.#requests = new MemberRequests(parts, given.targets.script);
   }
 
   /** Counts what the operations that were there before came to; called before anything moves. */
@@ -200,7 +205,7 @@ export class RolloutRun {
     const refusals: RefusalDocument[] = [];
     for (const target of this.targets.agents.slice(rollout.begun, rollout.begun + count)) {
       try {
-        requests.push(await this.#requestFor(target, rollout));
+        requests.push(await this.#requests.of(target, rollout));
       } catch (error) {
         if (!isOrchestratorError(error) || error.retryable || error.code.startsWith("STORAGE_")) throw error;
         const { code, message } = error;
@@ -217,33 +222,13 @@ export class RolloutRun {
     this.progress.refuse(refusals.length);
   }
 
-  async #requestFor(
-    { node_id, name }: Target,
-    rollout: Readonly<RolloutDocument>,
-  ): Promise<OperationRequest> {
-    const { strategy, assignment, modules, kind } = rollout;
-    await this.#parts.agents.requireApproved(node_id);
-    const queueSeconds = strategy.expires_in_seconds ?? defaultQueueSeconds;
-    return {
-      kind,
-      nodeId: node_id,
-      agentName: name,
-      ...(await this.#parts.operations.scopes.ofAssignment(node_id, { assignment, modules }, this.#desired)),
-      assignment,
-      rolloutId: this.rolloutId,
-      maxRemovals: strategy.max_removals,
-      holdRemovals: rollout.hold_removals,
-      queueSeconds: strategy.when_offline === "queue" ? queueSeconds : undefined,
-    };
-  }
-
   /** Begins nothing any more. */
   async #stop(stored: Stored, reason: string): Promise<boolean> {
     const { value: rollout } = stored;
     const event: EventInput = {
       type: "rollout.stopped",
       target: rolloutSubject(rollout),
-      summary: `The rollout of ${rollout.assignment} was stopped: ${reason}`,
+      summary: `The rollout of ${titleOf(rollout)} was stopped: ${reason}`,
       metadata: { ...rolloutFacts(rollout), batch: rollout.batch + 1, failures: this.progress.failures },
     };
     await this.#write(stored, { ...rollout, status: "stopping", ending: "failed", reason }, event);
@@ -271,7 +256,7 @@ export class RolloutRun {
     const event: EventInput = {
       type: "rollout.finished",
       target: rolloutSubject(ended),
-      summary: `The rollout of ${ended.assignment} ended: ${status}, on ${succeeded} of ${ended.matched} agents as it should`,
+      summary: `The rollout of ${titleOf(ended)} ended: ${status}, on ${succeeded} of ${ended.matched} agents as it should`,
       metadata: { ...rolloutFacts(ended), status, counts: this.progress.countsOf(ended) },
     };
     await this.#write(stored, ended, event);

@@ -1,21 +1,29 @@
 import type { AgentService } from "../agents/agent-service.ts";
 import type { AssignmentService } from "../assignments/assignment-service.ts";
 import type { AssignmentDocument } from "../assignments/documents.ts";
-import { systemCaller, type Caller } from "../callers/caller.ts";
+import { systemCaller, toSubject, type Caller } from "../callers/caller.ts";
 import type { Context } from "../context.ts";
+import { OrchestratorError } from "../errors.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { OperationDocument } from "../operations/documents.ts";
 import type { OperationService } from "../operations/operation-service.ts";
 import type { OperationStatus } from "../operations/schemas.ts";
 import { BackgroundWork } from "../upkeep/background-work.ts";
 import type { RolloutDocument } from "./documents.ts";
-import { RolloutBeginnings, type Beginning, type Begun } from "./rollout-beginnings.ts";
+import {
+  RolloutBeginnings,
+  type Beginning,
+  type Begun,
+  type CommandBeginning,
+} from "./rollout-beginnings.ts";
 import { RolloutRetention } from "./rollout-retention.ts";
 import { RolloutRun } from "./rollout-run.ts";
 import { RolloutStore } from "./rollout-store.ts";
+import { toRollout } from "./rollout-view.ts";
 import { ScheduledRollouts, type MissedRun } from "./scheduled-rollouts.ts";
+import type { Rollout } from "./schemas.ts";
 import { loadTargets, targetsKind, type Targets } from "./targets.ts";
-import { correcting } from "./transitions.ts";
+import { cancelling, correcting, type Transition } from "./transitions.ts";
 
 /** Carries rollouts out, from their beginning or from where the process before left them, to their end. Whoever asks has authorized. */
 export class RolloutService {
@@ -64,6 +72,35 @@ export class RolloutService {
     context.leaving.signal.addEventListener("abort", () => {
       for (const run of this.#runs.values()) run.letGo();
     });
+  }
+
+  /** A rollout as callers see it; `NOT_FOUND` where there is none. */
+  async view(rolloutId: string): Promise<Rollout> {
+    const { value } = await this.store.read(rolloutId);
+    const toWall = (ms: number): number => this.#context.fleetTime.toWall(ms);
+    return toRollout(value, { progress: this.running(rolloutId)?.progress, toWall });
+  }
+
+  /**
+   * Changes how a rollout stands, and has it go on from there.
+   *
+   * @throws {OrchestratorError} `NOT_FOUND`; `INVALID_TRANSITION`.
+   */
+  async change(caller: Caller, rolloutId: string, { from, change }: Transition): Promise<void> {
+    await this.store.update(caller, rolloutId, (rollout) => {
+      if (from.includes(rollout.status)) return change(rollout);
+      throw new OrchestratorError("INVALID_TRANSITION", { message: `The rollout is ${rollout.status}.` });
+    });
+    await this.running(rolloutId)?.goNow();
+  }
+
+  /**
+   * Ends a rollout: what has not started is cancelled, what runs on a machine ends there.
+   *
+   * @throws {OrchestratorError} `NOT_FOUND`; `INVALID_TRANSITION` where it has ended or is stopping.
+   */
+  cancel(caller: Caller, rolloutId: string): Promise<void> {
+    return this.change(caller, rolloutId, cancelling(toSubject(caller).name));
   }
 
   /** One that has not ended; undefined where there is none of this id. */
@@ -116,6 +153,11 @@ export class RolloutService {
       return this.#beginnings.store(caller, how(assignment));
     });
     return this.#go(begun);
+  }
+
+  /** Stores a command on its way through agents, and begins it. */
+  async beginCommand(caller: Caller, beginning: CommandBeginning): Promise<RolloutRun> {
+    return this.#go(await this.#beginnings.storeCommand(caller, beginning));
   }
 
   async #go({ rollout, targets }: Begun): Promise<RolloutRun> {

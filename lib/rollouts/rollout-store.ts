@@ -97,6 +97,15 @@ export class RolloutStore {
     return count;
   }
 
+  /** Every agent of a rollout that got no operation, and why. */
+  async allRefusals(rolloutId: string): Promise<Readonly<RefusalDocument>[]> {
+    const query = { index: "by_rollout", equals: [rolloutId] };
+    const refusals: Readonly<RefusalDocument>[] = [];
+    const found = eachDocument<RefusalDocument>(this.#context.storage, "rollout_refusals", query);
+    for await (const { value } of found) refusals.push(value);
+    return refusals;
+  }
+
   /** Why some agents of a rollout got no operation, by node_id. */
   async refusalsOf(
     rolloutId: string,
@@ -125,11 +134,31 @@ export function toPut(before: StoredDocument<RolloutDocument> | null, rollout: R
 }
 
 /** The rollout as events name it. */
-export function rolloutSubject({ rollout_id, assignment }: Readonly<RolloutDocument>): EventSubject {
-  return { type: "rollout", id: rollout_id, name: assignment };
+export function rolloutSubject(rollout: Readonly<RolloutDocument>): EventSubject {
+  return { type: "rollout", id: rollout.rollout_id, name: titleOf(rollout) };
+}
+
+/** What is rolled out, in a word: the assignment, or the beginning of a command. */
+export function titleOf({ assignment, command = "" }: Readonly<RolloutDocument>): string {
+  return assignment ?? firstOf(command, 80);
+}
+
+/** The beginning of a text, with an ellipsis where there is more. */
+export function firstOf(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
 }
 
 /** What every event of the rollout says. */
-export function rolloutFacts({ assignment, kind, matched }: Readonly<RolloutDocument>): RolloutFacts {
-  return { assignment, kind, matched };
+export function rolloutFacts({
+  assignment,
+  kind,
+  command,
+  matched,
+}: Readonly<RolloutDocument>): RolloutFacts {
+  return {
+    ...(assignment !== undefined && { assignment }),
+    kind,
+    ...(command !== undefined && { command }),
+    matched,
+  };
 }

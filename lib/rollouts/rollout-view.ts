@@ -77,8 +77,9 @@ function notBegun(
 }
 
 /** What goes comes first, and not once more among the changes. */
-function summarize({ error, counts }: Operation): string {
+function summarize({ error, counts, kind, status }: Operation): string {
   if (error) return error.message;
+  if (kind === "run") return status === "succeeded" ? "done" : "";
   const { removed, changed, would_change, ...others } = toCounts(counts);
   const isPlanned = would_change > 0;
   const told: [count: number, what: string][] = [

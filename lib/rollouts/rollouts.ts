@@ -131,15 +131,11 @@ export class Rollouts {
   async #change(
     caller: Caller,
     input: z.input<typeof rolloutIdInput>,
-    { permission, from, change }: Transition,
+    transition: Transition,
   ): Promise<RolloutDetail> {
-    await this.#context.authorize(caller, permission);
+    await this.#context.authorize(caller, transition.permission);
     const { rollout_id } = parseInput(rolloutIdInput, input);
-    await this.#service.store.update(caller, rollout_id, (rollout) => {
-      if (from.includes(rollout.status)) return change(rollout);
-      throw new OrchestratorError("INVALID_TRANSITION", { message: `The rollout is ${rollout.status}.` });
-    });
-    await this.#service.running(rollout_id)?.goNow();
+    await this.#service.change(caller, rollout_id, transition);
     return this.#detail(rollout_id);
   }
 

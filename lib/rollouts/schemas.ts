@@ -30,8 +30,10 @@ export const rolloutApplyInput = rolloutPlanInput.extend({
 export const rolloutSchema = z
   .object({
     rollout_id: z.string(),
-    assignment: z.string(),
-    kind: z.enum(["apply", "plan"]),
+    assignment: z.string().optional().describe("What is rolled out; absent where it is a command."),
+    kind: z.enum(["apply", "plan", "run"]),
+    command: z.string().optional().describe("Of a command: what it runs, up to 4,096 characters."),
+    timeout_seconds: z.number().int().optional().describe("Of a command: how long it may run on an agent."),
     trigger: z.enum(["manual", "scheduled"]),
     status: rolloutStatusSchema.describe(
       "`stopping`: nothing is begun any more, and what runs has not ended. The last four are the end.",
@@ -93,6 +95,7 @@ export const rolloutIdInput = z.strictObject({ rollout_id: idSchema });
 /** Input of `rollouts.list`; every filter must hold. */
 export const listRolloutsInput = z.strictObject({
   assignment: nameSchema.optional(),
+  kind: z.enum(["apply", "plan", "run"]).optional(),
   status: rolloutStatusSchema.optional(),
   ...pageInput,
 });

@@ -3,6 +3,7 @@ import type { RolloutStrategy } from "../assignments/schemas.ts";
 import type { Context } from "../context.ts";
 import { toHex, toUtf8 } from "../crypto/encoding.ts";
 import { nextTurn } from "../internal/next-turn.ts";
+import type { ResolvedResource } from "../state/resource.ts";
 
 /** An agent of a rollout. */
 export interface Target {
@@ -20,6 +21,8 @@ export interface Targets {
   agents: readonly Target[];
   /** For each batch, how many agents are in it and in those before. */
   ends: readonly number[];
+  /** What each of them runs, where it is a command. */
+  script?: ResolvedResource;
 }
 
 /** The kind of content that a list of agents is. */
@@ -82,16 +85,16 @@ export function toNumber(count: number | string, whole: number, least = 0): numb
 }
 
 /** Keeps targets, durable when resolved, and returns the hash that names them. */
-export function saveTargets({ contents }: Context, { agents, ends }: Targets): Promise<string> {
+export function saveTargets({ contents }: Context, { agents, ends, script }: Targets): Promise<string> {
   const rows = agents.map(({ node_id, name }) => [node_id, name]);
-  return contents.save(targetsKind, toUtf8(JSON.stringify([rows, ends])));
+  return contents.save(targetsKind, toUtf8(JSON.stringify([rows, ends, ...(script ? [script] : [])])));
 }
 
 /** Reads targets. */
 export async function loadTargets({ contents }: Context, hash: string): Promise<Targets> {
   const text = new TextDecoder().decode(await contents.read(targetsKind, hash));
-  const [rows, ends] = JSON.parse(text) as [[string, string][], number[]];
-  return { agents: rows.map(([node_id, name]) => ({ node_id, name })), ends };
+  const [rows, ends, script] = JSON.parse(text) as [[string, string][], number[], ResolvedResource?];
+  return { agents: rows.map(([node_id, name]) => ({ node_id, name })), ends, ...(script && { script }) };
 }
 
 /** A hash of texts that differs from rollout to rollout. */

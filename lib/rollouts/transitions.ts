@@ -2,7 +2,7 @@
 import type { Permission } from "../callers/permissions.ts";
 import type { RolloutDocument } from "./documents.ts";
 import { hasEnded } from "./progress.ts";
-import { rolloutFacts, rolloutSubject, type RolloutChange } from "./rollout-store.ts";
+import { rolloutFacts, rolloutSubject, titleOf, type RolloutChange } from "./rollout-store.ts";
 import type { MemberStatus, RolloutStatus } from "./schemas.ts";
 
 export interface Transition {
@@ -19,7 +19,7 @@ export const pausing: Transition = {
     event: {
       type: "rollout.paused",
       target: rolloutSubject(rollout),
-      summary: `The rollout of ${rollout.assignment} was paused`,
+      summary: `The rollout of ${titleOf(rollout)} was paused`,
       metadata: rolloutFacts(rollout),
     },
   }),
@@ -33,7 +33,7 @@ export const resuming: Transition = {
     event: {
       type: "rollout.resumed",
       target: rolloutSubject(rollout),
-      summary: `The rollout of ${rollout.assignment} was resumed`,
+      summary: `The rollout of ${titleOf(rollout)} was resumed`,
       metadata: rolloutFacts(rollout),
     },
   }),
@@ -54,7 +54,7 @@ export function cancelling(who: string): Transition {
       event: {
         type: "rollout.cancelled",
         target: rolloutSubject(rollout),
-        summary: `The rollout of ${rollout.assignment} was cancelled`,
+        summary: `The rollout of ${titleOf(rollout)} was cancelled`,
         metadata: rolloutFacts(rollout),
       },
     }),

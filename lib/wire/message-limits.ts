@@ -23,6 +23,8 @@ export const messageLimits: Readonly<Record<string, MessageLimits>> = {
   apply: run,
   plan: run,
   check: run,
+  /** One script with its variables, every character of them escaped. */
+  run: { bytes: 4096 * kib, nodes: 2_000 },
   /** 1,000 names. */
   forget: { bytes: 2048 * kib, nodes: 1_100 },
   cancel: small,

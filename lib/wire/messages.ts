@@ -68,6 +68,8 @@ export const orchestratorMessageSchema = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("plan"), ...run, scope }),
   /** Compares the machine with `resources`; nothing is removed or planned to be. */
   z.strictObject({ type: z.literal("check"), ...run }),
+  /** Runs `resources`, one script, whatever it has done before; nothing of it is kept as applied. */
+  z.strictObject({ type: z.literal("run"), ...run }),
   /** Drops ownership of what was applied, by `module/id`, or by module for all that it brought. Touches nothing else on the machine. */
   z.strictObject({
     type: z.literal("forget"),

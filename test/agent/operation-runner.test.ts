@@ -264,6 +264,7 @@ function begin(program: (host: MemoryHost) => MemoryProgram = (host) => () => fi
       host,
       types: resourceTypes,
       orchestratorNow: () => clock.now(),
+      runsCommands: true,
       progress: (message) => void sent.push(message),
       ended({ result }: OperationOutcome) {
         order.push(result.operation_id);

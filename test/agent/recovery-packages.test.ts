@@ -62,6 +62,7 @@ async function run(
     ...base,
     host: watched,
     orchestratorNow: () => clock.now(),
+    runsCommands: true,
     progress: () => {},
     ended: ({ result }) => ended.resolve(result),
   });

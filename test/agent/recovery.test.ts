@@ -261,6 +261,7 @@ async function run(
     logger: silentLogger,
     types: resourceTypes,
     orchestratorNow: () => clock.now(),
+    runsCommands: true,
     progress: () => {},
     ended: ({ result }) => ended.resolve(result),
   });

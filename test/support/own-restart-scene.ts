@@ -62,6 +62,7 @@ export class OwnRestartScene {
     const runner = new OperationRunner({
       ...parts,
       orchestratorNow: () => clock.now(),
+      runsCommands: true,
       progress: () => {},
       ended({ result }) {
         endOf(result.operation_id).isDone = true;

@@ -15,6 +15,7 @@ export function addAgentCommand(program: Command, run: Run): void {
     .option("--orchestrator-key <hex>", "the key to obey; default the first that answers, for good")
     .option("--state-dir <folder>", "the agent's own folder; default agent in the user's configuration")
     .option("--root <folder>", "folder that stands for / in file resources, for trials and tests")
+    .option("--no-commands", "let nobody run commands on this machine")
     .option("--no-terminals", "let nobody open a terminal on this machine")
     .option("--terminal-user <name>", "the user that terminals run as; default that of the agent")
     .option("--terminal-shell <path>", "what terminals run; default that user's shell")

@@ -14,6 +14,7 @@ export interface AgentOptions {
   orchestratorKey?: string;
   stateDir?: string;
   root?: string;
+  commands?: boolean;
   terminals?: boolean;
   terminalUser?: string;
   terminalShell?: string;
@@ -29,6 +30,7 @@ export async function runAgent(call: CommandCall, options: AgentOptions): Promis
     ...place,
     stateDir,
     logger: createLogger(context, options.logLevel ?? "info"),
+    commands: options.commands ?? true,
     terminals: terminalsOf(options),
     ...(options.root !== undefined && { root: resolve(options.root) }),
     ...(options.orchestratorKey !== undefined && { orchestratorKey: options.orchestratorKey }),

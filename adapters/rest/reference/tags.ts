@@ -7,6 +7,7 @@ export const tagReference: Readonly<Record<string, string>> = {
   Modules: "What machines should be like: resources in YAML, in revisions.",
   Assignments: "Which modules are for which agents, and carrying that out on all of them.",
   Rollouts: "Assignments carried out on their agents, in batches: how they stand, and stopping them.",
+  Runs: "Commands on many agents at once, and what came of them.",
   State: "Plan and apply of one agent, the operations that come of it, and drift.",
   Events: "What happens, as it happens.",
   Terminal: "Shells on machines, each of them recorded.",

@@ -68,7 +68,7 @@ export const scriptResourceType = defineResourceType<ScriptSpec>({
   identity: () => null,
   paths: (spec) => (spec.creates === undefined ? [] : [spec.creates]),
   check,
-  apply: (spec, _changes, host, signal) => run(spec, host, signal),
+  apply: (spec, _changes, host, signal) => runScript(spec, host, signal),
   capture(spec) {
     if (spec.undo === undefined) return null;
     const { run: _run, undo, ...rest } = spec;
@@ -78,7 +78,7 @@ export const scriptResourceType = defineResourceType<ScriptSpec>({
   action: () => "run",
   planning: {
     async foresee(spec, _changes, host, signal) {
-      await run(spec, host, signal);
+      await runScript(spec, host, signal);
       // All that is known of what a script does: when it has undone its work, what it is known by is gone.
       if (spec.inverse === true && spec.check === undefined && spec.creates !== undefined)
         host.files.removeAll(spec.creates);
@@ -89,7 +89,7 @@ export const scriptResourceType = defineResourceType<ScriptSpec>({
   },
   triggering: {
     triggers: ["run"],
-    fire: ({ spec }, host, signal) => run(spec, host, signal),
+    fire: ({ spec }, host, signal) => runScript(spec, host, signal),
     faultWithout: (spec) =>
       spec.check === undefined && spec.creates === undefined
         ? "A script needs check, creates or run_on, or it would run every time."
@@ -110,7 +110,16 @@ async function check(spec: ScriptSpec, host: Host, signal: AbortSignal): Promise
 
 const notDone: Change = { property: "run", before: "not done", after: "done" };
 
-async function run(spec: ScriptSpec, host: Host, signal: AbortSignal): Promise<void> {
+/**
+ * Runs the script, whether its work is done or not.
+ *
+ * @throws {OrchestratorError} `COMMAND_FAILED`; `HOST_ERROR`; what the signal was aborted with, and how the script ended for it.
+ */
+export async function runScript(
+  spec: ScriptSpec,
+  host: Pick<Host, "run">,
+  signal: AbortSignal,
+): Promise<void> {
   const { exitCode, signal: killedBy } = await start(spec, spec.run, { host, signal });
   if (signal.aborted) throw endedFor(signal.reason, { exitCode, killedBy });
   if (exitCode === 0) return;
@@ -142,7 +151,7 @@ function endedFor(
 function start(
   spec: ScriptSpec,
   what: Program,
-  { host, signal, asks = false }: { host: Host; signal: AbortSignal; asks?: boolean },
+  { host, signal, asks = false }: { host: Pick<Host, "run">; signal: AbortSignal; asks?: boolean },
 ): Promise<HostCommandResult> {
   const command: HostCommand =
     typeof what === "string" ? interpret(spec, what) : { argv: [what[0], ...what.slice(1)] };

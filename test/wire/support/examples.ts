@@ -57,6 +57,7 @@ export const orchestratorExamples: OrchestratorMessage[] = [
   { type: "apply", ...run, allow_empty: false },
   { type: "plan", ...run },
   { type: "check", ...run },
+  { type: "run", ...run },
   { type: "forget", ...command, operation_id, names: ["base", "web/file:/etc/motd"] },
   { type: "cancel", ...command, operation_id },
   { type: "ack", ...command, operation_id },

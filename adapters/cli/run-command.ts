@@ -1,0 +1,179 @@
+/** A command on many machines, from the words on the command line to what the machines said. */
+import { setTimeout as pause } from "node:timers/promises";
+import type { RunDetail, RunGroup } from "fleetwright";
+import type { Input } from "../client/inputs.ts";
+import { askerOf, confirm, firstLines } from "./ask.ts";
+import { collect } from "./call.ts";
+import type { CommandCall } from "./call.ts";
+import { exitCode } from "./context.ts";
+import type { ExitCode } from "./context.ts";
+import { UsageError } from "./failure.ts";
+import { findAgent } from "./find-agent.ts";
+import { asOnTerminal } from "./live-progress.ts";
+import { readText } from "./read-text.ts";
+import { toStrategy } from "./rollout-options.ts";
+import type { StrategyOptions } from "./rollout-options.ts";
+import { countOf } from "./show-results.ts";
+import { toLine, toLines, toSafeText } from "./text.ts";
+import { firstWaitSeconds } from "./wait.ts";
+
+/** Options of `fleetwright run`. */
+export interface CommandRunOptions extends StrategyOptions {
+  on?: string;
+  agent?: string[];
+  script?: string;
+  interpreter?: string;
+  user?: string;
+  cwd?: string;
+  env?: Record<string, string>;
+  timeout?: number;
+  yes?: boolean;
+  wait: boolean;
+}
+
+/** Between two questions about a run that takes longer. */
+const pollMs = 1_000;
+/** Agents that a call may name. */
+const mostNamed = 10_000;
+/** Names of agents that a group shows. */
+const shownAgents = 5;
+
+type StartInput = Input<"startRunInput">;
+
+/** Runs it; a stop on the way ends it on the machines, too. */
+export async function runCommand(
+  call: CommandCall,
+  words: readonly string[],
+  options: CommandRunOptions,
+): Promise<ExitCode> {
+  const what = await toWhat(call, words, options);
+  const input = { ...(await toWhere(call, options)), ...what };
+  const rollout = toStrategy(options);
+  const begun = await call.client.runs.start({
+    ...input,
+    ...(options.user !== undefined && { user: options.user }),
+    ...(options.cwd !== undefined && { cwd: options.cwd }),
+    ...(options.env && { environment: options.env }),
+    ...(options.timeout !== undefined && { timeout_seconds: options.timeout }),
+    ...(rollout && { rollout }),
+    wait_seconds: 0,
+  });
+  return tell(call, options.wait ? await follow(call, begun) : begun);
+}
+
+/** Shows a run as it is now. */
+export async function showRun(call: CommandCall, runId: string): Promise<ExitCode> {
+  return tell(call, await call.client.runs.get(runId));
+}
+
+async function toWhere(
+  call: CommandCall,
+  { on, agent, yes }: CommandRunOptions,
+): Promise<Pick<StartInput, "selector" | "node_ids">> {
+  if ((on === undefined) === (agent === undefined)) throw new UsageError("Give --on or --agent.");
+  if (on !== undefined) return agree(call, on, yes);
+  const found = await Promise.all((agent ?? []).map((name) => findAgent(call.client, name)));
+  return { node_ids: found.map(({ node_id }) => node_id) };
+}
+
+/** Asks somebody at a terminal where it is about more than one agent; a yes is for those that were told. */
+async function agree(
+  call: CommandCall,
+  selector: string,
+  yes: boolean | undefined,
+): Promise<Pick<StartInput, "selector" | "node_ids">> {
+  const ask = askerOf(call, yes);
+  if (!ask) return { selector };
+  const query = { selector, status: "approved" as const, limit: Infinity };
+  const { items } = await collect(call.client.agents.list, query);
+  if (items.length < 2) return { selector };
+  await confirm(ask, {
+    told: firstLines(items.map(({ name, hostname }) => toLine(`  ${name ?? hostname}`))),
+    question: `Run it on ${countOf(items.length, "agent")}?`,
+    otherwise: "Nothing was run.",
+  });
+  return items.length > mostNamed ? { selector } : { node_ids: items.map(({ node_id }) => node_id) };
+}
+
+async function toWhat(
+  { context }: CommandCall,
+  words: readonly string[],
+  { script, interpreter }: CommandRunOptions,
+): Promise<Pick<StartInput, "command" | "script" | "interpreter">> {
+  if (words.length > 0 === (script !== undefined))
+    throw new UsageError("Give a command after --, or --script.");
+  if (script !== undefined)
+    return {
+      script: await readText(context, script),
+      ...(interpreter !== undefined && { interpreter: interpreter.split(" ").filter((word) => word !== "") }),
+    };
+  const [only = "", ...more] = words;
+  return { command: more.length === 0 ? only : [...words] };
+}
+
+async function follow({ client, context }: CommandCall, begun: RunDetail): Promise<RunDetail> {
+  const { rollout_id } = begun;
+  const done = new AbortController();
+  const stopped = context.untilStopped(done.signal).then(async () => {
+    if (done.signal.aborted) return;
+    context.stderr("Ending it on the machines.\n");
+    await client.runs.cancel(rollout_id);
+  });
+  // Whoever can't end it is told when it has ended by itself.
+  stopped.catch(() => {});
+  try {
+    let run = begun;
+    for (let polls = 0; isUnfinished(run); polls += 1) {
+      if (polls > 0) await pause(polls < firstWaitSeconds ? pollMs / 5 : pollMs);
+      run = await client.runs.get(rollout_id);
+    }
+    return run;
+  } finally {
+    done.abort();
+    await stopped;
+  }
+}
+
+function tell(call: CommandCall, run: RunDetail): ExitCode {
+  call.show(run, () => describeRun(run));
+  if (isUnfinished(run)) return exitCode.unfinished;
+  return run.status === "succeeded" ? exitCode.ok : exitCode.failure;
+}
+
+function isUnfinished({ status }: RunDetail): boolean {
+  return status === "running" || status === "paused" || status === "stopping";
+}
+
+function describeRun(run: RunDetail): string {
+  const { groups, ungrouped, matched, counts, reason, rollout_id, status } = run;
+  const rest = ungrouped > 0 ? [`${countOf(ungrouped, "agent")} ended in other ways still.`] : [];
+  const left = matched - groups.reduce((sum, { count }) => sum + count, ungrouped);
+  const waiting =
+    left > 0 ? [`${countOf(left, "agent")}: ${isUnfinished(run) ? "not ended" : "not begun"}`] : [];
+  return toLines([
+    ...groups.flatMap(describeGroup),
+    ...rest,
+    ...waiting,
+    ...(reason === undefined ? [] : [toLine(reason)]),
+    `run ${rollout_id}: ${status}, on ${counts["succeeded"] ?? 0} of ${countOf(matched, "agent")} as it should`,
+  ]);
+}
+
+function describeGroup(group: RunGroup): string[] {
+  const { count, agents, status, error, output } = group;
+  const names = agents.slice(0, shownAgents).map(({ name }) => toLine(name));
+  const more = count > names.length ? ` and ${count - names.length} more` : "";
+  const same = count > 1 ? `${count} the same: ` : "";
+  const why = error ? `: ${error.code}: ${error.message}` : "";
+  return [
+    `${same}${names.join(", ")}${more}: ${toLine(`${status}${why}`)}`,
+    ...output.flatMap(describeOutput),
+  ];
+}
+
+function describeOutput({ stream, text, truncated }: RunGroup["output"][number]): string[] {
+  const mark = stream === "stdout" ? "|" : "!";
+  const lines = text === "" ? [] : text.replace(/\n$/, "").split("\n").map(asOnTerminal);
+  const cut = truncated ? [`  ${mark} (more is not shown)`] : [];
+  return [...lines.map((line) => `  ${mark} ${toSafeText(line)}`), ...cut];
+}

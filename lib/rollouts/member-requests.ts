@@ -1,0 +1,66 @@
+/** What an agent of a rollout is asked to do: the modules of the assignment, or the command. */
+import type { AgentService } from "../agents/agent-service.ts";
+import type { DesiredReader } from "../desired-state/desired-states.ts";
+import type { OperationRequest } from "../operations/operation-request.ts";
+import type { OperationService } from "../operations/operation-service.ts";
+import type { ResolvedResource } from "../state/resource.ts";
+import type { RolloutDocument } from "./documents.ts";
+import { firstOf } from "./rollout-store.ts";
+import type { Target } from "./targets.ts";
+
+const defaultQueueSeconds = 3600;
+/** Characters of a command that each of its operations shows. */
+const shownCharacters = 500;
+
+type Rollout = Readonly<RolloutDocument>;
+
+export class MemberRequests {
+  readonly #parts: { agents: AgentService; operations: OperationService };
+  /** Absent where an assignment is rolled out. */
+  readonly #script: ResolvedResource | undefined;
+  /** What agents share is read once. */
+  readonly #desired: DesiredReader;
+
+  constructor(
+    parts: { agents: AgentService; operations: OperationService },
+    script: ResolvedResource | undefined,
+  ) {
+    this.#parts = parts;
+    this.#script = script;
+    this.#desired = parts.operations.desiredReader();
+  }
+
+  /**
+   * The operation of one agent.
+   *
+   * @throws {OrchestratorError} Why the agent gets none.
+   */
+  async of({ node_id, name }: Target, rollout: Rollout): Promise<OperationRequest> {
+    const { strategy, kind } = rollout;
+    await this.#parts.agents.requireApproved(node_id);
+    const queueSeconds = strategy.expires_in_seconds ?? defaultQueueSeconds;
+    return {
+      kind,
+      nodeId: node_id,
+      agentName: name,
+      ...(await this.#work(node_id, rollout)),
+      rolloutId: rollout.rollout_id,
+      timeoutSeconds: rollout.timeout_seconds,
+      maxRemovals: strategy.max_removals,
+      holdRemovals: rollout.hold_removals,
+      queueSeconds: strategy.when_offline === "queue" ? queueSeconds : undefined,
+    };
+  }
+
+  async #work(
+    nodeId: string,
+    { assignment = "", modules, command = "" }: Rollout,
+  ): Promise<Pick<OperationRequest, "desired" | "assignment" | "command">> {
+    if (this.#script) {
+      const desired = { modules: [], resources: [this.#script] };
+      return { desired, command: firstOf(command, shownCharacters) };
+    }
+    const { scopes } = this.#parts.operations;
+    return { ...(await scopes.ofAssignment(nodeId, { assignment, modules }, this.#desired)), assignment };
+  }
+}
