@@ -13,7 +13,9 @@ type MemberOptions = Pick<Input<"listMembersInput">, "status" | "limit">;
 
 /** `fleetwright rollouts ...` */
 export function addRolloutsCommands(program: Command, run: Run): void {
-  const rollouts = program.command("rollouts").description("assignments on their way through the fleet");
+  const rollouts = program
+    .command("rollouts")
+    .description("assignments and commands on their way through the fleet");
   rollouts
     .command("list")
     .description("list rollouts, newest first")
@@ -67,7 +69,7 @@ const verbs = [
 
 const columns: readonly Column<Rollout>[] = [
   ["ROLLOUT", ({ rollout_id }) => rollout_id],
-  ["ASSIGNMENT", ({ assignment }) => assignment],
+  ["WHAT", ({ assignment, command }) => assignment ?? command],
   ["KIND", ({ kind }) => kind],
   ["STATUS", ({ status }) => status],
   ["BATCH", ({ batch, batches }) => `${batch}/${batches}`],
@@ -79,6 +81,7 @@ function describeRollout(rollout: RolloutDetail): string {
   const facts = toFacts([
     ["rollout", rollout.rollout_id],
     ["assignment", rollout.assignment],
+    ["command", rollout.command],
     ["status", rollout.status],
     ["reason", rollout.reason],
     ["strategy", describeStrategy(rollout.rollout)],
