@@ -21,7 +21,8 @@ import { isOperationId } from "./operation-id.ts";
 import type { OperationJournal } from "./operation-journal.ts";
 import type { ProgressSink } from "./operation-progress.ts";
 import { toPeerError } from "./peer-error.ts";
-import { type OperationCommand, type OperationOutcome, runOperation } from "./run-operation.ts";
+import type { OperationCommand } from "./run-context.ts";
+import { type OperationOutcome, runOperation } from "./run-operation.ts";
 
 /** What the runner works with. */
 export interface OperationRunnerOptions {

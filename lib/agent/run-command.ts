@@ -9,7 +9,7 @@ import type { MessageOf, OrchestratorMessage } from "../wire/messages.ts";
 import type { OperationResult } from "./operation-journal.ts";
 import type { OperationProgress } from "./operation-progress.ts";
 import { toPeerError } from "./peer-error.ts";
-import type { RunContext } from "./run-operation.ts";
+import type { RunContext } from "./run-context.ts";
 
 type Command = MessageOf<OrchestratorMessage, "run">;
 

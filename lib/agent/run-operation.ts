@@ -1,54 +1,20 @@
-import type { Clock } from "../clock.ts";
 import { toTimestamp } from "../clock.ts";
 import { isOrchestratorError } from "../errors.ts";
-import type { Host } from "../host/host.ts";
-import type { Logger } from "../logger.ts";
-import type { ResourceTypes } from "../state/resource-type.ts";
 import { backupsOf } from "../state/resources/file/prior.ts";
 import type { ResourceResult } from "../state/result.ts";
 import { type StateRunResult, runState } from "../state/run/engine.ts";
 import type { LastAct } from "../state/run/last-act.ts";
-import type { MessageOf, OrchestratorMessage, PeerError } from "../wire/messages.ts";
-import type { AppliedSet } from "./applied-set.ts";
+import type { MessageOf, OrchestratorMessage } from "../wire/messages.ts";
 import { limitsOf } from "./foreseen-limits.ts";
 import { afterForgetting, foreseeForgetting } from "./forget.ts";
-import type { OperationJournal, OperationResult } from "./operation-journal.ts";
-import type { ProgressSink } from "./operation-progress.ts";
+import type { OperationResult } from "./operation-journal.ts";
 import { OperationProgress } from "./operation-progress.ts";
 import { endByRestart } from "./own-restart.ts";
 import { toPeerError } from "./peer-error.ts";
 import { keepChanges } from "./recovery.ts";
 import { fitResult, soundResult } from "./result-size.ts";
 import { runCommand } from "./run-command.ts";
-
-/** A command that has the engine run. */
-export type RunCommand = MessageOf<OrchestratorMessage, "apply" | "plan" | "check">;
-
-type OtherCommand = MessageOf<OrchestratorMessage, "forget" | "run">;
-
-/** A command that makes an operation. */
-export type OperationCommand = RunCommand | OtherCommand;
-
-/** What one operation is run with. */
-export interface RunContext {
-  journal: OperationJournal;
-  applied: AppliedSet;
-  host: Host;
-  clock: Clock;
-  logger: Logger;
-  types: ResourceTypes;
-  progress: ProgressSink;
-  /** Cancels after the change in progress. */
-  signal: AbortSignal;
-  /** Cuts the change in progress as well. */
-  cut: AbortSignal;
-  /** Why it must not begin, found when its turn came; null where it may. */
-  refusal: PeerError | null;
-  /** Whether what was cancelled was cancelled because the agent stops. */
-  isInterrupted: () => boolean;
-  /** Aborted as soon as the agent stops. */
-  ending: AbortSignal;
-}
+import type { OperationCommand, EngineCommand, RunContext } from "./run-context.ts";
 
 /** How an operation ended. */
 export interface OperationOutcome {
@@ -143,7 +109,7 @@ function forget(
 }
 
 function runEngine(
-  command: RunCommand,
+  command: EngineCommand,
   context: RunContext,
   progress: OperationProgress,
 ): Promise<StateRunResult> {
@@ -207,7 +173,7 @@ function keepApplied(
 }
 
 /** Notes what a run changed that broke off; false where that can't be written down. */
-async function keepCut({ operation_id }: RunCommand, context: RunContext): Promise<boolean> {
+async function keepCut({ operation_id }: EngineCommand, context: RunContext): Promise<boolean> {
   try {
     await keepChanges(context.journal.recordsOf(operation_id), context);
     return true;

@@ -13,7 +13,6 @@ import { isListed } from "./operation-kinds.ts";
 import { listOperations } from "./operation-list.ts";
 import { loadReport } from "./operation-results.ts";
 import type { OperationService } from "./operation-service.ts";
-import { isOpen, operationSubject } from "./operation-store.ts";
 import { toOperation } from "./operation-view.ts";
 import {
   applyInput,

@@ -28,7 +28,6 @@ import type { RefusalDocument, RolloutDocument } from "./documents.ts";
 import { MemberRequests } from "./member-requests.ts";
 import { hasEnded, Progress, resultOf, whyStop } from "./progress.ts";
 import {
-  firstOf,
   refusalKey,
   rolloutFacts,
   rolloutSubject,

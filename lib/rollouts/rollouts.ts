@@ -1,7 +1,6 @@
 import type { z } from "zod";
 import { toSubject, type Caller } from "../callers/caller.ts";
 import type { Context } from "../context.ts";
-import { OrchestratorError } from "../errors.ts";
 import type { Page } from "../internal/common-schemas.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import type { OperationService } from "../operations/operation-service.ts";

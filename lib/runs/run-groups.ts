@@ -30,20 +30,20 @@ export async function groupRun(
   { ended, refused }: { ended: AsyncIterable<Operation>; refused: readonly Refused[] },
 ): Promise<Pick<RunDetail, "groups" | "ungrouped">> {
   const gathered = new Map<string, Gathered>();
-  const add = (key: string, ending: Ending, member: Member, example: Operation | null): void => {
-    const group = gathered.get(key);
-    if (group) group.members.push(member);
-    else gathered.set(key, { ending, members: [member], example });
+  const add = (key: string, member: Member, group: Omit<Gathered, "members">): void => {
+    const known = gathered.get(key);
+    if (known) known.members.push(member);
+    else gathered.set(key, { ...group, members: [member] });
   };
   for await (const operation of ended) {
     const { node_id, agent_name: name, operation_id, status, exit_code, error, output_hash } = operation;
     if (status === "queued" || status === "running") continue;
     const ending = { status, ...(exit_code !== undefined && { exit_code }), ...(error && { error }) };
     const key = JSON.stringify([status, exit_code, error?.code, error?.message, output_hash]);
-    add(key, ending, { node_id, name, operation_id }, operation);
+    add(key, { node_id, name, operation_id }, { ending, example: operation });
   }
   for (const { node_id, name, error } of refused)
-    add(JSON.stringify([error]), { status: "failed", error }, { node_id, name }, null);
+    add(JSON.stringify([error]), { node_id, name }, { ending: { status: "failed", error }, example: null });
   const sorted = [...gathered.values()].toSorted((a, b) => b.members.length - a.members.length);
   const groups: RunGroup[] = [];
   for (const group of sorted.slice(0, mostGroups)) groups.push(await toGroup(operations, group));

@@ -45,6 +45,7 @@ describe("an orchestrator", () => {
       "events",
       "operations",
       "rollouts",
+      "runs",
       "drift",
       "terminals",
       "metrics",

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { AppliedSet } from "../../lib/agent/applied-set.ts";
 import type { OperationResult } from "../../lib/agent/operation-journal.ts";
-import type { RunCommand } from "../../lib/agent/run-operation.ts";
+import type { EngineCommand } from "../../lib/agent/run-context.ts";
 import { resourceTypes } from "../../lib/state/resources/index.ts";
 import { apply, plan, resource, uuid } from "../support/agent-commands.ts";
 import { deferred, settleAll } from "../support/deferred.ts";
@@ -112,7 +112,7 @@ describe.each(["systemd", "sysvinit", "openrc"] as const)("with %s", (init) => {
 async function cutAtOrder(
   scene: OwnRestartScene,
   life: Life,
-  command: RunCommand = second,
+  command: EngineCommand = second,
 ): Promise<string | undefined> {
   const reached = deferred();
   const { host } = scene.machine;

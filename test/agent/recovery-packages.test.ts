@@ -6,7 +6,7 @@ import { AppliedSet } from "../../lib/agent/applied-set.ts";
 import { OperationJournal, type OperationResult } from "../../lib/agent/operation-journal.ts";
 import { OperationRunner } from "../../lib/agent/operation-runner.ts";
 import { recoverCutOff } from "../../lib/agent/recovery.ts";
-import type { RunCommand } from "../../lib/agent/run-operation.ts";
+import type { EngineCommand } from "../../lib/agent/run-context.ts";
 import { silentLogger } from "../../lib/logger.ts";
 import { resourceTypes } from "../../lib/state/resources/index.ts";
 import { FakeClock } from "../../lib/testing/fake-clock.ts";
@@ -37,7 +37,7 @@ function copyOf({ stateDir, apt }: Machine): Machine {
 /** Starts as an agent does, and runs one operation to its end. */
 async function run(
   machine: Machine,
-  command: RunCommand,
+  command: EngineCommand,
   atProgram: () => void = () => {},
 ): Promise<OperationResult> {
   const { stateDir, apt } = machine;
@@ -72,7 +72,7 @@ async function run(
 
 const list = declare([{ id: "p", type: "package", name: ["nginx", "curl"] }], "a");
 const one = declare([{ id: "p", type: "package", name: "nginx" }], "b");
-const removal = (id: number, module: string): RunCommand =>
+const removal = (id: number, module: string): EngineCommand =>
   apply(id, { resources: [], scope: [module], allow_empty: true });
 
 test("what was left for the other module goes with it", async () => {

@@ -15,7 +15,7 @@ import { AppliedSet } from "../../lib/agent/applied-set.ts";
 import { OperationJournal, type OperationResult } from "../../lib/agent/operation-journal.ts";
 import { OperationRunner } from "../../lib/agent/operation-runner.ts";
 import { recoverCutOff } from "../../lib/agent/recovery.ts";
-import type { RunCommand } from "../../lib/agent/run-operation.ts";
+import type { EngineCommand } from "../../lib/agent/run-context.ts";
 import type { Host, HostFiles } from "../../lib/host/host.ts";
 import { LocalHost } from "../../lib/host/local-host.ts";
 import { silentLogger } from "../../lib/logger.ts";
@@ -37,7 +37,7 @@ function ofBase(of: ResolvedResource): ResolvedResource {
   return { ...of, module: "base" };
 }
 
-const scenarios: [name: string, before: RunCommand[], cut: RunCommand][] = [
+const scenarios: [name: string, before: EngineCommand[], cut: EngineCommand][] = [
   ["the first apply", [], apply(1, { resources: [theirs, folder, inside, link] })],
   [
     "an apply that makes, changes and removes",
@@ -173,7 +173,7 @@ const linkedLine = resource({ type: "line", path: "/home/link/lines", line: "our
 const linkedBlock = resource({ type: "block", path: "/home/link/lines", content: "ours\n" });
 
 describe("a link that is led elsewhere between the kill and the start", () => {
-  it.each<[name: string, before: RunCommand[], cut: RunCommand]>([
+  it.each<[name: string, before: EngineCommand[], cut: EngineCommand]>([
     ["a file", [], apply(1, { resources: [linked] })],
     ["parts of a file", [], apply(1, { resources: [linkedLine, linkedBlock] })],
     ["a new version", [apply(1, { resources: [linked] })], apply(2, { resources: [linkedLater] })],
@@ -244,7 +244,7 @@ function copyOf(machine: Machine): Machine {
 /** Starts on a state folder as an agent does, runs one operation to its end, and acknowledges nothing. */
 async function run(
   machine: Machine,
-  command: RunCommand,
+  command: EngineCommand,
   atChange: () => void = () => {},
 ): Promise<OperationResult> {
   const clock = new FakeClock();

@@ -52,8 +52,8 @@ export const plainBugs: readonly Bug[] = [
   {
     name: "sequences begin again after everything was trimmed",
     file: "lib/storage/database.ts",
-    from: `    } else this.#logToChange(effect.log).base = effect.base;`,
-    to: `    } else {\n      const log = this.#logToChange(effect.log);\n      log.base = effect.base;\n      if (log.head.sequence === effect.base.sequence) Object.assign(log, { head: logStart(true), base: logStart(true) });\n    }`,
+    from: `    } else if (effect.kind === "trim") this.#logToChange(effect.log).base = effect.base;`,
+    to: `    } else if (effect.kind === "trim") {\n      const log = this.#logToChange(effect.log);\n      log.base = effect.base;\n      if (log.head.sequence === effect.base.sequence) Object.assign(log, { head: logStart(true), base: logStart(true) });\n    }`,
     tests: conformance,
   },
   {
@@ -121,9 +121,23 @@ export const plainBugs: readonly Bug[] = [
   {
     name: "the journal is dropped before the logs are synced",
     file: "lib/storage/file/checkpoints.ts",
-    from: `      await this.#persistLogs();\n      if (journal.failure !== null) throw journal.failure;\n      await low.write();\n      if (journal.failure !== null) throw journal.failure;\n      await journal.dropBefore(keepFrom);`,
+    from: `      await this.#persistLogs();\n      // What the journal says is done before it is dropped.\n      await dropped.settled();\n      if (journal.failure !== null) throw journal.failure;\n      await low.write();\n      dropped.endCheckpoint();\n      if (journal.failure !== null) throw journal.failure;\n      await journal.dropBefore(keepFrom);`,
     to: `      await journal.dropBefore(keepFrom);\n      await this.#persistLogs();\n      await low.write();`,
     tests: powerLoss,
+  },
+  {
+    name: "a blob that is made anew is not kept from the replay of its drop",
+    file: "lib/storage/file-storage.ts",
+    from: `while (dropped.has(id)) {`,
+    to: `while (dropped.has(id) && id === "") {`,
+    tests: [...conformance, "test/storage/dropped-blobs.test.ts"],
+  },
+  {
+    name: "a snapshot stands for drops whose files are still there",
+    file: "lib/storage/file/checkpoints.ts",
+    from: `      await dropped.settled();\n`,
+    to: ``,
+    tests: ["test/storage/dropped-blobs.test.ts"],
   },
   {
     name: "a failed write is not taken back",

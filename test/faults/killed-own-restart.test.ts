@@ -5,7 +5,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { RunCommand } from "../../lib/agent/run-operation.ts";
+import type { EngineCommand } from "../../lib/agent/run-context.ts";
 import { apply, resource, uuid } from "../support/agent-commands.ts";
 import { deferred } from "../support/deferred.ts";
 import { type Life, OwnRestartScene } from "../support/own-restart-scene.ts";
@@ -23,7 +23,7 @@ const service = resource({
   restart_on: ["conf"],
 });
 const later = resource({ id: "later", type: "file", path: "/work/later", content: "x", requires: ["agent"] });
-const to = (number: number, content: string): RunCommand =>
+const to = (number: number, content: string): EngineCommand =>
   apply(number, { resources: [conf(content), service, later] });
 
 /** A moment in which everything may end. */
@@ -165,7 +165,7 @@ async function goOn(
 }
 
 /** Applies, and is restarted where that asks for it; gives the life in which it has ended. */
-async function toItsEnd(scene: OwnRestartScene, life: Life, command: RunCommand): Promise<Life> {
+async function toItsEnd(scene: OwnRestartScene, life: Life, command: EngineCommand): Promise<Life> {
   const ordered = deferred<"ordered">();
   scene.machine.acted = (verb) => {
     if (verb === "restart agent") ordered.resolve("ordered");

@@ -1,4 +1,4 @@
-import type { RunCommand } from "../../lib/agent/run-operation.ts";
+import type { EngineCommand } from "../../lib/agent/run-context.ts";
 import { resolveResource } from "../../lib/state/definition.ts";
 import type { ResolvedResource } from "../../lib/state/resource.ts";
 import type { MessageOf, OrchestratorMessage } from "../../lib/wire/messages.ts";
@@ -19,7 +19,7 @@ export function uuid(number: number): string {
 export function apply(
   number: number,
   parts: Partial<MessageOf<OrchestratorMessage, "apply">> = {},
-): RunCommand {
+): EngineCommand {
   return { type: "apply", ...runOf(number), allow_empty: false, ...parts };
 }
 
@@ -27,7 +27,7 @@ export function apply(
 export function plan(
   number: number,
   parts: Partial<MessageOf<OrchestratorMessage, "plan">> = {},
-): RunCommand {
+): EngineCommand {
   return { type: "plan", ...runOf(number), ...parts };
 }
 

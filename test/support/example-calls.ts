@@ -128,6 +128,11 @@ async function playState(session: ExampleSession, node_id: string): Promise<void
   await session.watch("operations.watch", { operation_id });
   await session.call("assignments.plan", { name: "web" }, { wait_seconds: 30 });
   await session.call("assignments.applyNow", { name: "web" }, { wait_seconds: 30 });
+  const run = { selector: "role=web", command: ["uptime", "-p"], timeout_seconds: 60, wait_seconds: 0 };
+  const { rollout_id } = await session.call("runs.start", {}, run);
+  await session.call("runs.cancel", { rollout_id });
+  await eventOf(session.product, "rollout.finished", rollout_id as string);
+  await session.call("runs.get", { rollout_id });
   const { drift_id } = await session.call("drift.check", { node_id }, { wait_seconds: 30 });
   await session.call("drift.list", { node_id });
   await session.call("drift.latest", { node_id });

@@ -6,7 +6,7 @@ import { type JournalRecord, parseJournal } from "../../lib/agent/journal-record
 import { OperationJournal, type OperationResult } from "../../lib/agent/operation-journal.ts";
 import { OperationRunner } from "../../lib/agent/operation-runner.ts";
 import { recoverCutOff } from "../../lib/agent/recovery.ts";
-import type { RunCommand } from "../../lib/agent/run-operation.ts";
+import type { EngineCommand } from "../../lib/agent/run-context.ts";
 import { silentLogger } from "../../lib/logger.ts";
 import type { ResourceTypes } from "../../lib/state/resource-type.ts";
 import { resourceTypes } from "../../lib/state/resources/index.ts";
@@ -28,7 +28,7 @@ export interface Life {
   ended: (number: number) => Promise<OperationResult>;
   /** Whether it was told. */
   hasEnded: (number: number) => boolean;
-  run: (command: RunCommand) => Promise<OperationResult>;
+  run: (command: EngineCommand) => Promise<OperationResult>;
 }
 
 /** A machine with an agent in one of its services. */
@@ -93,7 +93,7 @@ export class OwnRestartScene {
    *
    * @returns The next life.
    */
-  async restartedBy(life: Life, command: RunCommand): Promise<Life> {
+  async restartedBy(life: Life, command: EngineCommand): Promise<Life> {
     const ordered = deferred();
     this.machine.acted = (verb) => {
       if (verb === `restart ${agentService}`) ordered.resolve();
