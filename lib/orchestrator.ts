@@ -25,6 +25,7 @@ import { resolveOptions, type OrchestratorOptions } from "./options.ts";
 import { restoredEvent } from "./restores/restored-event.ts";
 import { Restores } from "./restores/restores.ts";
 import { Rollouts } from "./rollouts/rollouts.ts";
+import { Secrets } from "./secrets/secrets.ts";
 import type { ServedAt } from "./served-at.ts";
 import { createServices, type Services } from "./services.ts";
 import type { ResourceTypes } from "./state/resource-type.ts";
@@ -77,6 +78,8 @@ export class Orchestrator {
   readonly drift: Drift;
   /** Terminals on machines, each of them recorded. */
   readonly terminals: Terminals;
+  /** Values that modules use and nobody reads back. */
+  readonly secrets: Secrets;
   /** What machines measure. */
   readonly metrics: Metrics;
   /** What was done, by whom and when. */
@@ -120,6 +123,7 @@ export class Orchestrator {
     this.rollouts = new Rollouts(context, services.rollouts, services);
     this.drift = new Drift(context, services.drift, services);
     this.terminals = new Terminals(context, services.terminals, services);
+    this.secrets = new Secrets(context, services.secrets);
     this.metrics = new Metrics(context, services.metrics, services);
     this.audit = new Audit(context, services.audit);
     this.discovery = new Discovery(context, services.agents);
@@ -174,6 +178,7 @@ export class Orchestrator {
       );
       await tellLosses(this.#context);
       await ensureAdmins(this.#context, { registry: access.operators, operators: this.operators });
+      this.#ends.push(await this.#services.secrets.start(identity.secret));
       await agents.load();
       const openRollouts = await rollouts.load();
       this.#ends.push(() => operations.stop());
@@ -192,8 +197,7 @@ export class Orchestrator {
       const orchestratorTime = (): string => fleetTime.timestamp();
       const epoch = (): Epoch | null => epochs.current;
       const isKnownKey = (publicKey: string): boolean => agents.registry.isApprovedKey(publicKey);
-      const given = { clock, crypto, logger, signer, orchestratorTime, epoch, isKnownKey };
-      await transport.start(given, traffic);
+      await transport.start({ clock, crypto, logger, signer, orchestratorTime, epoch, isKnownKey }, traffic);
       this.#ends.push(() => traffic.settled());
       this.#ends.push(() => transport.stop());
       this.#ends.push(() => streams.stop());

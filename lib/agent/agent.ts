@@ -35,6 +35,7 @@ import { PinnedOrchestrator, loadIdentity } from "./identity.ts";
 import type { AgentLinkHandlers } from "./link-connection.ts";
 import { type AgentMetrics, metricsBy } from "./metrics/agent-metrics.ts";
 import { OperationJournal } from "./operation-journal.ts";
+import { createOpenSecrets } from "./operation-secrets.ts";
 import { OperationRunner } from "./operation-runner.ts";
 import { randomOf } from "./random.ts";
 import { recoverCutOff } from "./recovery.ts";
@@ -198,6 +199,7 @@ export class AgentProgram {
       clock,
       logger,
       types,
+      openSecrets: createOpenSecrets(identity, crypto),
       orchestratorNow,
       progress: send,
       ended({ result, changed }) {

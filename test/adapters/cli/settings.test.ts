@@ -53,6 +53,7 @@ const values: Record<SettingName, [text: string, value: unknown, otherText: stri
   eventRetentionHours: ["1", 1, "8760", 8_760],
   eventRetentionCount: ["1000", 1_000, "10000000", 10_000_000],
   auditMinimumAgeDays: ["0", 0, "3650", 3_650],
+  secretExpiryWarningDays: ["0", 0, "365", 365],
   metricsIntervalSeconds: ["1", 1, "3600", 3_600],
   rolloutConcurrency: ["1", 1, "10000", 10_000],
   driftIntervalSeconds: ["0", 0, "300", 300],
