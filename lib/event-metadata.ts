@@ -79,7 +79,7 @@ export interface EnforcementFacts {
 }
 
 /** Which secret, never what it is. */
-interface SecretFacts {
+export interface SecretFacts {
   /** The version of its value. */
   value_version: number;
 }

@@ -13,5 +13,6 @@ export * from "./operations/schemas.ts";
 export * from "./restores/schemas.ts";
 export * from "./rollouts/schemas.ts";
 export * from "./status/schemas.ts";
+export * from "./secrets/schemas.ts";
 export * from "./terminals/schemas.ts";
 export { nothingSchema } from "./internal/common-schemas.ts";

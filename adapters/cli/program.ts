@@ -21,6 +21,7 @@ import { addOperationsCommands } from "./commands/operations.ts";
 import { addOperatorsCommands } from "./commands/operators.ts";
 import { addResumeCommand } from "./commands/resume.ts";
 import { addRolloutsCommands } from "./commands/rollouts.ts";
+import { addSecretsCommands } from "./commands/secrets.ts";
 import { addServeCommand } from "./commands/serve.ts";
 import { addSessionCommands } from "./commands/session.ts";
 import { addStateCommands } from "./commands/state.ts";
@@ -78,6 +79,7 @@ const commands = [
   addDiscoverCommand,
   addTagsCommands,
   addModulesCommands,
+  addSecretsCommands,
   addAssignmentsCommands,
   addStateCommands,
   addMetricsCommand,

@@ -21,6 +21,7 @@ import { prepareReads } from "../rest/reads.ts";
 import { createReplies } from "../rest/replies.ts";
 import type { ContextFactory, RequestContext } from "../trpc/context.ts";
 import { addSecurityHeaders, createErrorAnswer } from "./errors.ts";
+import { createExposure } from "./exposure.ts";
 import { createHostCheck } from "./hosts.ts";
 import type { HostCheck, HostHeaders } from "./hosts.ts";
 import { appOptions } from "./option-table.ts";
@@ -110,6 +111,7 @@ export function createApp<Context extends RequestContext>(options: AppOptions<Co
   const { basePath = mountPath + defaultBasePath } = options;
   const { createRequestId = createRequestIds(), bodyLimitBytes = defaultBodyLimitBytes } = options;
   const sourceAddress = createSourceAddress(options.trustedProxies);
+  const isExposed = createExposure(options.trustedProxies);
   const shared = { router, createContext, createRequestId, logger, bodyLimitBytes };
   const describe = (): Promise<OpenApiDocument> =>
     createOpenApiDocument(router, { ...options.openapi, basePath });
@@ -120,13 +122,17 @@ export function createApp<Context extends RequestContext>(options: AppOptions<Co
     basePath,
     documents: new Map([["/openapi.json", async () => JSON.stringify(await describe())]]),
     sourceAddress: (request) => sourceAddress(request.remoteAddress, request.header("x-forwarded-for")),
+    isExposed: (request) => {
+      const { remoteAddress, isEncrypted } = request;
+      return isExposed({ remoteAddress, isEncrypted, header: (name) => request.header(name) });
+    },
   });
 
   const h3 = new H3({ silent: true, onError: createErrorAnswer(logger, createRequestId) });
   h3.use(addSecurityHeaders);
   const restFetch = createRestFetch(rest, (request) => (request as { ip?: string }).ip ?? null);
   h3.all(`${basePath}/**`, (event) => restFetch(event.req as Request));
-  const trpc = { ...shared, sourceAddress, endpoint: `${mountPath}/trpc` };
+  const trpc = { ...shared, sourceAddress, isExposed, endpoint: `${mountPath}/trpc` };
   mountTrpc(h3, trpc);
   const mount = { h3, mountPath, createRequestId };
   mountHealth(mount, options.isReady);

@@ -47,6 +47,7 @@ describe("an orchestrator", () => {
       "rollouts",
       "drift",
       "terminals",
+      "secrets",
       "metrics",
       "audit",
       "discovery",

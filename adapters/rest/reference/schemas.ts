@@ -51,6 +51,7 @@ export const schemaReference: Readonly<Record<string, string>> = {
   RolloutDetail: "A rollout, with its agents.",
   RolloutMember: "One agent of a rollout.",
   RolloutStrategy: "How a rollout goes through its agents. Default: all at once, up to a limit.",
+  Secret: "A secret, without its value.",
   Status: "Whether the service works, and what it speaks.",
   UploadedModule: "A module after its upload.",
 };

@@ -22,6 +22,8 @@ const values: Record<SettingName, [text: string, value: unknown, otherText: stri
   adminPublicKeys: ["ab,cd", ["ab", "cd"], "ef", ["ef"]],
   tlsCert: ["CERT", "CERT", "CERT 2", "CERT 2"],
   tlsKey: ["KEY", "KEY", "KEY 2", "KEY 2"],
+  secretsKey: ["KEY", "KEY", "KEY 2", "KEY 2"],
+  secretsKeyCommand: ["vault read x", "vault read x", "y", "y"],
   allowInsecure: ["true", true, "false", false],
   trustedProxies: ["10.0.0.0/8, ::1\n", ["10.0.0.0/8", "::1"], "::1", ["::1"]],
   proxyProtocol: ["true", true, "false", false],
