@@ -13,10 +13,10 @@ import {
   type ModuleEvaluation,
 } from "../module-format/module-resources.ts";
 import { valuesFor } from "../module-format/params.ts";
+import { findSecretNames } from "../module-format/secret-parts.ts";
 import type { TemplateScope } from "../module-format/template.ts";
 import type { ModuleRevision } from "../modules/module-revisions.ts";
 import type { ModuleService } from "../modules/module-service.ts";
-import { findSecretNames } from "../module-format/secret-parts.ts";
 import type { SecretService } from "../secrets/secret-service.ts";
 import { matchesSelector } from "../selectors/match.ts";
 import { SelectorCache } from "../selectors/selector-cache.ts";

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { systemCaller } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { startAgent, startApprovedAgent, type TestAgent } from "../support/fleet.ts";
 import { servicesOf } from "../../lib/orchestrator.ts";
+import { startAgent, startApprovedAgent, type TestAgent } from "../support/fleet.ts";
 
 const secretsKey = new Uint8Array(32).fill(7);
 const value = "c4nary-value-0f-the-test";

@@ -2,10 +2,10 @@ import { Option, type Command } from "commander";
 import type { Secret } from "fleetwright";
 import { ApiError } from "../../client/api-error.ts";
 import type { CommandCall, Run } from "../call.ts";
+import { parseEnvFile, type EnvEntry } from "../env-file.ts";
 import { UsageError } from "../failure.ts";
 import { limitOption } from "../options.ts";
 import { readText } from "../read-text.ts";
-import { parseEnvFile, type EnvEntry } from "../env-file.ts";
 import { toFacts, toLine, toLines } from "../text.ts";
 import type { Column } from "../text.ts";
 
