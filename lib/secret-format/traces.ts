@@ -1,5 +1,5 @@
 /** The texts by which a secret is known again in what programs print and errors quote. */
-import { toBase64, toHex } from "../crypto/encoding.ts";
+import { toBase64, toHex, toUtf8 } from "../crypto/encoding.ts";
 import { asText } from "./forms.ts";
 
 /** Shorter values are not looked for: they stand in any text, and what is left out around them would tell them. */
@@ -10,13 +10,16 @@ const shortestLine = 8;
 const pieceLength = 512;
 
 /**
- * Every text that gives a value away: the value, its lines, as base64 wherever it begins in what was encoded, as hex, and as it is
- * written in JSON, URLs, XML and shells. Line breaks are left out: programs wrap lines where they like.
+ * Every text that gives a value away: the value, its lines, and as it is written in JSON, URLs, XML and shells; each of them also as hex,
+ * and as base64 wherever it begins in what was encoded. Line breaks are left out: programs wrap lines where they like.
  */
 export function tracesOf(value: Uint8Array): Set<string> {
   const traces = new Set<string>();
   if (value.length < shortestTrace) return traces;
-  for (const text of [...encodings(value), ...writings(value)]) {
+  const written = new Set(writings(value));
+  // What stands in a file in such a form may be encoded with the file.
+  const encoded = [value, ...[...written].map(toUtf8)].flatMap((bytes) => [...encodings(bytes)]);
+  for (const text of [...encoded, ...written]) {
     const bare = text.replaceAll(/[\r\n]/g, "");
     if (bare.length >= shortestTrace) for (const piece of piecesOf(bare)) traces.add(piece);
   }

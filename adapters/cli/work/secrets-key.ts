@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { SecretsKeySource } from "fleetwright";
-import { OrchestratorError } from "fleetwright/errors";
+import { isOrchestratorError, OrchestratorError } from "fleetwright/errors";
 
 /** File in the data folder with a key a line, 64 hex digits, the newest first. Made at the first start, mode 0600. */
 export const secretsKeyFile = "secrets.key";
@@ -48,7 +48,7 @@ class KeyFile implements SecretsKeySource {
     } catch (cause) {
       const { code } = cause as NodeJS.ErrnoException;
       if (code === "ENOENT") return [];
-      if (cause instanceof OrchestratorError) throw cause;
+      if (isOrchestratorError(cause)) throw cause;
       throw wrong(`${this.#path} can't be read (${code ?? "unknown"}).`, cause);
     }
   }

@@ -78,6 +78,8 @@ export const fieldReference: Readonly<Record<string, string>> = {
   counts: "How many resources came to what.",
   created_at: "When it was made.",
   created_by: "Who made it.",
+  updated_at: "When it was changed last.",
+  updated_by: "Who changed it last.",
   description: "What its author says of it.",
   detail: "What this request was refused for, for people.",
   drift_id: "Id of the drift check.",

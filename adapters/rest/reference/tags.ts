@@ -9,6 +9,7 @@ export const tagReference: Readonly<Record<string, string>> = {
   Rollouts: "Assignments carried out on their agents, in batches: how they stand, and stopping them.",
   State: "Plan and apply of one agent, the operations that come of it, and drift.",
   Events: "What happens, as it happens.",
+  Secret: "Values that modules use and nobody reads back.",
   Terminal: "Shells on machines, each of them recorded.",
   Backup: "Everything in one file.",
   Audit: "Who did what, chained by hashes.",

@@ -147,6 +147,8 @@ describe("settings of the server", () => {
       drainSeconds: 0,
       metricsPort: 0,
       metricsToken: null,
+      secretsKey: null,
+      secretsKeyCommand: null,
       logLevel: "info",
       allowInsecure: false,
       orchestrator: {},
