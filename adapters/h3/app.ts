@@ -108,11 +108,11 @@ const tooLarge: ReadonlySet<ErrorCode | undefined> = new Set(["URL_TOO_LONG", "H
 export function createApp<Context extends RequestContext>(options: AppOptions<Context>): App {
   checkOptions<AppOptions<never>>(options as AppOptions<never>, appOptions, { of: "createApp" });
   const { router, createContext, logger = silentLogger, mountPath = "" } = options;
-  const { basePath = mountPath + defaultBasePath } = options;
+  const { basePath = mountPath + defaultBasePath, sockets = new Map() } = options;
   const { createRequestId = createRequestIds(), bodyLimitBytes = defaultBodyLimitBytes } = options;
   const sourceAddress = createSourceAddress(options.trustedProxies);
   const isExposed = createExposure(options.trustedProxies);
-  const shared = { router, createContext, createRequestId, logger, bodyLimitBytes };
+  const shared = { router, createContext, createRequestId, logger, bodyLimitBytes, isExposed };
   const describe = (): Promise<OpenApiDocument> =>
     createOpenApiDocument(router, { ...options.openapi, basePath });
   const reads = prepareReads(router);
@@ -122,24 +122,19 @@ export function createApp<Context extends RequestContext>(options: AppOptions<Co
     basePath,
     documents: new Map([["/openapi.json", async () => JSON.stringify(await describe())]]),
     sourceAddress: (request) => sourceAddress(request.remoteAddress, request.header("x-forwarded-for")),
-    isExposed: (request) => {
-      const { remoteAddress, isEncrypted } = request;
-      return isExposed({ remoteAddress, isEncrypted, header: (name) => request.header(name) });
-    },
   });
 
   const h3 = new H3({ silent: true, onError: createErrorAnswer(logger, createRequestId) });
   h3.use(addSecurityHeaders);
   const restFetch = createRestFetch(rest, (request) => (request as { ip?: string }).ip ?? null);
   h3.all(`${basePath}/**`, (event) => restFetch(event.req as Request));
-  const trpc = { ...shared, sourceAddress, isExposed, endpoint: `${mountPath}/trpc` };
+  const trpc = { ...shared, sourceAddress, endpoint: `${mountPath}/trpc` };
   mountTrpc(h3, trpc);
   const mount = { h3, mountPath, createRequestId };
   mountHealth(mount, options.isReady);
   mountReference(mount, describe);
   mountProblemPages(mount);
   mountSchemas(mount, options.resourceTypes);
-  const sockets = options.sockets ?? new Map();
   for (const path of sockets.keys()) mountSocketHint(mount, path.replaceAll(/\{(\w+)\}/g, ":$1"));
 
   const door = createDoor(options);

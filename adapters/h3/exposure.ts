@@ -28,14 +28,15 @@ export function createExposure(trustedProxies: readonly string[] = []): Exposure
   const isTrusted = createNetworkCheck(trustedProxies);
   const isHere = createNetworkCheck(loopback);
   const sourceAddress = createSourceAddress(trustedProxies);
-  return ({ remoteAddress, isEncrypted, header }) => {
+  return (way) => {
+    const { remoteAddress, isEncrypted } = way;
     if (isEncrypted || remoteAddress === null || isIP(remoteAddress) === 0) return false;
     if (isTrusted(remoteAddress)) {
       // The proxy that we trust wrote the last of them.
-      const scheme = header("x-forwarded-proto")?.split(",").at(-1)?.trim().toLowerCase();
+      const scheme = way.header("x-forwarded-proto")?.split(",").at(-1)?.trim().toLowerCase();
       if (scheme !== undefined) return scheme !== "https";
-      return !isHere(sourceAddress(remoteAddress, header("x-forwarded-for")));
+      return !isHere(sourceAddress(remoteAddress, way.header("x-forwarded-for")));
     }
-    return !isHere(remoteAddress) || traces.some((name) => header(name) !== undefined);
+    return !isHere(remoteAddress) || traces.some((name) => way.header(name) !== undefined);
   };
 }

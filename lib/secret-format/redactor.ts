@@ -13,36 +13,23 @@ const tableSize = 1 << 16;
 
 /** Takes some secrets out of texts. */
 export class Redactor {
-  /** By the hash of how they begin; the longest first. */
-  readonly #traces = new Map<number, string[]>();
-  readonly #table = new Uint8Array(tableSize);
-  /** Every beginning that is too short to be hashed. */
-  readonly #beginnings = new Set<string>();
-  #longest = 0;
+  readonly #values: readonly Uint8Array[];
+  /** Not made before there is a text: most operations tell nothing that could hold a secret. */
+  #madeTraces: Traces | null = null;
 
   /** @param values - The secrets, in any number. Those of fewer than four bytes are not looked for. */
   constructor(values: Iterable<Uint8Array>) {
-    const all = new Set<string>();
-    for (const value of values) for (const trace of tracesOf(value)) all.add(trace);
-    for (const trace of [...all].sort((a, b) => b.length - a.length)) {
-      const hash = hashAt(trace, 0);
-      const same = this.#traces.get(hash);
-      if (same) same.push(trace);
-      else this.#traces.set(hash, [trace]);
-      this.#table[hash & (tableSize - 1)] = 1;
-      for (let length = 1; length < headLength; length += 1) this.#beginnings.add(trace.slice(0, length));
-      this.#longest = Math.max(this.#longest, trace.length);
-    }
+    this.#values = [...values].filter(({ length }) => length >= shortestTrace);
   }
 
   /** Whether there is nothing to take out. */
   get isEmpty(): boolean {
-    return this.#longest === 0;
+    return this.#values.length === 0;
   }
 
   /** Takes the secrets out of a text. */
   redact(text: string): string {
-    return this.isEmpty || text.length < shortestTrace ? text : cut(text, this.#find(bare(text)));
+    return this.isEmpty || text.length < shortestTrace ? text : cut(text, this.#traces.find(bare(text)));
   }
 
   /** The same for every text of a value. Names of members stay: they are ours. What holds no secret stays the same object. */
@@ -73,8 +60,8 @@ export class Redactor {
   /** How much of a text may be told, cleaned; the rest may be the beginning of a secret. */
   #take({ text, condemned }: Kept, isEnd: boolean): { told: string; kept: Kept } {
     const read = bare(text);
-    const ranges = [{ begin: 0, end: condemned }, ...this.#find(read)];
-    const from = isEnd ? read.text.length : this.#openFrom(read.text);
+    const ranges = [{ begin: 0, end: condemned }, ...this.#traces.find(read)];
+    const from = isEnd ? read.text.length : this.#traces.openFrom(read.text);
     const place = from < read.text.length ? read.placeOf(from) : text.length;
     const within = Math.max(...ranges.map(({ end }) => end)) - place;
     return {
@@ -83,32 +70,41 @@ export class Redactor {
     };
   }
 
-  /** Where the first secret may begin that is not there in full yet. */
-  #openFrom(text: string): number {
-    for (let at = Math.max(0, text.length - this.#longest + 1); at < text.length; at += 1) {
-      const left = text.length - at;
-      if (left < headLength) {
-        if (this.#beginnings.has(text.slice(at))) return at;
-      } else if (
-        this.#tracesAt(text, at)?.some((trace) => trace.length > left && trace.startsWith(text.slice(at)))
-      )
-        return at;
-    }
-    return text.length;
+  get #traces(): Traces {
+    return (this.#madeTraces ??= new Traces(this.#values));
   }
+}
 
-  #tracesAt(text: string, at: number): string[] | undefined {
-    const hash = hashAt(text, at);
-    return this.#table[hash & (tableSize - 1)] === 1 ? this.#traces.get(hash) : undefined;
+/** The texts that are looked for, found by how they begin. */
+class Traces {
+  /** By the hash of how they begin; the longest first. */
+  readonly #byHash = new Map<number, string[]>();
+  readonly #table = new Uint8Array(tableSize);
+  /** Every beginning that is too short to be hashed. */
+  readonly #beginnings = new Set<string>();
+  #longest = 0;
+
+  constructor(values: readonly Uint8Array[]) {
+    const all = new Set<string>();
+    for (const value of values) for (const trace of tracesOf(value)) all.add(trace);
+    for (const trace of [...all].sort((a, b) => b.length - a.length)) {
+      const hash = hashAt(trace, 0);
+      const same = this.#byHash.get(hash);
+      if (same) same.push(trace);
+      else this.#byHash.set(hash, [trace]);
+      this.#table[hash & (tableSize - 1)] = 1;
+      for (let length = 1; length < headLength; length += 1) this.#beginnings.add(trace.slice(0, length));
+      this.#longest = Math.max(this.#longest, trace.length);
+    }
   }
 
   /** Where secrets stand in the text itself. */
-  #find(read: BareText): Range[] {
+  find(read: BareText): Range[] {
     const { text } = read;
     const ranges: Range[] = [];
     let known = 0;
     for (let at = 0; at + headLength <= text.length; at += 1) {
-      const trace = this.#tracesAt(text, at)?.find((each) => text.startsWith(each, at));
+      const trace = this.#at(text, at)?.find((each) => text.startsWith(each, at));
       if (trace === undefined) continue;
       const to = at + trace.length;
       if (to <= known) continue;
@@ -116,6 +112,25 @@ export class Redactor {
       ranges.push({ begin: read.placeOf(at), end: read.placeOf(to - 1) + 1 });
     }
     return ranges;
+  }
+
+  /** Where the first secret may begin that is not there in full yet. */
+  openFrom(text: string): number {
+    for (let at = Math.max(0, text.length - this.#longest + 1); at < text.length; at += 1) {
+      const left = text.length - at;
+      if (left < headLength) {
+        if (this.#beginnings.has(text.slice(at))) return at;
+      } else {
+        const rest = text.slice(at);
+        if (this.#at(text, at)?.some((trace) => trace.length > left && trace.startsWith(rest))) return at;
+      }
+    }
+    return text.length;
+  }
+
+  #at(text: string, at: number): string[] | undefined {
+    const hash = hashAt(text, at);
+    return this.#table[hash & (tableSize - 1)] === 1 ? this.#byHash.get(hash) : undefined;
   }
 }
 

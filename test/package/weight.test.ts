@@ -9,7 +9,14 @@ it("loads no server, no templates and no YAML where the library is imported alon
   const { packages, files } = loadedBy("fleetwright");
   expect(packages).toMatchObject({ fleetwright: expect.any(Number) as number });
   expect(Object.keys(packages).filter((name) => [...ofServers, ...ofModules].includes(name))).toEqual([]);
-  expect(Object.keys(packages).sort()).toEqual(["croner", "diff", "fleetwright", "lowdb", "tweetnacl", "zod"]);
+  expect(Object.keys(packages).sort()).toEqual([
+    "croner",
+    "diff",
+    "fleetwright",
+    "lowdb",
+    "tweetnacl",
+    "zod",
+  ]);
   // 626 with metrics, terminals and discovery; 650 with secrets.
   expect(files).toBeLessThan(675);
 });

@@ -6,7 +6,7 @@ import { parseEnvFile, type EnvEntry } from "../env-file.ts";
 import { UsageError } from "../failure.ts";
 import { limitOption } from "../options.ts";
 import { readText } from "../read-text.ts";
-import { toFacts, toLine, toLines } from "../text.ts";
+import { toFacts, toLines } from "../text.ts";
 import type { Column } from "../text.ts";
 
 /** How a secret is given. */

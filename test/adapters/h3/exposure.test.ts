@@ -79,10 +79,8 @@ describe("a secret over plain HTTP from another machine", () => {
       const app = createOrchestratorApp({ orchestrator: test.orchestrator, trustedProxies: ["10.0.0.1"] });
       const send = (remoteAddress: string, more: Record<string, string> = {}): Promise<Response> => {
         const headers = { authorization: `Bearer ${token}`, "content-type": "application/json", ...more };
-        return app.fetch(
-          new Request(`http://fleet.test${path}`, { method, headers, body: JSON.stringify(body) }),
-          remoteAddress,
-        );
+        const init: RequestInit = { method, headers, body: JSON.stringify(body) };
+        return app.fetch(new Request(`http://fleet.test${path}`, init), remoteAddress);
       };
       const refused = await send("203.0.113.9");
       expect(refused.status).toBe(403);
