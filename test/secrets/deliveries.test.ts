@@ -1,7 +1,7 @@
 /** Secrets on their way to agents, and what an agent tells that does not take them out. */
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { systemCaller, nodeCrypto } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openSecrets, type SealedSecrets } from "../../lib/secret-format/sealed-secrets.ts";
 import { connectScriptedAgent, emptyResult } from "../support/scripted-agent.ts";
 

@@ -1,9 +1,9 @@
+import { describe, expect, it, vi } from "vitest";
 import { MemoryStorage, systemCaller, type SecretsKeySource } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
-import { describe, expect, it, vi } from "vitest";
+import { servicesOf } from "../../lib/orchestrator.ts";
 import type { SecretValueDocument } from "../../lib/secrets/documents.ts";
 import { MemoryData } from "../../lib/storage/memory-storage.ts";
-import { servicesOf } from "../../lib/orchestrator.ts";
 import type { Storage, StoredDocument, Write } from "../../lib/storage/storage.ts";
 import { MemorySecretsKey, numberedKey } from "../support/secrets-key.ts";
 
