@@ -11,7 +11,6 @@ export const features = {
   access: [],
   agents: [],
   modules: [],
-  secrets: [],
   audit: [],
   backups: [],
   idempotency: [],
@@ -21,8 +20,9 @@ export const features = {
   metrics: ["agents"],
   terminals: ["agents"],
   discovery: ["agents"],
+  secrets: ["agents"],
   assignments: ["modules", "agents"],
-  "desired-state": ["assignments", "modules", "agents"],
+  "desired-state": ["assignments", "modules", "secrets", "agents"],
   operations: ["desired-state", "assignments", "modules", "secrets", "agents", "maintenance"],
   drift: ["operations", "assignments", "agents"],
   rollouts: ["operations", "desired-state", "assignments", "agents"],
@@ -42,6 +42,11 @@ const pureVendors = [
     name: "liquidjs",
     where: "module-format/liquid/",
     comment: "Templates are read behind the interface of template.ts, and shut in by that one folder.",
+  },
+  {
+    name: "tweetnacl",
+    where: "secrets/vault",
+    comment: "Secrets are boxed in one file, whose form is written down there.",
   },
   {
     name: "diff",
@@ -193,7 +198,7 @@ export default {
       from: { path: "^lib/wire/" },
       to: {
         pathNot:
-          "^lib/(wire/|internal/|(errors|json)\\.ts$|state/(result|resource)\\.ts$|crypto/(crypto|encoding|exchange-key)\\.ts$)|(^|/)node_modules/zod/",
+          "^lib/(wire/|internal/|(errors|json)\\.ts$|state/(result|resource)\\.ts$|secret-format/sealed-secrets\\.ts$|crypto/(crypto|encoding|exchange-key)\\.ts$)|(^|/)node_modules/zod/",
       },
     },
     {
@@ -269,7 +274,18 @@ export default {
       from: { path: "^lib/module-format/" },
       to: {
         path: "^lib/",
-        pathNot: "^lib/(module-format/|state/|selectors/|internal/|(errors|json)\\.ts$)",
+        pathNot: "^lib/(module-format/|secret-format/|state/|selectors/|internal/|(errors|json)\\.ts$)",
+      },
+    },
+    {
+      name: "secret-format-is-pure",
+      comment: "Both sides write, find and take out secrets in the same way, and neither knows the other.",
+      severity: "error",
+      from: { path: "^lib/secret-format/" },
+      to: {
+        path: "^lib/",
+        pathNot:
+          "^lib/(secret-format/|internal/|(errors|json)\\.ts$|state/result\\.ts$|crypto/(crypto|encoding)\\.ts$)",
       },
     },
     {

@@ -65,6 +65,16 @@ export const errorTable = {
     retryable: false,
   },
   TOO_MANY_REMOVALS: { message: "The apply would remove more than it may.", retryable: false },
+  SECRET_UNAVAILABLE: { message: "A secret can't be used for this agent.", retryable: false },
+  SECRETS_KEY_MISSING: { message: "No key for secrets was given to the orchestrator.", retryable: false },
+  SECRETS_KEY_WRONG: {
+    message: "The key for secrets is not the one they are encrypted with.",
+    retryable: false,
+  },
+  INSECURE_CONNECTION: {
+    message: "A secret is not taken over plain HTTP from another machine.",
+    retryable: false,
+  },
   PLAN_STALE: { message: "The plan no longer describes what an apply would do.", retryable: false },
   // Agents
   AGENT_NOT_APPROVED: { message: "The agent is not approved.", retryable: false },

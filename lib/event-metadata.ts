@@ -80,6 +80,12 @@ export interface EnforcementFacts {
   times: number;
 }
 
+/** Which secret, never what it is. */
+export interface SecretFacts {
+  /** The version of its value. */
+  value_version: number;
+}
+
 /** Whose terminal it is. */
 export interface TerminalFacts {
   session_id: string;
@@ -204,6 +210,18 @@ export interface EventMetadata {
   "terminal.closed": TerminalEndFacts;
   "terminal.interrupted": TerminalEndFacts;
   "terminal.pruned": { removed: number; /** They ended before this instant. */ before: string };
+  "secret.created": SecretFacts;
+  "secret.updated": SecretFacts & {
+    /** The fields that were given, `value` among them. */ changed: string[];
+  };
+  "secret.removed": NoMetadata;
+  "secret.expiring": SecretFacts & { expires_at: string };
+  "secret.expired": SecretFacts & { expires_at: string };
+  "secret.keyRotated": {
+    /** Names the key that everything is encrypted with from now on; tells nothing of it. */
+    key_id: string;
+    /** How many values were encrypted anew, since the last start. */ rewrapped: number;
+  };
   "storage.backedUp": NoMetadata;
   "storage.restored": { restored_at: string; /** Null where nobody can tell. */ backup_at: string | null };
   "storage.resumed": { schedules_passed_over: number };

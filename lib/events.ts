@@ -5,7 +5,16 @@ export type Severity = "info" | "warning" | "critical";
 
 /** The part of the product that an event belongs to; audit can be filtered by it. */
 export type EventCategory =
-  "access" | "agent" | "module" | "assignment" | "operation" | "drift" | "terminal" | "audit" | "storage";
+  | "access"
+  | "agent"
+  | "module"
+  | "assignment"
+  | "operation"
+  | "drift"
+  | "terminal"
+  | "secret"
+  | "audit"
+  | "storage";
 
 interface EventDefinition {
   category: EventCategory;
@@ -66,6 +75,12 @@ export const eventTable = {
   "terminal.closed": { category: "terminal", severity: "info", audited: true },
   "terminal.interrupted": { category: "terminal", severity: "warning", audited: true },
   "terminal.pruned": { category: "terminal", severity: "info", audited: true },
+  "secret.created": { category: "secret", severity: "info", audited: true },
+  "secret.updated": { category: "secret", severity: "info", audited: true },
+  "secret.removed": { category: "secret", severity: "warning", audited: true },
+  "secret.expiring": { category: "secret", severity: "warning", audited: true },
+  "secret.expired": { category: "secret", severity: "warning", audited: true },
+  "secret.keyRotated": { category: "secret", severity: "warning", audited: true },
   "storage.backedUp": { category: "storage", severity: "warning", audited: true },
   "storage.restored": { category: "storage", severity: "critical", audited: true },
   "storage.resumed": { category: "storage", severity: "warning", audited: true },
@@ -88,6 +103,7 @@ export interface EventSubject {
     | "operation"
     | "drift"
     | "terminal"
+    | "secret"
     | "system"
     | "anonymous"
     | "audit";

@@ -30,6 +30,7 @@ export type {
   OperationFacts,
   RefusalFacts,
   RolloutFacts,
+  SecretFacts,
   TerminalEndFacts,
   TerminalFacts,
 } from "./event-metadata.ts";
@@ -64,6 +65,8 @@ export type { Audit } from "./audit/audit.ts";
 export { AuditExport, checkAuditExport } from "./audit/audit-export.ts";
 export type { AuditExportCheck } from "./audit/audit-export.ts";
 export type { Backups } from "./backups/backups.ts";
+export type { Secrets } from "./secrets/secrets.ts";
+export type { SecretsKey, SecretsKeySource } from "./secrets/secrets-key.ts";
 export type { Terminals } from "./terminals/terminals.ts";
 export type { ServedAt } from "./served-at.ts";
 export type { Discovery } from "./discovery/discovery.ts";
@@ -99,6 +102,7 @@ export type { EventStreamItem } from "./event-feed/schemas.ts";
 export type { Tracked } from "./internal/stream-window.ts";
 export type { Page } from "./internal/common-schemas.ts";
 export type { Module, ModuleDetail } from "./modules/schemas.ts";
+export type { RotatedKey, Secret } from "./secrets/schemas.ts";
 export type { OpenedTerminal, Terminal, TerminalTicket } from "./terminals/schemas.ts";
 export type {
   BelievedState,

@@ -178,6 +178,11 @@ export const orchestratorOptionTable = {
     rule: wholeNumber({ from: 1, to: 3_600 }),
     default: 15,
   },
+  secretExpiryWarningDays: {
+    text: "Days before a secret expires that it is told of",
+    rule: wholeNumber({ from: 0, to: 365 }),
+    default: 14,
+  },
   rolloutConcurrency: {
     text: "Operations of one rollout that are open at once",
     rule: wholeNumber({ from: 1, to: 10_000 }),

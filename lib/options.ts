@@ -10,6 +10,7 @@ import { faultsTogether, orchestratorOptionTable } from "./option-table.ts";
 import { clockRule, cryptoRule, loggerRule } from "./part-rules.ts";
 import type { Cron } from "./schedules/cron.ts";
 import { cronerCron } from "./schedules/croner-cron.ts";
+import { secretsKeyRule, type SecretsKey } from "./secrets/secrets-key.ts";
 import { ownTypesRule } from "./state/own-types.ts";
 import type { ResourceType } from "./state/resource-type.ts";
 import type { Storage } from "./storage/storage.ts";
@@ -103,12 +104,19 @@ export interface OrchestratorOptions {
   auditMinimumAgeDays?: number;
   /** Seconds from one sample of an agent's metrics to the next, 1 to 3,600. Default 15. */
   metricsIntervalSeconds?: number;
+  /** Days before a secret expires that it is told of, 0 to 365. Default 14. */
+  secretExpiryWarningDays?: number;
   /** Operations of one rollout that are open at once, 1 to 10,000. Default 500. */
   rolloutConcurrency?: number;
   /** Seconds from one drift check of an agent to the next, 300 to 2,592,000; 0: none by itself. Default 3,600. */
   driftIntervalSeconds?: number;
   /** Drift checks that go on at once, of those that are made by themselves, 1 to 1,000. Default 8. */
   driftConcurrency?: number;
+  /**
+   * The key that secrets are encrypted with, 32 bytes, or where it comes from: `SecretsKeySource`. Without one secrets answer
+   * `SECRETS_KEY_MISSING`, and all else works. Default none.
+   */
+  secretsKey?: SecretsKey | null;
   /** Types of resources of your own that modules may use beside those that ship; agents need them, too (`types`). Default none. */
   ownTypes?: readonly ResourceType[];
   /** Time, injected by tests. Default the process's clock. */
@@ -162,6 +170,7 @@ const table: OptionTable<ResolvedOptions> = {
     rule: partWith<Cluster>({ start: true, stop: true, ring: true, call: true, open: true }),
     defaultText: "a `LocalCluster`, which is this process alone",
   },
+  secretsKey: { rule: secretsKeyRule, default: null, defaultText: "none" },
   ownTypes: { rule: ownTypesRule, default: [], defaultText: "none" },
   clock: { rule: clockRule, default: systemClock, defaultText: "the process's clock" },
   crypto: { rule: cryptoRule, default: nodeCrypto, defaultText: "Node's" },

@@ -26,6 +26,7 @@ import { restoredEvent } from "./restores/restored-event.ts";
 import { Restores } from "./restores/restores.ts";
 import { Rollouts } from "./rollouts/rollouts.ts";
 import { Runs } from "./runs/runs.ts";
+import { Secrets } from "./secrets/secrets.ts";
 import type { ServedAt } from "./served-at.ts";
 import { createServices, type Services } from "./services.ts";
 import type { ResourceTypes } from "./state/resource-type.ts";
@@ -80,6 +81,8 @@ export class Orchestrator {
   readonly drift: Drift;
   /** Terminals on machines, each of them recorded. */
   readonly terminals: Terminals;
+  /** Values that modules use and nobody reads back. */
+  readonly secrets: Secrets;
   /** What machines measure. */
   readonly metrics: Metrics;
   /** What was done, by whom and when. */
@@ -124,6 +127,7 @@ export class Orchestrator {
     this.runs = new Runs(context, services);
     this.drift = new Drift(context, services.drift, services);
     this.terminals = new Terminals(context, services.terminals, services);
+    this.secrets = new Secrets(context, services.secrets);
     this.metrics = new Metrics(context, services.metrics, services);
     this.audit = new Audit(context, services.audit);
     this.discovery = new Discovery(context, services.agents);
@@ -178,6 +182,7 @@ export class Orchestrator {
       );
       await tellLosses(this.#context);
       await ensureAdmins(this.#context, { registry: access.operators, operators: this.operators });
+      this.#ends.push(await this.#services.secrets.start(identity.secret));
       await agents.load();
       const openRollouts = await rollouts.load();
       this.#ends.push(() => operations.stop());
@@ -196,8 +201,7 @@ export class Orchestrator {
       const orchestratorTime = (): string => fleetTime.timestamp();
       const epoch = (): Epoch | null => epochs.current;
       const isKnownKey = (publicKey: string): boolean => agents.registry.isApprovedKey(publicKey);
-      const given = { clock, crypto, logger, signer, orchestratorTime, epoch, isKnownKey };
-      await transport.start(given, traffic);
+      await transport.start({ clock, crypto, logger, signer, orchestratorTime, epoch, isKnownKey }, traffic);
       this.#ends.push(() => traffic.settled());
       this.#ends.push(() => transport.stop());
       this.#ends.push(() => streams.stop());

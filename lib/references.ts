@@ -1,5 +1,5 @@
 /** One kind of thing that others may use. */
-export type ReferencedKind = "module";
+export type ReferencedKind = "module" | "secret";
 
 /** Given names, tells which users each has; a name without any may be absent. */
 type UserFinder = (names: readonly string[]) => Promise<ReadonlyMap<string, readonly string[]>>;

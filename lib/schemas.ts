@@ -14,5 +14,6 @@ export * from "./restores/schemas.ts";
 export * from "./rollouts/schemas.ts";
 export * from "./runs/schemas.ts";
 export * from "./status/schemas.ts";
+export * from "./secrets/schemas.ts";
 export * from "./terminals/schemas.ts";
 export { nothingSchema } from "./internal/common-schemas.ts";

@@ -12,6 +12,7 @@ import { MetricService } from "./metrics/metric-service.ts";
 import { ModuleService } from "./modules/module-service.ts";
 import { OperationService } from "./operations/operation-service.ts";
 import { RolloutService } from "./rollouts/rollout-service.ts";
+import { SecretService } from "./secrets/secret-service.ts";
 import { TerminalService } from "./terminals/terminal-service.ts";
 
 /** The services of one orchestrator. */
@@ -27,6 +28,7 @@ export interface Services {
   modules: ModuleService;
   operations: OperationService;
   rollouts: RolloutService;
+  secrets: SecretService;
   streams: Streams;
   terminals: TerminalService;
 }
@@ -38,7 +40,8 @@ export function createServices(context: Context): Services {
   const agents = new AgentService(context);
   const modules = new ModuleService(context);
   const assignments = new AssignmentService(context, { agents, modules });
-  const operations = new OperationService(context, { agents, assignments, modules, streams });
+  const secrets = new SecretService(context, { agents });
+  const operations = new OperationService(context, { agents, assignments, modules, secrets, streams });
   const rollouts = new RolloutService(context, { agents, assignments, operations });
   const drift = new DriftService(context, { agents, assignments, operations });
   const audit = new AuditService(context);
@@ -58,6 +61,7 @@ export function createServices(context: Context): Services {
     modules,
     operations,
     rollouts,
+    secrets,
     streams,
     terminals,
   };

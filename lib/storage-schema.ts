@@ -11,6 +11,7 @@ import { idempotencyCollections } from "./idempotency/documents.ts";
 import { moduleCollections } from "./modules/documents.ts";
 import { operationCollections, operationLogs } from "./operations/documents.ts";
 import { rolloutCollections } from "./rollouts/documents.ts";
+import { secretCollections } from "./secrets/documents.ts";
 import type { StorageSchema } from "./storage/storage.ts";
 import { terminalCollections } from "./terminals/documents.ts";
 import { retentionClockCollections } from "./upkeep/retention-clock.ts";
@@ -32,6 +33,7 @@ export const storageSchema: StorageSchema = {
     ...operationCollections,
     ...retentionClockCollections,
     ...rolloutCollections,
+    ...secretCollections,
     ...terminalCollections,
   },
   logs: { ...auditLogs, ...eventLogs, ...operationLogs },

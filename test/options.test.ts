@@ -45,6 +45,7 @@ const numbers: [name: keyof OrchestratorOptions, from: number, to: number, stand
   ["eventRetentionCount", 1_000, 10_000_000, 100_000],
   ["auditMinimumAgeDays", 0, 3_650, 0],
   ["metricsIntervalSeconds", 1, 3_600, 15],
+  ["secretExpiryWarningDays", 0, 365, 14],
   ["rolloutConcurrency", 1, 10_000, 500],
   ["driftIntervalSeconds", 300, 2_592_000, 3_600],
   ["driftConcurrency", 1, 1_000, 8],

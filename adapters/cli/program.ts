@@ -22,6 +22,7 @@ import { addOperatorsCommands } from "./commands/operators.ts";
 import { addResumeCommand } from "./commands/resume.ts";
 import { addRolloutsCommands } from "./commands/rollouts.ts";
 import { addRunCommands } from "./commands/run.ts";
+import { addSecretsCommands } from "./commands/secrets.ts";
 import { addServeCommand } from "./commands/serve.ts";
 import { addSessionCommands } from "./commands/session.ts";
 import { addStateCommands } from "./commands/state.ts";
@@ -79,6 +80,7 @@ const commands = [
   addDiscoverCommand,
   addTagsCommands,
   addModulesCommands,
+  addSecretsCommands,
   addAssignmentsCommands,
   addStateCommands,
   addMetricsCommand,

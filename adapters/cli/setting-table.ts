@@ -28,6 +28,16 @@ export const settingTable = {
   adminPublicKeys,
   tlsCert: { text: "Certificate, PEM", rule: plainText(), defaultText: "plain HTTP" },
   tlsKey: { text: "Private key of the certificate, PEM", rule: plainText(), defaultText: "plain HTTP" },
+  secretsKey: {
+    text: "Key that secrets are encrypted with, 64 hex digits or base64; where it is being changed, the new one before the old one",
+    rule: plainText(),
+    defaultText: "`secrets.key` of the data folder, which is made at the first start",
+  },
+  secretsKeyCommand: {
+    text: "Program, for a shell, that prints that key: so a vault or a KMS holds it",
+    rule: plainText({ pattern: /./ }),
+    defaultText: "`secrets.key` of the data folder",
+  },
   allowInsecure: listenAppOptions.allowInsecure,
   ...reachOptions,
   ...proxyOptions,
@@ -42,7 +52,7 @@ export const settingTable = {
 export type SettingName = keyof typeof settingTable;
 
 /** Settings whose flag names a file, so that no secret stands in a list of processes. */
-const inFiles = ["tlsCert", "tlsKey", "metricsToken"] as const;
+const inFiles = ["tlsCert", "tlsKey", "metricsToken", "secretsKey"] as const;
 
 /** What commander calls the value of a flag. */
 export type FlagName = Exclude<SettingName, (typeof inFiles)[number]> | `${(typeof inFiles)[number]}File`;

@@ -31,6 +31,9 @@ export interface ServerSettings {
   metricsPort: number;
   /** Null: none. */
   metricsToken: string | null;
+  /** The key for secrets and the program that prints it; null: not given. */
+  secretsKey: string | null;
+  secretsKeyCommand: string | null;
   /** Those that were given; what is not has the default of the orchestrator. */
   orchestrator: Pick<OrchestratorOptions, keyof typeof orchestratorOptionTable>;
 }
@@ -137,7 +140,10 @@ function toServerSettings(given: Partial<Record<SettingName, unknown>>): ServerS
     withDefaults as Record<SettingName, never>;
   const { proxyProtocol, maxHandshakes, maxHandshakesPerAddress, drainSeconds, logLevel } =
     withDefaults as Record<SettingName, never>;
-  const { metricsPort, metricsToken } = withDefaults as Record<SettingName, never>;
+  const { metricsPort, metricsToken, secretsKey, secretsKeyCommand } = withDefaults as Record<
+    SettingName,
+    never
+  >;
   const own = new Set<string>(ofServer);
   const hosts: string[] = allowedHosts ?? [];
   return {
@@ -155,6 +161,8 @@ function toServerSettings(given: Partial<Record<SettingName, unknown>>): ServerS
     drainSeconds,
     metricsPort,
     metricsToken: metricsToken ?? null,
+    secretsKey: secretsKey ?? null,
+    secretsKeyCommand: secretsKeyCommand ?? null,
     orchestrator: Object.fromEntries(Object.entries(given).filter(([name]) => !own.has(name))),
   };
 }
@@ -175,5 +183,7 @@ const ofServer = [
   "drainSeconds",
   "metricsPort",
   "metricsToken",
+  "secretsKey",
+  "secretsKeyCommand",
   "logLevel",
 ] as const satisfies SettingName[];

@@ -231,6 +231,30 @@ export interface RoutedVerbs {
      */
     prometheus: (input?: Input<"metricPrometheusInput">, options?: CallOptions) => Promise<ReadableStream<Uint8Array>>;
   };
+  secrets: {
+    /** List all secrets (metadata only). By name: what each is for, who may get it and what uses it. No value is ever told. */
+    list: (input?: Input<"listSecretsInput">, options?: CallOptions) => Promise<Output<"secretPageSchema">>;
+    /** Get one secret's metadata. Everything but its value. */
+    get: (name: string, options?: CallOptions) => Promise<Output<"secretSchema">>;
+    /**
+     * Create a secret. It is encrypted before it is stored, and decrypted on the agents that need it alone. Over plain HTTP from
+     * another machine it is refused, unless a trusted proxy says that it came over TLS.
+     */
+    create: (input: Input<"createSecretInput">, options?: CallOptions) => Promise<Output<"secretSchema">>;
+    /**
+     * Update a secret. What is absent stays. A new value is on machines after their next apply; `GET
+     * /agents?secret_before=name@version` finds the agents that still have an older one. Over plain HTTP from another machine it is
+     * refused, unless a trusted proxy says that it came over TLS.
+     */
+    update: (name: string, input?: Input<"updateSecretInput", "name">, options?: CallOptions) => Promise<Output<"secretSchema">>;
+    /** Delete a secret. With all its values. Machines keep what was put there with it. */
+    remove: (name: string, options?: CallOptions) => Promise<null>;
+    /**
+     * Encrypt all secrets with another key. Makes a key where the server keeps it itself, or takes the newest that it was given,
+     * and encrypts every value anew. Called again after a break it goes on.
+     */
+    rotateKey: (options?: CallOptions) => Promise<Output<"rotatedKeySchema">>;
+  };
   terminals: {
     /** List terminal sessions. Newest first: who was on which machine, when, and how it ended. */
     list: (input?: Input<"listTerminalsInput">, options?: CallOptions) => Promise<Output<"terminalPageSchema">>;

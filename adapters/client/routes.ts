@@ -102,6 +102,14 @@ export const routes: {
     latest: { method: "GET", path: "/agents/{node_id}/metrics/latest" },
     prometheus: { method: "GET", path: "/metrics/prometheus", input: "query", asStream: true },
   },
+  secrets: {
+    list: { method: "GET", path: "/secrets", input: "query" },
+    get: { method: "GET", path: "/secrets/{name}" },
+    create: { method: "POST", path: "/secrets", input: "body" },
+    update: { method: "PUT", path: "/secrets/{name}", input: "body" },
+    remove: { method: "DELETE", path: "/secrets/{name}" },
+    rotateKey: { method: "POST", path: "/secrets-key/rotate" },
+  },
   terminals: {
     list: { method: "GET", path: "/terminal", input: "query" },
     get: { method: "GET", path: "/terminal/session/{session_id}" },

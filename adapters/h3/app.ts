@@ -21,6 +21,7 @@ import { prepareReads } from "../rest/reads.ts";
 import { createReplies } from "../rest/replies.ts";
 import type { ContextFactory, RequestContext } from "../trpc/context.ts";
 import { addSecurityHeaders, createErrorAnswer } from "./errors.ts";
+import { createExposure } from "./exposure.ts";
 import { createHostCheck } from "./hosts.ts";
 import type { HostCheck, HostHeaders } from "./hosts.ts";
 import { appOptions } from "./option-table.ts";
@@ -107,10 +108,11 @@ const tooLarge: ReadonlySet<ErrorCode | undefined> = new Set(["URL_TOO_LONG", "H
 export function createApp<Context extends RequestContext>(options: AppOptions<Context>): App {
   checkOptions<AppOptions<never>>(options as AppOptions<never>, appOptions, { of: "createApp" });
   const { router, createContext, logger = silentLogger, mountPath = "" } = options;
-  const { basePath = mountPath + defaultBasePath } = options;
+  const { basePath = mountPath + defaultBasePath, sockets = new Map() } = options;
   const { createRequestId = createRequestIds(), bodyLimitBytes = defaultBodyLimitBytes } = options;
   const sourceAddress = createSourceAddress(options.trustedProxies);
-  const shared = { router, createContext, createRequestId, logger, bodyLimitBytes };
+  const isExposed = createExposure(options.trustedProxies);
+  const shared = { router, createContext, createRequestId, logger, bodyLimitBytes, isExposed };
   const describe = (): Promise<OpenApiDocument> =>
     createOpenApiDocument(router, { ...options.openapi, basePath });
   const reads = prepareReads(router);
@@ -133,7 +135,6 @@ export function createApp<Context extends RequestContext>(options: AppOptions<Co
   mountReference(mount, describe);
   mountProblemPages(mount);
   mountSchemas(mount, options.resourceTypes);
-  const sockets = options.sockets ?? new Map();
   for (const path of sockets.keys()) mountSocketHint(mount, path.replaceAll(/\{(\w+)\}/g, ":$1"));
 
   const door = createDoor(options);

@@ -1,4 +1,5 @@
 /** tRPC over the Fetch API. */
+import { TLSSocket } from "node:tls";
 import type { AnyRouter, TRPCError } from "@trpc/server";
 import { fetchRequestHandler } from "@trpc/server/adapters/fetch";
 import { bodyLimit } from "h3";
@@ -16,6 +17,7 @@ import type { ContextFactory, RequestContext } from "../trpc/context.ts";
 import { toOrchestratorError } from "../trpc/error-map.ts";
 import { isProtected, nameRequest } from "../trpc/trpc.ts";
 import type { ProcedureMeta } from "../trpc/trpc.ts";
+import type { Exposure } from "./exposure.ts";
 import type { SourceAddress } from "./source-address.ts";
 import { faultOfQuery, readStrictly } from "./trpc-input.ts";
 
@@ -28,6 +30,7 @@ export interface TrpcOptions<Context extends RequestContext> {
   createContext: ContextFactory<Context>;
   createRequestId: () => string;
   sourceAddress: SourceAddress;
+  isExposed: Exposure;
   logger: Logger;
   bodyLimitBytes: number;
   /** Where the names of procedures begin, e.g. `/trpc`. */
@@ -36,7 +39,8 @@ export interface TrpcOptions<Context extends RequestContext> {
 
 /** Serves every procedure of the router at `<endpoint>/<name>`. */
 export function mountTrpc<Context extends RequestContext>(h3: H3, options: TrpcOptions<Context>): void {
-  const { router, createContext, createRequestId, sourceAddress, logger, bodyLimitBytes, endpoint } = options;
+  const { router, createContext, createRequestId, sourceAddress, isExposed, logger } = options;
+  const { bodyLimitBytes, endpoint } = options;
   const streaming = streamingProcedures(router);
   const open = openProcedures(router);
   const limits = { open: bodyLimit(strangerBodyLimitBytes), all: bodyLimit(bodyLimitBytes) };
@@ -63,6 +67,7 @@ export function mountTrpc<Context extends RequestContext>(h3: H3, options: TrpcO
           if_match: headers.get("if-match"),
           idempotency_key: headers.get("idempotency-key"),
           connection: { localEnd: localEndOf(event) },
+          is_exposed: () => isExposed({ remoteAddress: ip, isEncrypted: isEncrypted(event), header }),
           input_fault: faultOfQuery(event.url.searchParams),
         };
         for (const { path } of info.calls) if (streaming.has(path)) throw onlyOverRest(path);
@@ -78,6 +83,11 @@ export function mountTrpc<Context extends RequestContext>(h3: H3, options: TrpcO
       },
     });
   });
+}
+
+function isEncrypted({ runtime, url }: H3Event): boolean {
+  const socket = runtime?.node?.req.socket;
+  return socket ? socket instanceof TLSSocket : url.protocol === "https:";
 }
 
 function localEndOf(event: H3Event): LocalEnd | null {

@@ -32,6 +32,7 @@ class FetchRestRequest implements RestRequest {
   readonly path: string;
   readonly query: string;
   readonly remoteAddress: string | null;
+  readonly isEncrypted: boolean;
   readonly localEnd = null;
   readonly #request: Request;
 
@@ -42,6 +43,7 @@ class FetchRestRequest implements RestRequest {
     this.path = url.pathname;
     this.query = url.search.slice(1);
     this.remoteAddress = remoteAddress;
+    this.isEncrypted = url.protocol === "https:";
   }
 
   header(name: string): string | undefined {

@@ -39,6 +39,8 @@ export interface RestOptions<Context extends RequestContext> {
   bodyLimitBytes?: number;
   /** Finds the client's address; default: the other end of the connection. */
   sourceAddress?: (request: RestRequest) => string | null;
+  /** Tells whether somebody on the way could read the request; default: nobody could. */
+  isExposed?: (request: RestRequest) => boolean;
 }
 
 /** Where every path begins unless the options say otherwise. */
@@ -98,7 +100,7 @@ interface Found {
 /** Makes what calls the procedure of a route. */
 function createRun<Context extends RequestContext>(options: RestOptions<Context>, replies: Replies) {
   const { createContext, bodyLimitBytes = defaultBodyLimitBytes } = options;
-  const { sourceAddress = (request: RestRequest) => request.remoteAddress } = options;
+  const { sourceAddress = (request: RestRequest) => request.remoteAddress, isExposed } = options;
   return async ({ request, requestId, route, values }: Found): Promise<RestReply | Response> => {
     const ifMatch = request.header("if-match") ?? null;
     const info = {
@@ -107,6 +109,7 @@ function createRun<Context extends RequestContext>(options: RestOptions<Context>
       if_match: ifMatch,
       idempotency_key: isRead(request.method) ? null : (request.header("idempotency-key") ?? null),
       connection: request,
+      is_exposed: isExposed && ((): boolean => isExposed(request)),
     };
     const authorization = request.header("authorization");
     const context = createContext(info, authorization);

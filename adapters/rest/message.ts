@@ -12,6 +12,8 @@ export interface RestRequest extends Connection {
   readonly query: string;
   /** The address at the other end of the connection; null where there is none. */
   readonly remoteAddress: string | null;
+  /** Whether it came over TLS to this server. */
+  readonly isEncrypted: boolean;
   /** The value of a header by its lower-case name. */
   header(name: string): string | undefined;
   /** Whether a body was announced. */

@@ -2,6 +2,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { TLSSocket } from "node:tls";
 import { isOrchestratorError, OrchestratorError } from "fleetwright";
 import type { Logger } from "fleetwright";
 import type { LocalEnd } from "../http/audience.ts";
@@ -77,6 +78,10 @@ class NodeRestRequest implements RestRequest {
 
   get remoteAddress(): string | null {
     return this.#request.socket.remoteAddress ?? null;
+  }
+
+  get isEncrypted(): boolean {
+    return this.#request.socket instanceof TLSSocket;
   }
 
   get localEnd(): LocalEnd | null {

@@ -17,6 +17,8 @@ export interface RequestInfo {
   idempotency_key?: string | null;
   /** What is wrong with the form of the input, told to those who may make the call; null or absent where nothing is. */
   input_fault?: OrchestratorError | null;
+  /** Tells whether somebody on the way could read the request; absent where nobody could. */
+  is_exposed?: (() => boolean) | undefined;
   /** The connection that the request came over; absent where there is none, or nobody knows it. */
   connection?: Connection | undefined;
 }
@@ -60,6 +62,12 @@ export interface RequestContext<Orchestrator = unknown, Caller = unknown> {
    * @throws {OrchestratorError} `ORIGIN_REFUSED`.
    */
   assertAudience(audience: string): void;
+  /**
+   * Refuses a request with a secret that somebody on the way could read.
+   *
+   * @throws {OrchestratorError} `INSECURE_CONNECTION`.
+   */
+  assertPrivate(): void;
   request: RequestInfo;
 }
 
@@ -159,6 +167,10 @@ class CallContext<Caller, Orchestrator extends AuthenticatesCallers<Caller>> imp
 
   assertAudience(audience: string): void {
     this.#service.checkAudience(audience, this.request.connection?.localEnd ?? null);
+  }
+
+  assertPrivate(): void {
+    if (this.request.is_exposed?.() === true) throw new OrchestratorError("INSECURE_CONNECTION");
   }
 
   async #authenticate(): Promise<Caller> {

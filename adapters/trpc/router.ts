@@ -13,6 +13,7 @@ import { moduleProcedures } from "./procedures/modules.ts";
 import { restoreProcedures } from "./procedures/restores.ts";
 import { rolloutProcedures } from "./procedures/rollouts.ts";
 import { runProcedures } from "./procedures/runs.ts";
+import { secretProcedures } from "./procedures/secrets.ts";
 import { driftProcedures, operationProcedures, stateProcedures } from "./procedures/state.ts";
 import { terminalProcedures } from "./procedures/terminals.ts";
 
@@ -45,6 +46,7 @@ export const appRouter = t.router({
   discovery: discoveryProcedures,
   metrics: metricProcedures,
   events: eventProcedures,
+  secrets: secretProcedures,
   terminals: terminalProcedures,
   backups: backupProcedures,
   restores: restoreProcedures,

@@ -36,6 +36,7 @@ import type { AgentLinkHandlers } from "./link-connection.ts";
 import { type AgentMetrics, metricsBy } from "./metrics/agent-metrics.ts";
 import { OperationJournal } from "./operation-journal.ts";
 import { OperationRunner } from "./operation-runner.ts";
+import { createOpenSecrets } from "./operation-secrets.ts";
 import { randomOf } from "./random.ts";
 import { recoverCutOff } from "./recovery.ts";
 import { ResultDelivery } from "./result-delivery.ts";
@@ -198,6 +199,7 @@ export class AgentProgram {
       clock,
       logger,
       types,
+      openSecrets: createOpenSecrets(identity, crypto),
       orchestratorNow,
       runsCommands: this.#options.commands ?? true,
       progress: send,

@@ -1,4 +1,5 @@
 import type { Clock, Timer } from "../clock.ts";
+import type { Redactor } from "../secret-format/redactor.ts";
 import type { ResourceResult } from "../state/result.ts";
 import type { ResourceOutput } from "../state/run/state-run.ts";
 import type { AgentMessage } from "../wire/messages.ts";
@@ -14,7 +15,7 @@ const maxPieces = 100;
 
 /** What an operation tells while it runs, gathered so that a thousand quick resources are not a thousand messages. */
 export class OperationProgress {
-  readonly output = new OutputCapture();
+  readonly output: OutputCapture;
   readonly #operationId: string;
   readonly #clock: Clock;
   readonly #sink: ProgressSink;
@@ -22,10 +23,14 @@ export class OperationProgress {
   #hasFreshOutput = false;
   #timer: Timer | null = null;
 
-  constructor(operationId: string, clock: Clock, sink: ProgressSink) {
+  constructor(
+    operationId: string,
+    { clock, sink, redactor }: { clock: Clock; sink: ProgressSink; redactor?: Redactor },
+  ) {
     this.#operationId = operationId;
     this.#clock = clock;
     this.#sink = sink;
+    this.output = new OutputCapture(redactor);
   }
 
   addResult(result: ResourceResult): void {

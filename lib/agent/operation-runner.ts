@@ -20,6 +20,7 @@ import type { AppliedSet } from "./applied-set.ts";
 import { isOperationId } from "./operation-id.ts";
 import type { OperationJournal } from "./operation-journal.ts";
 import type { ProgressSink } from "./operation-progress.ts";
+import type { OpenSecrets } from "./operation-secrets.ts";
 import { toPeerError } from "./peer-error.ts";
 import type { OperationCommand } from "./run-context.ts";
 import { type OperationOutcome, runOperation } from "./run-operation.ts";
@@ -32,6 +33,8 @@ export interface OperationRunnerOptions {
   clock: Clock;
   logger: Logger;
   types: ResourceTypes;
+  /** Default: an operation with secrets fails. */
+  openSecrets?: OpenSecrets;
   /** Wall clock of the orchestrator, as far as it is known: its deadlines are by it. Milliseconds since 1970. */
   orchestratorNow: () => number;
   /** Whether the machine's owner lets operators run commands. */

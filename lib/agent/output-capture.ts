@@ -1,4 +1,5 @@
 import { TextDecoder } from "node:util";
+import { Redactor, type RedactionStream } from "../secret-format/redactor.ts";
 import type { ResourceOutput } from "../state/run/state-run.ts";
 import type { OperationOutput } from "../wire/messages.ts";
 
@@ -12,6 +13,7 @@ interface CapturedStream {
   output: OperationOutput;
   bytes: number;
   decoder: TextDecoder;
+  redaction: RedactionStream;
   /** How much of the text was handed out already. */
   takenLength: number;
 }
@@ -20,7 +22,16 @@ interface CapturedStream {
 export class OutputCapture {
   readonly #streams = new Map<string, CapturedStream>();
   readonly #fresh = new Set<CapturedStream>();
+  readonly #redactor: Redactor;
   #bytes = 0;
+
+  /**
+   * @param redactor - Takes secrets out, also those that come in pieces: what may be the beginning of one waits for what follows.
+   * Default: there are none.
+   */
+  constructor(redactor: Redactor = new Redactor([])) {
+    this.#redactor = redactor;
+  }
 
   /** Takes a piece in. */
   add({ module, resource_id, stream, bytes }: ResourceOutput): void {
@@ -29,14 +40,21 @@ export class OutputCapture {
     if (!captured) {
       if (this.#streams.size >= maxStreams) return;
       const output: OperationOutput = { module, resource_id, stream, text: "", truncated: false };
-      captured = { output, bytes: 0, decoder: new TextDecoder(), takenLength: 0 };
+      captured = {
+        output,
+        bytes: 0,
+        decoder: new TextDecoder(),
+        redaction: this.#redactor.stream(),
+        takenLength: 0,
+      };
       this.#streams.set(key, captured);
     }
     if (captured.output.truncated) return;
     const room = Math.min(maxStreamBytes - captured.bytes, maxOperationBytes - this.#bytes);
     const kept = bytes.subarray(0, room);
     captured.output.truncated = kept.length < bytes.length;
-    captured.output.text += captured.decoder.decode(kept, { stream: true });
+    captured.output.text += captured.redaction.push(captured.decoder.decode(kept, { stream: true }));
+    if (captured.output.truncated) captured.output.text += captured.redaction.end({ isCut: true });
     captured.bytes += kept.length;
     this.#bytes += kept.length;
     this.#fresh.add(captured);
@@ -53,8 +71,11 @@ export class OutputCapture {
     return pieces;
   }
 
-  /** Everything that was kept. */
+  /** Everything that was kept, when nothing more comes. */
   all(): OperationOutput[] {
-    return [...this.#streams.values()].map(({ output }) => output);
+    return [...this.#streams.values()].map(({ output, redaction }) => {
+      output.text += redaction.end();
+      return output;
+    });
   }
 }

@@ -7,6 +7,7 @@ import type { MessageOf, OrchestratorMessage, PeerError } from "../wire/messages
 import type { AppliedSet } from "./applied-set.ts";
 import type { OperationJournal } from "./operation-journal.ts";
 import type { ProgressSink } from "./operation-progress.ts";
+import type { OpenSecrets } from "./operation-secrets.ts";
 
 /** A command that has the engine run. */
 export type EngineCommand = MessageOf<OrchestratorMessage, "apply" | "plan" | "check">;
@@ -24,6 +25,8 @@ export interface RunContext {
   clock: Clock;
   logger: Logger;
   types: ResourceTypes;
+  /** Default: an operation with secrets fails. */
+  openSecrets?: OpenSecrets;
   progress: ProgressSink;
   /** Cancels after the change in progress. */
   signal: AbortSignal;

@@ -1,5 +1,7 @@
 import { toTimestamp } from "../clock.ts";
 import { isOrchestratorError } from "../errors.ts";
+import { cleanError, cleanResult } from "../secret-format/clean-results.ts";
+import { Redactor } from "../secret-format/redactor.ts";
 import { backupsOf } from "../state/resources/file/prior.ts";
 import type { ResourceResult } from "../state/result.ts";
 import { type StateRunResult, runState } from "../state/run/engine.ts";
@@ -9,12 +11,15 @@ import { limitsOf } from "./foreseen-limits.ts";
 import { afterForgetting, foreseeForgetting } from "./forget.ts";
 import type { OperationResult } from "./operation-journal.ts";
 import { OperationProgress } from "./operation-progress.ts";
+import { openNoSecrets, type RevealedSecrets, withoutSecrets } from "./operation-secrets.ts";
 import { endByRestart } from "./own-restart.ts";
 import { toPeerError } from "./peer-error.ts";
 import { keepChanges } from "./recovery.ts";
 import { fitResult, soundResult } from "./result-size.ts";
 import { runCommand } from "./run-command.ts";
 import type { OperationCommand, EngineCommand, RunContext } from "./run-context.ts";
+
+const noSecrets = new Redactor([]);
 
 /** How an operation ended. */
 export interface OperationOutcome {
@@ -41,10 +46,18 @@ export async function runOperation(
 ): Promise<OperationOutcome | null> {
   const { clock, journal } = context;
   const { operation_id } = command;
-  const progress = new OperationProgress(operation_id, clock, context.progress);
+  const secrets = secretsOf(command, context);
+  const redactor = secrets instanceof Error ? noSecrets : secrets.redactor;
+  const progress = new OperationProgress(operation_id, { clock, sink: context.progress, redactor });
   const startedAt = clock.now();
   const startedMs = clock.monotonic();
-  const { unsaved = false, lastAct, ...ending } = await endingOf(command, context, progress);
+  const quiet = { ...context, logger: withoutSecrets(context.logger, redactor) };
+  const ended =
+    secrets instanceof Error
+      ? { status: "failed" as const, results: [], error: toPeerError(secrets) }
+      : await endingOf(command, { ...quiet, ...secrets }, progress);
+  const { unsaved = false, lastAct, ...told }: Ending = ended;
+  const ending = { ...told, ...(told.error && { error: cleanError(told.error, redactor) }) };
   progress.flush();
   const foretold = fitResult({
     type: "result",
@@ -64,9 +77,23 @@ export async function runOperation(
   return { result, changed: result.results.some((each) => each.outcome === "changed") };
 }
 
+/** What an operation needs, or why it can't have it. */
+function secretsOf(
+  command: OperationCommand,
+  { openSecrets = openNoSecrets }: RunContext,
+): RevealedSecrets | Error {
+  try {
+    return openSecrets(command.type === "forget" ? { operation_id: command.operation_id } : command);
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
+}
+
+type RevealedContext = RunContext & RevealedSecrets;
+
 async function endingOf(
   command: OperationCommand,
-  context: RunContext,
+  context: RevealedContext,
   progress: OperationProgress,
 ): Promise<Ending> {
   const { refusal, logger } = context;
@@ -83,7 +110,7 @@ async function endingOf(
     const error = failure ?? run.error;
     return {
       status: statusOf(run, context, failure !== null),
-      results: run.results,
+      results: run.results.map((each) => cleanResult(each, context.redactor)),
       ...(error && { error: toPeerError(error) }),
       unsaved: failure !== null,
       lastAct: run.lastAct,
@@ -110,10 +137,10 @@ function forget(
 
 function runEngine(
   command: EngineCommand,
-  context: RunContext,
+  context: RevealedContext,
   progress: OperationProgress,
 ): Promise<StateRunResult> {
-  const { journal, applied, host, clock, logger, types, signal, cut } = context;
+  const { journal, applied, host, clock, logger, types, signal, cut, reveal, redactor } = context;
   const { operation_id } = command;
   const waiting: ResourceResult[] = [];
   const write = (): void => {
@@ -133,6 +160,7 @@ function runEngine(
     timeoutMs: command.timeout_seconds * 1000,
     types,
     logger,
+    ...(reveal && { reveal }),
     ...(confirm && { confirm }),
     ...(command.skip_reasons && { skipReasons: command.skip_reasons }),
     ...(command.type !== "check" && command.scope && { scope: command.scope }),
@@ -141,7 +169,7 @@ function runEngine(
     onBegun: (change) => journal.begun(operation_id, change),
     onUntouched: (identity) => journal.untouched(operation_id, identity),
     onResult(found) {
-      const result = soundResult(found);
+      const result = soundResult(cleanResult(found, redactor));
       waiting.push(result);
       // What was done is written down at once. Of what was not, as much as comes without a pause: a process that is
       // killed in between might as well have been killed before it looked.

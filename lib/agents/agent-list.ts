@@ -8,6 +8,7 @@ import { parseReference } from "../module-format/module-reference.ts";
 import type { SelectorPage } from "../selectors/selector-index.ts";
 import type { StoredDocument } from "../storage/storage.ts";
 import type { AppliedModules } from "./applied-modules.ts";
+import type { AppliedSecrets } from "./applied-secrets.ts";
 import type { AgentDocument } from "./documents.ts";
 import type { Presence } from "./presence.ts";
 import type { AgentRegistry } from "./registry.ts";
@@ -21,6 +22,7 @@ interface Parts {
   registry: AgentRegistry;
   presence: Presence;
   modules: AppliedModules;
+  secrets: AppliedSecrets;
 }
 
 /** How many pages are remembered: those that somebody looks at again and again. */
@@ -43,7 +45,8 @@ export class AgentList {
     const { registry } = this.#parts;
     const { edition } = registry;
     // Agents come and go, and get other modules, without any change of what is stored of them.
-    if (edition === null || query.connected !== undefined || query.module !== undefined)
+    const { connected, module, secret_before } = query;
+    if (edition === null || [connected, module, secret_before].some((each) => each !== undefined))
       return findPage(this.#context, this.#parts, query);
     const name = JSON.stringify(query);
     const known = edition === this.#edition ? this.#remembered.get(name) : undefined;
@@ -80,20 +83,31 @@ async function findPage(context: Context, parts: Parts, query: Query): Promise<P
 /** What finds agents fastest under some filters; the other filters are left to look at each. */
 function candidates(
   context: Context,
-  { registry, modules }: Parts,
+  { registry, modules, secrets }: Parts,
   { filter, stretch }: { filter: Filter; stretch: Stretch },
 ): AsyncGenerator<readonly Stored[]> {
-  const module = filter.module === undefined ? null : parseReference(filter.module);
-  if (filter.selector !== undefined) {
-    const selected = selectedPages(registry, filter.selector, stretch);
-    return module ? havingModule(selected, (ids) => modules.having(ids, module)) : selected;
-  }
-  return module
-    ? modulePages(registry, modules.pages(module, { ...stretch, limit: stretch.limit + 1 }))
-    : storedPages(context, filter.status, stretch);
+  const wanted = [
+    { applied: modules, reference: filter.module },
+    { applied: secrets, reference: filter.secret_before },
+  ].flatMap(({ applied, reference }) =>
+    reference === undefined ? [] : { applied, reference: parseReference(reference) },
+  );
+  const [first] = wanted;
+  const isSelected = filter.selector !== undefined || first === undefined;
+  const found = isSelected
+    ? filter.selector === undefined
+      ? storedPages(context, filter.status, stretch)
+      : selectedPages(registry, filter.selector, stretch)
+    : appliedPages(registry, first.applied.pages(first.reference, { ...stretch, limit: stretch.limit + 1 }));
+  return wanted
+    .slice(isSelected ? 0 : 1)
+    .reduce(
+      (pages, { applied, reference }) => havingApplied(pages, (ids) => applied.having(ids, reference)),
+      found,
+    );
 }
 
-async function* havingModule(
+async function* havingApplied(
   pages: AsyncGenerator<readonly Stored[]>,
   find: (nodeIds: readonly string[]) => Promise<ReadonlySet<string>>,
 ): AsyncGenerator<readonly Stored[]> {
@@ -103,7 +117,7 @@ async function* havingModule(
   }
 }
 
-async function* modulePages(
+async function* appliedPages(
   registry: AgentRegistry,
   pages: AsyncGenerator<readonly string[]>,
 ): AsyncGenerator<readonly Stored[]> {

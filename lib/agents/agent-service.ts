@@ -6,6 +6,7 @@ import type { Admission, AgentIntroduction } from "../transport/transport.ts";
 import { AgentViews } from "./agent-views.ts";
 import type { AgentWatcher } from "./agent-watcher.ts";
 import { AppliedModules } from "./applied-modules.ts";
+import { AppliedSecrets } from "./applied-secrets.ts";
 import { Approvals } from "./approvals.ts";
 import { ConnectionEvents } from "./connection-events.ts";
 import type { AgentDocument } from "./documents.ts";
@@ -25,6 +26,8 @@ export class AgentService {
   readonly presence: Presence;
   /** Which modules agents have. */
   readonly appliedModules: AppliedModules;
+  /** Which secrets agents have. */
+  readonly appliedSecrets: AppliedSecrets;
   readonly views: AgentViews;
   readonly approvals: Approvals;
   readonly #context: Context;
@@ -38,6 +41,7 @@ export class AgentService {
     this.registry = new AgentRegistry(context);
     this.presence = new Presence(context);
     this.appliedModules = new AppliedModules(context);
+    this.appliedSecrets = new AppliedSecrets(context);
     const { registry, presence } = this;
     this.#standing = new Standing(context, { registry, presence, watchers: this.#watchers });
     this.views = new AgentViews((nodeId) => presence.isConnected(nodeId));

@@ -36,6 +36,7 @@ export class Agents {
       registry: service.registry,
       presence: service.presence,
       modules: service.appliedModules,
+      secrets: service.appliedSecrets,
     });
     this.tags = new TagVerbs(context, service.registry);
   }
@@ -144,8 +145,9 @@ export class Agents {
         });
       }
       const modules = await this.#service.appliedModules.forget(node_id);
+      const secrets = await this.#service.appliedSecrets.forget(node_id);
       await this.#service.registry.remove(answering(caller), agent, {
-        writes: [...this.#service.forgotten(node_id), ...modules],
+        writes: [...this.#service.forgotten(node_id), ...modules, ...secrets],
         event: {
           type: "agent.removed",
           target: agentSubject(agent.value),

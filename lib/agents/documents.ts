@@ -40,6 +40,14 @@ export interface AppliedModuleDocument {
   revision: number;
 }
 
+/** That an agent has a secret, under `node_id/secret`. */
+export interface AppliedSecretDocument {
+  node_id: string;
+  secret: string;
+  /** The oldest version of its value that the agent has. */
+  version: number;
+}
+
 /** What the agents feature keeps. */
 export const agentCollections = {
   agents: { indexes: { by_status: ["status"] } },
@@ -47,6 +55,7 @@ export const agentCollections = {
   agent_names: { indexes: {} },
   agent_attributes: { indexes: {} },
   applied_modules: { indexes: { by_module: ["module"], by_revision: ["module", "revision"] } },
+  applied_secrets: { indexes: { by_secret: ["secret"] } },
   /** Keys of removed agents: when one comes back, its enrolment says so, and nothing is inherited. */
   removed_agents: { indexes: {} },
 } as const satisfies Record<string, CollectionDefinition>;

@@ -81,6 +81,13 @@ export const listAgentsInput = z.strictObject({
   module: moduleReferenceSchema
     .optional()
     .describe("Only agents that have this module, as `web`, or in one revision, as `web@2`."),
+  secret_before: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9._-]{0,63}@[1-9][0-9]{0,8}$/, "a secret and a version, such as db-password@3")
+    .optional()
+    .describe(
+      "Only agents that have a secret in an older version than this one, as `db-password@3`, as far as their last apply tells.",
+    ),
   search: z
     .string()
     .min(1)

@@ -13,14 +13,17 @@ import {
   type ModuleEvaluation,
 } from "../module-format/module-resources.ts";
 import { valuesFor } from "../module-format/params.ts";
+import { findSecretNames } from "../module-format/secret-parts.ts";
 import type { TemplateScope } from "../module-format/template.ts";
 import type { ModuleRevision } from "../modules/module-revisions.ts";
 import type { ModuleService } from "../modules/module-service.ts";
+import type { SecretService } from "../secrets/secret-service.ts";
 import { matchesSelector } from "../selectors/match.ts";
 import { SelectorCache } from "../selectors/selector-cache.ts";
 import type { SelectorTarget } from "../selectors/selector.ts";
 import type { ResourceTypes } from "../state/resource-type.ts";
 import type { ResolvedResource } from "../state/resource.ts";
+import { besidesOf, readable } from "./besides.ts";
 import type { DesiredRequest } from "./desired-request.ts";
 import { orderModules, requiredModules } from "./module-order.ts";
 import { type Calls, ParamSources } from "./param-sources.ts";
@@ -61,6 +64,7 @@ export class DesiredStates {
   readonly #agents: AgentService;
   readonly #assignments: AssignmentService;
   readonly #modules: ModuleService;
+  readonly #secrets: SecretService;
   readonly #types: ResourceTypes;
   readonly #work: SlicedWork;
   readonly #selectors = new SelectorCache();
@@ -74,6 +78,7 @@ export class DesiredStates {
     agents: AgentService;
     assignments: AssignmentService;
     modules: ModuleService;
+    secrets: SecretService;
     types: ResourceTypes;
     work: SlicedWork;
   }) {
@@ -82,12 +87,13 @@ export class DesiredStates {
     this.#agents = features.agents;
     this.#assignments = features.assignments;
     this.#modules = features.modules;
+    this.#secrets = features.secrets;
   }
 
   /**
    * @throws {OrchestratorError} `NOT_FOUND` for an unknown module or revision; `UNKNOWN_RESOURCE_TYPE` for one of a type that the orchestrator does
    * not know any more; `AGENT_UNSUPPORTED` where a module does not support the
-   * agent; `MODULE_MISSING` where one requires another that is neither asked for nor applied; `VALIDATION_FAILED` for params of the call that no module declares or that are not as declared; `PARAMS_INVALID`
+   * agent; `SECRET_UNAVAILABLE` where one uses a secret that the agent can't; `MODULE_MISSING` where one requires another that is neither asked for nor applied; `VALIDATION_FAILED` for params of the call that no module declares or that are not as declared; `PARAMS_INVALID`
    * where those of an assignment are so, or one is missing; `TEMPLATE_FAILED`; `RESOURCE_CONFLICT` where two modules
    * contradict each other, or two assignments give one param different values or bring different revisions.
    */
@@ -107,6 +113,7 @@ export class DesiredStates {
       read.catch(() => modules.delete(key));
       return read;
     };
+    const secrets = this.#secrets.reader();
     let matching: Promise<AssignmentMatcher> | null = null;
     return {
       of: async (nodeId, request = {}) => {
@@ -121,7 +128,9 @@ export class DesiredStates {
         const found = (await Promise.all(read)).filter((each) => each !== null);
         const used = orderModules(found, { ...request, assigned });
         const besides = await Promise.all(besidesOf(wanted, assignments, request).map(readable(moduleIn)));
-        const evaluation = { ...request, assignments, besides: besides.flat() };
+        const names = [...used, ...besides.flat()].flatMap(({ content }) => [...findSecretNames(content)]);
+        const uses = await secrets.usesOf(new Set(names), target);
+        const evaluation = { ...request, assignments, besides: besides.flat(), secrets: uses };
         return this.#work.do(this.#of(target, used, evaluation));
       },
     };
@@ -144,14 +153,14 @@ export class DesiredStates {
   *#of(
     target: SelectorTarget,
     modules: readonly ModuleRevision[],
-    { assignments, besides, params = {}, named = {} }: Evaluation,
+    { assignments, besides, secrets, params = {}, named = {} }: Evaluation,
   ): Work<DesiredState> {
     const budget = new WorkBudget();
     const calls = { call: params, named };
-    const evaluations = yield* this.#evaluate(target, modules, { assignments, calls, budget });
+    const evaluations = yield* this.#evaluate(target, modules, { assignments, secrets, calls, budget });
     const resources = yield* this.#resolve(modules, evaluations, { budget, cache: this.#resolved });
     for (const module of besides) {
-      const theirs = yield* this.#resourcesOf(module, target, { assignments, named });
+      const theirs = yield* this.#resourcesOf(module, target, { assignments, secrets, named });
       if (theirs) this.#requireAgreement(resources, theirs);
     }
     return {
@@ -168,7 +177,15 @@ export class DesiredStates {
   *#evaluate(
     target: SelectorTarget,
     modules: readonly ModuleRevision[],
-    { assignments, calls, budget }: Pick<Evaluation, "assignments"> & { calls: Calls; budget: WorkBudget },
+    {
+      assignments,
+      secrets,
+      calls,
+      budget,
+    }: Pick<Evaluation, "assignments" | "secrets"> & {
+      calls: Calls;
+      budget: WorkBudget;
+    },
   ): Work<ModuleEvaluation[]> {
     for (const module of modules) this.#requireSupport(module, target);
     const sources = yield* ParamSources.of(modules, assignments, calls);
@@ -176,7 +193,7 @@ export class DesiredStates {
     for (const { content } of modules) {
       const given = sources.valuesFor(content);
       const skipped = yield* findSkipped(content, { target, given }, budget);
-      const scope = scopeOf(target, given);
+      const scope = { ...scopeOf(target, given), secrets };
       evaluations.push(yield* evaluateModule(content, { scope, budget }, skipped));
     }
     return evaluations;
@@ -186,12 +203,12 @@ export class DesiredStates {
   *#resourcesOf(
     module: ModuleRevision,
     target: SelectorTarget,
-    { assignments, named }: { assignments: readonly Assignment[]; named: NamedModules },
+    { assignments, secrets, named }: Pick<Evaluation, "assignments" | "secrets"> & { named: NamedModules },
   ): Work<readonly ResolvedResource[] | null> {
     try {
       const budget = new WorkBudget();
       const calls = { call: {}, named };
-      const evaluations = yield* this.#evaluate(target, [module], { assignments, calls, budget });
+      const evaluations = yield* this.#evaluate(target, [module], { assignments, secrets, calls, budget });
       return yield* this.#resolve([module], evaluations, { budget, cache: this.#besides });
     } catch (error) {
       if (isOrchestratorError(error)) return null;
@@ -250,37 +267,8 @@ interface Evaluation extends DesiredRequest {
   assignments: readonly Assignment[];
   /** What is desired of the agent beside it. */
   besides: readonly ModuleRevision[];
-}
-
-/** What else is desired of an agent: its conflicts with what is asked for would come up with the next apply. */
-function besidesOf(
-  wanted: readonly ModuleReference[],
-  assignments: readonly Assignment[],
-  { modules, named, removed = [] }: DesiredRequest,
-): ModuleReference[] {
-  if (!modules) return [];
-  const apart = new Set([...removed, ...wanted.map(({ name }) => name)]);
-  try {
-    return chooseRevisions(assignments, { named }).filter(({ name }) => !apart.has(name));
-  } catch (error) {
-    // They contradict each other, which is none of this.
-    if (isOrchestratorError(error, "RESOURCE_CONFLICT")) return [];
-    throw error;
-  }
-}
-
-/** Reads a module; none that can't be read. */
-function readable(
-  read: (reference: ModuleReference) => Promise<ModuleRevision>,
-): (reference: ModuleReference) => Promise<ModuleRevision[]> {
-  return async (reference) => {
-    try {
-      return [await read(reference)];
-    } catch (error) {
-      if (isOrchestratorError(error) && !error.code.startsWith("STORAGE_")) return [];
-      throw error;
-    }
-  };
+  /** What secrets stand for on the agent. */
+  secrets: TemplateScope["secrets"];
 }
 
 /** The assignments that bring each module. */

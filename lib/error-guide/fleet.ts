@@ -175,6 +175,33 @@ export const fleetErrors = {
     advice:
       "Stop the older server. If it is the one that is to go on, make a backup of it, restore that into a new folder and start there: agents follow the newest restore.",
   },
+  SECRET_UNAVAILABLE: {
+    meaning: "A secret that a module uses can't be used for this agent.",
+    cause:
+      "There is no secret of this name (any more), it is restricted to other agents, it has expired, or its value is no text and stands where only a text can. The message says which; `details.secret` names it.",
+    advice:
+      "Create the secret, change its restriction or set a new value with `fleetwright secrets set`, or take the module from the agent. Of a drift check: apply anew.",
+  },
+  SECRETS_KEY_MISSING: {
+    meaning: "The orchestrator has no key to encrypt secrets with.",
+    cause: "A program that embeds the orchestrator gave no `secretsKey`.",
+    advice:
+      "Pass the option `secretsKey`: 32 bytes, or where they come from. `fleetwright serve` makes a key by itself.",
+  },
+  SECRETS_KEY_WRONG: {
+    meaning: "The key for secrets is not the one that the stored ones are encrypted with, or there is none.",
+    cause:
+      "The key file of another data folder, another value of `FLEETWRIGHT_SECRETS_KEY`, or a restored backup without its key: backups hold secrets encrypted, and never the key.",
+    advice:
+      "Put the key back: `secrets.key` of the old data folder, or the old value before it was changed. The orchestrator does not start without it, so that no second key comes into being. To change keys, use `fleetwright secrets rotate-key`.",
+  },
+  INSECURE_CONNECTION: {
+    meaning: "A secret is not taken over plain HTTP from another machine.",
+    cause:
+      "Whoever stands between could read it. The value that was sent has been on that way: take another one.",
+    advice:
+      "Use HTTPS. Behind a proxy that ends TLS, name it in `trustedProxies` and have it send `X-Forwarded-Proto: https`.",
+  },
   TERMINALS_REFUSED: {
     meaning: "The agent allows no terminals.",
     cause: "Whoever runs the machine started its agent so, and no role on the orchestrator changes that.",

@@ -214,11 +214,13 @@ export class IdempotencyService {
     });
   }
 
-  #fingerprint({ input, ifMatch }: KeyedCall): string {
+  /** Of what holds a secret with a key that is not stored beside it: who has the files can't try guesses. */
+  #fingerprint({ permission, input, ifMatch }: KeyedCall): string {
     if (this.#secret === null) throw new OrchestratorError("UNAVAILABLE");
     // JSON has no line end of its own.
     const text = toCanonical(input) + (typeof ifMatch === "string" ? `\n${ifMatch}` : "");
-    return toHex(this.#context.crypto.hmac(this.#secret, toUtf8(text)));
+    const key = permission.startsWith("secrets.") ? this.#context.inputKey?.() : undefined;
+    return toHex(this.#context.crypto.hmac(key ?? this.#secret, toUtf8(text)));
   }
 
   #count({ operator_id, answer = "" }: Readonly<CallDocument>, change: 1 | -1): void {

@@ -13,10 +13,10 @@ import { moduleLimits, moduleTextSchema } from "./module-schema.ts";
 import { evaluateKnown, fillIn, groupByResource, type ModuleTemplate } from "./module-templates.ts";
 import { defaultsOf, findParamFaults, type Params, paramsSchema } from "./params.ts";
 import type { ParsedModule, ResourceDefinition, ResourceOutline } from "./parsed-module.ts";
-import { findMadeSensitive, sensitiveParams, usesParam } from "./secret-parts.ts";
+import { findMadeSensitive, sensitiveParams, usesParam, usesSecret } from "./secret-parts.ts";
 import { readTemplates } from "./template-reader.ts";
 import { isTemplate } from "./template.ts";
-import { identityAsWritten, secretsThatName } from "./written-identity.ts";
+import { identityAsWritten, misplacedSecrets } from "./written-identity.ts";
 import type { YamlText } from "./yaml-text.ts";
 
 /** How many faults are told; `details.faults` says how many there are. */
@@ -162,7 +162,7 @@ export class ModuleReader {
       templates.map((template, index) => ({ ...template, value: values[index] })),
     );
     const secret = sensitiveParams(params);
-    const secretOf = groupByResource(templates.filter((each) => usesParam(each, secret)));
+    const secretOf = groupByResource(templates.filter((each) => usesParam(each, secret) || usesSecret(each)));
     const declared: DeclaredResource[] = [];
     for (const [at, definition] of definitions.entries()) {
       // What is no map has an id that nobody knows, too.
@@ -173,11 +173,8 @@ export class ModuleReader {
       const filled = fillIn(definition, valuesOf.get(at) ?? []);
       const open = (openOf.get(at) ?? []).map(({ path }) => path);
       yield* this.#pause(costs.resource);
-      for (const path of secretsThatName(this.#types, definition, secretOf.get(at) ?? []))
-        this.#add(
-          ["resources", at, ...path],
-          "A sensitive param can't be in what names the resource: that is shown.",
-        );
+      for (const { path, message } of misplacedSecrets(this.#types, definition, secretOf.get(at) ?? []))
+        this.#add(["resources", at, ...path], message);
       declared.push({
         at,
         definition,

@@ -46,7 +46,8 @@ export interface ModuleEvaluation {
 /**
  * Evaluates the templates of a module for one agent.
  *
- * @throws {OrchestratorError} `TEMPLATE_FAILED` with line and column of every template that has no value there.
+ * @throws {OrchestratorError} `TEMPLATE_FAILED` with line and column of every template that has no value there;
+ * `SECRET_UNAVAILABLE` where the agent can't use a secret.
  */
 export function* evaluateModule(
   content: ParsedModule,
@@ -56,7 +57,9 @@ export function* evaluateModule(
   if (content.templates.length === 0) return { skipped, values: [] };
   const params = { ...defaultsOf(content.params), ...scope.params };
   const run = { scope: { ...scope, params }, budget };
-  const { values, issues } = yield* evaluateTemplates(content.templates, run, () => true);
+  const { values, issues, unusable } = yield* evaluateTemplates(content.templates, run, () => true);
+  const missing = unusable.find(({ resource }) => skipped[resource] === null);
+  if (missing) throw withoutSecret(content, missing);
   const wanted = issues.filter(({ path }) => skipped[path[1] as number] === null);
   if (wanted.length > 0) throw failed(content, wanted);
   return { skipped, values };
@@ -196,7 +199,7 @@ function resolveOne(
   return { ok: false, issues: resolution.issues.map((issue) => toPlacedIssue(at, issue, templates)) };
 }
 
-/** A resource that a `sensitive` param goes into is `sensitive` itself. */
+/** A resource that a `sensitive` param or a secret goes into is `sensitive` itself. */
 function markMadeSensitive(content: ParsedModule, at: number, definition: JsonObject): JsonObject {
   return content.madeSensitive.has(at) ? { ...definition, sensitive: true } : definition;
 }
@@ -235,6 +238,18 @@ function withoutSecrets(content: ParsedModule, issues: readonly Issue[]): Issue[
     if (!unquotable.has(issue.path[1] as number)) return issue;
     // Keys below a property, such as names of an environment, are as secret as what they hold.
     return { ...issue, path: issue.path.slice(0, 3), message: unquoted };
+  });
+}
+
+function withoutSecret(
+  { name: module }: ParsedModule,
+  { secret, issue }: { secret: string; issue: Issue },
+): OrchestratorError {
+  const place = issue.line === undefined ? "" : ` (${issue.line}:${issue.column})`;
+  return new OrchestratorError("SECRET_UNAVAILABLE", {
+    message: `Module ${module} can't be used here: ${issue.message}${place}`,
+    details: { module, secret },
+    issues: [issue],
   });
 }
 

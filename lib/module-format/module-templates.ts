@@ -51,26 +51,49 @@ export function isKnown({ template }: ModuleTemplate, params: JsonObject): boole
   );
 }
 
+/** What came of templates. */
+interface Evaluated {
+  /** A value for each template; none for those that are not chosen or failed. */
+  values: TemplateValues;
+  /** Why others have no value. */
+  issues: Issue[];
+  /** The templates with a secret that can't be used. */
+  unusable: UnusableTemplate[];
+}
+
+/** A template with a secret that can't be used; that is no secret itself. */
+interface UnusableTemplate {
+  /** Index of its resource. */
+  resource: number;
+  secret: string;
+  issue: Issue;
+}
+
 /**
  * Evaluates templates, those that `chosen` names.
  *
- * @returns A value for each template, and an issue for each that has none.
+ * @returns What each gives, or why it gives nothing.
  */
 export function* evaluateTemplates(
   templates: readonly ModuleTemplate[],
   { scope, budget }: { scope: TemplateScope; budget: WorkBudget },
   chosen: (template: ModuleTemplate) => boolean,
-): Work<{ values: TemplateValues; issues: Issue[] }> {
-  if (templates.length === 0) return { values: [], issues: [] };
+): Work<Evaluated> {
+  if (templates.length === 0) return { values: [], issues: [], unusable: [] };
   const issues: Issue[] = [];
+  const unusable: UnusableTemplate[] = [];
   const run = liquidTemplates.begin(scope, budget);
   const values: (Json | undefined)[] = [];
   for (const each of templates) {
     const result = chosen(each) ? yield* run.evaluate(each.template) : null;
     values.push(result?.ok === true ? result.value : undefined);
-    if (result?.ok === false) issues.push(toIssue(each, result.fault));
+    if (result?.ok !== false) continue;
+    const issue = toIssue(each, result.fault);
+    const { secret } = result.fault;
+    if (secret === undefined) issues.push(issue);
+    else unusable.push({ resource: each.resource, secret, issue });
   }
-  return { values, issues };
+  return { values, issues, unusable };
 }
 
 /** Evaluates the templates that nothing but params decides, those of wanted resources; default all. */
@@ -78,7 +101,7 @@ export function evaluateKnown(
   templates: readonly ModuleTemplate[],
   { params, budget }: { params: JsonObject; budget: WorkBudget },
   isWanted: (resource: number) => boolean = () => true,
-): Work<{ values: TemplateValues; issues: Issue[] }> {
+): Work<Evaluated> {
   const run = { scope: { params, attributes: {}, tags: {} }, budget };
   return evaluateTemplates(templates, run, (each) => isWanted(each.resource) && isKnown(each, params));
 }

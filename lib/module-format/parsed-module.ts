@@ -30,7 +30,7 @@ export interface ParsedModule {
   resources: ResourceDefinition[];
   /** The texts of resources that are templates, in the order of the resources. */
   templates: ModuleTemplate[];
-  /** Places of the resources that a `sensitive` param goes into. */
+  /** Places of the resources that a `sensitive` param or a secret goes into. */
   madeSensitive: ReadonlySet<number>;
   /** What each resource is called, and what it is about as far as that is known without an agent. */
   outline: ResourceOutline[];

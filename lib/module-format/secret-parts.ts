@@ -27,6 +27,25 @@ export function usesParam(
   );
 }
 
+/** Whether a template uses a secret. */
+export function usesSecret({ template }: Pick<ModuleTemplate, "template">): boolean {
+  return template.names.some(({ root }) => root === "secrets");
+}
+
+/** The secrets that a module uses, by name. */
+export function findSecretNames({ templates }: Pick<ParsedModule, "templates">): ReadonlySet<string> {
+  const known = namesOfModule.get(templates);
+  if (known) return known;
+  const names = templates.flatMap(({ template }) =>
+    template.names.flatMap(({ root, name }) => (root === "secrets" && name !== null ? name : [])),
+  );
+  const found = new Set(names);
+  namesOfModule.set(templates, found);
+  return found;
+}
+
+const namesOfModule = new WeakMap<object, ReadonlySet<string>>();
+
 /** Places of the resources of which no error may quote a value: the secret ones, and those that a secret param goes into. */
 export function findUnquotable(module: ParsedModule): ReadonlySet<number> {
   const { resources, params } = findSecretParts(module);
@@ -34,13 +53,14 @@ export function findUnquotable(module: ParsedModule): ReadonlySet<number> {
   return new Set([...resources, ...given.map(({ resource }) => resource)]);
 }
 
-/** The resources into which a `sensitive` param goes, by their places: they are as secret as what is in them. */
+/** The resources into which a `sensitive` param or a secret goes, by their places: they are as secret as what is in them. */
 export function findMadeSensitive({
   params,
   templates,
 }: Pick<ParsedModule, "params" | "templates">): ReadonlySet<number> {
   const secret = sensitiveParams(params);
-  return new Set(templates.filter((each) => usesParam(each, secret)).map(({ resource }) => resource));
+  const made = templates.filter((each) => usesParam(each, secret) || usesSecret(each));
+  return new Set(made.map(({ resource }) => resource));
 }
 
 const known = new WeakMap<object, SecretParts>();

@@ -1,5 +1,6 @@
 /** Reading the templates of a module, and checking what they name. */
 import type { Issue } from "../errors.ts";
+import { nameSchema } from "../internal/common-schemas.ts";
 import type { Work, WorkBudget } from "../internal/work.ts";
 import type { Json } from "../json.ts";
 import { splitDefinition } from "../state/definition.ts";
@@ -75,8 +76,14 @@ function faultOf(used: TemplateName, params: Params): { message: string; offset:
       return [{ offset, message: `params.${param} is not there: the module declares no such param.` }];
     }
     case "secrets":
-      return [{ offset, message: `secrets.${name ?? ""} is not there: this version keeps no secrets.` }];
+      if (name !== null && nameSchema.safeParse(name).success) return [];
+      return [{ offset, message: `"${name ?? ""}" can't be the name of a secret.` }];
     default:
-      return [{ offset, message: `"${root}" is not there; a name begins with params, attributes or tags.` }];
+      return [
+        {
+          offset,
+          message: `"${root}" is not there; a name begins with params, attributes, tags or secrets.`,
+        },
+      ];
   }
 }

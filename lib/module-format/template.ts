@@ -1,6 +1,7 @@
 /** What the rest of the feature knows of templates; which package reads them is known to one file. */
 import type { Work, WorkBudget } from "../internal/work.ts";
 import type { Json, JsonObject } from "../json.ts";
+import type { SecretForm } from "../secret-format/forms.ts";
 
 /** What a template may name. Plain JSON: nothing in it is ever run. */
 export interface TemplateScope {
@@ -10,6 +11,19 @@ export interface TemplateScope {
   attributes: JsonObject;
   /** Tags of the agent. */
   tags: JsonObject;
+  /** What each secret stands for on the agent, by name; absent = there are none. */
+  secrets?: ReadonlyMap<string, SecretUse> | undefined;
+}
+
+/** A secret as templates write it: what the agent puts the value for, or why there is none. */
+export type SecretUse =
+  { ok: true; write: (form: SecretForm) => { ok: true; text: string } | UnusableSecret } | UnusableSecret;
+
+/** Why a secret can't be written there, for people. */
+export interface UnusableSecret {
+  ok: false;
+  name: string;
+  message: string;
 }
 
 /** A name that a template uses. */
@@ -26,6 +40,8 @@ export interface TemplateName {
 export interface TemplateFault {
   message: string;
   offset: number;
+  /** The secret that can't be used there, where that is what is wrong. */
+  secret?: string;
 }
 
 /** A template that was read. */

@@ -4,6 +4,7 @@ import { splitDefinition } from "../state/definition.ts";
 import type { ResourceType, ResourceTypes } from "../state/resource-type.ts";
 import { fillIn, type ModuleTemplate } from "./module-templates.ts";
 import type { ResourceDefinition } from "./parsed-module.ts";
+import { usesSecret } from "./secret-parts.ts";
 
 /** The identity before templates are evaluated; null where there is none, or none that can be told. */
 export function identityAsWritten(
@@ -29,8 +30,29 @@ function namedById(type: ResourceType | undefined, definition: ResourceDefinitio
   }
 }
 
+/** The secrets that can't be where they are: in what is shown everywhere, or in what a type writes down on the machine. */
+export function misplacedSecrets(
+  types: ResourceTypes,
+  definition: ResourceDefinition,
+  secret: readonly ModuleTemplate[],
+): Pick<Issue, "path" | "message">[] {
+  if (secret.length === 0) return [];
+  const keeps = types.get(String(definition["type"]))?.removing?.keepsSpec;
+  const kept = keeps?.(splitDefinition(definition).spec) === true ? secret.filter(usesSecret) : [];
+  return [
+    ...secretsThatName(types, definition, secret).map((path) => ({
+      path,
+      message: "A sensitive param or a secret can't be in what names the resource: that is shown.",
+    })),
+    ...kept.map(({ path }) => ({
+      path,
+      message: "A secret can't be in what notes its properties to take itself back.",
+    })),
+  ];
+}
+
 /** Where secrets decide what a resource is about, which is shown everywhere, unless it goes by its id. */
-export function secretsThatName(
+function secretsThatName(
   types: ResourceTypes,
   definition: ResourceDefinition,
   secret: readonly ModuleTemplate[],

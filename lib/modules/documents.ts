@@ -20,6 +20,12 @@ export interface ModuleRequirementDocument {
   requires: string;
 }
 
+/** That a module, in its newest revision, uses a secret. */
+export interface ModuleSecretDocument {
+  module: string;
+  secret: string;
+}
+
 /** What the modules feature keeps. */
 export const moduleCollections = {
   /** The newest revision of each, under its name. */
@@ -29,6 +35,8 @@ export const moduleCollections = {
     indexes: { by_name: ["name", "revision"], by_content: ["content_hash"], by_view: ["view_hash"] },
     blobs: { content_hash: "module", view_hash: "module" },
   },
+  /** Under both names. */
+  module_secrets: { indexes: { by_module: ["module"], by_secret: ["secret", "module"] } },
   /** Under both names. */
   module_requirements: { indexes: { by_module: ["module"], by_required: ["requires", "module"] } },
 } as const satisfies Record<string, CollectionDefinition>;

@@ -8,6 +8,7 @@ import { HiddenValues } from "./hidden-values.ts";
 import { ModuleAgreement } from "./module-agreement.ts";
 import { ModuleRequirements } from "./module-requirements.ts";
 import { moduleNotFound, ModuleRevisions, type ModuleRevision } from "./module-revisions.ts";
+import { ModuleSecrets } from "./module-secrets.ts";
 import { ModuleViews } from "./module-views.ts";
 
 /**
@@ -24,6 +25,7 @@ export class ModuleService {
   /** Tells which modules can stand beside each other. */
   readonly agreement: ModuleAgreement;
   readonly requirements: ModuleRequirements;
+  readonly secrets: ModuleSecrets;
   readonly revisions: ModuleRevisions;
   readonly views: ModuleViews;
   readonly #context: Context;
@@ -33,6 +35,7 @@ export class ModuleService {
   constructor(context: Context) {
     this.#context = context;
     this.requirements = new ModuleRequirements(context, (names) => this.hold(names));
+    this.secrets = new ModuleSecrets(context);
     this.revisions = new ModuleRevisions(context);
     this.views = new ModuleViews(context, this.revisions);
     this.#hiddenValues = new HiddenValues(context, this.views);

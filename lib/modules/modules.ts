@@ -110,13 +110,14 @@ export class Modules {
     const hashes = { hash, viewHash: toHex(this.#context.crypto.sha256(shown)) };
     const document = this.#toDocument(caller, parsed, { ...hashes, size: bytes.length, before: newest });
     const requirements = await this.#service.requirements.taking(parsed);
+    const secrets = await this.#service.secrets.taking(parsed);
     await this.#service.guard(parsed, async (also) => {
       await this.#context.contents.save("module", bytes);
       await this.#context.contents.save("module", shown);
       const answer = { ...(await this.#toModule(document)), created: true };
       // Events are read by everybody.
       const { content_hash } = this.#service.views.contentOf(view.hidden) ?? document;
-      const writes = [toModulePut(document, newest?.revision ?? 0), ...requirements, ...also];
+      const writes = [toModulePut(document, newest?.revision ?? 0), ...requirements, ...secrets, ...also];
       await this.#store(answering(caller, answer), { document, content_hash }, writes);
     });
     this.#service.revisions.remember(hash, parsed);
@@ -152,6 +153,7 @@ export class Modules {
     }
     const writes: Write[] = [{ kind: "delete", collection: "modules", key: name, expected: module.revision }];
     writes.push(...(await this.#service.requirements.removing(name)));
+    writes.push(...(await this.#service.secrets.removing(name)));
     const revisions = { index: "by_name", equals: [name] };
     const { storage, contents } = this.#context;
     for await (const { key, value } of eachDocument<ModuleDocument>(storage, "module_revisions", revisions)) {

@@ -10,11 +10,13 @@ import type { Lanes } from "./lanes.ts";
 import type { OperationStore } from "./operation-store.ts";
 import type { Outcome } from "./outcomes.ts";
 import { type ProgressFeeds, toStep } from "./progress-feeds.ts";
+import type { ToldSecrets } from "./told-secrets.ts";
 
 interface Parts {
   store: OperationStore;
   lanes: Lanes;
   feeds: ProgressFeeds;
+  told: ToldSecrets;
   inquiries: Inquiries;
   commands: Commands;
   turns: Turns;
@@ -57,7 +59,8 @@ export class AgentAnswers {
   /** An agent tells what it has done so far of the operation that it was given. */
   progress(nodeId: string, message: MessageOf<AgentMessage, "progress" | "output">): void {
     if (!this.isRunning(nodeId, message.operation_id)) return;
-    this.#parts.feeds.push(message.operation_id, toStep(message));
+    const { feeds, told } = this.#parts;
+    feeds.push(message.operation_id, toStep(told.progress(message)));
   }
 
   /**
@@ -79,7 +82,8 @@ export class AgentAnswers {
     const { operation_id } = message;
     await this.#parts.turns.next();
     if (!(await this.awaitsResult(nodeId, operation_id))) return;
-    await this.#parts.end(operation_id, message);
+    const operation = await this.#parts.store.read(operation_id);
+    await this.#parts.end(operation_id, await this.#parts.told.result(operation, message));
     await this.#parts.commands.acknowledge(nodeId, operation_id);
   }
 }

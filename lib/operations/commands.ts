@@ -3,10 +3,13 @@ import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { isOrchestratorError } from "../errors.ts";
 import type { Turns } from "../internal/turns.ts";
+import type { SealedSecrets } from "../secret-format/sealed-secrets.ts";
+import type { SecretService } from "../secrets/secret-service.ts";
 import type { ResolvedResource } from "../state/resource.ts";
 import type { OrchestratorMessage } from "../wire/messages.ts";
 import type { OperationDocument } from "./documents.ts";
 import type { Snapshots } from "./snapshots.ts";
+import type { ToldSecrets } from "./told-secrets.ts";
 
 type Operation = Readonly<OperationDocument>;
 
@@ -20,11 +23,18 @@ const overMs = 0;
 export class Commands {
   readonly #context: Context;
   readonly #snapshots: Snapshots;
+  readonly #secrets: SecretService;
+  readonly #told: ToldSecrets;
   readonly #turns: Turns;
 
-  constructor(context: Context, parts: { snapshots: Snapshots; turns: Turns }) {
+  constructor(
+    context: Context,
+    parts: { snapshots: Snapshots; secrets: SecretService; told: ToldSecrets; turns: Turns },
+  ) {
     this.#context = context;
     this.#snapshots = parts.snapshots;
+    this.#secrets = parts.secrets;
+    this.#told = parts.told;
     this.#turns = parts.turns;
   }
 
@@ -33,15 +43,29 @@ export class Commands {
     return this.#context.ids.next();
   }
 
-  /** Has an agent carry an operation out, until its deadline; one that knows it tells what it knows. */
+  /**
+   * Has an agent carry an operation out, until its deadline; one that knows it tells what it knows.
+   *
+   * @throws {OrchestratorError} What `SecretService.seal` throws: the agent may not have a secret that it needs.
+   */
   async run(id: string, operation: Operation): Promise<boolean> {
     if (operation.kind === "forget") return this.#forget(id, operation, operation.deadline_at ?? 0);
     const { operation_id, timeout_seconds, skip_reasons, deadline_at = 0 } = operation;
     // No copy: the list itself is what its canonical text is remembered by.
     const resources = (await this.#snapshots.load(operation.snapshot)) as ResolvedResource[];
     const not_after = toTimestamp(deadline_at);
-    const run = { id, operation_id, timeout_seconds, resources, not_after };
+    const secrets = operation.has_secrets ? await this.#seal(operation, resources) : null;
+    const run = { id, operation_id, timeout_seconds, resources, not_after, ...(secrets && { secrets }) };
     return this.#sendRun(operation, { ...run, ...(skip_reasons && { skip_reasons }) });
+  }
+
+  async #seal(
+    { node_id: nodeId, operation_id: operationId, kind }: Operation,
+    resources: readonly ResolvedResource[],
+  ): Promise<SealedSecrets | null> {
+    const sealed = await this.#secrets.seal({ nodeId, operationId, resources, isCheck: kind === "check" });
+    await this.#told.begin(operationId, resources);
+    return sealed;
   }
 
   /**

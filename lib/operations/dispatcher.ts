@@ -32,6 +32,7 @@ import type { Outcome, OutcomeRecorder } from "./outcomes.ts";
 import type { ProgressFeeds } from "./progress-feeds.ts";
 import type { OperationStatus } from "./schemas.ts";
 import { Sweeper } from "./sweeper.ts";
+import { ToldSecrets } from "./told-secrets.ts";
 
 type Operation = Readonly<OperationDocument>;
 
@@ -44,6 +45,7 @@ export class Dispatcher {
   readonly #context: Context;
   readonly #store: OperationStore;
   readonly #commands: Commands;
+  readonly #told: ToldSecrets;
   readonly #inquiries: Inquiries;
   readonly #outcomes: OutcomeRecorder;
   readonly #feeds: ProgressFeeds;
@@ -60,7 +62,8 @@ export class Dispatcher {
   constructor(context: Context, parts: DispatchParts) {
     this.#context = context;
     [this.#store, this.#mayBegin] = [parts.store, parts.mayBegin];
-    this.#commands = new Commands(context, { snapshots: parts.snapshots, turns: this.#turns });
+    this.#told = new ToldSecrets(parts);
+    this.#commands = new Commands(context, { ...parts, told: this.#told, turns: this.#turns });
     const answered = (nodeId: string): void => this.#work.do(() => this.#takeNext(nodeId));
     this.#inquiries = new Inquiries({ ...parts, epochs: context.epochs, commands: this.#commands, answered });
     context.epochs.onResume(() => {
@@ -77,6 +80,7 @@ export class Dispatcher {
       ...parts,
       inquiries: this.#inquiries,
       commands: this.#commands,
+      told: this.#told,
       turns: this.#turns,
       end,
       settle,
@@ -171,7 +175,7 @@ export class Dispatcher {
 
   /** Has an agent that is back go on with what it was given. What a backup says that it was given, it is only asked about. */
   async #tell(operation: Operation): Promise<void> {
-    if (!this.#context.epochs.isBefore(operation)) await this.#command(operation);
+    if (!this.#context.epochs.isBefore(operation)) await this.#commandAgain(operation);
     else if (operation.cancel_requested === true) await this.#sendCancel(operation);
   }
 
@@ -246,6 +250,20 @@ export class Dispatcher {
     if (now.status === "running" && now.cancel_requested === true) await this.#sendCancel(now);
   }
 
+  /** Where a secret may not be given any more an agent that has the operation needs none, and one that has not must not begin. */
+  async #commandAgain(operation: Operation): Promise<void> {
+    try {
+      await this.#command(operation);
+    } catch (error) {
+      if (!isOrchestratorError(error, "SECRET_UNAVAILABLE")) throw error;
+      const { running } = this.#lanes.of(operation.node_id);
+      const id = this.#commands.nextId();
+      if (running?.operationId === operation.operation_id)
+        Object.assign(running, { commandId: id, isDoubted: true });
+      await this.#commands.ask(id, operation);
+    }
+  }
+
   async #sendCancel(operation: Operation): Promise<void> {
     const { running } = this.#lanes.of(operation.node_id);
     const id = this.#commands.nextId();
@@ -267,6 +285,7 @@ export class Dispatcher {
   /** Gives the lane of an operation that has ended to the next. */
   #settle({ node_id, operation_id }: Operation): void {
     this.#lanes.leave(node_id, operation_id);
+    this.#told.end(operation_id);
     const lane = this.#lanes.of(node_id);
     if (lane.running?.operationId === operation_id) lane.running = null;
     this.#work.do(() => this.#takeNext(node_id));

@@ -44,6 +44,8 @@ export interface OperationDocument {
   snapshot: string;
   /** Why some of them are skipped on this agent, for people, by `module/id`: agents that skip the same share the snapshot. */
   skip_reasons?: Readonly<Record<string, string>>;
+  /** Set where it holds placeholders of secrets, which are sealed to the agent when it is sent. */
+  has_secrets?: true;
   /** How many resources the snapshot holds. */
   resource_count: number;
   timeout_seconds: number;
@@ -99,6 +101,8 @@ export interface AgentStateDocument {
     snapshot: string;
     at: string;
   };
+  /** The secrets in that baseline, each with the oldest version of its value. */
+  secrets?: { [name: string]: number };
   /** What is known of each module, by name. */
   modules?: { [module: string]: AppliedModule };
   /** Modules that calls named for this agent: they stay wanted, whoever applies later. */

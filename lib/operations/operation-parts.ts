@@ -1,6 +1,7 @@
 import type { Streams } from "../access/streams.ts";
 import type { Presence } from "../agents/presence.ts";
 import type { Context } from "../context.ts";
+import type { SecretService } from "../secrets/secret-service.ts";
 import type { OperationDocument } from "./documents.ts";
 import type { Lanes } from "./lanes.ts";
 import type { OperationStore } from "./operation-store.ts";
@@ -13,6 +14,7 @@ export interface OperationParts {
   context: Context;
   store: OperationStore;
   snapshots: Snapshots;
+  secrets: SecretService;
   outcomes: OutcomeRecorder;
   /** What running operations tell. */
   feeds: ProgressFeeds;
@@ -23,7 +25,10 @@ export interface OperationParts {
 }
 
 /** What brings operations to agents works with. */
-export interface DispatchParts extends Pick<OperationParts, "store" | "snapshots" | "outcomes" | "feeds"> {
+export interface DispatchParts extends Pick<
+  OperationParts,
+  "store" | "snapshots" | "secrets" | "outcomes" | "feeds"
+> {
   lanes: Lanes;
   presence: Presence;
   /** Whether an operation that waited may begin. */

@@ -1,12 +1,12 @@
 import { toSubject, type Caller } from "../callers/caller.ts";
-import type { Context, EventInput } from "../context.ts";
+import type { EventInput } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { ResolvedResource } from "../state/resource.ts";
 import { countOutcomes } from "../state/result.ts";
 import type { AgentStateDocument, OperationDocument } from "./documents.ts";
 import { isListed } from "./operation-kinds.ts";
-import { operationSubject, type OperationChange, type OperationStore } from "./operation-store.ts";
-import type { Snapshots } from "./snapshots.ts";
+import type { OperationParts } from "./operation-parts.ts";
+import { operationSubject, type OperationChange } from "./operation-store.ts";
 
 /** What makes an operation. */
 export interface OperationRequest {
@@ -54,7 +54,7 @@ export interface OperationRequest {
 
 /** Makes the document of a new operation, with its snapshot on disk. */
 export async function toDocument(
-  { context, snapshots, store }: { context: Context; snapshots: Snapshots; store: OperationStore },
+  { context, snapshots, secrets, store }: Pick<OperationParts, "context" | "snapshots" | "secrets" | "store">,
   caller: Caller,
   request: OperationRequest,
 ): Promise<OperationDocument> {
@@ -80,6 +80,7 @@ export async function toDocument(
     queued_at: store.nextPlace(),
     created_at: context.timestamp(),
     snapshot: await snapshots.save(desired.resources),
+    ...(secrets.areIn(desired.resources) && { has_secrets: true as const }),
     resource_count: desired.resources.length,
     ...(desired.skipReasons && isFilled(desired.skipReasons) && { skip_reasons: desired.skipReasons }),
     timeout_seconds: request.timeoutSeconds ?? context.options.operationTimeoutSeconds,

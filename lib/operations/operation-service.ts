@@ -6,6 +6,7 @@ import type { Context } from "../context.ts";
 import { DesiredStates, type DesiredReader } from "../desired-state/desired-states.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { ModuleService } from "../modules/module-service.ts";
+import type { SecretService } from "../secrets/secret-service.ts";
 import type { ResolvedResource } from "../state/resource.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import { expectAgentState, forgetAgentState, readAgentState } from "./agent-states.ts";
@@ -56,6 +57,7 @@ export class OperationService {
       agents: AgentService;
       assignments: AssignmentService;
       modules: ModuleService;
+      secrets: SecretService;
       streams: Streams;
     },
   ) {
@@ -68,13 +70,14 @@ export class OperationService {
     this.outcomes = new OutcomeRecorder(context, { store: this.store, feeds });
     this.#baselines = new Baselines(this.#snapshots);
     const kept = { snapshots: this.#snapshots, baselines: this.#baselines };
-    const states = new StateRecorder(context, { agents: features.agents, ...kept });
+    const { secrets } = features;
+    const states = new StateRecorder(context, { agents: features.agents, secrets, ...kept });
     this.outcomes.onEnd("apply", (ended) => states.afterApply(ended));
     this.outcomes.onEnd("forget", (ended) => states.afterForgetting(ended));
     const { store, outcomes } = this;
     const snapshots = this.#snapshots;
     const holderOf = (): string => context.cluster.name;
-    this.parts = { context, store, snapshots, outcomes, feeds, holderOf, streams: features.streams };
+    this.parts = { context, store, snapshots, secrets, outcomes, feeds, holderOf, streams: features.streams };
     const beginnings = new Beginnings(context, features);
     const mayBegin: Beginnings["mayBegin"] = (operation) => beginnings.mayBegin(operation);
     const { presence } = features.agents;

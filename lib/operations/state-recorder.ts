@@ -1,6 +1,7 @@
 /** What is believed of a machine once an apply or a forgetting has ended: what each leaves, whether or not all of it succeeded. */
 import type { AgentService } from "../agents/agent-service.ts";
 import type { Context } from "../context.ts";
+import type { SecretService } from "../secrets/secret-service.ts";
 import { resourceKey } from "../state/resource.ts";
 import type { ResourceResult } from "../state/result.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
@@ -18,12 +19,17 @@ type Operation = Readonly<OperationDocument>;
 export class StateRecorder {
   readonly #context: Context;
   readonly #agents: AgentService;
+  readonly #secrets: SecretService;
   readonly #snapshots: Snapshots;
   readonly #baselines: Baselines;
 
-  constructor(context: Context, parts: { agents: AgentService; snapshots: Snapshots; baselines: Baselines }) {
+  constructor(
+    context: Context,
+    parts: { agents: AgentService; secrets: SecretService; snapshots: Snapshots; baselines: Baselines },
+  ) {
     this.#context = context;
     this.#agents = parts.agents;
+    this.#secrets = parts.secrets;
     this.#snapshots = parts.snapshots;
     this.#baselines = parts.baselines;
   }
@@ -45,7 +51,7 @@ export class StateRecorder {
       modules,
       ...(Object.keys(named).length > 0 && { named }),
     };
-    return { writes: this.#writes(before, state) };
+    return { writes: await this.#writes(before, state) };
   }
 
   /** What to write in the step that ends a forgetting. */
@@ -79,7 +85,7 @@ export class StateRecorder {
       modules: Object.fromEntries(modulesStill),
       ...(Object.keys(namedStill).length > 0 && { named: namedStill }),
     };
-    return { writes: this.#writes(before, state) };
+    return { writes: await this.#writes(before, state) };
   }
 
   async #baselineAfter(operation: Operation, before: Baseline | undefined): Promise<Baseline> {
@@ -87,17 +93,32 @@ export class StateRecorder {
     return { operation_id, snapshot: await this.#baselines.after(before?.snapshot, operation), at };
   }
 
-  #writes(before: Stored, state: AgentStateDocument): Write[] {
+  async #writes(before: Stored, known: AgentStateDocument): Promise<Write[]> {
     const old = before?.value.baseline?.snapshot;
+    const state = old === known.baseline?.snapshot ? known : await this.#withSecrets(known);
+    const secrets = { before: versionsOf(before?.value.secrets), after: versionsOf(state.secrets) };
     const revisions = { before: revisionsOf(before?.value.modules), after: revisionsOf(state.modules) };
     return [
       putAgentState(state, before),
       ...this.#agents.appliedModules.change(state.node_id, revisions),
+      ...this.#agents.appliedSecrets.change(state.node_id, secrets),
       ...(old !== undefined && old !== state.baseline?.snapshot
         ? [this.#context.contents.loosen("snapshot", old)]
         : []),
     ];
   }
+
+  /** What it says of secrets is of its baseline. */
+  async #withSecrets(known: AgentStateDocument): Promise<AgentStateDocument> {
+    const { secrets: _, ...state } = known;
+    const resources = state.baseline && (await this.#snapshots.loadIfWhole(state.baseline.snapshot));
+    const versions = this.#secrets.versionsIn(resources ?? []);
+    return versions.size === 0 ? state : { ...state, secrets: Object.fromEntries(versions) };
+  }
+}
+
+function versionsOf(secrets: AgentStateDocument["secrets"] = {}): Map<string, number> {
+  return new Map(Object.entries(secrets));
 }
 
 /** Whether the newest apply about a module put all of it in place. */

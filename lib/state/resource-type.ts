@@ -147,6 +147,11 @@ export interface ResourceRemoving<Spec = unknown> {
    */
   readonly capturesFrom?: "machine" | "spec";
   /**
+   * Whether `capture` writes down properties of the spec, which stay on the machine's disk then: no secret can be in such a resource.
+   * Default: it writes down what it found on the machine alone.
+   */
+  keepsSpec?(spec: Spec): boolean;
+  /**
    * Adds to what an earlier run captured, before this one changes anything: for a type whose later version may take away
    * what the first left alone. Default: what was captured first is all.
    */

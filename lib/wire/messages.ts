@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { jsonSchema } from "../internal/common-schemas.ts";
+import { sealedSecretsSchema } from "../secret-format/sealed-secrets.ts";
 import { resolvedResourceSchema } from "../state/resource.ts";
 import { resourceResultSchema } from "../state/result.ts";
 import { agentStatusSchema } from "./handshake-messages.ts";
@@ -43,6 +44,8 @@ const run = {
   /** Why some of them are skipped, for people, by `module/id`. Absent = nobody says. */
   skip_reasons: z.record(z.string().max(400), z.string().max(4096)).optional(),
   timeout_seconds: z.number().positive().max(86_400),
+  /** What stands for placeholders in the resources, for this agent alone. Absent = they hold none. */
+  secrets: sealedSecretsSchema.optional(),
 };
 const scope = z.array(z.string().min(1).max(64)).max(10_000).optional();
 

@@ -48,6 +48,7 @@ describe("an orchestrator", () => {
       "runs",
       "drift",
       "terminals",
+      "secrets",
       "metrics",
       "audit",
       "discovery",

@@ -26,8 +26,9 @@ function describeMessage(message: AgentMessage): string {
 it("tells output and results in the order in which they came, gathered for a quarter of a second", async () => {
   const clock = new FakeClock();
   const told: string[] = [];
-  const progress = new OperationProgress("0199d3a0-5f3c-7c1e-9a55-0d9f5f3e2b11", clock, (message) => {
-    told.push(describeMessage(message));
+  const progress = new OperationProgress("0199d3a0-5f3c-7c1e-9a55-0d9f5f3e2b11", {
+    clock,
+    sink: (message) => void told.push(describeMessage(message)),
   });
   const print = (resource_id: string, text: string): void =>
     progress.addOutput({ module: "web", resource_id, stream: "stdout", bytes: Buffer.from(text) });

@@ -145,7 +145,7 @@ function begin(): { progress: OperationProgress; clock: FakeClock; sent: AgentMe
   const clock = new FakeClock();
   const sent: AgentMessage[] = [];
   return {
-    progress: new OperationProgress(uuid(1), clock, (message) => void sent.push(message)),
+    progress: new OperationProgress(uuid(1), { clock, sink: (message) => void sent.push(message) }),
     clock,
     sent,
   };

@@ -5,7 +5,9 @@ const sourceLimit = 300;
 const testLimit = 400;
 
 /** Files that may be longer, each with its reason. One that is short again, or gone, must leave the list. */
-const exceptions: Record<string, string> = {};
+const exceptions: Record<string, string> = {
+  "adapters/client/routed-verbs.ts": "generated: the verbs of every feature, which are read one at a time",
+};
 
 const files = sourceFiles("lib", "adapters", "examples", "test");
 const limitOf = (path: string): number => (path.startsWith("test/") ? testLimit : sourceLimit);

@@ -10,6 +10,7 @@ const all = [
   "series",
   "metrics",
   "state",
+  "secrets",
   "fleet",
   "latency",
   "reconnect",

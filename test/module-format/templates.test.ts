@@ -108,7 +108,7 @@ describe("a module with templates", () => {
       "  - type: file\n    path: /a\n    content: |\n      listen {{ params.port }};\n      name {{ params.nam }} {{ other }};\n",
       [
         "10:15 params.nam is not there: the module declares no such param.",
-        '10:32 "other" is not there; a name begins with params, attributes or tags.',
+        '10:32 "other" is not there; a name begins with params, attributes, tags or secrets.',
       ],
     ],
     [
@@ -117,9 +117,11 @@ describe("a module with templates", () => {
       ["6:78 params.x is not there: the module declares no such param."],
     ],
     [
-      "secrets, which this version does not keep",
-      "  - { type: file, path: /a, content: '{{ secrets.db }}' }\n",
-      ["6:42 secrets.db is not there: this version keeps no secrets."],
+      "a secret that is worked with",
+      "  - { type: file, path: /a, content: '{{ secrets.db }} {{ secrets.db | size }}' }\n",
+      [
+        "6:56 A secret can only be written as it is, or through one of the filters json, shell_quote, base64_encode, url_encode.",
+      ],
     ],
     [
       "what can't be read",

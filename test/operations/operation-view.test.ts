@@ -30,6 +30,8 @@ const full = {
   assignment: "a",
   scope: ["web", "gone"],
   plan_id: "p",
+  command: "uptime",
+  exit_code: 0,
   started_at: "2026-01-01T00:00:01.000Z",
   finished_at: "2026-01-01T00:00:02.000Z",
   duration_ms: 1000,

@@ -93,7 +93,15 @@ it("every text that is signed begins with a purpose of its own, and none with an
     "fleetwright/1 backup\0",
   ];
   /** What keys are derived for: nothing of it is signed. */
-  const derived = ["agent to orchestrator", "orchestrator to agent", "challenge", "idempotency"];
+  const derived = [
+    "agent to orchestrator",
+    "orchestrator to agent",
+    "challenge",
+    "idempotency",
+    "secret placeholder",
+    "secret value",
+    "secrets",
+  ];
   const known = [
     ...purposes.map((each) => each.slice(0, -1)),
     ...derived.map((each) => `fleetwright/1 ${each}`),

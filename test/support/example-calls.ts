@@ -15,6 +15,7 @@ import { startListener } from "./discovery.ts";
 import { eventOf, newFolders } from "./fleet.ts";
 import { RecordedMachine } from "./recorded-machine.ts";
 import { connectScriptedAgent } from "./scripted-agent.ts";
+import { MemorySecretsKey } from "./secrets-key.ts";
 import { serve, type TestServer } from "./server.ts";
 
 type Json = Record<string, unknown>;
@@ -32,7 +33,8 @@ resources:
 /** Plays all calls against a server of their own. */
 export async function playExampleCalls(): Promise<RecordedCall[]> {
   const network = new MemoryNetwork();
-  await using product = await createTestOrchestrator({ datagrams: network.machine("192.0.2.1") });
+  const datagrams = network.machine("192.0.2.1");
+  await using product = await createTestOrchestrator({ datagrams, secretsKey: new MemorySecretsKey() });
   await using server = await serve(product.orchestrator);
   const session = new ExampleSession(product, server);
   await playAccess(session);
@@ -128,11 +130,7 @@ async function playState(session: ExampleSession, node_id: string): Promise<void
   await session.watch("operations.watch", { operation_id });
   await session.call("assignments.plan", { name: "web" }, { wait_seconds: 30 });
   await session.call("assignments.applyNow", { name: "web" }, { wait_seconds: 30 });
-  const run = { selector: "role=web", command: ["uptime", "-p"], timeout_seconds: 60, wait_seconds: 0 };
-  const { rollout_id } = await session.call("runs.start", {}, run);
-  await session.call("runs.cancel", { rollout_id });
-  await eventOf(session.product, "rollout.finished", rollout_id as string);
-  await session.call("runs.get", { rollout_id });
+  await playRuns(session);
   const { drift_id } = await session.call("drift.check", { node_id }, { wait_seconds: 30 });
   await session.call("drift.list", { node_id });
   await session.call("drift.latest", { node_id });
@@ -140,6 +138,34 @@ async function playState(session: ExampleSession, node_id: string): Promise<void
   await session.call("state.forget", { node_id }, { resources: ["web/warm"] });
   await session.watch("events.stream", { types: ["agent.*"] });
   await playTerminal(session, node_id);
+  await playSecrets(session, node_id);
+}
+
+async function playSecrets(session: ExampleSession, node_id: string): Promise<void> {
+  const restriction = { selector: "role=web", node_ids: [node_id] };
+  const secret = { name: "db-password", value: "correct horse battery staple" };
+  const description = "Of the web site's own account";
+  await session.call("secrets.create", {}, { ...secret, description, restriction });
+  const expires_at = "2031-01-01T00:00:00.000Z";
+  await session.call(
+    "secrets.update",
+    { name: "db-password" },
+    { value: "aG9yc2U=", encoding: "base64", expires_at },
+  );
+  await session.call("secrets.list", { limit: 10 });
+  await session.call("secrets.get", { name: "db-password" });
+  await session.call("secrets.rotateKey");
+  await session.call("secrets.remove", { name: "db-password" });
+}
+
+async function playRuns(session: ExampleSession): Promise<void> {
+  const run = { selector: "role=web", command: ["uname", "-s"], timeout_seconds: 60, wait_seconds: 30 };
+  const { rollout_id } = await session.call("runs.start", {}, run);
+  await session.call("runs.get", { rollout_id });
+  const { runs } = session.product.orchestrator;
+  const waiting = await runs.start(systemCaller, { selector: "*", command: "sleep 60", wait_seconds: 0 });
+  await session.call("runs.cancel", { rollout_id: waiting.rollout_id });
+  await eventOf(session.product, "rollout.finished", waiting.rollout_id);
 }
 
 async function playTerminal(session: ExampleSession, node_id: string): Promise<void> {

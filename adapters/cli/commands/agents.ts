@@ -9,7 +9,9 @@ import { toFacts, toLines, toTable } from "../text.ts";
 import type { Column } from "../text.ts";
 
 /** As they were typed: whether there is such a status is for the server to say. */
-type ListOptions = Pick<Input<"listAgentsInput">, "status" | "selector" | "module" | "search" | "limit">;
+type ListOptions = Pick<Input<"listAgentsInput">, "status" | "selector" | "module" | "search" | "limit"> & {
+  secretBefore?: string;
+};
 
 /** `fleetwright agents ...` */
 export function addAgentsCommands(program: Command, run: Run): void {
@@ -20,9 +22,21 @@ export function addAgentsCommands(program: Command, run: Run): void {
     .option("--status <status>", "only pending, approved or rejected ones")
     .option("--selector <selector>", "only those that it matches")
     .option("--module <name>", "only those that have this module, as web, or in one revision, as web@2")
+    .option(
+      "--secret-before <name>",
+      "only those that have a secret in an older version than this: db-password@3",
+    )
     .option("--search <text>", "only those with this in their name")
     .option(...limitOption)
-    .action(run((call, options: ListOptions) => call.showList(call.client.agents.list, options, columns)));
+    .action(
+      run((call, { secretBefore: secret_before, ...options }: ListOptions) =>
+        call.showList(
+          call.client.agents.list,
+          { ...options, ...(secret_before && { secret_before }) },
+          columns,
+        ),
+      ),
+    );
   agents
     .command("show <agent>")
     .description("show one agent")

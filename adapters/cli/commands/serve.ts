@@ -37,6 +37,7 @@ const placeholders: Partial<Record<SettingName, string>> = {
   trustedProxies: "networks",
   allowedHosts: "names",
   logLevel: "level",
+  secretsKeyCommand: "command",
   serviceName: "text",
 };
 

@@ -8,6 +8,7 @@ import type { ServerFlags } from "../settings.ts";
 import { quote, toFacts } from "../text.ts";
 import { ensureFirstAdmin } from "./first-admin.ts";
 import { createLogger } from "./logger.ts";
+import { secretsKeyOf } from "./secrets-key.ts";
 
 /** Runs the server until it is told to stop. */
 export async function serve(call: CommandCall, flags: ServerFlags): Promise<void> {
@@ -28,6 +29,7 @@ export async function serve(call: CommandCall, flags: ServerFlags): Promise<void
       logger,
       acceptLoss: flags.acceptLoss === true,
     }),
+    secretsKey: secretsKeyOf(settings, dataDir),
     adminPublicKeys: [...adminPublicKeys, ...readAdminKeys(dataDir)],
     trustedProxies,
     proxyProtocol,

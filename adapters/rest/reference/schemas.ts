@@ -53,6 +53,7 @@ export const schemaReference: Readonly<Record<string, string>> = {
   RunDetail: "A command on many agents, and what came of it.",
   RunGroup: "Agents on which a run ended in the same way.",
   RolloutStrategy: "How a rollout goes through its agents. Default: all at once, up to a limit.",
+  Secret: "A secret, without its value.",
   Status: "Whether the service works, and what it speaks.",
   UploadedModule: "A module after its upload.",
 };
@@ -79,6 +80,8 @@ export const fieldReference: Readonly<Record<string, string>> = {
   counts: "How many resources came to what.",
   created_at: "When it was made.",
   created_by: "Who made it.",
+  updated_at: "When it was changed last.",
+  updated_by: "Who changed it last.",
   description: "What its author says of it.",
   detail: "What this request was refused for, for people.",
   drift_id: "Id of the drift check.",

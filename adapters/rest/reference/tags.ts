@@ -10,6 +10,7 @@ export const tagReference: Readonly<Record<string, string>> = {
   Runs: "Commands on many agents at once, and what came of them.",
   State: "Plan and apply of one agent, the operations that come of it, and drift.",
   Events: "What happens, as it happens.",
+  Secret: "Values that modules use and nobody reads back.",
   Terminal: "Shells on machines, each of them recorded.",
   Backup: "Everything in one file.",
   Audit: "Who did what, chained by hashes.",

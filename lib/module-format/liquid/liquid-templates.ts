@@ -4,12 +4,14 @@
  */
 import type { Context, Emitter, Liquid, Template as Node } from "liquidjs";
 import type { Work, WorkBudget } from "../../internal/work.ts";
-import type { Json, JsonObject } from "../../json.ts";
+import type { Json } from "../../json.ts";
+import { formOfFilter } from "../../secret-format/forms.ts";
 import { liquidPackage } from "../packages.ts";
-import type { Template, TemplateEngine, TemplateFault, TemplateResult } from "../template.ts";
+import type { Template, TemplateEngine, TemplateFault, TemplateResult, TemplateScope } from "../template.ts";
 import { findTooLong } from "./expression-length.ts";
-import { json, shellQuote, toJson, toText } from "./filters.ts";
+import { json, SecretFault, SecretValue, shellQuote, toJson, toText } from "./filters.ts";
 import { findNames, findTakenName } from "./names.ts";
+import { findMisusedSecret } from "./secret-names.ts";
 
 const tagNames = new Set(["if", "unless", "case", "for", "break", "continue", "comment", "raw"]);
 
@@ -64,6 +66,12 @@ function createEngine(): Liquid {
     return sort.call(this, list, property);
   });
   engine.registerFilter("shell_quote", shellQuote);
+  for (const [filter, form] of Object.entries(formOfFilter)) {
+    const write = engine.filters[filter] as (this: unknown, value: unknown) => unknown;
+    engine.registerFilter(filter, function (this: unknown, value: unknown) {
+      return value instanceof SecretValue ? value.as(form) : write.call(this, value);
+    });
+  }
   return engine;
 }
 
@@ -80,7 +88,10 @@ export const liquidTemplates: TemplateEngine = {
       const nodes = theEngine().parse(text);
       const fault = findTakenName(nodes);
       if (fault) return { ok: false, fault };
-      const template: LiquidTemplate = { nodes, names: findNames(nodes) };
+      const names = findNames(nodes);
+      const misused = findMisusedSecret(nodes, names);
+      if (misused) return { ok: false, fault: misused };
+      const template: LiquidTemplate = { nodes, names };
       return { ok: true, template };
     } catch (error) {
       return { ok: false, fault: faultOf(error) };
@@ -91,7 +102,12 @@ export const liquidTemplates: TemplateEngine = {
     const engine = theEngine();
     const renderLimit = new StepLimit(budget);
     const context = new Context(
-      { params: scope.params, attributes: nest(scope.attributes), tags: nest(scope.tags) },
+      {
+        params: scope.params,
+        attributes: nest(scope.attributes),
+        tags: nest(scope.tags),
+        secrets: nest(valuesOf(scope.secrets)),
+      },
       engine.options,
       { sync: true },
       {
@@ -231,21 +247,31 @@ function tooMuch(): Error {
 }
 
 /** Names by their dots, and each by its whole text too: `attributes.os.family` and `attributes["os.family"]`. */
-function nest(flat: JsonObject): JsonObject {
-  const nested = Object.create(null) as JsonObject;
+function nest(flat: Record<string, unknown>): Record<string, unknown> {
+  const nested = Object.create(null) as Record<string, unknown>;
   for (const key of Object.keys(flat).sort()) {
     const parts = key.split(".");
     let holder = nested;
     for (const part of parts.slice(0, -1)) {
       const next = holder[part];
-      if (next === undefined) holder = holder[part] = Object.create(null) as JsonObject;
-      else if (typeof next === "object" && next !== null && !Array.isArray(next)) holder = next;
+      if (next === undefined) holder = holder[part] = Object.create(null) as Record<string, unknown>;
+      else if (isHolder(next)) holder = next;
       else break;
     }
     const last = parts.at(-1)!;
     if (holder[last] === undefined) holder[last] = flat[key] ?? null;
   }
   return Object.assign(nested, flat);
+}
+
+function isHolder(value: unknown): value is Record<string, unknown> {
+  return (
+    typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof SecretValue)
+  );
+}
+
+function valuesOf(secrets: TemplateScope["secrets"]): Record<string, SecretValue> {
+  return Object.fromEntries([...(secrets ?? [])].map(([name, use]) => [name, new SecretValue(use)]));
 }
 
 /** What the package says, in words that a reader of modules knows. */
@@ -264,5 +290,9 @@ function faultOf(error: unknown): TemplateFault {
   const text = source instanceof Error ? source.message : String(source);
   const bare = text.replace(/, line:\d+, col:\d+$/, "");
   const known = sayings.find(([pattern]) => pattern.test(bare));
-  return { message: known ? bare.replace(...known) : bare, offset: token?.begin ?? 0 };
+  return {
+    message: known ? bare.replace(...known) : bare,
+    offset: token?.begin ?? 0,
+    ...(source instanceof SecretFault && { secret: source.secret }),
+  };
 }

@@ -75,7 +75,7 @@ export const lineResourceType = defineResourceType<LineSpec>({
   capture,
   describe: describeChange,
   action: (changes) => partAction("line", changes),
-  removing: { priorSchema: linePriorSchema, extendPrior },
+  removing: { priorSchema: linePriorSchema, extendPrior, keepsSpec: () => true },
 });
 
 function check(spec: LineSpec, host: Host): Change[] {

@@ -95,7 +95,11 @@ export const scriptResourceType = defineResourceType<ScriptSpec>({
         ? "A script needs check, creates or run_on, or it would run every time."
         : null,
   },
-  removing: { priorSchema: scriptPriorSchema, capturesFrom: "spec" },
+  removing: {
+    priorSchema: scriptPriorSchema,
+    capturesFrom: "spec",
+    keepsSpec: ({ undo }) => undo !== undefined,
+  },
 });
 
 async function check(spec: ScriptSpec, host: Host, signal: AbortSignal): Promise<Change[]> {

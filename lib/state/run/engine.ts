@@ -114,15 +114,15 @@ async function confirm(items: readonly StateItem[], run: StateRun, foresight: Fo
 
 /** Removals, last applied first, then what is desired in its order. */
 function plannedItems(
-  run: Pick<StateRun, "mode" | "desired" | "applied" | "types" | "identities" | "scope">,
+  run: Pick<StateRun, "mode" | "desired" | "applied" | "types" | "identities" | "scope" | "reveal">,
 ): StateItem[] {
-  const { mode, desired, applied, types, identities, scope } = run;
+  const { mode, desired, applied, types, identities, scope, reveal } = run;
   const wanted = new Map<string, StateItem>();
   const items = inOrder(desired).map((resource) => {
     const identity = identities.of(resource);
     const entry = applied.get(identity);
     const known = entry ? identities.respell(entry, resource) : null;
-    const item = desiredItem(resource, { types, identity }, known);
+    const item = desiredItem(resource, { types, identity, reveal }, known);
     const first = wanted.get(item.identity);
     if (!first || first.resource.skip) wanted.set(item.identity, item);
     else item.sameAs = first;

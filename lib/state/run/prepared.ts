@@ -1,7 +1,11 @@
 /** What follows from a resource alone, worked out once: a drift check looks at the same baseline again and again. */
 import { OrchestratorError } from "../../errors.ts";
+import type { JsonObject } from "../../json.ts";
 import { identityKeyAmong, type ResourceType, type ResourceTypes } from "../resource-type.ts";
 import { type ResolvedResource, resourceKey } from "../resource.ts";
+
+/** Puts secrets into properties; what holds none stays the same object. */
+export type Reveal = (spec: JsonObject) => JsonObject;
 
 /** A resource in the words of its type, or why that can't be. */
 export interface ReadResource {
@@ -36,6 +40,15 @@ export function read(resource: ResolvedResource, types: ResourceTypes): ReadReso
   const prepared = prepare(resource, types);
   prepared.read ??= readNow(resource, types);
   return prepared.read;
+}
+
+/** The same with what only the machine may know in it. Not remembered: the resource lives longer than the run. */
+export function readRevealed(
+  resource: ResolvedResource,
+  { types, reveal }: { types: ResourceTypes; reveal: Reveal },
+): ReadResource {
+  const spec = reveal(resource.spec);
+  return spec === resource.spec ? read(resource, types) : readNow({ ...resource, spec }, types);
 }
 
 /** The fault of properties, now or from before, that the schema of their type refuses. */

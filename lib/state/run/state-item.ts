@@ -6,7 +6,7 @@ import type { Change } from "../result.ts";
 import type { AppliedResource } from "./applied-resource.ts";
 import { distinct, withClaims } from "./claims.ts";
 import type { Identities } from "./identities.ts";
-import { invalid, keyOf, read, unknownType } from "./prepared.ts";
+import { invalid, keyOf, read, readRevealed, type Reveal, unknownType } from "./prepared.ts";
 
 /** One thing to look at and perhaps to change: a desired resource, or what one that is not desired any more came from. */
 export interface StateItem {
@@ -117,10 +117,10 @@ export function pathsOf({ type, spec }: NonNullable<StateItem["target"]>): reado
 /** Makes the item of a desired resource. */
 export function desiredItem(
   resource: ResolvedResource,
-  { types, identity }: { types: ResourceTypes; identity: string },
+  { types, identity, reveal }: { types: ResourceTypes; identity: string; reveal?: Reveal | undefined },
   known: AppliedResource | null,
 ): StateItem {
-  const { target, fault } = read(resource, types);
+  const { target, fault } = reveal ? readRevealed(resource, { types, reveal }) : read(resource, types);
   return newItem({ resource, key: keyOf(resource, types), identity, removal: false, target, fault }, known);
 }
 

@@ -9,6 +9,7 @@ import type { Action, ResourceResult } from "../result.ts";
 import type { AppliedResource, CapturedResource } from "./applied-resource.ts";
 import type { Scope } from "./claims.ts";
 import type { Identities } from "./identities.ts";
+import type { Reveal } from "./prepared.ts";
 import type { Watchers } from "./watchers.ts";
 
 /**
@@ -52,6 +53,8 @@ export interface StateRunOptions {
   skipReasons?: Readonly<Record<string, string>>;
   /** Leaves what is not desired any more as it is, for another run to remove it, and says so. Default false. */
   holdRemovals?: boolean;
+  /** Puts secrets into the properties of what is desired, where they are worked with; what is noted stays as it was given. */
+  reveal?: Reveal;
   /** Gets the cause of every `INTERNAL` failure. Default: nowhere. */
   logger?: Logger;
   /** Called with each result as it is known, in the order of the results. */

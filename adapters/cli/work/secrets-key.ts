@@ -1,0 +1,122 @@
+/** Where the server's key for secrets comes from: a file of the data folder, a text, or a program that asks a vault. */
+import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { SecretsKeySource } from "fleetwright";
+import { isOrchestratorError, OrchestratorError } from "fleetwright/errors";
+
+/** File in the data folder with a key a line, 64 hex digits, the newest first. Made at the first start, mode 0600. */
+export const secretsKeyFile = "secrets.key";
+
+const keyBytes = 32;
+const hexKey = /^[0-9a-fA-F]{64}$/;
+/** How long a program may take to say the key, milliseconds, and how much it may say, characters. */
+const programMs = 30_000;
+const longestAnswer = 65_536;
+
+/** What the server was told of its key; null = nothing. */
+export interface SecretsKeySettings {
+  secretsKey: string | null;
+  secretsKeyCommand: string | null;
+}
+
+/** Finds the source that the settings name: the text before the program, else the file of the data folder. */
+export function secretsKeyOf(
+  { secretsKey, secretsKeyCommand }: SecretsKeySettings,
+  dataDir: string,
+): SecretsKeySource {
+  if (secretsKey !== null) {
+    const keys = parseKeys(secretsKey, "the setting FLEETWRIGHT_SECRETS_KEY");
+    return { read: () => Promise.resolve(keys) };
+  }
+  if (secretsKeyCommand !== null) return { read: () => askProgram(secretsKeyCommand) };
+  return new KeyFile(join(dataDir, secretsKeyFile));
+}
+
+/** Keys in a file, which is replaced as a whole: who reads it finds the old keys or the new ones. */
+class KeyFile implements SecretsKeySource {
+  readonly #path: string;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  async read(): Promise<readonly Uint8Array[]> {
+    try {
+      return parseKeys(readFileSync(this.#path, "utf8"), this.#path);
+    } catch (cause) {
+      const { code } = cause as NodeJS.ErrnoException;
+      if (code === "ENOENT") return [];
+      if (isOrchestratorError(cause)) throw cause;
+      throw wrong(`${this.#path} can't be read (${code ?? "unknown"}).`, cause);
+    }
+  }
+
+  async renew(): Promise<void> {
+    this.#write([randomBytes(keyBytes), ...(await this.read())]);
+  }
+
+  async retire(): Promise<void> {
+    const keys = await this.read();
+    if (keys.length > 1) this.#write(keys.slice(0, 1));
+  }
+
+  #write(keys: readonly Uint8Array[]): void {
+    const aside = `${this.#path}.part`;
+    const text = keys.map((key) => `${Buffer.from(key).toString("hex")}\n`).join("");
+    rmSync(aside, { force: true });
+    writeDurably(aside, text);
+    renameSync(aside, this.#path);
+    const folder = openSync(dirname(this.#path), "r");
+    fsyncSync(folder);
+    closeSync(folder);
+  }
+}
+
+function writeDurably(path: string, text: string): void {
+  const file = openSync(path, "wx", 0o600);
+  try {
+    writeSync(file, text);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Runs a program in a shell; what it prints are keys, the newest first. Its own words of a failure stay on its standard error. */
+function askProgram(command: string): Promise<readonly Uint8Array[]> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, { shell: true, stdio: ["ignore", "pipe", "inherit"], timeout: programMs });
+    let answer = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      answer += text;
+      if (answer.length > longestAnswer) child.kill();
+    });
+    child.on("error", (error) => reject(wrong("The program of the key can't be run.", error)));
+    child.on("close", (code, signal) => {
+      if (code !== 0)
+        return reject(wrong(`The program of the key ended with ${signal ?? code ?? "unknown"}.`));
+      try {
+        resolve(parseKeys(answer, "what the program of the key printed"));
+      } catch (error) {
+        reject(error as Error);
+      }
+    });
+  });
+}
+
+/** Keys with commas, blanks or line ends between them, in hex or base64; nothing of them is in the error. */
+function parseKeys(text: string, where: string): Uint8Array[] {
+  const keys = text
+    .split(/[\s,]+/)
+    .filter((part) => part !== "")
+    .map((part) => Buffer.from(part, hexKey.test(part) ? "hex" : "base64"));
+  if (keys.length > 0 && keys.every(({ length }) => length === keyBytes))
+    return keys.map((key) => new Uint8Array(key));
+  throw wrong(`In ${where} there is no key of ${keyBytes} bytes in hex or base64.`);
+}
+
+function wrong(message: string, cause?: unknown): OrchestratorError {
+  return new OrchestratorError("CONFIGURATION_INVALID", { message, cause });
+}

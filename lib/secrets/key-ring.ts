@@ -1,0 +1,181 @@
+/**
+ * The master keys, and how one takes the place of another:
+ *
+ *   new key beside the old one (`renew`) ─▶ every value encrypted with the new one, one by one ─▶ the canary, too ─▶ old key gone (`retire`)
+ *
+ * The canary is written last: while it is of the old key, the change is not over, and the next start goes on with it. So it does wherever
+ * the process was killed. Each value is written only where it is still what was read.
+ */
+import { systemCaller, type Caller } from "../callers/caller.ts";
+import type { Context } from "../context.ts";
+import { isOrchestratorError, OrchestratorError } from "../errors.ts";
+import { toJsonObject } from "../json.ts";
+import { eachPage } from "../storage/each-document.ts";
+import type { StoredDocument, Write } from "../storage/storage.ts";
+import type { SecretsKeyDocument, SecretValueDocument } from "./documents.ts";
+import type { RotatedKey } from "./schemas.ts";
+import { readKeys } from "./secrets-key.ts";
+import { Vault } from "./vault.ts";
+
+const canaryPlace = { collection: "secrets_key", key: "canary" } as const;
+/** Values that are encrypted anew between two turns of the event loop. */
+const atOnce = 20;
+
+export class KeyRing {
+  readonly vault: Vault;
+  readonly #context: Context;
+  #rotating: Promise<RotatedKey> | null = null;
+
+  constructor(context: Context) {
+    this.#context = context;
+    this.vault = new Vault(context.crypto);
+  }
+
+  /** Whether secrets can be read and written. */
+  get isOpen(): boolean {
+    return this.vault.newest !== null;
+  }
+
+  /** @throws {OrchestratorError} `SECRETS_KEY_MISSING`. */
+  requireOpen(): void {
+    if (!this.isOpen) throw new OrchestratorError("SECRETS_KEY_MISSING");
+  }
+
+  /**
+   * Reads the keys and holds them against what is stored. A key is made only where nothing is encrypted yet.
+   *
+   * @returns Whether a change of the key is to be gone on with.
+   * @throws {OrchestratorError} `SECRETS_KEY_WRONG` where something is encrypted with a key that is not there; `STORAGE_CORRUPT` where
+   * there are values, and nothing that tells their key.
+   */
+  async start(): Promise<boolean> {
+    const canary = await this.#canary();
+    const { secretsKey } = this.#context.options;
+    if (secretsKey === null) {
+      if (canary) this.#context.logger.warn("There are secrets and no key for them: nobody can use them.");
+      return false;
+    }
+    let keys = await readKeys(secretsKey);
+    if (canary) {
+      this.vault.take(keys);
+      if (!this.vault.opensCanary(canary.value)) throw wrongKey(keys.length);
+      return this.vault.newest !== canary.value.key_id || (await this.#left(1)).length > 0;
+    }
+    if ((await this.#context.storage.count("secret_values")) > 0)
+      throw new OrchestratorError("STORAGE_CORRUPT", {
+        message: "There are encrypted secrets, and what tells whether a key is theirs is gone.",
+      });
+    if (keys.length === 0 && !(secretsKey instanceof Uint8Array) && secretsKey.renew) {
+      await secretsKey.renew();
+      keys = await readKeys(secretsKey);
+    }
+    if (keys.length === 0) throw new OrchestratorError("SECRETS_KEY_MISSING");
+    this.vault.take(keys);
+    const value = toJsonObject(this.vault.canary());
+    await this.#context.storage.commit([{ kind: "put", ...canaryPlace, value, expected: 0 }]);
+    return false;
+  }
+
+  /** Decrypts a value; a key that another process made is asked for. */
+  async open(row: Readonly<SecretValueDocument>): Promise<Uint8Array> {
+    this.requireOpen();
+    if (!this.vault.has(row.key_id)) this.vault.take(await readKeys(this.#context.options.secretsKey!));
+    return this.vault.open(row.name, row.version, row);
+  }
+
+  /**
+   * Has another key take the place of the one that is used, or goes on with that.
+   *
+   * @throws {OrchestratorError} `SECRETS_KEY_MISSING`; `INVALID_TRANSITION` where there is no other key and none can be made here.
+   */
+  async rotate(caller: Caller): Promise<RotatedKey> {
+    this.requireOpen();
+    this.#rotating ??= this.#rotate(caller, { mayRenew: true }).finally(() => (this.#rotating = null));
+    return this.#rotating;
+  }
+
+  /** Goes on with a change that was begun before. */
+  async resume(): Promise<void> {
+    this.#rotating ??= this.#rotate(systemCaller, { mayRenew: false }).finally(() => (this.#rotating = null));
+    await this.#rotating;
+  }
+
+  async #rotate(caller: Caller, { mayRenew }: { mayRenew: boolean }): Promise<RotatedKey> {
+    const { secretsKey } = this.#context.options;
+    const source = secretsKey === null || secretsKey instanceof Uint8Array ? null : secretsKey;
+    const canary = await this.#canary();
+    this.vault.take(await readKeys(secretsKey!));
+    if (mayRenew && this.vault.newest === canary?.value.key_id) {
+      if (!source?.renew)
+        throw new OrchestratorError("INVALID_TRANSITION", {
+          message:
+            "The key comes from outside, and there is no newer one: give the new key before the old one.",
+        });
+      await source.renew();
+      this.vault.take(await readKeys(source));
+    }
+    let rewrapped = 0;
+    for (let left = await this.#left(atOnce); left.length > 0; left = await this.#left(atOnce))
+      rewrapped += await this.#rewrap(left);
+    const key_id = this.vault.newest!;
+    await this.#conclude(caller, { key_id, rewrapped });
+    await source?.retire?.();
+    return { key_id, rewrapped };
+  }
+
+  async #conclude(caller: Caller, rotated: RotatedKey): Promise<void> {
+    const canary = await this.#canary();
+    if (canary?.value.key_id === rotated.key_id) return;
+    const value = toJsonObject(this.vault.canary());
+    await this.#context.commit(
+      caller,
+      [{ kind: "put", ...canaryPlace, value, expected: canary?.revision ?? 0 }],
+      {
+        type: "secret.keyRotated",
+        summary: "Secrets are encrypted with another key",
+        metadata: rotated,
+      },
+    );
+  }
+
+  /** Encrypts values anew, each where it is still what was read; who else writes one does it with the newest key. */
+  async #rewrap(rows: readonly StoredDocument<SecretValueDocument>[]): Promise<number> {
+    let count = 0;
+    for (const { key, revision, value } of rows) {
+      const plain = await this.open(value);
+      const sealed = toJsonObject(this.vault.seal(value.name, value.version, plain));
+      const put: Write = { kind: "put", collection: "secret_values", key, value: sealed, expected: revision };
+      try {
+        await this.#context.storage.commit([put]);
+        count += 1;
+      } catch (error) {
+        if (!isOrchestratorError(error, "REVISION_CONFLICT")) throw error;
+      }
+    }
+    return count;
+  }
+
+  /** Some of the values that are encrypted with another key than the newest. */
+  async #left(limit: number): Promise<StoredDocument<SecretValueDocument>[]> {
+    const newest = this.vault.newest!;
+    const { storage } = this.#context;
+    for (const range of [{ to: newest }, { from: `${newest}\u0000` }]) {
+      const query = { index: "by_key", limit, ...range };
+      for await (const page of eachPage<SecretValueDocument>(storage, "secret_values", query))
+        if (page.length > 0) return page.slice(0, limit);
+    }
+    return [];
+  }
+
+  #canary(): Promise<StoredDocument<SecretsKeyDocument> | null> {
+    return this.#context.storage.get<SecretsKeyDocument>(canaryPlace.collection, canaryPlace.key);
+  }
+}
+
+function wrongKey(count: number): OrchestratorError {
+  const message =
+    count === 0
+      ? "Secrets are encrypted, and their key is not there. Put it back: no other is made over what is encrypted."
+      : "Secrets are encrypted with another key than the one that was given. Give that one.";
+  return new OrchestratorError("SECRETS_KEY_WRONG", { message });
+}

@@ -1,0 +1,158 @@
+import type { AgentService } from "../agents/agent-service.ts";
+import type { Context } from "../context.ts";
+import type { SecretUse } from "../module-format/template.ts";
+import { toPlaceholder } from "../secret-format/placeholder.ts";
+import type { Redactor } from "../secret-format/redactor.ts";
+import type { SealedSecrets } from "../secret-format/sealed-secrets.ts";
+import { SelectorCache } from "../selectors/selector-cache.ts";
+import type { SelectorTarget } from "../selectors/selector.ts";
+import type { ResolvedResource } from "../state/resource.ts";
+import { BackgroundWork } from "../upkeep/background-work.ts";
+import { Deliveries, type Delivery } from "./deliveries.ts";
+import type { SecretDocument } from "./documents.ts";
+import { Expiries } from "./expiries.ts";
+import { KeyRing } from "./key-ring.ts";
+import { SecretStore } from "./secret-store.ts";
+import { describeFault, faultFor, unavailable } from "./secret-use.ts";
+
+const tagInfo = "fleetwright/1 secret placeholder";
+
+/** Reads secrets for the templates of one agent after another: each is read once, and stays as it was then. */
+export interface SecretReader {
+  /** What each of some names stands for on an agent. Never rejects for a secret that the agent can't use: that is told where it stands. */
+  usesOf(names: ReadonlySet<string>, target: SelectorTarget): Promise<ReadonlyMap<string, SecretUse>>;
+}
+
+/** Secrets for other features: into templates, to agents, out of what is told. Whoever asks has authorized. */
+export class SecretService {
+  readonly keys: KeyRing;
+  readonly store: SecretStore;
+  readonly expiries: Expiries;
+  readonly #context: Context;
+  readonly #deliveries: Deliveries;
+  readonly #work: BackgroundWork;
+  readonly #selectors = new SelectorCache();
+  #tagKey: Uint8Array | null = null;
+
+  constructor(context: Context, { agents }: { agents: AgentService }) {
+    this.#context = context;
+    this.#work = new BackgroundWork(context);
+    this.keys = new KeyRing(context);
+    this.store = new SecretStore(context, this.keys);
+    this.expiries = new Expiries(context, this.store);
+    this.#deliveries = new Deliveries(context, { agents, store: this.store, tagKey: () => this.#tag });
+  }
+
+  /**
+   * Holds the key against what is stored, goes on with a change of it, and begins to tell what expires. The function returned ends that.
+   *
+   * @param identitySecret - Of the orchestrator, 32 bytes: placeholders are tagged with a key of it.
+   * @throws {OrchestratorError} `SECRETS_KEY_WRONG`; `SECRETS_KEY_MISSING`; `STORAGE_CORRUPT`.
+   */
+  async start(identitySecret: Uint8Array): Promise<() => Promise<void>> {
+    const { crypto } = this.#context;
+    this.#tagKey = crypto.deriveKey(identitySecret, new Uint8Array(), tagInfo, 32);
+    const isChanging = await this.keys.start();
+    if (this.keys.isOpen) this.#context.inputKey = () => this.keys.vault.derive("inputs");
+    if (isChanging) this.#work.do(() => this.keys.resume());
+    const endExpiries = this.expiries.keep();
+    return async () => {
+      await endExpiries();
+      await this.#work.stop();
+    };
+  }
+
+  /** Reads what templates name; see {@link SecretReader}. */
+  reader(): SecretReader {
+    const read = new Map<string, Promise<Readonly<SecretDocument> | undefined>>();
+    const find = (name: string): Promise<Readonly<SecretDocument> | undefined> => {
+      const known = read.get(name) ?? this.store.find(name).then((stored) => stored?.value);
+      read.set(name, known);
+      return known;
+    };
+    const { fleetTime } = this.#context;
+    return {
+      usesOf: async (names, target) => {
+        const uses = new Map<string, SecretUse>();
+        const user = { target, selectors: this.#selectors, now: fleetTime.now() };
+        for (const name of names) uses.set(name, this.#toUse(name, await find(name), user));
+        return uses;
+      },
+    };
+  }
+
+  /**
+   * Seals the secrets that an operation needs to its agent; null where it needs none.
+   *
+   * @throws {OrchestratorError} `SECRET_UNAVAILABLE` where the agent may not have one of them (any more); `SECRETS_KEY_MISSING`;
+   * `STORAGE_CORRUPT`.
+   */
+  seal(delivery: Delivery): Promise<SealedSecrets | null> {
+    return this.#deliveries.seal(delivery);
+  }
+
+  /** What takes the secrets of resources out of what an agent tells of them. */
+  redactor(resources: readonly ResolvedResource[]): Promise<Redactor> {
+    return this.#deliveries.redactor(resources);
+  }
+
+  /** Whether resources hold secrets. */
+  areIn(resources: readonly ResolvedResource[]): boolean {
+    return this.#deliveries.in(resources).length > 0;
+  }
+
+  /** The secrets in resources by name, each with the oldest version of its value that stands there. */
+  versionsIn(resources: readonly ResolvedResource[]): Map<string, number> {
+    const versions = new Map<string, number>();
+    for (const { name, version } of this.#deliveries.in(resources))
+      versions.set(name, Math.min(version, versions.get(name) ?? Infinity));
+    return versions;
+  }
+
+  /**
+   * Decrypts the newest value of a secret for the orchestrator itself: for what a configuration names as `secret:NAME`, such as the
+   * password of a channel. Read it for each use and keep it nowhere: so a new value counts from the next use on. Whoever refers to a
+   * secret registers itself with `context.references.register("secret", ...)`, which has `used_by` tell it and keeps the secret from
+   * being removed.
+   *
+   * @param name - Of the secret, without `secret:`.
+   * @returns The value, 1 to 65,536 bytes. It must get into no log, error, event or answer; `Redactor` of `secret-format` takes it out
+   * of what others say.
+   * @throws {OrchestratorError} `SECRET_UNAVAILABLE` where there is no such secret, it has expired, or it is restricted: a restriction
+   * names the agents that may have it, and the orchestrator is none. `SECRETS_KEY_MISSING`; `STORAGE_CORRUPT`.
+   */
+  async resolveForServer(name: string): Promise<Uint8Array> {
+    const secret = (await this.store.find(name))?.value;
+    if (!secret) throw unavailable(name, "unknown");
+    if (secret.restriction) throw unavailable(name, "restricted");
+    const isOver =
+      secret.expires_at !== undefined && Date.parse(secret.expires_at) <= this.#context.fleetTime.now();
+    if (isOver) throw unavailable(name, "expired");
+    const value = await this.store.value(name, secret.value_version);
+    if (!value) throw unavailable(name, "removed");
+    return value;
+  }
+
+  #toUse(
+    name: string,
+    secret: Readonly<SecretDocument> | undefined,
+    user: Parameters<typeof faultFor>[1],
+  ): SecretUse {
+    const fault = faultFor(secret, user);
+    if (fault || !secret) return { ok: false, message: describeFault(name, fault ?? "unknown"), name };
+    const { value_version: version, is_text } = secret;
+    const tag = { crypto: this.#context.crypto, key: this.#tag };
+    return {
+      ok: true,
+      write: (form) =>
+        is_text || form === "base64"
+          ? { ok: true, text: toPlaceholder({ name, version, form }, tag) }
+          : { ok: false, message: describeFault(name, "binary"), name },
+    };
+  }
+
+  get #tag(): Uint8Array {
+    if (!this.#tagKey) throw new Error("The orchestrator is not started.");
+    return this.#tagKey;
+  }
+}

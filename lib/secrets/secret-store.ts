@@ -1,0 +1,48 @@
+/** Secrets as they are stored: what is known of each, and its values. */
+import type { Context } from "../context.ts";
+import { OrchestratorError } from "../errors.ts";
+import { eachDocument } from "../storage/each-document.ts";
+import type { StoredDocument, Write } from "../storage/storage.ts";
+import { type SecretDocument, type SecretValueDocument, valueKey } from "./documents.ts";
+import type { KeyRing } from "./key-ring.ts";
+
+/** How many values of a secret are kept, the newest among them: machines that have an old one are checked against it. */
+export const keptVersions = 5;
+
+export class SecretStore {
+  readonly #context: Context;
+  readonly #keys: KeyRing;
+
+  constructor(context: Context, keys: KeyRing) {
+    this.#context = context;
+    this.#keys = keys;
+  }
+
+  find(name: string): Promise<StoredDocument<SecretDocument> | null> {
+    return this.#context.storage.get<SecretDocument>("secrets", name);
+  }
+
+  /** @throws {OrchestratorError} `NOT_FOUND`. */
+  async read(name: string): Promise<StoredDocument<SecretDocument>> {
+    const stored = await this.find(name);
+    if (!stored) throw new OrchestratorError("NOT_FOUND", { message: `There is no secret ${name}.` });
+    return stored;
+  }
+
+  /** Decrypts a value; null where it is not kept (any more). */
+  async value(name: string, version: number): Promise<Uint8Array | null> {
+    const key = valueKey(name, version);
+    const row = await this.#context.storage.get<SecretValueDocument>("secret_values", key);
+    // By what it is asked for: a row in the place of another does not open.
+    return row && this.#keys.open({ ...row.value, name, version });
+  }
+
+  /** What deletes the values of a secret up to a version. */
+  async deleteValues(name: string, through: number): Promise<Write[]> {
+    const writes: Write[] = [];
+    const query = { index: "by_name", equals: [name], to: through + 1 };
+    for await (const { key } of eachDocument(this.#context.storage, "secret_values", query))
+      writes.push({ kind: "delete", collection: "secret_values", key });
+    return writes;
+  }
+}

@@ -1,0 +1,141 @@
+import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { parseEnvFile } from "../../../adapters/cli/env-file.ts";
+import { secretsKeyFile, secretsKeyOf } from "../../../adapters/cli/work/secrets-key.ts";
+import { runIn, startCommandLine, type CommandLine } from "../../support/command-line.ts";
+import { MemorySecretsKey } from "../../support/secrets-key.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+
+async function start(): Promise<CommandLine & { type(input: string, ...args: string[]): Promise<string> }> {
+  const commandLine = await startCommandLine({ secretsKey: new MemorySecretsKey() });
+  await commandLine.print("login", "--key", commandLine.key);
+  const type = async (input: string, ...args: string[]): Promise<string> => {
+    const result = await runIn(commandLine.folder, args, commandLine.server.url, input);
+    if (result.code !== 0) throw new Error(result.stderr);
+    return result.stdout;
+  };
+  return { ...commandLine, type };
+}
+
+describe("fleetwright secrets", () => {
+  it("sets, lists, shows and removes secrets, and prints no value", async () => {
+    const { type, print, run } = await start();
+    const set = await type("c4nary\n", "secrets", "set", "db-password", "--description", "Of the site");
+    const changed = await type("", "secrets", "show", "db-password");
+    expect(changed).toBe(set);
+    expect(set).toContain("version 1");
+    await type(
+      "c4nary-2",
+      "secrets",
+      "set",
+      "db-password",
+      "--selector",
+      "role=web",
+      "--expires",
+      "2099-01-01T00:00:00Z",
+    );
+    const all = (await print("secrets", "list")) + (await print("secrets", "list", "--json"));
+    expect(all).toMatch(/db-password +version 2 +role=web +2099-01-01T00:00:00.000Z +-/);
+    expect(all).toContain("Of the site");
+    expect(all + set).not.toContain("c4nary");
+    const { secrets } = {
+      secrets: await print("secrets", "set", "db-password", "--unrestricted").catch(String),
+    };
+    expect(secrets).toContain("The value is empty");
+    expect(await type("x", "secrets", "set", "db-password", "--unrestricted", "--expires", "never")).toMatch(
+      /every agent[^]*never/,
+    );
+    expect(await print("secrets", "rotate-key")).toContain("3 values were encrypted anew");
+    expect(await print("secrets", "remove", "db-password")).toBe("db-password is removed.\n");
+    expect((await run("secrets", "show", "db-password")).code).not.toBe(0);
+  });
+
+  it("takes a file as it is, and bytes as base64", async () => {
+    const { print, folder, server } = await start();
+    const file = join(folder, "value");
+    writeFileSync(file, "two\nlines\n");
+    await print("secrets", "set", "text", "--file", file);
+    writeFileSync(file, "//79\n");
+    await print("secrets", "set", "bytes", "--file", file, "--base64");
+    const { servicesOf } = await import("../../../lib/orchestrator.ts");
+    const { secrets } = servicesOf(server.orchestrator);
+    expect(Buffer.from(await secrets.resolveForServer("text")).toString()).toBe("two\nlines\n");
+    expect(Buffer.from(await secrets.resolveForServer("bytes")).toString("hex")).toBe("fffefd");
+  });
+
+  it("imports a file of variables", async () => {
+    const { type, run, folder } = await start();
+    const text = `# ours\nexport DB_PASSWORD="a \\"b\\" \\$c\\n"\nTOKEN='x #y'\n\nPLAIN = v=1 \n`;
+    const told = await type(text, "secrets", "import", "--from-env-file", "-", "--prefix", "site-");
+    expect(told).toBe("site-db-password: version 1\nsite-token: version 1\nsite-plain: version 1\n");
+    expect(parseEnvFile(text).map(({ value }) => value)).toEqual(['a "b" $c\n', "x #y", "v=1"]);
+    const file = join(folder, "bad.env");
+    writeFileSync(file, "A=1\nhunter2-in-a-wrong-line\n");
+    const refused = await run("secrets", "import", "--from-env-file", file);
+    expect(refused.stderr).toContain("Line 2 is no NAME=value");
+    expect(refused.stderr).not.toContain("hunter2");
+    writeFileSync(file, "A_B=1\na-b=2\n".replace("a-b", "a_b"));
+    expect((await run("secrets", "import", "--from-env-file", file)).stderr).toContain("two values for a-b");
+  });
+});
+
+describe("the server's key", () => {
+  const none = { secretsKey: null, secretsKeyCommand: null };
+
+  it("is a file that its user alone reads, and keeps the old key until it is retired", async () => {
+    const folder = temporaryFolder();
+    const path = join(folder, secretsKeyFile);
+    const source = secretsKeyOf(none, folder);
+    expect(await source.read()).toEqual([]);
+    expect(existsSync(path)).toBe(false);
+    await source.renew!();
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    const [first] = await source.read();
+    await source.renew!();
+    const keys = await source.read();
+    expect(keys[1]).toEqual(first);
+    await source.retire!();
+    expect(await source.read()).toEqual([keys[0]]);
+    // Killed while it was written.
+    writeFileSync(`${path}.part`, "half");
+    await source.renew!();
+    expect((await source.read())[1]).toEqual(keys[0]);
+    expect(readFileSync(path, "utf8")).toMatch(/^[0-9a-f]{64}\n[0-9a-f]{64}\n$/);
+  });
+
+  it.each([
+    ["hex", "07".repeat(32)],
+    ["base64", Buffer.alloc(32, 7).toString("base64")],
+  ])("is a setting in %s", async (_form, text) => {
+    const source = secretsKeyOf({ ...none, secretsKey: `${text}\n` }, "/nonexistent");
+    expect(await source.read()).toEqual([new Uint8Array(32).fill(7)]);
+    expect(source.renew).toBeUndefined();
+  });
+
+  it("is what a program prints", async () => {
+    const source = secretsKeyOf(
+      { ...none, secretsKeyCommand: `printf '%s\\n' ${"08".repeat(32)} ${"07".repeat(32)}` },
+      "/",
+    );
+    expect(await source.read()).toEqual([8, 7].map((byte) => new Uint8Array(32).fill(byte)));
+  });
+
+  it.each([
+    ["a setting that is none", { ...none, secretsKey: "hunter2" }],
+    ["a program that fails", { ...none, secretsKeyCommand: "echo hunter2; exit 3" }],
+    ["a program that prints no key", { ...none, secretsKeyCommand: "echo hunter2" }],
+  ])("is refused where it is %s, and not quoted", async (_what, settings) => {
+    const read = async (): Promise<unknown> => secretsKeyOf(settings, "/").read();
+    const error: unknown = await read().catch((caught: unknown) => caught);
+    expect(error).toMatchObject({ code: "CONFIGURATION_INVALID" });
+    expect(String(error)).not.toContain("hunter2");
+  });
+
+  it("is refused where its file is damaged", async () => {
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, secretsKeyFile), "damaged", { mode: 0o600 });
+    chmodSync(join(folder, secretsKeyFile), 0o600);
+    await expect(secretsKeyOf(none, folder).read()).rejects.toMatchObject({ code: "CONFIGURATION_INVALID" });
+  });
+});

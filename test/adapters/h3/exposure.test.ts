@@ -1,0 +1,99 @@
+import { describe, expect, it } from "vitest";
+import { createTestOrchestrator } from "fleetwright/testing";
+import { createExposure } from "../../../adapters/h3/exposure.ts";
+import { createOrchestratorApp } from "../../../adapters/h3/orchestrator-app.ts";
+
+const proxies = ["10.0.0.0/8", "127.0.0.1"];
+
+describe("a request", () => {
+  it.each<[string, string[], string | null, boolean, Record<string, string>, boolean]>([
+    ["over TLS", [], "203.0.113.9", true, {}, false],
+    ["within the process", [], null, false, {}, false],
+    ["from this machine", [], "127.0.0.1", false, {}, false],
+    ["from this machine over IPv6", [], "::1", false, {}, false],
+    ["from this machine at a dual-stack socket", [], "::ffff:127.0.0.1", false, {}, false],
+    ["from another machine", [], "203.0.113.9", false, {}, true],
+    [
+      "from another machine that says it came over TLS",
+      [],
+      "203.0.113.9",
+      false,
+      { "x-forwarded-proto": "https" },
+      true,
+    ],
+    [
+      "that a proxy on this machine passes on, whom nobody trusts",
+      [],
+      "127.0.0.1",
+      false,
+      { "x-forwarded-for": "1.2.3.4" },
+      true,
+    ],
+    ["of a trusted proxy over TLS", proxies, "10.1.1.1", false, { "x-forwarded-proto": "https" }, false],
+    [
+      "of a trusted proxy on this machine over TLS",
+      proxies,
+      "127.0.0.1",
+      false,
+      { "x-forwarded-proto": "https" },
+      false,
+    ],
+    ["of a trusted proxy in the clear", proxies, "10.1.1.1", false, { "x-forwarded-proto": "http" }, true],
+    [
+      "of a trusted proxy that says nothing",
+      proxies,
+      "10.1.1.1",
+      false,
+      { "x-forwarded-for": "1.2.3.4" },
+      true,
+    ],
+    [
+      "of a trusted proxy that adds to what a client claims",
+      proxies,
+      "10.1.1.1",
+      false,
+      { "x-forwarded-proto": "https, http" },
+      true,
+    ],
+    ["of this machine itself, which may be a proxy", proxies, "127.0.0.1", false, {}, false],
+  ])("%s", (_how, trusted, remoteAddress, isEncrypted, headers, isExposed) => {
+    const header = (name: string): string | undefined => headers[name];
+    expect(createExposure(trusted)({ remoteAddress, isEncrypted, header })).toBe(isExposed);
+  });
+});
+
+describe("a secret over plain HTTP from another machine", () => {
+  const secret = { name: "db", value: "c4nary-on-the-wire" };
+  const ways = [
+    ["REST", "/api/v1/secrets", "POST", secret],
+    ["REST, for an update", "/api/v1/secrets/db", "PUT", { value: "x" }],
+    ["tRPC", "/trpc/secrets.create", "POST", secret],
+    ["tRPC, in a batch", "/trpc/secrets.create,secrets.create?batch=1", "POST", { 0: secret, 1: secret }],
+  ] as const;
+
+  it.each(ways)(
+    "is refused by %s, and taken where a trusted proxy says TLS",
+    async (_way, path, method, body) => {
+      await using test = await createTestOrchestrator({ secretsKey: new Uint8Array(32).fill(1) });
+      const { token } = await test.signIn("Operator");
+      const app = createOrchestratorApp({ orchestrator: test.orchestrator, trustedProxies: ["10.0.0.1"] });
+      const send = (remoteAddress: string, more: Record<string, string> = {}): Promise<Response> => {
+        const headers = { authorization: `Bearer ${token}`, "content-type": "application/json", ...more };
+        const init: RequestInit = { method, headers, body: JSON.stringify(body) };
+        return app.fetch(new Request(`http://fleet.test${path}`, init), remoteAddress);
+      };
+      const refused = await send("203.0.113.9");
+      expect(refused.status).toBe(403);
+      const answer = await refused.text();
+      expect(answer).toContain("INSECURE_CONNECTION");
+      expect(answer).not.toContain("c4nary");
+      expect((await send("203.0.113.9", { "x-forwarded-proto": "https" })).status).toBe(403);
+      expect((await test.orchestrator.secrets.list({ kind: "system" })).items).toEqual([]);
+      const taken = await send("10.0.0.1", {
+        "x-forwarded-proto": "https",
+        "x-forwarded-for": "203.0.113.9",
+      });
+      expect(await taken.text()).not.toContain("INSECURE_CONNECTION");
+    },
+  );
+});

@@ -1,0 +1,235 @@
+import { describe, expect, it, vi } from "vitest";
+import { MemoryStorage, systemCaller, type SecretsKeySource } from "fleetwright";
+import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
+import { servicesOf } from "../../lib/orchestrator.ts";
+import type { SecretValueDocument } from "../../lib/secrets/documents.ts";
+import { MemoryData } from "../../lib/storage/memory-storage.ts";
+import type { Storage, StoredDocument, Write } from "../../lib/storage/storage.ts";
+import { MemorySecretsKey, numberedKey } from "../support/secrets-key.ts";
+
+const names = ["a", "b", "c"];
+const valueOf = (name: string): string => `value of ${name}`;
+
+/** An orchestrator with three secrets. */
+async function startFilled(options: Parameters<typeof createTestOrchestrator>[0]): Promise<TestOrchestrator> {
+  const test = await createTestOrchestrator(options);
+  for (const name of names)
+    await test.orchestrator.secrets.create(systemCaller, { name, value: valueOf(name) });
+  return test;
+}
+
+async function readAll(test: TestOrchestrator): Promise<string[]> {
+  const { secrets } = servicesOf(test.orchestrator);
+  const values: string[] = [];
+  for (const name of names) values.push(Buffer.from(await secrets.resolveForServer(name)).toString());
+  return values;
+}
+
+const rows = async (storage: Storage): Promise<StoredDocument<SecretValueDocument>[]> =>
+  (await storage.list<SecretValueDocument>("secret_values")).items;
+
+describe("a key at the start", () => {
+  it("is made where nothing is encrypted yet, and read from then on", async () => {
+    const data = new MemoryData();
+    const secretsKey = new MemorySecretsKey();
+    const first = await startFilled({ storage: new MemoryStorage({ data }), secretsKey });
+    await first[Symbol.asyncDispose]();
+    await using second = await createTestOrchestrator({ storage: new MemoryStorage({ data }), secretsKey });
+    expect(secretsKey.keys).toHaveLength(1);
+    expect(await readAll(second)).toEqual(names.map(valueOf));
+  });
+
+  it.each([
+    ["another one", () => numberedKey(9), "another key"],
+    ["none where the file is gone: no other is made", () => new MemorySecretsKey(), "their key is not there"],
+  ])("is refused where it is %s", async (_what, keyOf, message) => {
+    const data = new MemoryData();
+    const first = await startFilled({ storage: new MemoryStorage({ data }), secretsKey: numberedKey(1) });
+    await first[Symbol.asyncDispose]();
+    const secretsKey = keyOf();
+    const starting = createTestOrchestrator({ storage: new MemoryStorage({ data }), secretsKey });
+    await expect(starting).rejects.toMatchObject({
+      code: "SECRETS_KEY_WRONG",
+      message: expect.stringContaining(message) as string,
+    });
+    if (secretsKey instanceof MemorySecretsKey) expect(secretsKey.keys).toEqual([]);
+    const right = { storage: new MemoryStorage({ data }), secretsKey: numberedKey(1) };
+    await using again = await createTestOrchestrator(right);
+    expect(await readAll(again)).toEqual(names.map(valueOf));
+  });
+
+  it("is missed where the canary is gone and values are there", async () => {
+    const data = new MemoryData();
+    const first = await startFilled({ storage: new MemoryStorage({ data }), secretsKey: numberedKey(1) });
+    await first.storage.commit([{ kind: "delete", collection: "secrets_key", key: "canary" }]);
+    await first[Symbol.asyncDispose]();
+    const starting = createTestOrchestrator({
+      storage: new MemoryStorage({ data }),
+      secretsKey: numberedKey(1),
+    });
+    await expect(starting).rejects.toMatchObject({ code: "STORAGE_CORRUPT" });
+  });
+
+  it("has 32 bytes", async () => {
+    const secretsKey = new Uint8Array(31);
+    await expect(createTestOrchestrator({ secretsKey })).rejects.toMatchObject({ code: "OPTIONS_INVALID" });
+    const source: SecretsKeySource = { read: () => Promise.resolve([secretsKey]) };
+    await expect(createTestOrchestrator({ secretsKey: source })).rejects.toMatchObject({
+      code: "SECRETS_KEY_WRONG",
+    });
+  });
+});
+
+describe("a row", () => {
+  const put = ({ key }: { key: string }, value: SecretValueDocument): Write => ({
+    kind: "put",
+    collection: "secret_values",
+    key,
+    value: { ...value },
+  });
+
+  it.each([
+    ["whose ciphertext was changed", ([a]: Row[]) => [put(a!, { ...a!.value, box: flip(a!.value.box) })]],
+    ["whose nonce was changed", ([a]: Row[]) => [put(a!, { ...a!.value, nonce: flip(a!.value.nonce) })]],
+    ["that was cut", ([a]: Row[]) => [put(a!, { ...a!.value, box: a!.value.box.slice(0, 40) })]],
+    ["in the place of another", ([a, b]: Row[]) => [put(a!, { ...b!.value, name: "a", version: 1 })]],
+    ["that was swapped as it is", ([a, b]: Row[]) => [put(a!, b!.value), put(b!, a!.value)]],
+    ["of a key that is not there", ([a]: Row[]) => [put(a!, { ...a!.value, key_id: "00".repeat(8) })]],
+  ])("%s does not open, and the others do", async (_what, change) => {
+    await using test = await startFilled({ secretsKey: numberedKey(1) });
+    await test.storage.commit(change(await rows(test.storage)));
+    const { secrets } = servicesOf(test.orchestrator);
+    await expect(secrets.resolveForServer("a")).rejects.toMatchObject({ code: "STORAGE_CORRUPT" });
+    expect(Buffer.from(await secrets.resolveForServer("c")).toString()).toBe(valueOf("c"));
+  });
+
+  it("holds nothing of the value in clear, and is another each time", async () => {
+    await using test = await startFilled({ secretsKey: numberedKey(1) });
+    await test.orchestrator.secrets.create(systemCaller, { name: "d", value: valueOf("a") });
+    const all = await rows(test.storage);
+    expect(new Set(all.map(({ value }) => value.box)).size).toBe(4);
+    for (const { value } of all)
+      expect(Buffer.from(value.box, "base64").toString("latin1")).not.toContain("value of");
+  });
+});
+
+type Row = StoredDocument<SecretValueDocument>;
+
+function flip(text: string): string {
+  const bytes = Buffer.from(text, "base64");
+  bytes[20] = bytes[20]! ^ 1;
+  return bytes.toString("base64");
+}
+
+describe("another key", () => {
+  it("takes the place of the first while the orchestrator runs", async () => {
+    const secretsKey = new MemorySecretsKey();
+    await using test = await startFilled({ secretsKey });
+    const before = new Set((await rows(test.storage)).map(({ value }) => value.key_id));
+    const rotated = await test.orchestrator.secrets.rotateKey(systemCaller);
+    expect(rotated.rewrapped).toBe(3);
+    expect(new Set((await rows(test.storage)).map(({ value }) => value.key_id))).toEqual(
+      new Set([rotated.key_id]),
+    );
+    expect(before.has(rotated.key_id)).toBe(false);
+    expect(secretsKey.keys).toEqual([numberedKey(2)]);
+    expect(await readAll(test)).toEqual(names.map(valueOf));
+    expect(test.events.at(-1)).toMatchObject({
+      event_type: "secret.keyRotated",
+      metadata: { key_id: rotated.key_id, rewrapped: 3 },
+    });
+  });
+
+  it("that is given before the old one takes its place at the start", async () => {
+    const data = new MemoryData();
+    const first = await startFilled({ storage: new MemoryStorage({ data }), secretsKey: numberedKey(1) });
+    await expect(first.orchestrator.secrets.rotateKey(systemCaller)).rejects.toMatchObject({
+      code: "INVALID_TRANSITION",
+    });
+    await first[Symbol.asyncDispose]();
+    const both: SecretsKeySource = { read: () => Promise.resolve([numberedKey(2), numberedKey(1)]) };
+    const second = await createTestOrchestrator({ storage: new MemoryStorage({ data }), secretsKey: both });
+    await vi.waitFor(() =>
+      expect(second.events.map(({ event_type }) => event_type)).toContain("secret.keyRotated"),
+    );
+    await second[Symbol.asyncDispose]();
+    await using third = await createTestOrchestrator({
+      storage: new MemoryStorage({ data }),
+      secretsKey: numberedKey(2),
+    });
+    expect(await readAll(third)).toEqual(names.map(valueOf));
+  });
+
+  it("goes on wherever the process was killed, and loses nothing", async () => {
+    let isOver = false;
+    for (let step = 1; !isOver; step += 1) {
+      const data = new MemoryData();
+      const keys = new MemorySecretsKey();
+      const process = new MortalProcess(keys, new MemoryStorage({ data }));
+      const first = await startFilled({ storage: process.storage, secretsKey: process.key });
+      process.left = step;
+      isOver = await first.orchestrator.secrets.rotateKey(systemCaller).then(
+        () => true,
+        () => false,
+      );
+      process.left = 0;
+      await first[Symbol.asyncDispose]();
+      await using second = await createTestOrchestrator({
+        storage: new MemoryStorage({ data }),
+        secretsKey: keys,
+      });
+      expect(await readAll(second), `killed at step ${step}`).toEqual(names.map(valueOf));
+      await second.orchestrator.secrets.rotateKey(systemCaller);
+      const ids = new Set((await rows(second.storage)).map(({ value }) => value.key_id));
+      expect(ids.size, `killed at step ${step}`).toBe(1);
+      expect(keys.keys, `killed at step ${step}`).toHaveLength(1);
+      expect(await readAll(second)).toEqual(names.map(valueOf));
+      if (isOver) expect(step).toBeGreaterThan(8);
+    }
+  });
+
+  it("does not mind values that are written meanwhile", async () => {
+    const secretsKey = new MemorySecretsKey();
+    await using test = await startFilled({ secretsKey });
+    const { secrets } = test.orchestrator;
+    const writes = names.map((name) => secrets.update(systemCaller, { name, value: `new ${name}` }));
+    await Promise.all([secrets.rotateKey(systemCaller), ...writes]);
+    expect(await readAll(test)).toEqual(names.map((name) => `new ${name}`));
+    expect(new Set((await rows(test.storage)).map(({ value }) => value.key_id)).size).toBe(1);
+  });
+});
+
+/** A process that dies before or after one of the steps that outlive it: commits, and changes of the key. */
+class MortalProcess {
+  /** How many of the moments around such steps are left. */
+  left = Infinity;
+  readonly key: SecretsKeySource;
+  readonly storage: Storage;
+
+  constructor(keys: MemorySecretsKey, storage: Storage) {
+    const mortal = async <Result>(work: () => Promise<Result>): Promise<Result> => {
+      this.#pass();
+      const result = await work();
+      this.#pass();
+      return result;
+    };
+    this.key = {
+      read: () => keys.read(),
+      renew: () => mortal(() => keys.renew()),
+      retire: () => mortal(() => keys.retire()),
+    };
+    this.storage = new Proxy(storage, {
+      get(target, name) {
+        const member: unknown = Reflect.get(target, name, target);
+        if (typeof member !== "function") return member;
+        const method = member.bind(target) as (...given: unknown[]) => Promise<unknown>;
+        return name === "commit" ? (...given: unknown[]) => mortal(() => method(...given)) : method;
+      },
+    });
+  }
+
+  #pass(): void {
+    if (this.left <= 0) throw new Error("The process was killed.");
+    this.left -= 1;
+  }
+}
