@@ -87,8 +87,8 @@ export const deliveryBugs: readonly Bug[] = [
   {
     name: "a result is acknowledged before it is on disk",
     file: "lib/operations/agent-answers.ts",
-    from: `    await this.#parts.end(operation_id, message);`,
-    to: `    void this.#parts.end(operation_id, message).catch(() => {});`,
+    from: `    await this.#parts.end(operation_id, await this.#parts.told.result(operation, message));`,
+    to: `    void this.#parts.told.result(operation, message).then((told) => this.#parts.end(operation_id, told)).catch(() => {});`,
     tests: simulation,
     seeds: rare,
   },

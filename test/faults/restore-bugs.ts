@@ -22,7 +22,7 @@ export const restoreBugs: readonly Bug[] = [
   {
     name: "what ran in the backup is sent again",
     file: "lib/operations/dispatcher.ts",
-    from: `    if (!this.#context.epochs.isBefore(operation)) await this.#command(operation);\n    else if`,
+    from: `    if (!this.#context.epochs.isBefore(operation)) await this.#commandAgain(operation);\n    else if`,
     to: `    await this.#command(operation);\n    if`,
     tests: restores,
   },
