@@ -44,7 +44,7 @@ export class AgentService {
     this.appliedSecrets = new AppliedSecrets(context);
     const { registry, presence } = this;
     this.#standing = new Standing(context, { registry, presence, watchers: this.#watchers });
-    this.views = new AgentViews((nodeId) => presence.isConnected(nodeId));
+    this.views = new AgentViews(presence);
     this.approvals = new Approvals(context, registry, { views: this.views, presence });
     this.#slots = new PendingSlots(context, {
       registry,

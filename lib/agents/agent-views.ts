@@ -3,6 +3,7 @@ import { makeLasting } from "../lasting.ts";
 import type { StoredDocument } from "../storage/storage.ts";
 import type { Attributes } from "../wire/messages.ts";
 import type { AgentDocument, AttributesDocument } from "./documents.ts";
+import type { Presence } from "./presence.ts";
 import type { Agent } from "./schemas.ts";
 
 type Document = Readonly<AgentDocument>;
@@ -17,22 +18,29 @@ interface Detail {
 const none: Attributes = Object.freeze({});
 
 export class AgentViews {
-  readonly #isConnected: (nodeId: string) => boolean;
+  readonly #presence: Pick<Presence, "isConnected" | "since">;
   // A document is a new object with each change, and what nobody keeps any more leaves these maps by itself.
   readonly #connected = new WeakMap<Document, Agent>();
   readonly #apart = new WeakMap<Document, Agent>();
   readonly #details = new WeakMap<Document, Detail>();
 
-  constructor(isConnected: (nodeId: string) => boolean) {
-    this.#isConnected = isConnected;
+  constructor(presence: Pick<Presence, "isConnected" | "since">) {
+    this.#presence = presence;
   }
 
   /** An agent as it stands in a list. */
   listed({ value: document, revision }: Stored): Agent {
-    const connected = this.#isConnected(document.node_id);
+    const { node_id } = document;
+    const connected = this.#presence.isConnected(node_id);
+    const since = this.#presence.since(node_id);
     const views = connected ? this.#connected : this.#apart;
-    let view = views.get(document);
-    if (view === undefined) views.set(document, (view = makeLasting(toAgent(document, revision, connected))));
+    const known = views.get(document);
+    if (known && (known.connected_since ?? null) === since) return known;
+    const view = makeLasting({
+      ...toAgent(document, revision, connected),
+      ...(since !== null && { connected_since: since }),
+    });
+    views.set(document, view);
     return view;
   }
 

@@ -1,9 +1,10 @@
-/** Which agents are connected: the one place that asks the transport. */
+/** Which agents are connected, and since when: the one place that asks the transport. */
 import type { Context } from "../context.ts";
 
 export class Presence {
   readonly #context: Context;
-  readonly #connected = new Set<string>();
+  /** Since when, by the wall clock. */
+  readonly #connected = new Map<string, string>();
 
   constructor(context: Context) {
     this.#context = context;
@@ -14,6 +15,11 @@ export class Presence {
     return this.#context.transport.isConnected(nodeId);
   }
 
+  /** Since when an agent has had its connection; null where it has none. */
+  since(nodeId: string): string | null {
+    return this.isConnected(nodeId) ? (this.#connected.get(nodeId) ?? null) : null;
+  }
+
   /** How many agents are connected here. */
   get count(): number {
     return this.#connected.size;
@@ -21,7 +27,7 @@ export class Presence {
 
   /** An agent was admitted. */
   connected(nodeId: string): void {
-    this.#connected.add(nodeId);
+    this.#connected.set(nodeId, this.#context.timestamp());
   }
 
   /** The connection of an agent is gone. */

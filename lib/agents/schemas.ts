@@ -41,6 +41,7 @@ export const agentSchema = z
     name: z.string().optional(),
     status: approvalStatusSchema,
     connected: z.boolean(),
+    connected_since: z.string().optional().describe("When its connection began; absent where it has none."),
     hostname: z.string(),
     platform: z.string(),
     agent_version: z.string(),

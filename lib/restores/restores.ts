@@ -101,10 +101,11 @@ export class Restores {
     const rollouts: RestoreState["rollouts"] = [];
     for await (const rollout of this.#features.rollouts.open()) {
       if (!this.#context.epochs.isBefore(rollout)) continue;
-      const { rollout_id, assignment, kind, status, matched, begun } = rollout;
+      const { rollout_id, assignment, command, kind, status, matched, begun } = rollout;
       rollouts.push({
         rollout_id,
         ...(assignment !== undefined && { assignment }),
+        ...(command !== undefined && { command }),
         kind,
         status,
         matched,

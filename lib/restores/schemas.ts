@@ -53,6 +53,7 @@ export const restoreStateSchema = z
         z.object({
           rollout_id: z.string(),
           assignment: z.string().optional(),
+          command: z.string().optional().describe("Of a run: what it runs."),
           kind: z.enum(["apply", "plan", "run"]),
           status: rolloutStatusSchema,
           matched: z.number().int(),

@@ -152,6 +152,7 @@ function describeAgent(agent: Agent): string {
     ["agent version", agent.agent_version],
     ["address", agent.remote_address],
     ["first seen", agent.first_seen_at],
+    ["connected since", agent.connected_since],
     ["last seen", agent.last_seen_at],
     ["approved by", agent.approved_by],
     ["tags", describeTags(agent.tags)],

@@ -56,7 +56,7 @@ function describe(state: RestoreState): string {
     more > 0 ? toLines([`... and ${more} more`]) : "",
     section("Rollouts that would go on:", state.rollouts, [
       ["ROLLOUT", ({ rollout_id }) => rollout_id],
-      ["ASSIGNMENT", ({ assignment }) => assignment],
+      ["WHAT", ({ assignment, command }) => assignment ?? command],
       ["KIND", ({ kind }) => kind],
       ["STATUS", ({ status }) => status],
       ["AGENTS LEFT", ({ left, matched }) => `${left} of ${matched}`],
