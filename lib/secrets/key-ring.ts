@@ -42,7 +42,7 @@ export class KeyRing {
   }
 
   /**
-   * Reads the keys and holds them against what is stored. A key is made only where nothing is encrypted yet.
+   * Reads the keys and holds them against what is stored. A key is made, or another one taken, only where nothing is encrypted.
    *
    * @returns Whether a change of the key is to be gone on with.
    * @throws {OrchestratorError} `SECRETS_KEY_WRONG` where something is encrypted with a key that is not there; `STORAGE_CORRUPT` where
@@ -50,29 +50,30 @@ export class KeyRing {
    */
   async start(): Promise<boolean> {
     const canary = await this.#canary();
+    const isUsed = (await this.#context.storage.count("secret_values")) > 0;
     const { secretsKey } = this.#context.options;
     if (secretsKey === null) {
-      if (canary) this.#context.logger.warn("There are secrets and no key for them: nobody can use them.");
+      if (isUsed) this.#context.logger.warn("There are secrets and no key for them: nobody can use them.");
       return false;
     }
-    let keys = await readKeys(secretsKey);
-    if (canary) {
-      this.vault.take(keys);
-      if (!this.vault.opensCanary(canary.value)) throw wrongKey(keys.length);
-      return this.vault.newest !== canary.value.key_id || (await this.#left(1)).length > 0;
-    }
-    if ((await this.#context.storage.count("secret_values")) > 0)
+    if (isUsed && !canary)
       throw new OrchestratorError("STORAGE_CORRUPT", {
         message: "There are encrypted secrets, and what tells whether a key is theirs is gone.",
       });
-    if (keys.length === 0 && !(secretsKey instanceof Uint8Array) && secretsKey.renew) {
+    let keys = await readKeys(secretsKey);
+    if (keys.length === 0 && !isUsed && !(secretsKey instanceof Uint8Array) && secretsKey.renew) {
       await secretsKey.renew();
       keys = await readKeys(secretsKey);
     }
-    if (keys.length === 0) throw new OrchestratorError("SECRETS_KEY_MISSING");
+    if (keys.length === 0 && !isUsed) throw new OrchestratorError("SECRETS_KEY_MISSING");
     this.vault.take(keys);
+    if (canary && this.vault.opensCanary(canary.value))
+      return this.vault.newest !== canary.value.key_id || (await this.#left(1)).length > 0;
+    if (isUsed) throw wrongKey(keys.length);
+    // Nothing is encrypted, so any key will do: one that was never needed is not missed after a restore.
     const value = toJsonObject(this.vault.canary());
-    await this.#context.storage.commit([{ kind: "put", ...canaryPlace, value, expected: 0 }]);
+    const expected = canary?.revision ?? 0;
+    await this.#context.storage.commit([{ kind: "put", ...canaryPlace, value, expected }]);
     return false;
   }
 

@@ -58,6 +58,22 @@ describe("a key at the start", () => {
     expect(await readAll(again)).toEqual(names.map(valueOf));
   });
 
+  it.each([
+    ["another one", () => numberedKey(9)],
+    ["a new one, because the file is gone, as after a restore", () => new MemorySecretsKey()],
+  ])("takes the place of the one before where nothing is encrypted: %s", async (_what, keyOf) => {
+    const data = new MemoryData();
+    const first = await startFilled({ storage: new MemoryStorage({ data }), secretsKey: numberedKey(1) });
+    for (const name of names) await first.orchestrator.secrets.remove(systemCaller, { name });
+    await first[Symbol.asyncDispose]();
+    const secretsKey = keyOf();
+    const second = await startFilled({ storage: new MemoryStorage({ data }), secretsKey });
+    expect(await readAll(second)).toEqual(names.map(valueOf));
+    await second[Symbol.asyncDispose]();
+    await using again = await createTestOrchestrator({ storage: new MemoryStorage({ data }), secretsKey });
+    expect(await readAll(again)).toEqual(names.map(valueOf));
+  });
+
   it("is missed where the canary is gone and values are there", async () => {
     const data = new MemoryData();
     const first = await startFilled({ storage: new MemoryStorage({ data }), secretsKey: numberedKey(1) });
