@@ -4,6 +4,7 @@ import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testi
 import type { Call } from "../support/http.ts";
 import { sendRaw } from "../support/raw-http.ts";
 import { serve, type TestServer } from "../support/server.ts";
+import { features } from "./bad-feature-cases.ts";
 import { headers, strangers } from "./bad-header-cases.ts";
 import { bodies, get, json, nodeId, paths, values } from "./bad-input-cases.ts";
 
@@ -35,6 +36,7 @@ const pageOfSecrets = /\bat .*\.(?:ts|js):\d+|node_modules|\/lib\/|\/adapters\/|
 describe.each([
   ["a body", bodies],
   ["a value", values],
+  ["a feature's input", features],
   ["a path or query", paths],
   ["a header", headers],
   ["a stranger", strangers],
