@@ -30,6 +30,14 @@ export interface AttributeFacts {
   unrecorded?: number;
 }
 
+/** Agents that went, or came back, together. */
+export interface OfflineFacts {
+  /** How many. */
+  agents: number;
+  /** The first 100 of them. */
+  node_ids: string[];
+}
+
 /** How an agent is decided about. */
 export interface DecisionFacts {
   before: "pending" | "approved" | "rejected";
@@ -155,6 +163,8 @@ export interface EventMetadata {
     connected_address?: string | null;
   };
   "agent.connected": NoMetadata;
+  "agent.offline": OfflineFacts & { /** When the first of them went. */ since: string };
+  "agent.online": OfflineFacts;
   "agent.disconnected": { /** For people. */ reason: string };
   "module.uploaded": {
     revision: number;

@@ -46,6 +46,8 @@ export const eventTable = {
   "agent.refused": { category: "agent", severity: "warning", audited: true },
   "discovery.announced": { category: "agent", severity: "info", audited: true },
   "agent.connected": { category: "agent", severity: "info", audited: false },
+  "agent.offline": { category: "agent", severity: "warning", audited: false },
+  "agent.online": { category: "agent", severity: "info", audited: false },
   "agent.disconnected": { category: "agent", severity: "info", audited: false },
   "module.uploaded": { category: "module", severity: "info", audited: true },
   "module.removed": { category: "module", severity: "info", audited: true },

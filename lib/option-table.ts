@@ -98,6 +98,12 @@ export const orchestratorOptionTable = {
     rule: days,
     default: 7,
   },
+  agentOfflineSeconds: {
+    text: "Seconds without a connection after which an agent is told offline",
+    note: "Those that went within 16 seconds are told together, when the last of them is due.",
+    rule: wholeNumber({ from: 10, to: 604_800 }),
+    default: 60,
+  },
   agentUrl: {
     text: "Address for agents that announcements name, e.g. `wss://fleet.example/agent/v1`",
     rule: plainText({

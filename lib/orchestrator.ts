@@ -192,6 +192,7 @@ export class Orchestrator {
       this.#ends.push(() => drift.stop());
       this.#ends.push(audit.keepRetention(), events.keepRetention(), operations.retention.keep());
       this.#ends.push(rollouts.retention.keep(), agents.keepPending());
+      this.#ends.push(await agents.tellOffline());
       this.#ends.push(await idempotency.start(identity.secret));
       this.#ends.push(() => metrics.stop());
       await metrics.start();

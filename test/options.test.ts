@@ -32,6 +32,7 @@ const numbers: [name: keyof OrchestratorOptions, from: number, to: number, stand
   ["callsPerMinute", 1, 1_000_000, null],
   ["pendingAgents", 1, 100_000, 1_000],
   ["pendingAgentRetentionDays", 1, 99_999, 7],
+  ["agentOfflineSeconds", 10, 604_800, 60],
   ["discoveryPort", 1, 65_535, 4_747],
   ["operationTimeoutSeconds", 1, 86_400, 300],
   ["operationGraceSeconds", 0, 86_400, 30],

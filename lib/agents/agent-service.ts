@@ -11,6 +11,7 @@ import { Approvals } from "./approvals.ts";
 import { ConnectionEvents } from "./connection-events.ts";
 import type { AgentDocument } from "./documents.ts";
 import { Enrolment } from "./enrolment.ts";
+import { OfflineEvents } from "./offline-events.ts";
 import { PendingRetention } from "./pending-retention.ts";
 import { PendingSlots, type TakenSlots } from "./pending-slots.ts";
 import { Presence } from "./presence.ts";
@@ -33,6 +34,7 @@ export class AgentService {
   readonly #context: Context;
   readonly #slots: PendingSlots;
   readonly #connections: ConnectionEvents;
+  readonly #offline: OfflineEvents;
   readonly #standing: Standing;
   readonly #watchers: AgentWatcher[] = [];
 
@@ -52,12 +54,18 @@ export class AgentService {
       alsoForget: (nodeId) => this.forgotten(nodeId),
     });
     this.#connections = new ConnectionEvents(context, registry);
+    this.#offline = new OfflineEvents(context, { registry, presence });
     this.enrolment = new Enrolment(context, registry, { slots: this.#slots, connections: this.#connections });
   }
 
   /** Forgets, from now on, agents that were never approved and do not come any more. The function returned ends it. */
   keepPending(): () => Promise<void> {
     return new PendingRetention(this.#context, this).keep((nodeId) => this.forgotten(nodeId));
+  }
+
+  /** Tells, from now on, which agents are away for longer, and that they are back. The function returned ends it. */
+  tellOffline(): Promise<() => Promise<void>> {
+    return this.#offline.start(() => this.matching("*"));
   }
 
   /** The slots of agents that wait to be approved, where all are taken; else null. */
@@ -73,6 +81,7 @@ export class AgentService {
   /** An admitted agent has a connection. */
   async connected({ node_id }: AgentIntroduction, admission: Admission): Promise<void> {
     this.presence.connected(node_id);
+    this.#offline.connected(node_id);
     const { value: agent } = await this.registry.read(node_id);
     const told = this.#connections.connected(node_id);
     if (admission.status === "approved") this.#standing.available(node_id);
@@ -84,6 +93,7 @@ export class AgentService {
   /** The connection of an agent is gone. */
   disconnected(nodeId: string, reason: string): Promise<void> {
     this.presence.disconnected(nodeId);
+    this.#offline.disconnected(nodeId);
     return this.#connections.disconnected(nodeId, reason);
   }
 

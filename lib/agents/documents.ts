@@ -48,6 +48,13 @@ export interface AppliedSecretDocument {
   version: number;
 }
 
+/** That an agent was told offline, under its node_id; until it is told back. */
+export interface OfflineDocument {
+  node_id: string;
+  /** When the first of those that went with it did. */
+  since: string;
+}
+
 /** What the agents feature keeps. */
 export const agentCollections = {
   agents: { indexes: { by_status: ["status"] } },
@@ -56,6 +63,7 @@ export const agentCollections = {
   agent_attributes: { indexes: {} },
   applied_modules: { indexes: { by_module: ["module"], by_revision: ["module", "revision"] } },
   applied_secrets: { indexes: { by_secret: ["secret"] } },
+  offline_agents: { indexes: {} },
   /** Keys of removed agents: when one comes back, its enrolment says so, and nothing is inherited. */
   removed_agents: { indexes: {} },
 } as const satisfies Record<string, CollectionDefinition>;

@@ -183,12 +183,12 @@ export class AgentRegistry {
 
   /** The approved agents that a selector matches now, by node_id. */
   matching(selector: Selector): string[] {
-    return this.index.match(selector).filter((nodeId) => this.#isApproved(nodeId));
+    return this.index.match(selector).filter((nodeId) => this.isApproved(nodeId));
   }
 
   /** Whether a selector matches an approved agent now. */
   hasMatch(selector: Selector): boolean {
-    return this.index.some(selector, (nodeId) => this.#isApproved(nodeId));
+    return this.index.some(selector, (nodeId) => this.isApproved(nodeId));
   }
 
   /** What an agent told of its machine, as selectors see it; null where there is no such agent. */
@@ -203,7 +203,8 @@ export class AgentRegistry {
     return known?.status === "approved" && known.publicKey === publicKey;
   }
 
-  #isApproved(nodeId: string): boolean {
+  /** Whether an agent may be given work. */
+  isApproved(nodeId: string): boolean {
     return this.#known.get(nodeId)?.status === "approved";
   }
 

@@ -42,6 +42,7 @@ const values: Record<SettingName, [text: string, value: unknown, otherText: stri
   callsPerMinute: ["0", null, "1000000", 1_000_000],
   pendingAgents: ["1", 1, "100000", 100_000],
   pendingAgentRetentionDays: ["1", 1, "99999", 99_999],
+  agentOfflineSeconds: ["10", 10, "604800", 604_800],
   agentUrl: ["wss://a.test/agent/v1", "wss://a.test/agent/v1", "ws://b", "ws://b"],
   discoveryPort: ["1", 1, "65535", 65_535],
   operationTimeoutSeconds: ["1", 1, "86400", 86_400],

@@ -1,0 +1,243 @@
+/**
+ * Tells that agents are away for longer than a short break, and that they are back: those of a network that went away together in one
+ * event.
+ *
+ *   here ──its connection is gone──▶ gone ──`agentOfflineSeconds`──▶ told offline ──it is back──▶ back ──some seconds──▶ here
+ *     ▲                               │                                    ▲                       │
+ *     └──────────it is back───────────┘                                    └──────it goes again────┘
+ *
+ * Who was told offline is written in the step that tells it: a restart tells nobody again, and forgets nobody. What becomes of these
+ * documents is followed, whoever writes them. One timer is set, for the earliest, however many agents are away.
+ */
+import { systemCaller } from "../callers/caller.ts";
+import type { Timer } from "../clock.ts";
+import { toTimestamp } from "../clock.ts";
+import type { Context } from "../context.ts";
+import { isRetryable } from "../errors.ts";
+import type { OfflineFacts } from "../event-metadata.ts";
+import type { EventSubject } from "../events.ts";
+import { retryOnConflict } from "../internal/retry-on-conflict.ts";
+import { eachDocument } from "../storage/each-document.ts";
+import type { Write } from "../storage/storage.ts";
+import { BackgroundWork } from "../upkeep/background-work.ts";
+import type { AgentDocument, OfflineDocument } from "./documents.ts";
+import type { Presence } from "./presence.ts";
+import { agentSubject, type AgentRegistry } from "./registry.ts";
+
+/**
+ * Agents that go, or come back, within so long after the first are told with it: each looks for a sign of life every 15 s, so that a
+ * network that is gone is noticed by all of them within that.
+ */
+const togetherMs = 16_000;
+/** How long agents have to come back after a start: they try again after a minute at most. */
+const returnMs = 90_000;
+/** How long nothing is told after a failure that does not pass by itself. */
+const restMs = 60_000;
+/** Agents of one event, which is one commit. */
+const atOnce = 5_000;
+/** Agents that an event names. */
+const mostNamed = 100;
+
+const collection = "offline_agents";
+
+export class OfflineEvents {
+  readonly #context: Context;
+  readonly #registry: AgentRegistry;
+  readonly #presence: Presence;
+  readonly #work: BackgroundWork;
+  /** Since when agents are gone, or back, by the count of this process; the first is the one that moved first. */
+  readonly #gone = new Map<string, number>();
+  readonly #back = new Map<string, number>();
+  /** Agents that were told offline. */
+  readonly #told = new Set<string>();
+  #next: { dueAt: number; timer: Timer } | null = null;
+  #isLooking = false;
+
+  constructor(context: Context, { registry, presence }: { registry: AgentRegistry; presence: Presence }) {
+    this.#context = context;
+    this.#registry = registry;
+    this.#presence = presence;
+    this.#work = new BackgroundWork(context);
+    context.feed.follow<OfflineDocument>(collection, ({ key, document }) => {
+      if (document) this.#told.add(key);
+      else this.#told.delete(key);
+    });
+    registry.onStatus(({ nodeId, after }) => {
+      if (after === "approved") this.#approved(nodeId);
+      else this.#dismissed(nodeId);
+    });
+  }
+
+  /**
+   * Takes up who was told offline, and counts those as gone who are not back after a while: they may have gone while nobody looked.
+   *
+   * @param approved - Tells which agents may be given work.
+   * @returns What ends it.
+   */
+  async start(approved: () => readonly string[]): Promise<() => Promise<void>> {
+    for await (const { key } of eachDocument(this.#context.storage, collection)) this.#told.add(key);
+    this.#work.after(Math.max(0, returnMs - this.#graceMs), async () => {
+      for (const nodeId of approved())
+        if (!this.#presence.isConnected(nodeId) && !this.#gone.has(nodeId)) this.disconnected(nodeId);
+    });
+    return async () => {
+      this.#next?.timer.cancel();
+      await this.#work.stop();
+    };
+  }
+
+  /** An agent has a connection. */
+  connected(nodeId: string): void {
+    this.#gone.delete(nodeId);
+    if (!this.#told.has(nodeId)) return;
+    this.#back.set(nodeId, this.#context.clock.monotonic());
+    this.#arm();
+  }
+
+  /** The connection of an agent is gone. */
+  disconnected(nodeId: string): void {
+    this.#back.delete(nodeId);
+    if (this.#told.has(nodeId) || !this.#registry.isApproved(nodeId)) return;
+    this.#gone.delete(nodeId);
+    this.#gone.set(nodeId, this.#context.clock.monotonic());
+    this.#arm();
+  }
+
+  #approved(nodeId: string): void {
+    if (!this.#presence.isConnected(nodeId)) this.disconnected(nodeId);
+  }
+
+  /** Nobody waits for an agent any more that was rejected or removed. */
+  #dismissed(nodeId: string): void {
+    this.#gone.delete(nodeId);
+    this.#back.delete(nodeId);
+    if (!this.#told.has(nodeId)) return;
+    this.#work.do(() => this.#context.storage.commit([{ kind: "delete", collection, key: nodeId }]));
+  }
+
+  /** When there is something to tell, or to look at again. */
+  get #dueAt(): number {
+    const [gone = Infinity] = this.#gone.values();
+    return Math.min(gone + this.#graceMs, this.#backAt);
+  }
+
+  /** When those that are back are told. */
+  get #backAt(): number {
+    const [back = Infinity] = this.#back.values();
+    return back + togetherMs;
+  }
+
+  get #graceMs(): number {
+    return this.#context.options.agentOfflineSeconds * 1_000;
+  }
+
+  /** Looks at a time, or before where that was to be. */
+  #arm(dueAt = this.#dueAt): void {
+    if (this.#isLooking || dueAt >= (this.#next?.dueAt ?? Infinity)) return;
+    this.#next?.timer.cancel();
+    const timer = this.#work.after(dueAt - this.#context.clock.monotonic(), () => this.#look());
+    this.#next = { dueAt, timer };
+  }
+
+  /** Tells what is due. What can't be written is tried again, and told then as it is by then. */
+  async #look(): Promise<void> {
+    this.#next = null;
+    this.#isLooking = true;
+    const { clock, logger } = this.#context;
+    let dueAt = clock.monotonic() + restMs;
+    try {
+      const awaited = await this.#tellDue(clock.monotonic());
+      dueAt = awaited === null ? this.#dueAt : Math.min(awaited, this.#backAt);
+    } catch (error) {
+      if (isRetryable(error)) throw error;
+      logger.error("It could not be told which agents are away.", { error });
+    }
+    this.#isLooking = false;
+    this.#arm(dueAt);
+  }
+
+  /** @returns Until when the last of those is waited for that went together and are due; null where nobody is. */
+  async #tellDue(now: number): Promise<number | null> {
+    if (this.#backAt <= now) await this.#tellOnline([...this.#back.keys()].slice(0, atOnce));
+    const gone = together(this.#gone);
+    if (gone && gone.first + this.#graceMs <= now) {
+      const dueAt = gone.last + this.#graceMs;
+      if (dueAt > now) return dueAt;
+      await this.#tellOffline(gone.nodeIds);
+    }
+    return null;
+  }
+
+  async #tellOffline(nodeIds: readonly string[]): Promise<void> {
+    await retryOnConflict(async () => {
+      const isAway = ({ node_id, status }: AgentDocument): boolean =>
+        status === "approved" && this.#gone.has(node_id) && !this.#told.has(node_id);
+      const agents = (await this.#agents(nodeIds)).filter(isAway);
+      if (agents.length === 0) return;
+      const { clock } = this.#context;
+      const goneAt = Math.min(...agents.map(({ node_id }) => this.#gone.get(node_id) ?? Infinity));
+      const since = toTimestamp(clock.now() - (clock.monotonic() - goneAt));
+      const writes = agents.map(({ node_id }): Write => {
+        return { kind: "put", collection, key: node_id, value: { node_id, since }, expected: 0 };
+      });
+      const { metadata, ...about } = told(agents, "offline");
+      const event = { type: "agent.offline", ...about, metadata: { ...metadata, since } } as const;
+      await this.#context.commit(systemCaller, writes, event);
+    });
+    for (const nodeId of nodeIds) {
+      this.#gone.delete(nodeId);
+      // It came while that was written.
+      if (this.#presence.isConnected(nodeId)) this.connected(nodeId);
+    }
+  }
+
+  async #tellOnline(nodeIds: readonly string[]): Promise<void> {
+    const isHere = ({ node_id }: AgentDocument): boolean =>
+      this.#back.has(node_id) && this.#told.has(node_id);
+    const agents = (await this.#agents(nodeIds)).filter(isHere);
+    const writes = agents.map(({ node_id }): Write => ({ kind: "delete", collection, key: node_id }));
+    const event = { type: "agent.online", ...told(agents, "back online") } as const;
+    if (agents.length > 0) await this.#context.commit(systemCaller, writes, event);
+    for (const nodeId of nodeIds) {
+      this.#back.delete(nodeId);
+      // It went while that was written.
+      if (!this.#presence.isConnected(nodeId)) this.disconnected(nodeId);
+    }
+  }
+
+  async #agents(nodeIds: readonly string[]): Promise<Readonly<AgentDocument>[]> {
+    return (await this.#registry.findAll(nodeIds)).map(({ value }) => value);
+  }
+}
+
+/** Agents that moved together, and when the first and the last of them did. */
+interface Group {
+  nodeIds: string[];
+  first: number;
+  last: number;
+}
+
+/** Those that moved together with the first; null where none did. */
+function together(moved: ReadonlyMap<string, number>): Group | null {
+  const [first] = moved.values();
+  if (first === undefined) return null;
+  const group: Group = { nodeIds: [], first, last: first };
+  for (const [nodeId, at] of moved) {
+    if (at > first + togetherMs || group.nodeIds.length === atOnce) break;
+    group.nodeIds.push(nodeId);
+    group.last = at;
+  }
+  return group;
+}
+
+/** What an event says of agents: of one its name, of many how many there are. */
+function told(
+  agents: readonly Readonly<AgentDocument>[],
+  how: string,
+): { target?: EventSubject; summary: string; metadata: OfflineFacts } {
+  const subjects = agents.slice(0, mostNamed).map(agentSubject);
+  const metadata = { agents: agents.length, node_ids: subjects.map(({ id }) => id) };
+  const [target] = subjects;
+  if (!target || agents.length > 1) return { summary: `${agents.length} agents are ${how}`, metadata };
+  return { target, summary: `Agent ${target.name} is ${how}`, metadata };
+}

@@ -1,0 +1,155 @@
+/** What is told of agents that are away for longer than a short break. */
+import { describe, expect, it, vi } from "vitest";
+import { MemoryStorage, systemCaller } from "fleetwright";
+import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
+import { nodeCrypto } from "../../lib/crypto/node-crypto.ts";
+import { TestAgent } from "../../lib/testing/test-agent.ts";
+import { createSocketPair } from "../../lib/transport/memory-socket.ts";
+import { settleAll } from "../support/deferred.ts";
+
+async function connect(test: TestOrchestrator, number: number): Promise<TestAgent> {
+  const [agentEnd, orchestratorEnd] = createSocketPair("192.0.2.1");
+  test.transport.accept(orchestratorEnd);
+  const seed = new Uint8Array(32);
+  new DataView(seed.buffer).setUint32(0, number);
+  const agent = new TestAgent(agentEnd, { crypto: nodeCrypto, seed, hostname: `machine-${number}` });
+  await agent.join();
+  await vi.waitFor(() => expect(test.transport.isConnected(agent.nodeId)).toBe(true));
+  await settleAll();
+  return agent;
+}
+
+async function approved(test: TestOrchestrator, number: number): Promise<TestAgent> {
+  const agent = await connect(test, number);
+  await test.orchestrator.agents.setStatus(systemCaller, { node_id: agent.nodeId, status: "approved" });
+  return agent;
+}
+
+async function leave(test: TestOrchestrator, ...agents: TestAgent[]): Promise<void> {
+  for (const agent of agents) agent.socket.close(1000, "");
+  for (const { nodeId } of agents)
+    await vi.waitFor(() => expect(test.transport.isConnected(nodeId)).toBe(false));
+  await settleAll();
+}
+
+async function pass(test: TestOrchestrator, seconds: number): Promise<void> {
+  // In steps, so that those who stay answer.
+  for (let left = seconds * 1_000; left > 0; left -= 1_000) {
+    await test.clock.advance(Math.min(left, 1_000));
+    await settleAll();
+  }
+}
+
+/** The events that tell who is away, and who is back. */
+function told({ events }: TestOrchestrator): [type: string, agents: number, nodeIds: string[]][] {
+  return events.flatMap((event) =>
+    event.event_type === "agent.offline" || event.event_type === "agent.online"
+      ? [[event.event_type, event.metadata.agents, [...event.metadata.node_ids]]]
+      : [],
+  );
+}
+
+describe("an agent that is away", () => {
+  it("is told offline once, after a minute, and online when it is back", async () => {
+    await using test = await createTestOrchestrator();
+    const agent = await approved(test, 1);
+    await leave(test, agent);
+    await pass(test, 59);
+    expect(told(test)).toEqual([]);
+    await pass(test, 2);
+    expect(told(test)).toEqual([["agent.offline", 1, [agent.nodeId]]]);
+    const event = test.events.findLast(({ event_type }) => event_type === "agent.offline");
+    expect(event).toMatchObject({ target: { id: agent.nodeId }, summary: "Agent machine-1 is offline" });
+    await pass(test, 600);
+    expect(told(test)).toHaveLength(1);
+    await connect(test, 1);
+    await pass(test, 40);
+    expect(told(test).slice(1)).toEqual([["agent.online", 1, [agent.nodeId]]]);
+  });
+
+  it("is not told of where it is back in time, nor online where it is gone again", async () => {
+    await using test = await createTestOrchestrator({ agentOfflineSeconds: 120 });
+    const agent = await approved(test, 1);
+    await leave(test, agent);
+    await pass(test, 100);
+    const back = await connect(test, 1);
+    await pass(test, 100);
+    expect(told(test)).toEqual([]);
+    await leave(test, back);
+    await pass(test, 121);
+    await leave(test, await connect(test, 1));
+    await pass(test, 300);
+    expect(told(test)).toEqual([["agent.offline", 1, [agent.nodeId]]]);
+  });
+
+  it("is not told of where nobody approved it, or somebody rejected it since", async () => {
+    await using test = await createTestOrchestrator();
+    await leave(test, await connect(test, 1));
+    const agent = await approved(test, 2);
+    await leave(test, agent);
+    await test.orchestrator.agents.setStatus(systemCaller, { node_id: agent.nodeId, status: "rejected" });
+    await pass(test, 300);
+    expect(told(test)).toEqual([]);
+  });
+});
+
+describe("a network that is gone", () => {
+  it("is one event with the number of its agents, and one when it is back", async () => {
+    await using test = await createTestOrchestrator();
+    const agents: TestAgent[] = [];
+    for (let number = 1; number <= 120; number += 1) agents.push(await approved(test, number));
+    // Agents notice within some seconds of each other.
+    await leave(test, ...agents.slice(0, 50));
+    await pass(test, 15);
+    await leave(test, ...agents.slice(50));
+    await pass(test, 46);
+    expect(told(test)).toEqual([]);
+    await pass(test, 15);
+    const [offline, ...others] = told(test);
+    expect(offline?.slice(0, 2)).toEqual(["agent.offline", 120]);
+    expect([offline?.[2].length, others.length]).toEqual([100, 0]);
+    for (let number = 1; number <= 120; number += 1) await connect(test, number);
+    await pass(test, 17);
+    expect(told(test).map(([each, agentsOf]) => [each, agentsOf])).toEqual([
+      ["agent.offline", 120],
+      ["agent.online", 120],
+    ]);
+  });
+
+  it("is not put together with what went a minute later", async () => {
+    await using test = await createTestOrchestrator();
+    const [first, second] = [await approved(test, 1), await approved(test, 2)];
+    await leave(test, first);
+    await pass(test, 40);
+    await leave(test, second);
+    await pass(test, 70);
+    expect(told(test).map(([, count]) => count)).toEqual([1, 1]);
+  });
+});
+
+describe("a restart", () => {
+  it("tells of those who did not come back, and of nobody twice", async () => {
+    const storage = new MemoryStorage();
+    const before = await createTestOrchestrator({ storage });
+    const [away, , stays] = [await approved(before, 1), await approved(before, 2), await approved(before, 3)];
+    await leave(before, away);
+    await pass(before, 61);
+    expect(told(before)).toHaveLength(1);
+    const data = storage.restoredCopy();
+    await before[Symbol.asyncDispose]();
+
+    await using test = await createTestOrchestrator({ storage: new MemoryStorage({ data }) });
+    await pass(test, 25);
+    await connect(test, 3);
+    await pass(test, 64);
+    expect(told(test)).toEqual([]);
+    await pass(test, 2);
+    const [, , nodeIds] = told(test)[0]!;
+    expect(nodeIds).toHaveLength(1);
+    expect(nodeIds).not.toContain(away.nodeId);
+    expect(nodeIds).not.toContain(stays.nodeId);
+    await connect(test, 1);
+    await pass(test, 17);
+    expect(told(test).slice(1)).toEqual([["agent.online", 1, [away.nodeId]]]);
+  });
+});
