@@ -59,7 +59,7 @@ test(
   `${calls} calls of each operation are answered as the description tells`,
   { timeout: 60_000 + calls * 3_000 },
   async () => {
-    await using product = await createTestOrchestrator();
+    await using product = await createTestOrchestrator({ secretsKey: new Uint8Array(32).fill(1) });
     await using server = await serve(product.orchestrator);
     await using agent = await connectScriptedAgent(product);
     await product.orchestrator.agents.setStatus(systemCaller, { node_id: agent.nodeId, status: "approved" });
@@ -67,8 +67,11 @@ test(
     await product.orchestrator.modules.upload(systemCaller, { content: moduleText });
     const all = { name: "all", selector: "*", modules: ["web"] };
     await product.orchestrator.assignments.create(systemCaller, all);
+    await product.orchestrator.secrets.create(systemCaller, { name: "web", value: "secret" });
+    const asked = { selector: "*", command: "true", wait_seconds: 0 };
+    const { rollout_id } = await product.orchestrator.runs.start(systemCaller, asked);
     const known = new Known();
-    known.learn({ node_id: agent.nodeId });
+    known.learn({ node_id: agent.nodeId, rollout_id });
     const description = (await server.rest("GET", "/openapi.json")).json as Description;
     const surface = new Surface(description, (field) => known.of(field));
     const tokens = new Map<Role, string>();
