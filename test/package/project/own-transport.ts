@@ -121,6 +121,8 @@ class Connection {
   #heardAt = 0;
   #waiting = 0;
   #isOver = false;
+  /** Whether the agent left by itself, and what it had said is still to be handed over. */
+  #isHeardOut = false;
   #isAnnounced = false;
   #isAdmitting = false;
   /** Who has its place. */
@@ -197,7 +199,12 @@ class Connection {
     if (close !== null) this.#socket.close(close, code ?? "");
     const { nodeId } = this;
     if (nodeId !== null && transport.agents.get(nodeId) === this) transport.agents.delete(nodeId);
-    if (nodeId !== null && this.#isAnnounced) handlers.disconnected(nodeId, message);
+    if (nodeId !== null && this.#isAnnounced) {
+      this.#isHeardOut = close === null && code === null;
+      const tell = (): void => handlers.disconnected(nodeId, message);
+      if (this.#isHeardOut) this.work = this.work.then(tell);
+      else tell();
+    }
     transport.over(this);
   }
 
@@ -230,13 +237,14 @@ class Connection {
   async #handle(session: OrchestratorSession, opened: Exclude<Opened, { kind: "ping" }>): Promise<void> {
     const { handlers } = this.#around;
     const { nodeId } = this;
-    if (this.#isOver || nodeId === null) return;
+    if ((this.#isOver && !this.#isHeardOut) || nodeId === null) return;
     try {
       if (opened.kind === "stream") await handlers.stream(nodeId, opened.streamId, opened.data);
       else if ((await handlers.isWanted?.(nodeId, opened.head)) ?? true) {
         await handlers.message(nodeId, session.read(opened));
       }
     } catch (error) {
+      this.#isHeardOut = false;
       this.#refuse(error);
     }
     this.#waiting -= 1;
