@@ -27,6 +27,7 @@ export type {
   EnforcementFacts,
   EventMetadata,
   NoMetadata,
+  OfflineFacts,
   OperationFacts,
   RefusalFacts,
   RolloutFacts,
