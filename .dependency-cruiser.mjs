@@ -24,11 +24,11 @@ export const features = {
   assignments: ["modules", "agents"],
   "desired-state": ["assignments", "modules", "secrets", "agents"],
   operations: ["desired-state", "assignments", "modules", "secrets", "agents", "maintenance"],
-  drift: ["operations", "assignments", "agents"],
-  rollouts: ["operations", "desired-state", "assignments", "agents"],
+  drift: ["operations", "maintenance", "assignments", "agents"],
+  rollouts: ["operations", "desired-state", "maintenance", "assignments", "agents"],
   runs: ["rollouts", "operations", "assignments", "agents"],
   restores: ["rollouts", "operations", "assignments"],
-  notifications: ["agents", "maintenance"],
+  notifications: ["secrets", "agents", "maintenance"],
 };
 
 /** Parts of a feature that others may use beside its service: pure functions over its documents. */
@@ -70,7 +70,7 @@ const pureVendors = [
  * loads packages when they are needed (docs/decisions/0021).
  */
 const implementations =
-  "^lib/((storage|host|native|transport|agent|testing)/|crypto/node-|module-format/packages\\.ts$)";
+  "^lib/((storage|host|native|transport|agent|testing|notifications/(outbound|senders))/|crypto/node-|module-format/packages\\.ts$)";
 
 const names = Object.keys(features);
 

@@ -1,11 +1,19 @@
 import type { ClusterHandlers } from "./cluster/cluster.ts";
 import { progressMethod, serveProgress } from "./operations/progress-pipe.ts";
 import type { Services } from "./services.ts";
+import { terminalCalls } from "./terminals/terminal-holders.ts";
+import { attachMethod, serveViewer } from "./terminals/viewer-relay.ts";
 
 /** What other processes may ask of this one. */
-export function createClusterHandlers({ operations }: Services): ClusterHandlers {
+export function createClusterHandlers({
+  operations,
+  terminals,
+}: Pick<Services, "operations" | "terminals">): ClusterHandlers {
   return {
-    calls: new Map(),
-    pipes: new Map([[progressMethod, (opened) => serveProgress(operations.parts, opened)]]),
+    calls: new Map(terminalCalls(terminals)),
+    pipes: new Map([
+      [progressMethod, (opened) => serveProgress(operations.parts, opened)],
+      [attachMethod, (opened) => serveViewer((id) => terminals.require(id), opened)],
+    ]),
   };
 }

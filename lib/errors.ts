@@ -75,6 +75,7 @@ export const errorTable = {
     message: "A secret is not taken over plain HTTP from another machine.",
     retryable: false,
   },
+  MAINTENANCE_WINDOW: { message: "A maintenance window keeps changes away.", retryable: false },
   PLAN_STALE: { message: "The plan no longer describes what an apply would do.", retryable: false },
   // Agents
   AGENT_NOT_APPROVED: { message: "The agent is not approved.", retryable: false },

@@ -2,118 +2,26 @@
 import type { Permission, permissionTable } from "./callers/permissions.ts";
 import type { Role } from "./callers/roles.ts";
 import type { ErrorCode } from "./errors.ts";
-import type { OperationStatus } from "./operations/schemas.ts";
+import type {
+  NoMetadata,
+  RefusalFacts,
+  AttributeFacts,
+  OfflineFacts,
+  DecisionFacts,
+  AssignmentFacts,
+  RolloutFacts,
+  OperationFacts,
+  DriftFacts,
+  EnforcementFacts,
+  SecretFacts,
+  ChannelFacts,
+  DeliveryFacts,
+  TerminalFacts,
+  TerminalEndFacts,
+  WindowFacts,
+  WindowTimeFacts,
+} from "./event-facts.ts";
 import type { MemberStatus, RolloutStatus } from "./rollouts/schemas.ts";
-import type { Counts } from "./state/result.ts";
-
-/** Nothing beside the target and the summary. */
-export type NoMetadata = Record<string, never>;
-
-/** A refusal; very many in a minute are recorded as a number only. */
-export interface RefusalFacts {
-  /** How many like it were not recorded since the one before; absent where all were. */
-  unrecorded?: number;
-}
-
-/** An attribute that an agent tells otherwise than before; null where it told, or tells, none. Texts are cut to 200 characters. */
-export interface AttributeChange {
-  name: string;
-  before: string | number | boolean | null;
-  after: string | number | boolean | null;
-}
-
-/** What has changed of what an agent tells of its machine. */
-export interface AttributeFacts {
-  /** By name, 50 at most. */
-  changes: AttributeChange[];
-  /** How many more there are; absent where these are all. */
-  unrecorded?: number;
-}
-
-/** Agents that went, or came back, together. */
-export interface OfflineFacts {
-  /** How many. */
-  agents: number;
-  /** The first 100 of them. */
-  node_ids: string[];
-}
-
-/** How an agent is decided about. */
-export interface DecisionFacts {
-  before: "pending" | "approved" | "rejected";
-  after: "pending" | "approved" | "rejected";
-}
-
-/** An assignment after the change, or as it was removed. */
-export interface AssignmentFacts {
-  selector: string;
-  /** Names. */
-  modules: string[];
-}
-
-/** What every event of a rollout says. */
-export interface RolloutFacts {
-  /** Name of what is rolled out; absent where it is a command. */
-  assignment?: string;
-  kind: "apply" | "plan" | "run";
-  /** Of a command: all of it, up to 4,096 characters, but for its environment. */
-  command?: string;
-  /** How many agents it is for. */
-  matched: number;
-}
-
-/** How an operation ended. */
-export interface OperationFacts {
-  node_id: string;
-  operation_id: string;
-  status: OperationStatus;
-  /** Resources by outcome. */
-  counts: Counts;
-}
-
-/** What a drift check found. */
-export interface DriftFacts {
-  drift_id: string;
-  /** Resources by outcome. */
-  counts: Counts;
-}
-
-/** What is done, or no longer done, about drift. */
-export interface EnforcementFacts {
-  /** The check that found it. */
-  drift_id: string;
-  /** Name of the assignment that is enforced. */
-  assignment: string;
-  /** Applies since the machine was last in sync, this one included. */
-  times: number;
-}
-
-/** Which secret, never what it is. */
-export interface SecretFacts {
-  /** The version of its value. */
-  value_version: number;
-}
-
-/** Whose terminal it is. */
-export interface TerminalFacts {
-  session_id: string;
-  node_id: string;
-  /** Who opened it. */
-  operator_id: string;
-}
-
-/** How a terminal ended, and what is kept of it. */
-export interface TerminalEndFacts extends TerminalFacts {
-  /** One word. */
-  reason: string;
-  /** Absent where the program did not end by itself. */
-  exit_code?: number;
-  recording: "complete" | "partial" | "missing";
-  /** Size of the recording. */
-  recording_bytes: number;
-  /** SHA-256 over the SHA-256 of each MiB of the recording, hex; absent where there is none. */
-  recording_hash?: string;
-}
 
 /** The facts of each event by its name: the type of `metadata`. Instants are RFC 3339, UTC. Never a secret. */
 export interface EventMetadata {
@@ -227,11 +135,29 @@ export interface EventMetadata {
   "secret.removed": NoMetadata;
   "secret.expiring": SecretFacts & { expires_at: string };
   "secret.expired": SecretFacts & { expires_at: string };
+  "maintenance.created": WindowTimeFacts;
+  "maintenance.updated": WindowTimeFacts;
+  "maintenance.removed": WindowTimeFacts;
+  "maintenance.started": WindowFacts & { starts_at: string; /** As things stood then. */ ends_at: string };
+  "maintenance.ended": WindowFacts & { starts_at: string; ends_at: string };
+  "maintenance.overridden": {
+    /** The window that the call passed over; null where none was active at the time of the call. */
+    window_id: string | null;
+    kind: "apply" | "run";
+    /** How many agents it is for. */
+    matched: number;
+  };
   "secret.keyRotated": {
     /** Names the key that everything is encrypted with from now on; tells nothing of it. */
     key_id: string;
     /** How many values were encrypted anew, since the last start. */ rewrapped: number;
   };
+  "channel.created": ChannelFacts;
+  "channel.updated": ChannelFacts & { /** The fields that were given. */ changed: string[] };
+  "channel.removed": NoMetadata;
+  "channel.tested": { delivered: boolean; /** For people; absent where it was delivered. */ error?: string };
+  "channel.redelivered": { delivery_id: string };
+  "channel.failed": DeliveryFacts;
   "storage.backedUp": NoMetadata;
   "storage.restored": { restored_at: string; /** Null where nobody can tell. */ backup_at: string | null };
   "storage.resumed": { schedules_passed_over: number };

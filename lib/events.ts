@@ -3,6 +3,9 @@ import type { EventMetadata } from "./event-metadata.ts";
 /** How much an event deserves attention. */
 export type Severity = "info" | "warning" | "critical";
 
+/** All of them, the least first. */
+export const severities = ["info", "warning", "critical"] as const satisfies readonly Severity[];
+
 /** The part of the product that an event belongs to; audit can be filtered by it. */
 export type EventCategory =
   | "access"
@@ -13,6 +16,8 @@ export type EventCategory =
   | "drift"
   | "terminal"
   | "secret"
+  | "channel"
+  | "maintenance"
   | "audit"
   | "storage";
 
@@ -83,6 +88,18 @@ export const eventTable = {
   "secret.expiring": { category: "secret", severity: "warning", audited: true },
   "secret.expired": { category: "secret", severity: "warning", audited: true },
   "secret.keyRotated": { category: "secret", severity: "warning", audited: true },
+  "channel.created": { category: "channel", severity: "info", audited: true },
+  "channel.updated": { category: "channel", severity: "info", audited: true },
+  "channel.removed": { category: "channel", severity: "warning", audited: true },
+  "channel.tested": { category: "channel", severity: "info", audited: true },
+  "channel.redelivered": { category: "channel", severity: "info", audited: true },
+  "channel.failed": { category: "channel", severity: "warning", audited: true },
+  "maintenance.created": { category: "maintenance", severity: "info", audited: true },
+  "maintenance.updated": { category: "maintenance", severity: "info", audited: true },
+  "maintenance.removed": { category: "maintenance", severity: "warning", audited: true },
+  "maintenance.started": { category: "maintenance", severity: "info", audited: true },
+  "maintenance.ended": { category: "maintenance", severity: "info", audited: true },
+  "maintenance.overridden": { category: "maintenance", severity: "warning", audited: true },
   "storage.backedUp": { category: "storage", severity: "warning", audited: true },
   "storage.restored": { category: "storage", severity: "critical", audited: true },
   "storage.resumed": { category: "storage", severity: "warning", audited: true },
@@ -106,6 +123,8 @@ export interface EventSubject {
     | "drift"
     | "terminal"
     | "secret"
+    | "channel"
+    | "maintenance"
     | "system"
     | "anonymous"
     | "audit";

@@ -25,16 +25,20 @@ export type {
   DecisionFacts,
   DriftFacts,
   EnforcementFacts,
-  EventMetadata,
   NoMetadata,
   OfflineFacts,
   OperationFacts,
   RefusalFacts,
   RolloutFacts,
+  ChannelFacts,
+  DeliveryFacts,
   SecretFacts,
   TerminalEndFacts,
   TerminalFacts,
-} from "./event-metadata.ts";
+  WindowFacts,
+  WindowTimeFacts,
+} from "./event-facts.ts";
+export type { EventMetadata } from "./event-metadata.ts";
 export type { EventKind, EventPattern, MatchedType } from "./event-pattern.ts";
 export type { ChangeOptions } from "./document-version.ts";
 export { isLasting, makeLasting } from "./lasting.ts";
@@ -65,7 +69,10 @@ export type { Assignments } from "./assignments/assignments.ts";
 export type { Audit } from "./audit/audit.ts";
 export { AuditExport, checkAuditExport } from "./audit/audit-export.ts";
 export type { AuditExportCheck } from "./audit/audit-export.ts";
+export { readAuditHead } from "./audit/head.ts";
 export type { Backups } from "./backups/backups.ts";
+export type { Channels } from "./notifications/channels/channels.ts";
+export type { Notifications } from "./notifications/inbox/notifications.ts";
 export type { Secrets } from "./secrets/secrets.ts";
 export type { SecretsKey, SecretsKeySource } from "./secrets/secrets-key.ts";
 export type { Terminals } from "./terminals/terminals.ts";
@@ -76,6 +83,7 @@ export type { EventFeed } from "./event-feed/event-feed.ts";
 export type { EndedOperation, FigureCounts, Figures } from "./figures.ts";
 export type { Idempotency } from "./idempotency/idempotency.ts";
 export type { KeyedCall } from "./idempotency/keyed-call.ts";
+export type { MaintenanceWindows } from "./maintenance/maintenance.ts";
 export type { Metrics } from "./metrics/metrics.ts";
 export type { Modules } from "./modules/modules.ts";
 export type { Operations } from "./operations/operations.ts";
@@ -96,13 +104,27 @@ export type {
   TagList,
 } from "./agents/schemas.ts";
 export type { Assignment, AssignmentDetail } from "./assignments/schemas.ts";
-export type { AuditEvent, AuditRetention, AuditVerification, PruneResult } from "./audit/schemas.ts";
+export type {
+  AuditEvent,
+  AuditHead,
+  AuditRetention,
+  AuditVerification,
+  PruneResult,
+} from "./audit/schemas.ts";
+export type { MaintenanceWindow, WindowMode, WindowSchedule } from "./maintenance/schemas.ts";
 export type { LatestMetrics, MetricHistory, MetricPoint, MetricUnit } from "./metrics/schemas.ts";
 export type { DriftDetail, DriftRecord, DriftStatus } from "./drift/schemas.ts";
 export type { EventStreamItem } from "./event-feed/schemas.ts";
 export type { Tracked } from "./internal/stream-window.ts";
 export type { Page } from "./internal/common-schemas.ts";
 export type { Module, ModuleDetail } from "./modules/schemas.ts";
+export type {
+  Channel,
+  ChannelTest,
+  Delivery,
+  Notification,
+  NotificationPage,
+} from "./notifications/schemas.ts";
 export type { RotatedKey, Secret } from "./secrets/schemas.ts";
 export type { OpenedTerminal, Terminal, TerminalTicket } from "./terminals/schemas.ts";
 export type {
@@ -142,6 +164,9 @@ export type { Transport } from "./transport/transport.ts";
 export { tlsExporterLabel } from "./transport/socket.ts";
 export type { FrameSocket, SocketHandlers } from "./transport/socket.ts";
 export { maxFrameBytes } from "./wire/limits.ts";
+export { channelTypes } from "./notifications/senders/channel-types.ts";
+export { CheckedOutbound } from "./notifications/outbound/checked-outbound.ts";
+export type { CheckedOutboundOptions } from "./notifications/outbound/checked-outbound.ts";
 export { nodeCrypto } from "./crypto/node-crypto.ts";
 export type { Crypto, KeyPair, Signer } from "./crypto/crypto.ts";
 export { fromHex, toHex } from "./crypto/encoding.ts";

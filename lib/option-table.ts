@@ -6,6 +6,7 @@
  */
 import { type Issue } from "./errors.ts";
 import { type OptionRow } from "./internal/check-options.ts";
+import { parseNetwork } from "./internal/network.ts";
 import { fault, listOf, plainText, wholeNumber } from "./internal/option-rules.ts";
 import { defaultDiscoveryPort } from "./wire/limits.ts";
 
@@ -188,6 +189,21 @@ export const orchestratorOptionTable = {
     text: "Days before a secret expires that it is told of",
     rule: wholeNumber({ from: 0, to: 365 }),
     default: 14,
+  },
+  notificationRetentionDays: {
+    text: "Days for which notifications are kept",
+    note: "Of more than 10,000, the oldest go, whatever their age.",
+    rule: days,
+    default: 90,
+  },
+  channelNetworks: {
+    text: "Networks that messages of channels may go to although they are not public, e.g. `10.20.0.0/16`",
+    rule: listOf({
+      isOne: (text) => typeof text === "string" && parseNetwork(text) !== null,
+      is: "a network such as 10.0.0.0/8, or an address",
+    }),
+    default: [],
+    defaultText: "none",
   },
   rolloutConcurrency: {
     text: "Operations of one rollout that are open at once",

@@ -6,6 +6,8 @@ import { nodeCrypto } from "./crypto/node-crypto.ts";
 import { checkOptions, type OptionTable, withDefaults } from "./internal/check-options.ts";
 import { partWith } from "./internal/option-rules.ts";
 import { silentLogger, type Logger } from "./logger.ts";
+import { channelTypesRule } from "./notifications/senders/own-channel-types.ts";
+import type { ChannelType } from "./notifications/senders/sender.ts";
 import { faultsTogether, orchestratorOptionTable } from "./option-table.ts";
 import { clockRule, cryptoRule, loggerRule } from "./part-rules.ts";
 import type { Cron } from "./schedules/cron.ts";
@@ -108,6 +110,10 @@ export interface OrchestratorOptions {
   metricsIntervalSeconds?: number;
   /** Days before a secret expires that it is told of, 0 to 365. Default 14. */
   secretExpiryWarningDays?: number;
+  /** Days for which notifications are kept, 1 to 99,999. Of more than 10,000, the oldest go, whatever their age. Default 90. */
+  notificationRetentionDays?: number;
+  /** Networks that messages of channels may go to although they are not public, e.g. `10.20.0.0/16`. Default none. */
+  channelNetworks?: readonly string[];
   /** Operations of one rollout that are open at once, 1 to 10,000. Default 500. */
   rolloutConcurrency?: number;
   /** Seconds from one drift check of an agent to the next, 300 to 2,592,000; 0: none by itself. Default 3,600. */
@@ -121,6 +127,8 @@ export interface OrchestratorOptions {
   secretsKey?: SecretsKey | null;
   /** Types of resources of your own that modules may use beside those that ship; agents need them, too (`types`). Default none. */
   ownTypes?: readonly ResourceType[];
+  /** Types of notification channels of your own, by name, beside those that ship. Default none. */
+  channelTypes?: Readonly<Record<string, ChannelType>>;
   /** Time, injected by tests. Default the process's clock. */
   clock?: Clock;
   /** Cryptography. Default Node's. */
@@ -151,6 +159,7 @@ const table: OptionTable<ResolvedOptions> = {
       readLog: true,
       trimLog: true,
       appendBlob: true,
+      openBlob: true,
       readBlob: true,
       lease: true,
       follow: true,
@@ -174,6 +183,7 @@ const table: OptionTable<ResolvedOptions> = {
   },
   secretsKey: { rule: secretsKeyRule, default: null, defaultText: "none" },
   ownTypes: { rule: ownTypesRule, default: [], defaultText: "none" },
+  channelTypes: { rule: channelTypesRule, default: {}, defaultText: "none" },
   clock: { rule: clockRule, default: systemClock, defaultText: "the process's clock" },
   crypto: { rule: cryptoRule, default: nodeCrypto, defaultText: "Node's" },
   cron: { rule: partWith<Cron>({ next: true }), default: cronerCron, defaultText: "croner" },

@@ -18,8 +18,11 @@ import type { EventListener } from "./events.ts";
 import { Figures } from "./figures.ts";
 import { Idempotency } from "./idempotency/idempotency.ts";
 import { loadIdentity } from "./identity.ts";
+import { MaintenanceWindows } from "./maintenance/maintenance.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { Modules } from "./modules/modules.ts";
+import { Channels } from "./notifications/channels/channels.ts";
+import { Notifications } from "./notifications/inbox/notifications.ts";
 import { Operations } from "./operations/operations.ts";
 import { resolveOptions, type OrchestratorOptions } from "./options.ts";
 import { restoredEvent } from "./restores/restored-event.ts";
@@ -29,6 +32,7 @@ import { Runs } from "./runs/runs.ts";
 import { Secrets } from "./secrets/secrets.ts";
 import type { ServedAt } from "./served-at.ts";
 import { createServices, type Services } from "./services.ts";
+import { startFeatures, type End } from "./start-features.ts";
 import type { ResourceTypes } from "./state/resource-type.ts";
 import { StatusReport } from "./status/status.ts";
 import { storageSchema } from "./storage-schema.ts";
@@ -83,6 +87,12 @@ export class Orchestrator {
   readonly terminals: Terminals;
   /** Values that modules use and nobody reads back. */
   readonly secrets: Secrets;
+  /** What operators are told by themselves. */
+  readonly notifications: Notifications;
+  /** Ways to tell people and programs elsewhere. */
+  readonly channels: Channels;
+  /** Times in which agents are left alone or are silent. */
+  readonly maintenanceWindows: MaintenanceWindows;
   /** What machines measure. */
   readonly metrics: Metrics;
   /** What was done, by whom and when. */
@@ -101,7 +111,7 @@ export class Orchestrator {
   readonly status: StatusReport;
   readonly #context: Context;
   readonly #services: Services;
-  #ends: (() => Promise<void> | void)[] = [];
+  #ends: End[] = [];
   #starting: Promise<void> | null = null;
   #stopping: Promise<void> | null = null;
 
@@ -128,6 +138,9 @@ export class Orchestrator {
     this.drift = new Drift(context, services.drift, services);
     this.terminals = new Terminals(context, services.terminals, services);
     this.secrets = new Secrets(context, services.secrets);
+    this.notifications = new Notifications(context, services.notifications);
+    this.channels = new Channels(context, services.notifications);
+    this.maintenanceWindows = new MaintenanceWindows(context, services.maintenance);
     this.metrics = new Metrics(context, services.metrics, services);
     this.audit = new Audit(context, services.audit);
     this.discovery = new Discovery(context, services.agents);
@@ -153,19 +166,7 @@ export class Orchestrator {
 
   async #start(): Promise<void> {
     const { storage, cluster, transport, clock, crypto, logger, fleetTime, epochs } = this.#context;
-    const {
-      access,
-      agents,
-      operations,
-      rollouts,
-      drift,
-      audit,
-      events,
-      idempotency,
-      metrics,
-      streams,
-      terminals,
-    } = this.#services;
+    const { access, agents, events, streams } = this.#services;
     await storage.open(storageSchema);
     this.#ends.push(() => storage.close());
     try {
@@ -182,21 +183,7 @@ export class Orchestrator {
       );
       await tellLosses(this.#context);
       await ensureAdmins(this.#context, { registry: access.operators, operators: this.operators });
-      this.#ends.push(await this.#services.secrets.start(identity.secret));
-      await agents.load();
-      const openRollouts = await rollouts.load();
-      this.#ends.push(() => operations.stop());
-      await operations.start(openRollouts > 0);
-      this.#ends.push(() => rollouts.stop());
-      await rollouts.start();
-      this.#ends.push(() => drift.stop());
-      this.#ends.push(audit.keepRetention(), events.keepRetention(), operations.retention.keep());
-      this.#ends.push(rollouts.retention.keep(), agents.keepPending());
-      this.#ends.push(await agents.tellOffline());
-      this.#ends.push(await idempotency.start(identity.secret));
-      this.#ends.push(() => metrics.stop());
-      await metrics.start();
-      this.#ends.push(await terminals.start());
+      await startFeatures(this.#services, { secret: identity.secret, ends: this.#ends });
       const traffic = createAgentTraffic(this.#context, this.#services);
       const { signer } = identity;
       const orchestratorTime = (): string => fleetTime.timestamp();

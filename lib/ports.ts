@@ -14,6 +14,7 @@ export type { LogFields, Logger } from "./logger.ts";
 // Storage: the port, and what keeps order, pages and chained logs alike on each
 export type {
   AcceptedLosses,
+  BlobWriter,
   CollectionDefinition,
   CommitListener,
   CommitOptions,
@@ -134,6 +135,25 @@ export type {
   WriteOptions,
 } from "./host/host.ts";
 export { hostError } from "./host/host-error.ts";
+
+// Types of notification channels
+export { defineChannelType } from "./notifications/senders/sender.ts";
+export type {
+  Attempt as ChannelAttempt,
+  ChannelType,
+  Message as ChannelMessage,
+  SendContext,
+  Severity as ChannelSeverity,
+} from "./notifications/senders/sender.ts";
+export type {
+  Answered,
+  Connected,
+  ConnectOptions,
+  Outbound,
+  OutboundFailure,
+  OutboundRequest,
+  OutboundSocket,
+} from "./notifications/outbound/outbound.ts";
 
 // Types of resources
 export { defineResourceType } from "./state/resource-type.ts";

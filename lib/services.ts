@@ -8,8 +8,10 @@ import type { Context } from "./context.ts";
 import { DriftService } from "./drift/drift-service.ts";
 import { EventFeedService } from "./event-feed/event-feed-service.ts";
 import { IdempotencyService } from "./idempotency/idempotency-service.ts";
+import { MaintenanceService } from "./maintenance/maintenance-service.ts";
 import { MetricService } from "./metrics/metric-service.ts";
 import { ModuleService } from "./modules/module-service.ts";
+import { NotificationService } from "./notifications/notification-service.ts";
 import { OperationService } from "./operations/operation-service.ts";
 import { RolloutService } from "./rollouts/rollout-service.ts";
 import { SecretService } from "./secrets/secret-service.ts";
@@ -24,8 +26,10 @@ export interface Services {
   drift: DriftService;
   events: EventFeedService;
   idempotency: IdempotencyService;
+  maintenance: MaintenanceService;
   metrics: MetricService;
   modules: ModuleService;
+  notifications: NotificationService;
   operations: OperationService;
   rollouts: RolloutService;
   secrets: SecretService;
@@ -41,14 +45,17 @@ export function createServices(context: Context): Services {
   const modules = new ModuleService(context);
   const assignments = new AssignmentService(context, { agents, modules });
   const secrets = new SecretService(context, { agents });
-  const operations = new OperationService(context, { agents, assignments, modules, secrets, streams });
-  const rollouts = new RolloutService(context, { agents, assignments, operations });
-  const drift = new DriftService(context, { agents, assignments, operations });
+  const maintenance = new MaintenanceService(context, { agents });
+  const below = { agents, assignments, maintenance };
+  const operations = new OperationService(context, { ...below, modules, secrets, streams });
+  const rollouts = new RolloutService(context, { ...below, operations });
+  const drift = new DriftService(context, { ...below, operations });
   const audit = new AuditService(context);
   const events = new EventFeedService(context);
   const terminals = new TerminalService(context, { access, agents, streams });
   const metrics = new MetricService(context, { agents });
   const idempotency = new IdempotencyService(context);
+  const notifications = new NotificationService(context, { agents, maintenance, secrets });
   return {
     access,
     agents,
@@ -57,8 +64,10 @@ export function createServices(context: Context): Services {
     drift,
     events,
     idempotency,
+    maintenance,
     metrics,
     modules,
+    notifications,
     operations,
     rollouts,
     secrets,

@@ -8,7 +8,9 @@ import { epochCollections } from "./epochs.ts";
 import { eventLogs } from "./feed/event-record.ts";
 import { fleetTimeCollections } from "./fleet-time.ts";
 import { idempotencyCollections } from "./idempotency/documents.ts";
+import { maintenanceCollections } from "./maintenance/documents.ts";
 import { moduleCollections } from "./modules/documents.ts";
+import { notificationCollections } from "./notifications/documents.ts";
 import { operationCollections, operationLogs } from "./operations/documents.ts";
 import { rolloutCollections } from "./rollouts/documents.ts";
 import { secretCollections } from "./secrets/documents.ts";
@@ -29,7 +31,9 @@ export const storageSchema: StorageSchema = {
     ...epochCollections,
     ...fleetTimeCollections,
     ...idempotencyCollections,
+    ...maintenanceCollections,
     ...moduleCollections,
+    ...notificationCollections,
     ...operationCollections,
     ...retentionClockCollections,
     ...rolloutCollections,

@@ -47,6 +47,7 @@ const numbers: [name: keyof OrchestratorOptions, from: number, to: number, stand
   ["auditMinimumAgeDays", 0, 3_650, 0],
   ["metricsIntervalSeconds", 1, 3_600, 15],
   ["secretExpiryWarningDays", 0, 365, 14],
+  ["notificationRetentionDays", 1, 99_999, 90],
   ["rolloutConcurrency", 1, 10_000, 500],
   ["driftIntervalSeconds", 300, 2_592_000, 3_600],
   ["driftConcurrency", 1, 1_000, 8],
@@ -84,6 +85,24 @@ describe("an option that is a number", () => {
     expect(resolveOptions({ ...parts, driftIntervalSeconds: 0 }).driftIntervalSeconds).toBe(0);
     expect(resolveOptions({ ...parts, callsPerMinute: null }).callsPerMinute).toBeNull();
     expect(faultsOf({ callsPerMinute: 0 })).toHaveLength(1);
+  });
+
+  it("are networks for channels, and nothing else", () => {
+    const channelNetworks = ["10.0.0.0/8", "192.0.2.7", "fd00::/8", "::1"];
+    expect(resolveOptions({ ...parts, channelNetworks }).channelNetworks).toEqual(channelNetworks);
+    for (const wrong of ["10.0.0.0/33", "host", "", "10.0.0", 5, null])
+      expect(faultsOf({ channelNetworks: [wrong] })).toMatchObject([{ path: ["channelNetworks", 0] }]);
+    expect(faultsOf({ channelNetworks: "10.0.0.0/8" })).toMatchObject([{ path: ["channelNetworks"] }]);
+  });
+
+  it("are types of channels, each with what it needs", () => {
+    const type = { config: { safeParse() {} }, secretFields: [], send() {} };
+    expect(faultsOf({ channelTypes: { pager: type } })).toEqual([]);
+    for (const [name, wrong] of Object.entries({ webhook: type, Pager: type, pager: { ...type, send: 5 } }))
+      expect(faultsOf({ channelTypes: { [name]: wrong } })).toHaveLength(1);
+    for (const wrong of [null, {}]) expect(faultsOf({ channelTypes: { pager: wrong } })).toHaveLength(3);
+    for (const wrong of [null, [], "webhook"])
+      expect(faultsOf({ channelTypes: wrong })).toMatchObject([{ path: ["channelTypes"] }]);
   });
 
   it("is told with its range and what was given", () => {
@@ -217,7 +236,13 @@ describe("options together", () => {
   });
 
   it("have rows above for each that the table has", () => {
-    const tried = [...numbers.map(([name]) => name), "serviceName", "adminPublicKeys", "agentUrl"];
+    const tried = [
+      ...numbers.map(([name]) => name),
+      "serviceName",
+      "adminPublicKeys",
+      "agentUrl",
+      "channelNetworks",
+    ];
     expect(tried.toSorted()).toEqual(Object.keys(orchestratorOptionTable).toSorted());
   });
 });

@@ -13,10 +13,12 @@ import { addAgentsCommands } from "./commands/agents.ts";
 import { addAssignmentsCommands } from "./commands/assignments.ts";
 import { addAuditCommands } from "./commands/audit.ts";
 import { addBackupCommands } from "./commands/backup.ts";
+import { addChannelsCommands } from "./commands/channels.ts";
 import { addDiscoverCommand } from "./commands/discover.ts";
 import { addLocalCommands } from "./commands/local.ts";
 import { addMetricsCommand } from "./commands/metrics.ts";
 import { addModulesCommands } from "./commands/modules.ts";
+import { addNotificationsCommands } from "./commands/notifications.ts";
 import { addOperationsCommands } from "./commands/operations.ts";
 import { addOperatorsCommands } from "./commands/operators.ts";
 import { addResumeCommand } from "./commands/resume.ts";
@@ -28,6 +30,7 @@ import { addSessionCommands } from "./commands/session.ts";
 import { addStateCommands } from "./commands/state.ts";
 import { addTagsCommands } from "./commands/tags.ts";
 import { addTerminalCommands } from "./commands/terminal.ts";
+import { addWindowsCommands } from "./commands/windows.ts";
 import { exitCode } from "./context.ts";
 import type { CommandContext, ExitCode } from "./context.ts";
 import { describeFailure } from "./failure.ts";
@@ -90,6 +93,9 @@ const commands = [
   addOperationsCommands,
   addTerminalCommands,
   addOperatorsCommands,
+  addWindowsCommands,
+  addNotificationsCommands,
+  addChannelsCommands,
   addAuditCommands,
   addBackupCommands,
   addResumeCommand,

@@ -16,6 +16,7 @@ import { awaitOperation, awaitRollout, exitCodeOf, firstWaitSeconds, isTold, isU
 /** Options of `fleetwright assignments apply`. */
 export interface AssignmentRunOptions extends StrategyOptions {
   yes?: boolean;
+  overrideWindow?: true;
   wait: boolean;
 }
 
@@ -33,12 +34,16 @@ export async function planAssignment(
 export async function applyAssignment(
   call: CommandCall,
   name: string,
-  { wait, yes, ...options }: AssignmentRunOptions,
+  { wait, yes, overrideWindow, ...options }: AssignmentRunOptions,
 ): Promise<ExitCode> {
   const ask = askerOf(call, yes);
   const strategy = toStrategy(options);
   const rollout = ask ? await agree(call, ask, { name, strategy }) : strategy;
-  const input = { wait_seconds: wait ? firstWaitSeconds : 0, ...(rollout && { rollout }) };
+  const input = {
+    wait_seconds: wait ? firstWaitSeconds : 0,
+    ...(rollout && { rollout }),
+    ...(overrideWindow && { override_window: true }),
+  };
   return follow(call, await call.client.assignments.apply(name, input), wait);
 }
 

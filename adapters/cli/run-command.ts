@@ -28,6 +28,7 @@ export interface CommandRunOptions extends StrategyOptions {
   env?: Record<string, string>;
   timeout?: number;
   yes?: boolean;
+  overrideWindow?: true;
   wait: boolean;
 }
 
@@ -56,6 +57,7 @@ export async function runCommand(
     ...(options.env && { environment: options.env }),
     ...(options.timeout !== undefined && { timeout_seconds: options.timeout }),
     ...(rollout && { rollout }),
+    ...(options.overrideWindow && { override_window: true }),
     wait_seconds: 0,
   });
   return tell(call, options.wait ? await follow(call, begun) : begun);

@@ -25,6 +25,7 @@ export interface RunOptions {
   queue?: boolean;
   allowEmpty?: boolean;
   maxRemovals?: number;
+  overrideWindow?: true;
   yes?: boolean;
   wait: boolean;
 }
@@ -124,12 +125,13 @@ function toPlanInput(options: RunOptions): PlanInput {
 }
 
 function toApplyInput(options: RunOptions): RunInput {
-  const { plan, allowEmpty, maxRemovals } = options;
+  const { plan, allowEmpty, maxRemovals, overrideWindow } = options;
   return {
     ...toPlanInput(options),
     ...(plan !== undefined && { plan_id: plan }),
     ...(allowEmpty && { allow_empty: true }),
     ...(maxRemovals !== undefined && { max_removals: maxRemovals }),
+    ...(overrideWindow && { override_window: true }),
   };
 }
 

@@ -90,6 +90,7 @@ const countNames = Object.keys(noCounts) as (keyof Counts)[];
 
 /** Nothing while an operation is open: what it has done so far is told at its end. */
 function describeProgress(operation: Operation): string {
+  if (operation.held_by) return ` (held by a maintenance window until ${operation.held_by.until})`;
   return isOpen(operation) ? "" : ` (${describeEnd(operation)})`;
 }
 

@@ -33,9 +33,11 @@ export async function* readEvents<Item>(open: OpenStream, signal?: AbortSignal):
   const isAborted = (): boolean => signal?.aborted === true;
   while (!isAborted()) {
     const ended = new AbortController();
-    const connection = signal ? AbortSignal.any([signal, ended.signal]) : ended.signal;
+    const end = (): void => ended.abort();
+    signal?.addEventListener("abort", end, { once: true });
     try {
-      for await (const { id, data } of readFrames(await open(lastEventId, connection))) {
+      const stream = await open(lastEventId, ended.signal);
+      for await (const { id, data } of readFrames(stream, ended.signal)) {
         failures = 0;
         lastEventId = id ?? lastEventId;
         yield JSON.parse(data) as Item;
@@ -44,6 +46,7 @@ export async function* readEvents<Item>(open: OpenStream, signal?: AbortSignal):
       if (isAborted()) return;
       if (error instanceof ApiError && !isPassing(error)) throw error;
     } finally {
+      signal?.removeEventListener("abort", end);
       ended.abort();
     }
     await pause(jittered(Math.min(longestPauseMs, firstPauseMs * 2 ** failures)), signal);
@@ -51,8 +54,14 @@ export async function* readEvents<Item>(open: OpenStream, signal?: AbortSignal):
   }
 }
 
-async function* readFrames(stream: ReadableStream<Uint8Array>): AsyncGenerator<Frame, void> {
+async function* readFrames(
+  stream: ReadableStream<Uint8Array>,
+  signal: AbortSignal,
+): AsyncGenerator<Frame, void> {
   const reader = stream.getReader();
+  // Said to the reader, too: fetch of Node 20 forgets a signal when memory is cleaned up, once the head of an answer is there.
+  const cancel = (): void => void reader.cancel().catch(() => {});
+  signal.addEventListener("abort", cancel, { once: true });
   const decoder = new TextDecoder();
   let text = "";
   try {
@@ -68,7 +77,8 @@ async function* readFrames(stream: ReadableStream<Uint8Array>): AsyncGenerator<F
       }
     }
   } finally {
-    reader.cancel().catch(() => {});
+    signal.removeEventListener("abort", cancel);
+    cancel();
   }
 }
 

@@ -282,6 +282,66 @@ export interface RoutedVerbs {
      */
     transcript: (sessionId: string, input?: Input<"transcriptInput", "session_id">, options?: CallOptions) => Promise<ReadableStream<Uint8Array>>;
   };
+  maintenanceWindows: {
+    /** List all maintenance windows. Newest first, those that have ended too, each with when it goes on next. */
+    list: (input?: Input<"listWindowsInput">, options?: CallOptions) => Promise<Output<"maintenanceWindowPageSchema">>;
+    /** Get one window. With when it goes on next. */
+    get: (id: string, options?: CallOptions) => Promise<Output<"maintenanceWindowSchema">>;
+    /**
+     * Create a maintenance window. Once, or again and again. With the mode `mute` notifications of its agents are silent; with
+     * `freeze` nothing is applied or run there either: what somebody asks for is refused, what comes by itself is held until the
+     * window ends.
+     */
+    create: (input: Input<"createWindowInput">, options?: CallOptions) => Promise<Output<"maintenanceWindowSchema">>;
+    /**
+     * Update a window. What is absent stays. An `ends_at` that has passed ends a window that is active; so does `end_occurrence`,
+     * after which one with a schedule comes again. What it held goes on.
+     */
+    update: (id: string, input?: Input<"updateWindowInput", "id">, options?: CallOptions) => Promise<Output<"maintenanceWindowSchema">>;
+    /** Delete a window. What it held goes on. */
+    remove: (id: string, options?: CallOptions) => Promise<null>;
+  };
+  notifications: {
+    /**
+     * List notifications for the requesting operator. Newest first, each with whether and when the caller read it. Events that
+     * happened together are one notification. What a maintenance window kept silent is listed, marked as muted.
+     */
+    list: (input?: Input<"listNotificationsInput">, options?: CallOptions) => Promise<Output<"notificationPageSchema">>;
+    /** Mark all notifications as read for the requesting operator. Those that there are; for other operators nothing changes. */
+    readAll: (options?: CallOptions) => Promise<null>;
+    /** Mark one notification as read for the requesting operator. For other operators nothing changes. Again, it stays as it is. */
+    read: (id: string, options?: CallOptions) => Promise<null>;
+  };
+  channels: {
+    /** List notification channels. Newest first, each with how its last attempt ended. What is secret of them is not told. */
+    list: (input?: Input<"listChannelsInput">, options?: CallOptions) => Promise<Output<"channelPageSchema">>;
+    /** Get one channel. With how its last attempt ended. What is secret of it is not told. */
+    get: (id: string, options?: CallOptions) => Promise<Output<"channelSchema">>;
+    /**
+     * Create a channel. It tells what happens from now on. Secret fields of its config are encrypted, or are `secret:NAME` and read
+     * for each message. Over plain HTTP from another machine it is refused, unless a trusted proxy says that it came over TLS.
+     */
+    create: (input: Input<"createChannelInput">, options?: CallOptions) => Promise<Output<"channelSchema">>;
+    /**
+     * Update a channel. What is absent stays; a config is given as a whole, and a secret field of it that is `********` stays as it
+     * is. Over plain HTTP from another machine it is refused, unless a trusted proxy says that it came over TLS.
+     */
+    update: (id: string, input?: Input<"updateChannelInput", "id">, options?: CallOptions) => Promise<Output<"channelSchema">>;
+    /** Delete a channel. What waits to be delivered by it is dropped. */
+    remove: (id: string, options?: CallOptions) => Promise<null>;
+    /**
+     * Send a test notification through the channel. At once, whether the channel is enabled or not. A message that was not
+     * delivered is no error of the call: the answer says why.
+     */
+    test: (id: string, options?: CallOptions) => Promise<Output<"channelTestSchema">>;
+    /**
+     * List the messages of a channel. Newest first, with what came of each: those that wait, those that were delivered in the last
+     * 7 days, and those that could not be.
+     */
+    deliveries: (id: string, input?: Input<"listDeliveriesInput", "id">, options?: CallOptions) => Promise<Output<"deliveryPageSchema">>;
+    /** Send a message once more. One that could not be delivered, or that was; it is tried for another day. */
+    redeliver: (id: string, input: Input<"redeliverInput", "id">, options?: CallOptions) => Promise<Output<"deliverySchema">>;
+  };
   backups: {
     /**
      * Download everything as one file, the keys included. A file for `fleetwright restore`, taken without a pause. It holds the
@@ -307,8 +367,16 @@ export interface RoutedVerbs {
      * before; with `order=asc` the chain can be checked page by page.
      */
     list: (input?: Input<"listAuditInput">, options?: CallOptions) => Promise<Output<"auditPageSchema">>;
-    /** Recompute the chain of hashes. Says whether an event was changed or taken out, and which is the first. */
-    verify: (options?: CallOptions) => Promise<Output<"verifyAuditSchema">>;
+    /**
+     * Recompute the chain of hashes. Says whether an event was changed or taken out, and which is the first. With a head that was
+     * kept elsewhere it says whether that is in this log: a whole new log has another.
+     */
+    verify: (input?: Input<"verifyAuditInput">, options?: CallOptions) => Promise<Output<"verifyAuditSchema">>;
+    /**
+     * Sign where the log ends. Sequence and hash of the newest event, signed by the orchestrator's key. Kept elsewhere, it shows
+     * that the log has become another.
+     */
+    head: (options?: CallOptions) => Promise<Output<"auditHeadSchema">>;
     /**
      * Prune the events before a time. Removes the oldest events. What is left still verifies, and the pruning itself is in the log.
      * A time in the future is refused. `dry_run=true` tells what would go, and `expected` has it refused where that is another

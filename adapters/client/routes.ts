@@ -123,6 +123,28 @@ export const routes: {
       asStream: true,
     },
   },
+  maintenanceWindows: {
+    list: { method: "GET", path: "/maintenance-windows", input: "query" },
+    get: { method: "GET", path: "/maintenance-windows/{id}" },
+    create: { method: "POST", path: "/maintenance-windows", input: "body" },
+    update: { method: "PUT", path: "/maintenance-windows/{id}", input: "body" },
+    remove: { method: "DELETE", path: "/maintenance-windows/{id}" },
+  },
+  notifications: {
+    list: { method: "GET", path: "/notifications", input: "query" },
+    readAll: { method: "POST", path: "/notifications/read-all" },
+    read: { method: "POST", path: "/notifications/{id}/read" },
+  },
+  channels: {
+    list: { method: "GET", path: "/channels", input: "query" },
+    get: { method: "GET", path: "/channels/{id}" },
+    create: { method: "POST", path: "/channels", input: "body" },
+    update: { method: "PUT", path: "/channels/{id}", input: "body" },
+    remove: { method: "DELETE", path: "/channels/{id}" },
+    test: { method: "POST", path: "/channels/{id}/test" },
+    deliveries: { method: "GET", path: "/channels/{id}/deliveries", input: "query" },
+    redeliver: { method: "POST", path: "/channels/{id}/deliveries/{delivery_id}/redeliver", input: "body" },
+  },
   backups: {
     create: { method: "GET", path: "/backup", asStream: true },
   },
@@ -132,7 +154,8 @@ export const routes: {
   },
   audit: {
     list: { method: "GET", path: "/audit", input: "query" },
-    verify: { method: "GET", path: "/audit/verify" },
+    verify: { method: "GET", path: "/audit/verify", input: "query" },
+    head: { method: "GET", path: "/audit/head" },
     prune: { method: "DELETE", path: "/audit", input: "query" },
     getRetention: { method: "GET", path: "/audit/retention" },
     setRetention: { method: "PUT", path: "/audit/retention", input: "body" },

@@ -26,6 +26,8 @@ export type TerminalMessage =
       rows: number;
     }
   | { type: "resized"; cols: number; rows: number }
+  /** So many bytes of input of this connection were taken. */
+  | { type: "taken"; offset: number }
   | { type: "exit"; exit_code: number }
   | { type: "closed"; status: "closed" | "interrupted"; reason: string }
   | { type: "warning"; code: string; message: string }
@@ -59,6 +61,42 @@ export interface AttachedTerminal {
 /** A piece of input that the server takes. */
 const mostInputBytes = 65_536;
 
+/** Input that may be on its way; more waits here, so that the server goes on reading what is acknowledged. */
+const inputWindowBytes = 196_608;
+
+/** What is typed, and waits until the server has taken what was sent before. */
+class InputWindow {
+  readonly #send: (bytes: Uint8Array) => void;
+  readonly #waiting: Uint8Array[] = [];
+  #sent = 0;
+  #taken = 0;
+
+  constructor(send: (bytes: Uint8Array) => void) {
+    this.#send = send;
+  }
+
+  add(bytes: Uint8Array): void {
+    for (let at = 0; at < bytes.length; at += mostInputBytes)
+      this.#waiting.push(bytes.subarray(at, at + mostInputBytes));
+    this.#sendMore();
+  }
+
+  /** The server has taken so many bytes in all. */
+  taken(offset: number): void {
+    this.#taken = offset;
+    this.#sendMore();
+  }
+
+  #sendMore(): void {
+    while (this.#sent - this.#taken < inputWindowBytes) {
+      const piece = this.#waiting.shift();
+      if (piece === undefined) return;
+      this.#sent += piece.length;
+      this.#send(piece);
+    }
+  }
+}
+
 /** Attaches to a terminal. @param server - Where the server is, e.g. `https://fleet.example:4748`. */
 export function attachTerminal(
   server: string,
@@ -74,6 +112,7 @@ export function attachTerminal(
   const send = (data: string | Uint8Array): void => {
     if (socket.readyState === 1) socket.send(data);
   };
+  const input = new InputWindow(send);
   const say = (message: object): void => send(JSON.stringify(message));
   socket.addEventListener("open", () =>
     say({
@@ -94,6 +133,7 @@ export function attachTerminal(
       return;
     }
     const message = JSON.parse(data) as TerminalMessage;
+    if (message.type === "taken") return input.taken(message.offset);
     // In one order with the output.
     taking = taking.then(() => {
       if (message.type === "opened") ({ offset } = message);
@@ -107,9 +147,7 @@ export function attachTerminal(
     get offset() {
       return offset;
     },
-    type(bytes) {
-      for (let at = 0; at < bytes.length; at += mostInputBytes) send(bytes.subarray(at, at + mostInputBytes));
-    },
+    type: (bytes) => input.add(bytes),
     resize: (cols, rows) => say({ type: "resize", cols, rows }),
     leave: () => socket.close(1000),
   };

@@ -6,10 +6,13 @@ import { assignmentProcedures } from "./procedures/assignments.ts";
 import { auditProcedures } from "./procedures/audit.ts";
 import { backupProcedures } from "./procedures/backups.ts";
 import { procedure, route, t } from "./procedures/builder.ts";
+import { channelProcedures } from "./procedures/channels.ts";
 import { discoveryProcedures } from "./procedures/discovery.ts";
 import { eventProcedures } from "./procedures/events.ts";
+import { maintenanceWindowProcedures } from "./procedures/maintenance-windows.ts";
 import { metricProcedures } from "./procedures/metrics.ts";
 import { moduleProcedures } from "./procedures/modules.ts";
+import { notificationProcedures } from "./procedures/notifications.ts";
 import { restoreProcedures } from "./procedures/restores.ts";
 import { rolloutProcedures } from "./procedures/rollouts.ts";
 import { runProcedures } from "./procedures/runs.ts";
@@ -48,6 +51,9 @@ export const appRouter = t.router({
   events: eventProcedures,
   secrets: secretProcedures,
   terminals: terminalProcedures,
+  maintenanceWindows: maintenanceWindowProcedures,
+  notifications: notificationProcedures,
+  channels: channelProcedures,
   backups: backupProcedures,
   restores: restoreProcedures,
   audit: auditProcedures,

@@ -5,7 +5,7 @@
 import type { Timer } from "../clock.ts";
 import type { Context, EventInput } from "../context.ts";
 import { isOrchestratorError } from "../errors.ts";
-import type { AttributeChange } from "../event-metadata.ts";
+import type { AttributeChange } from "../event-facts.ts";
 import { RateLimiter } from "../internal/rate-limiter.ts";
 import type { AgentMessage, Attributes, MessageOf } from "../wire/messages.ts";
 import type { AgentDocument, AttributesDocument } from "./documents.ts";

@@ -14,7 +14,7 @@ import type { Timer } from "../clock.ts";
 import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { isRetryable } from "../errors.ts";
-import type { OfflineFacts } from "../event-metadata.ts";
+import type { OfflineFacts } from "../event-facts.ts";
 import type { EventSubject } from "../events.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import { eachDocument } from "../storage/each-document.ts";

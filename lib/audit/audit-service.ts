@@ -1,6 +1,7 @@
 import type { Context } from "../context.ts";
 import { dayMs } from "../internal/durations.ts";
 import { keepRounds } from "../upkeep/rounds.ts";
+import { BlockIndexing } from "./block-indexing.ts";
 import { LeastAge } from "./least-age.ts";
 import { AuditPruning } from "./pruning.ts";
 import type { AuditRetention } from "./schemas.ts";
@@ -16,23 +17,27 @@ export class AuditService {
   readonly age: LeastAge;
   readonly pruning: AuditPruning;
   readonly #context: Context;
+  readonly #indexing: BlockIndexing;
 
   constructor(context: Context) {
     this.#context = context;
     this.age = new LeastAge(context);
     this.pruning = new AuditPruning(context);
+    this.#indexing = new BlockIndexing(context);
   }
 
-  /** Removes, now and every hour, what is older than the retention. The function returned ends it. */
-  keepRetention(): () => Promise<void> {
+  /** Removes, now and every hour, what is older than the retention, and keeps the index. The function returned ends it. */
+  keep(): () => Promise<void> {
     const { clock, logger } = this.#context;
-    return keepRounds({
+    const endIndexing = this.#indexing.keep();
+    const endRetention = keepRounds({
       clock,
       everyMs: pruneEveryMs,
       pauseMs: 0,
       round: () => this.#pruneOld(),
       failed: (error) => logger.error("Old audit events were not removed.", { error }),
     });
+    return async () => void (await Promise.all([endIndexing(), endRetention()]));
   }
 
   async *#pruneOld(): AsyncGenerator<void> {

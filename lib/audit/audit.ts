@@ -2,31 +2,26 @@ import type { z } from "zod";
 import { answering, type Caller } from "../callers/caller.ts";
 import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
-import { auditLog } from "../context.ts";
-import { toHex, toUtf8 } from "../crypto/encoding.ts";
 import { requireVersion, type ChangeOptions } from "../document-version.ts";
-import { isOrchestratorError } from "../errors.ts";
-import { canonicalJson } from "../internal/canonical-json.ts";
 import type { Page } from "../internal/common-schemas.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
-import type { JsonObject } from "../json.ts";
-import type { LogEntry, LogPage, StoredDocument } from "../storage/storage.ts";
-import { isOurs, readAnchor, type Anchor } from "./anchor.ts";
 import type { AuditService } from "./audit-service.ts";
+import { signHead } from "./head.ts";
 import { listEvents } from "./listing.ts";
 import type { OldestStretch } from "./pruning.ts";
 import {
   listAuditInput,
   pruneAuditInput,
   setRetentionInput,
+  verifyAuditInput,
   type AuditEvent,
+  type AuditHead,
   type AuditRetention,
   type AuditVerification,
   type PruneResult,
 } from "./schemas.ts";
-
-const noHash = "0".repeat(64);
+import { toKnownHead, verifyLog } from "./verification.ts";
 
 /** What was done, by whom and when: events in a chain of hashes, written in the same commit as what they tell. */
 export class Audit {
@@ -39,8 +34,9 @@ export class Audit {
   }
 
   /**
-   * Lists events, newest first or oldest first. A call looks at 10,000 events at most: where a filter passes few of them the page may
-   * hold less than `limit`, even nothing, and still have a `next_cursor` to go on with. Only without one is the list at its end.
+   * Lists events, newest first or oldest first. Types, categories, actors, targets and times are found by an index, which the newest thousand
+   * may lack. A call looks at 10,000 events at most: where `search` passes few of them the page may hold less than `limit`, even nothing, and
+   * still have a `next_cursor` to go on with. Only without one is the list at its end.
    */
   async list(caller: Caller, input: z.input<typeof listAuditInput> = {}): Promise<Page<AuditEvent>> {
     await this.#context.authorize(caller, "audit.list");
@@ -105,61 +101,21 @@ export class Audit {
     });
   }
 
-  /** Recomputes the whole chain and names the first event that does not fit. Costs a read of every event. */
-  async verify(caller: Caller): Promise<AuditVerification> {
+  /**
+   * Recomputes the whole chain and names the first event that does not fit. Costs a read of every event.
+   *
+   * @param input - A head that was kept elsewhere, both fields of it: `known_head` says whether it is in this log.
+   * @throws {OrchestratorError} `VALIDATION_FAILED` where one of the fields is missing.
+   */
+  async verify(caller: Caller, input: z.input<typeof verifyAuditInput> = {}): Promise<AuditVerification> {
     await this.#context.authorize(caller, "audit.verify");
-    for (;;) {
-      const anchor = await readAnchor(this.#context);
-      const verification = await this.#verifyFrom(anchor);
-      if (verification.valid) return verification;
-      // Old events may have been removed while they were read: then it is begun again.
-      const now = await readAnchor(this.#context);
-      if (now?.revision === anchor?.revision) return verification;
-    }
+    return verifyLog(this.#context, toKnownHead(parseInput(verifyAuditInput, input)));
   }
 
-  async #verifyFrom(anchor: StoredDocument<Anchor> | null): Promise<AuditVerification> {
-    if (anchor && !isOurs(this.#context, anchor.value))
-      return { valid: false, from_sequence: 1, to_sequence: 0, first_bad_sequence: 1, head_hash: noHash };
-    let previous = anchor?.value.hash ?? noHash;
-    let expected = (anchor?.value.sequence ?? 0) + 1;
-    const first = expected;
-    const range = () => ({ from_sequence: first, to_sequence: expected - 1, head_hash: previous });
-    // What the anchor vouches for may still be there: the process may have ended between anchor and removal.
-    let from: number | null = first;
-    while (from !== null) {
-      const page = await this.#readPage(from);
-      if ("badSequence" in page) return { valid: false, ...range(), first_bad_sequence: page.badSequence };
-      for (const entry of page.entries) {
-        const fits = entry.sequence === expected && entry.hash === this.#hash(previous, entry);
-        if (!fits)
-          return { valid: false, ...range(), first_bad_sequence: Math.min(expected, entry.sequence) };
-        previous = entry.hash!;
-        expected += 1;
-      }
-      from = page.next;
-      if (from === null && page.head.sequence >= expected)
-        return { valid: false, ...range(), first_bad_sequence: expected };
-      // What the storage has as the newest entry was written with the documents: a whole chain of other entries is none.
-      if (from === null && page.head.sequence === expected - 1 && page.head.hash !== previous)
-        return { valid: false, ...range(), first_bad_sequence: expected - 1 };
-    }
-    return { valid: true, ...range() };
-  }
-
-  /** Events as they are stored, or the first of them that can't be read any more: that is what verifying is there to find. */
-  async #readPage(from: number): Promise<LogPage | { badSequence: number }> {
-    try {
-      return await this.#context.storage.readLog(auditLog, { from, limit: 1000 });
-    } catch (error) {
-      if (!isOrchestratorError(error, "STORAGE_CORRUPT")) throw error;
-      return { badSequence: Number(error.details["sequence"] ?? from) };
-    }
-  }
-
-  #hash(previous: string, { sequence, at, value }: LogEntry): string {
-    const body = canonicalJson({ sequence, at, value: value as JsonObject });
-    return toHex(this.#context.crypto.sha256(toUtf8(previous + body)));
+  /** Signs where the log ends now: keep it elsewhere, and {@link Audit.verify} tells later whether this is still the same log. */
+  async head(caller: Caller): Promise<AuditHead> {
+    await this.#context.authorize(caller, "audit.head");
+    return signHead(this.#context);
   }
 }
 

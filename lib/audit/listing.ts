@@ -3,85 +3,134 @@ import type { z } from "zod";
 import { toTimestamp } from "../clock.ts";
 import { auditLog, type Context } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
-import { eventTable, type EventType } from "../events.ts";
 import type { Page } from "../internal/common-schemas.ts";
 import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
 import type { JsonObject } from "../json.ts";
 import type { LogEntry, LogPage } from "../storage/storage.ts";
+import { blockOf, blockSearch, rangeOf, readBlocks } from "./block-index.ts";
+import { passes, type EventFilter } from "./event-filter.ts";
 import type { AuditEvent, listAuditInput } from "./schemas.ts";
+import type { StoredEvent } from "./stored-event.ts";
 
-/** Events that one call looks at: a filter that passes nothing must not have it read the whole log. */
+/**
+ * What one call looks at, events and entries of the index together: a filter that passes nothing must not have it read the whole log.
+ */
 const mostRead = 10_000;
 
-type ListAudit = z.output<typeof listAuditInput>;
-type Filter = Omit<ListAudit, "limit" | "cursor">;
+/** Entries of the index that are read in one go. */
+const blocksAtOnce = 100;
 
-/** An event as the log has it: of whatever version wrote it, so that nothing is promised of its facts. */
-type StoredEvent = Omit<AuditEvent, "sequence" | "recorded_at" | "hash">;
+/** Events of which so many stand between two others are read with them. */
+const near = 32;
+
+/** Events that are read in one go where a filter may pass many or few of them. */
+const filteredAtOnce = 200;
+
+type ListAudit = z.output<typeof listAuditInput>;
+
+/** Sequences, both inclusive. */
+interface Stretch {
+  oldest: number;
+  newest: number;
+}
 
 /** A page of the events that pass every filter. */
 export async function listEvents(
-  { storage }: Context,
-  { limit = 50, cursor, ...filter }: ListAudit,
+  context: Context,
+  { limit = 50, cursor, ...asked }: ListAudit,
 ): Promise<Page<AuditEvent>> {
-  const bound = JSON.parse(JSON.stringify(filter)) as JsonObject;
+  const bound = JSON.parse(JSON.stringify(asked)) as JsonObject;
+  const { order = "desc", ...filter } = asked;
   const position = cursor === undefined ? null : toSequence(decodeCursor("audit", bound, cursor));
-  const { head, base } = await storage.readLog(auditLog, { reverse: true, limit: 1 });
-  const reverse = filter.order !== "asc";
-  const range = reverse
-    ? downFrom(Math.min(position ?? Infinity, head.sequence), base.sequence + 1)
-    : upFrom(Math.max(position ?? 0, base.sequence + 1), head.sequence);
+  const { head, base } = await context.storage.readLog(auditLog, { reverse: true, limit: 1 });
+  const reverse = order === "desc";
+  const whole = reverse
+    ? { oldest: base.sequence + 1, newest: Math.min(position ?? Infinity, head.sequence) }
+    : { oldest: Math.max(position ?? 0, base.sequence + 1), newest: head.sequence };
   const items: AuditEvent[] = [];
-  for (let at: number | null = reverse ? range.newest : range.oldest; at !== null && range.has(at);) {
-    const page: LogPage<StoredEvent> = await storage.readLog(auditLog, {
-      reverse,
-      limit: 200,
-      from: reverse ? range.oldest : at,
-      to: reverse ? at : range.newest,
-      ...(filter.event_type !== undefined && { where: { event_type: filter.event_type } }),
-    });
-    for (const entry of page.entries) {
-      if (!passes(entry.value, filter)) continue;
+  const isWanted = (entry: LogEntry<StoredEvent>): boolean => passes(entry.value, filter);
+  for await (const step of stepsThrough(context, whole, { reverse, filter })) {
+    if ("goOn" in step) return { items, next_cursor: encodeCursor("audit", bound, step.goOn) };
+    for await (const entry of entriesOf(context, step, { reverse, filter, limit })) {
+      if (!isWanted(entry)) continue;
       if (items.length === limit) return { items, next_cursor: encodeCursor("audit", bound, entry.sequence) };
       items.push(toAuditEvent(entry));
     }
-    at = page.next;
   }
-  return { items, next_cursor: range.next === null ? null : encodeCursor("audit", bound, range.next) };
+  return { items, next_cursor: null };
 }
 
-/** What one call looks at; `next` is where another goes on. */
-interface Range {
-  oldest: number;
-  newest: number;
-  next: number | null;
-  has: (sequence: number) => boolean;
+/** What may hold what is looked for, as stretches of the log; or where another call goes on. */
+async function* stepsThrough(
+  { storage, crypto }: Context,
+  { oldest, newest }: Stretch,
+  { reverse, filter }: { reverse: boolean; filter: EventFilter },
+): AsyncGenerator<Stretch | { goOn: number }> {
+  if (oldest > newest) return;
+  const search = blockSearch(crypto, filter);
+  const isIndexed = Object.entries(filter).some(([name, value]) => name !== "search" && value !== undefined);
+  const [first, last] = [blockOf(oldest), blockOf(newest)];
+  let read = 0;
+  for (let done = 0; done <= last - first; done += blocksAtOnce) {
+    const count = Math.min(blocksAtOnce, last - first + 1 - done);
+    const blocks = Array.from({ length: count }, (_, n) => (reverse ? last - done - n : first + done + n));
+    const entries = isIndexed ? await readBlocks(storage, blocks) : [];
+    for (const [n, block] of blocks.entries()) {
+      const { from, to } = rangeOf(block);
+      const within = { oldest: Math.max(from, oldest), newest: Math.min(to, newest) };
+      const places = entries[n] ? search(entries[n]) : null;
+      const stretches = places === null ? [within] : toStretches(places, { from, within });
+      if (stretches.length === 0) read += 1;
+      for (const stretch of reverse ? stretches.toReversed() : stretches) {
+        read += stretch.newest - stretch.oldest + 1;
+        if (read > mostRead) return yield { goOn: reverse ? stretch.newest : stretch.oldest };
+        yield stretch;
+      }
+      if (read >= mostRead && block !== (reverse ? first : last))
+        return yield { goOn: reverse ? within.oldest - 1 : within.newest + 1 };
+    }
+  }
 }
 
-function downFrom(newest: number, end: number): Range {
-  const oldest = Math.max(end, newest - mostRead + 1);
-  return toRange(oldest, newest, oldest > end ? oldest - 1 : null);
+/** Places of a block as stretches of the log. Those that are near each other are one, which costs less than reading twice. */
+function toStretches(
+  places: readonly number[],
+  { from, within }: { from: number; within: Stretch },
+): Stretch[] {
+  const stretches: Stretch[] = [];
+  for (const place of places) {
+    const sequence = from + place;
+    if (sequence < within.oldest || sequence > within.newest) continue;
+    const last = stretches.at(-1);
+    if (last && sequence - last.newest <= near) last.newest = sequence;
+    else stretches.push({ oldest: sequence, newest: sequence });
+  }
+  return stretches;
 }
 
-function upFrom(oldest: number, end: number): Range {
-  const newest = Math.min(end, oldest + mostRead - 1);
-  return toRange(oldest, newest, newest < end ? newest + 1 : null);
-}
-
-function toRange(oldest: number, newest: number, next: number | null): Range {
-  return { oldest, newest, next, has: (sequence) => sequence >= oldest && sequence <= newest };
-}
-
-function passes(event: Readonly<StoredEvent>, filter: Filter): boolean {
-  const { category, actor, target, from, to, search } = filter;
-  if (category !== undefined && eventTable[event.event_type as EventType]?.category !== category)
-    return false;
-  if (actor !== undefined && event.actor.id !== actor && event.actor.name !== actor) return false;
-  if (target !== undefined && event.target?.id !== target && event.target?.name !== target) return false;
-  const at = Date.parse(event.timestamp);
-  if (from !== undefined && at < Date.parse(from)) return false;
-  if (to !== undefined && at >= Date.parse(to)) return false;
-  return search === undefined || event.summary.toLowerCase().includes(search.toLowerCase());
+/** The entries of a stretch, in either direction. */
+async function* entriesOf(
+  { storage }: Context,
+  { oldest, newest }: Stretch,
+  { reverse, filter, limit }: { reverse: boolean; filter: EventFilter; limit: number },
+): AsyncGenerator<LogEntry<StoredEvent>> {
+  const { event_type } = filter;
+  const isFiltered = Object.values(filter).some((value) => value !== undefined);
+  let [from, to] = [oldest, newest];
+  for (;;) {
+    const page: LogPage<StoredEvent> = await storage.readLog(auditLog, {
+      reverse,
+      from,
+      to,
+      // One more than is shown tells whether the list goes on.
+      limit: isFiltered ? filteredAtOnce : limit + 1,
+      ...(event_type !== undefined && { where: { event_type } }),
+    });
+    yield* page.entries;
+    if (page.next === null) return;
+    if (reverse) to = page.next;
+    else from = page.next;
+  }
 }
 
 function toSequence(position: string | number): number {

@@ -1,5 +1,12 @@
 import { z } from "zod";
+import { eventTable, severities, type EventCategory } from "../events.ts";
 import { jsonSchema, pageInput, pageOf, timestampSchema, versionSchema } from "../internal/common-schemas.ts";
+
+/** Those of the table, each once. */
+const categories = [...new Set(Object.values(eventTable).map(({ category }) => category))] as [
+  EventCategory,
+  ...EventCategory[],
+];
 
 const subjectSchema = z.object({ type: z.string(), id: z.string(), name: z.string() });
 
@@ -10,7 +17,7 @@ export const auditEventSchema = z
     sequence: z.number().int(),
     timestamp: z.string(),
     event_type: z.string(),
-    severity: z.enum(["info", "warning", "critical"]),
+    severity: z.enum(severities),
     actor: subjectSchema,
     target: subjectSchema.optional(),
     summary: z.string(),
@@ -30,9 +37,7 @@ export const auditPageSchema = pageOf(auditEventSchema);
 /** Input of `audit.list`; every filter must hold. */
 export const listAuditInput = z.strictObject({
   event_type: z.string().max(100).optional(),
-  category: z
-    .enum(["access", "agent", "module", "assignment", "operation", "drift", "audit", "storage"])
-    .optional(),
+  category: z.enum(categories).optional(),
   actor: z.string().max(100).optional().describe("Id or name of who did it."),
   target: z.string().max(100).optional().describe("Id or name of what it was done to."),
   from: timestampSchema.optional(),
@@ -89,6 +94,32 @@ export const retentionSchema = z.object({
 /** Input of `audit.setRetention`. */
 export const setRetentionInput = z.strictObject(retentionShape);
 
+const hashSchema = z.string().regex(/^[0-9a-f]{64}$/, "64 lower-case hex digits");
+
+/** Output of `audit.head`, and what a file that keeps it holds. */
+export const auditHeadSchema = z.object({
+  sequence: z.number().int().min(0).describe("Of the newest event; 0 where there never was one."),
+  hash: hashSchema.describe("Its hash, which is over all events before it, too."),
+  recorded_at: z.string().max(40).nullable().describe("When it was written; null where it was removed."),
+  signature: z
+    .string()
+    .regex(/^[0-9a-f]{128}$/, "128 lower-case hex digits")
+    .describe(
+      "Ed25519 signature by the orchestrator's key, hex: over `fleetwright/1 audit head`, `sequence`, `hash` and `recorded_at` (nothing for null), with a line feed between them.",
+    ),
+});
+
+/** Input of `audit.verify`: a head that was kept elsewhere. */
+export const verifyAuditInput = z.strictObject({
+  known_sequence: z
+    .number()
+    .int()
+    .min(0)
+    .optional()
+    .describe("`sequence` of a head that was kept elsewhere."),
+  known_hash: hashSchema.optional().describe("`hash` of it."),
+});
+
 /** Output of `audit.verify`. */
 export const verifyAuditSchema = z.object({
   valid: z.boolean(),
@@ -96,6 +127,12 @@ export const verifyAuditSchema = z.object({
   to_sequence: z.number().int(),
   first_bad_sequence: z.number().int().optional(),
   head_hash: z.string(),
+  known_head: z
+    .enum(["present", "different", "missing", "pruned"])
+    .optional()
+    .describe(
+      "Whether the head that was asked about is in this log: `present`; `different`, another event is in its place; `missing`, the log does not go so far; `pruned`, older events were removed than would tell. Absent where none was asked about, or `valid` is false.",
+    ),
 });
 
 /** Something that was done, by whom and when. */
@@ -104,5 +141,7 @@ export type AuditEvent = z.infer<typeof auditEventSchema>;
 export type PruneResult = z.infer<typeof pruneResultSchema>;
 /** For how long events are kept. */
 export type AuditRetention = z.infer<typeof retentionSchema>;
+/** Where the log ended at a moment, signed. */
+export type AuditHead = z.infer<typeof auditHeadSchema>;
 /** Whether the chain of hashes is whole. */
 export type AuditVerification = z.infer<typeof verifyAuditSchema>;

@@ -3,6 +3,7 @@ import type { AssignmentService } from "../assignments/assignment-service.ts";
 import { systemCaller, type Caller } from "../callers/caller.ts";
 import type { Context, EventInput } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
+import type { MaintenanceService } from "../maintenance/maintenance-service.ts";
 import type { OperationDocument } from "../operations/documents.ts";
 import type { OperationService } from "../operations/operation-service.ts";
 import { countOutcomes } from "../state/result.ts";
@@ -23,7 +24,12 @@ export class DriftService {
 
   constructor(
     context: Context,
-    features: { agents: AgentService; assignments: AssignmentService; operations: OperationService },
+    features: {
+      agents: AgentService;
+      assignments: AssignmentService;
+      maintenance: MaintenanceService;
+      operations: OperationService;
+    },
   ) {
     this.#context = context;
     this.#agents = features.agents;

@@ -15,6 +15,7 @@ import type { Context } from "../context.ts";
 import type { EventSubject } from "../events.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import { toJsonObject } from "../json.ts";
+import type { MaintenanceService } from "../maintenance/maintenance-service.ts";
 import type { AgentStateDocument, OperationDocument } from "../operations/documents.ts";
 import type { OperationService } from "../operations/operation-service.ts";
 import type { ResolvedResource } from "../state/resource.ts";
@@ -55,15 +56,22 @@ export class DriftEnforcement {
   readonly #context: Context;
   readonly #agents: AgentService;
   readonly #assignments: AssignmentService;
+  readonly #maintenance: MaintenanceService;
   readonly #operations: OperationService;
 
   constructor(
     context: Context,
-    features: { agents: AgentService; assignments: AssignmentService; operations: OperationService },
+    features: {
+      agents: AgentService;
+      assignments: AssignmentService;
+      maintenance: MaintenanceService;
+      operations: OperationService;
+    },
   ) {
     this.#context = context;
     this.#agents = features.agents;
     this.#assignments = features.assignments;
+    this.#maintenance = features.maintenance;
     this.#operations = features.operations;
   }
 
@@ -74,6 +82,8 @@ export class DriftEnforcement {
     const record = await this.#context.storage.get<DriftDocument>("drift_records", operation_id);
     if (record?.value.status !== "drifted") return;
     if (!this.#agents.presence.isConnected(node_id)) return;
+    // What is still so after the window is found by the next check.
+    if (this.#maintenance.freezeOf(node_id) !== null) return;
     const assignments = await this.#enforcing(check);
     if (assignments.length === 0) return;
     const cause = { check, baselineId: record.value.baseline_operation_id, assignments };

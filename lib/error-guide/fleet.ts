@@ -175,6 +175,13 @@ export const fleetErrors = {
     advice:
       "Stop the older server. If it is the one that is to go on, make a backup of it, restore that into a new folder and start there: agents follow the newest restore.",
   },
+  MAINTENANCE_WINDOW: {
+    meaning: "A maintenance window with the mode `freeze` keeps changes away from the agents.",
+    cause:
+      "An apply of one agent was asked for while a freeze is active there, or one of many agents all of which are frozen; `details.window_id` names the window and `details.until` says when it ends. Of an operation: it waited for the end of a window until its own time to wait was over.",
+    advice:
+      "Ask again after the window, or end it with `fleetwright windows end`. An Admin may pass `override_window` (`--override-window`), which is recorded.",
+  },
   SECRET_UNAVAILABLE: {
     meaning: "A secret that a module uses can't be used for this agent.",
     cause:

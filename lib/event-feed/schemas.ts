@@ -1,10 +1,9 @@
 import { z } from "zod";
 import { isEventPattern, mismatch, type EventPattern } from "../event-pattern.ts";
-import { eventTable, type EventType, type OrchestratorEvent } from "../events.ts";
+import { eventTable, severities, type EventType, type OrchestratorEvent } from "../events.ts";
 import { jsonSchema, keyIdSchema } from "../internal/common-schemas.ts";
 
 const eventTypes = Object.keys(eventTable) as [EventType, ...EventType[]];
-const severities = ["info", "warning", "critical"] as const;
 
 /** Where a stream goes on: what tRPC and the SSE header `Last-Event-ID` carry. */
 export const resumeInput = {

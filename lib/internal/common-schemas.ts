@@ -66,6 +66,11 @@ export const versionSchema = z
   .min(0)
   .describe("Rises with each change of what is stored of it; the number in its `ETag`.");
 
+/** Whether maintenance windows are passed over. */
+export const overrideWindowSchema = z
+  .boolean()
+  .describe("Begins in spite of maintenance windows with the mode `freeze`. For Admins; it is recorded.");
+
 /** How many things an apply may remove from a machine. */
 export const maxRemovalsSchema = z
   .number()

@@ -1,6 +1,8 @@
 /** What the beginning of an operation writes, and until when its end is awaited. */
+import { systemCaller } from "../callers/caller.ts";
 import type { Context } from "../context.ts";
 import type { OperationDocument } from "./documents.ts";
+import type { Changed, OperationStore } from "./operation-store.ts";
 
 type Operation = Readonly<OperationDocument>;
 
@@ -14,11 +16,17 @@ export function toBegun(context: Context, operation: Operation): OperationDocume
 
 /**
  * An operation that is running when the process starts: a clock that was wrong when it began must not have its end awaited for longer than
- * if it began now. Null where that is so.
+ * if it began now.
  */
-export function withNearDeadline(context: Context, operation: Operation): OperationDocument | null {
+export async function bringNear(
+  context: Context,
+  store: OperationStore,
+  operation: Operation,
+): Promise<Operation> {
   const latest = context.fleetTime.now() + longestMs(context, operation);
-  return (operation.deadline_at ?? 0) > latest ? { ...operation, deadline_at: latest } : null;
+  if ((operation.deadline_at ?? 0) <= latest) return operation;
+  const change = (): Changed => ({ operation: { ...operation, deadline_at: latest } });
+  return (await store.update(systemCaller, operation.operation_id, change)).operation;
 }
 
 /** How long an operation may take until its result is no longer awaited. */

@@ -5,6 +5,11 @@ import type { Outcome } from "./outcomes.ts";
 
 /** The agent was away, and nobody wanted to wait. */
 export const offline = failure("AGENT_OFFLINE", "The agent was not connected in time.");
+/** A maintenance window kept it from beginning for as long as it was to wait. */
+export const heldTooLong = failure(
+  "MAINTENANCE_WINDOW",
+  "A maintenance window held it until its time to wait was over.",
+);
 /** Somebody cancelled it before it began. */
 export const cancelled: Outcome = { status: "cancelled", onlyQueued: true };
 /** It would have put back what something else was asked for in the meantime. */

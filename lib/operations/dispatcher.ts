@@ -20,10 +20,11 @@ import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import { Turns } from "../internal/turns.ts";
 import { BackgroundWork } from "../upkeep/background-work.ts";
 import { AgentAnswers } from "./agent-answers.ts";
-import { toBegun, withNearDeadline } from "./begun.ts";
+import { bringNear, toBegun } from "./begun.ts";
 import { Commands } from "./commands.ts";
 import { cancelled, offline, overtaken, rejected } from "./conclusions.ts";
 import type { OperationDocument } from "./documents.ts";
+import { HeldWork } from "./held-work.ts";
 import { Inquiries } from "./inquiries.ts";
 import { returnMs, type Lanes } from "./lanes.ts";
 import type { DispatchParts } from "./operation-parts.ts";
@@ -42,6 +43,8 @@ const perTurn = 4;
 export class Dispatcher {
   /** What agents say about operations. */
   readonly answers: AgentAnswers;
+  /** What maintenance windows keep from beginning. */
+  readonly held: HeldWork;
   readonly #context: Context;
   readonly #store: OperationStore;
   readonly #commands: Commands;
@@ -61,7 +64,7 @@ export class Dispatcher {
 
   constructor(context: Context, parts: DispatchParts) {
     this.#context = context;
-    [this.#store, this.#mayBegin] = [parts.store, parts.mayBegin];
+    [this.#store, this.#mayBegin, this.#presence] = [parts.store, parts.mayBegin, parts.presence];
     this.#told = new ToldSecrets(parts);
     this.#commands = new Commands(context, { ...parts, told: this.#told, turns: this.#turns });
     const answered = (nodeId: string): void => this.#work.do(() => this.#takeNext(nodeId));
@@ -71,10 +74,12 @@ export class Dispatcher {
       this.#takeAll();
     });
     [this.#outcomes, this.#feeds, this.#lanes] = [parts.outcomes, parts.feeds, parts.lanes];
-    this.#work = new BackgroundWork(context);
-    this.#presence = parts.presence;
+    const work = (this.#work = new BackgroundWork(context));
     const end = (operationId: string, outcome: Outcome): Promise<boolean> => this.#end(operationId, outcome);
-    this.#sweeper = new Sweeper(context, { store: this.#store, work: this.#work, end });
+    this.held = new HeldWork(context, { ...parts, work, take: answered });
+    parts.maintenance.watch(() => this.#takeAll());
+    const expired = (operation: Operation): Outcome => this.held.expired(operation);
+    this.#sweeper = new Sweeper(context, { store: this.#store, work, end, expired });
     const settle = (operation: Operation): void => this.#settle(operation);
     this.answers = new AgentAnswers(context, {
       ...parts,
@@ -97,7 +102,7 @@ export class Dispatcher {
     for await (const operation of this.#store.open()) {
       isAwaited = true;
       this.#inquiries.take(operation);
-      if (operation.status === "running") this.#await(await this.#bringNear(operation));
+      if (operation.status === "running") this.#await(await bringNear(this.#context, this.#store, operation));
       else this.#enqueue(operation);
     }
     this.#sweeper.start(isAwaited ? returnMs : 0);
@@ -118,13 +123,6 @@ export class Dispatcher {
   async stop(): Promise<void> {
     this.#stopped = true;
     await this.#work.stop();
-  }
-
-  async #bringNear(operation: Operation): Promise<Operation> {
-    const near = withNearDeadline(this.#context, operation);
-    if (near === null) return operation;
-    const change = (): { operation: OperationDocument } => ({ operation: near });
-    return (await this.#store.update(systemCaller, operation.operation_id, change)).operation;
   }
 
   /** What was asked for, or how an operation ended, as it is on disk: whoever wrote it. */
@@ -204,6 +202,7 @@ export class Dispatcher {
     const operation = await this.#store.find(operationId);
     if (operation?.status !== "queued") this.#lanes.leave(nodeId, operationId);
     else if (operation.cancel_requested === true) await this.#end(operationId, cancelled);
+    else if (this.held.holds(operation)) return;
     else if (!(await this.#mayBegin(operation))) await this.#end(operationId, overtaken);
     else if (this.#presence.isConnected(nodeId)) {
       if (this.#inquiries.isUnanswered(operationId)) return;
@@ -218,8 +217,13 @@ export class Dispatcher {
     const { operation: begun, changed } = await this.#store.update(
       systemCaller,
       operation.operation_id,
-      (before) => (before.status === "queued" ? { operation: toBegun(this.#context, before) } : null),
+      // A window may have begun while it was looked at.
+      (before) =>
+        before.status === "queued" && !this.held.holds(before)
+          ? { operation: toBegun(this.#context, before) }
+          : null,
     );
+    if (begun.status === "queued") return;
     this.#lanes.leave(operation.node_id, operation.operation_id);
     if (!changed) return;
     this.#await(begun);

@@ -65,6 +65,8 @@ export interface OperationDocument {
   repeats_snapshot?: string;
   /** Its place in the line of its agent, about the fleet time of its making; absent of those that an earlier version made. */
   queued_at?: number;
+  /** Set where an Admin has it begin in spite of maintenance windows. */
+  override_window?: true;
   /** Whether it waits for an agent that is not connected, and until when: a fleet time. */
   queue_until?: number;
   /** When it began, a fleet time; absent of those that an earlier version began. */

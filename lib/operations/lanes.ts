@@ -31,6 +31,8 @@ export class Lanes {
   readonly #refusing = new RefusingAgents();
   /** Those that wait for an operator's word, and hold up nobody. */
   readonly #held = new Set<string>();
+  /** Those that wait for the end of a maintenance window, and hold up nobody either. */
+  readonly #frozen = new Set<string>();
 
   /** Agents that refuse whatever they are sent. */
   refusing(): RefusingAgent[] {
@@ -59,12 +61,22 @@ export class Lanes {
 
   /** Whether an operation in line is held. */
   isHeld(operationId: string): boolean {
-    return this.#held.has(operationId);
+    return this.#held.has(operationId) || this.#frozen.has(operationId);
+  }
+
+  /** An operation in line waits for the end of a maintenance window. */
+  hold(operationId: string): void {
+    this.#frozen.add(operationId);
+  }
+
+  /** It may begin. */
+  letGo(operationId: string): void {
+    this.#frozen.delete(operationId);
   }
 
   /** The first in line that may begin. What its agent is asked about holds up nobody either. */
   head(nodeId: string, asked: { isUnanswered(operationId: string): boolean }): string | undefined {
-    return this.of(nodeId).queue.find((id) => !this.#held.has(id) && !asked.isUnanswered(id));
+    return this.of(nodeId).queue.find((id) => !this.isHeld(id) && !asked.isUnanswered(id));
   }
 
   /** What was held may begin. */

@@ -1,6 +1,5 @@
 /** Pages through operations, newest first, under every filter at once. */
 import type { z } from "zod";
-import type { Context } from "../context.ts";
 import { leastIdAt } from "../ids.ts";
 import type { Page } from "../internal/common-schemas.ts";
 import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
@@ -8,7 +7,7 @@ import type { JsonObject } from "../json.ts";
 import type { ListQuery } from "../storage/storage.ts";
 import type { OperationDocument } from "./documents.ts";
 import { isListed } from "./operation-kinds.ts";
-import { toOperation } from "./operation-view.ts";
+import type { OperationParts } from "./operation-parts.ts";
 import type { listOperationsInput, Operation } from "./schemas.ts";
 
 type Query = z.output<typeof listOperationsInput>;
@@ -17,7 +16,10 @@ type Document = Readonly<OperationDocument>;
 
 const pageSize = 200;
 
-export async function listOperations(context: Context, query: Query): Promise<Page<Operation>> {
+export async function listOperations(
+  { context, view }: Pick<OperationParts, "context" | "view">,
+  query: Query,
+): Promise<Page<Operation>> {
   const { limit = 50, cursor, ...filter } = query;
   const bound = JSON.parse(JSON.stringify(filter)) as JsonObject;
   let before = cursor === undefined ? undefined : String(decodeCursor("operations", bound, cursor));
@@ -35,7 +37,7 @@ export async function listOperations(context: Context, query: Query): Promise<Pa
       if (items.length === limit) {
         return { items, next_cursor: encodeCursor("operations", bound, items.at(-1)!.operation_id) };
       }
-      items.push(toOperation(value));
+      items.push(view(value));
     }
     if (page.next === null) return { items, next_cursor: null };
     before = page.items.at(-1)!.key;

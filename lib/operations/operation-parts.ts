@@ -1,12 +1,14 @@
 import type { Streams } from "../access/streams.ts";
 import type { Presence } from "../agents/presence.ts";
 import type { Context } from "../context.ts";
+import type { MaintenanceService } from "../maintenance/maintenance-service.ts";
 import type { SecretService } from "../secrets/secret-service.ts";
 import type { OperationDocument } from "./documents.ts";
 import type { Lanes } from "./lanes.ts";
 import type { OperationStore } from "./operation-store.ts";
 import type { OutcomeRecorder } from "./outcomes.ts";
 import type { ProgressFeeds } from "./progress-feeds.ts";
+import type { Operation } from "./schemas.ts";
 import type { Snapshots } from "./snapshots.ts";
 
 /** What the verbs of the feature share. */
@@ -20,6 +22,8 @@ export interface OperationParts {
   feeds: ProgressFeeds;
   /** The name of the process that holds an agent: it is told first what the agent does. */
   holderOf: (nodeId: string) => string;
+  /** The operation as callers see it now. */
+  view: (operation: Readonly<OperationDocument>) => Operation;
   /** Who may read on. */
   streams: Streams;
 }
@@ -30,6 +34,7 @@ export interface DispatchParts extends Pick<
   "store" | "snapshots" | "secrets" | "outcomes" | "feeds"
 > {
   lanes: Lanes;
+  maintenance: MaintenanceService;
   presence: Presence;
   /** Whether an operation that waited may begin. */
   mayBegin: (operation: Readonly<OperationDocument>) => Promise<boolean>;

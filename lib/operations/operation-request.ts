@@ -44,6 +44,8 @@ export interface OperationRequest {
   repeats?: string | undefined;
   /** The snapshot of that baseline now. */
   repeatsSnapshot?: string;
+  /** Whether maintenance windows don't hold it. Default false. */
+  overrideWindow?: boolean | undefined;
   /** Waits this long for an agent that is not connected; absent = it fails. */
   queueSeconds?: number | undefined;
   assignment?: string;
@@ -91,6 +93,7 @@ export async function toDocument(
     ...(request.plan && { plan_id: request.plan.id, plan_digest: request.plan.digest }),
     ...(repeats !== undefined && { repeats }),
     ...(request.repeatsSnapshot !== undefined && { repeats_snapshot: request.repeatsSnapshot }),
+    ...(request.overrideWindow === true && { override_window: true }),
     ...(queueSeconds !== undefined && { queue_until: context.fleetTime.now() + queueSeconds * 1000 }),
   };
 }

@@ -5,6 +5,7 @@ import type { Caller } from "../callers/caller.ts";
 import type { Context } from "../context.ts";
 import { DesiredStates, type DesiredReader } from "../desired-state/desired-states.ts";
 import { OrchestratorError } from "../errors.ts";
+import type { MaintenanceService } from "../maintenance/maintenance-service.ts";
 import type { ModuleService } from "../modules/module-service.ts";
 import type { SecretService } from "../secrets/secret-service.ts";
 import type { ResolvedResource } from "../state/resource.ts";
@@ -15,6 +16,7 @@ import { Baselines } from "./baselines.ts";
 import { Beginnings } from "./beginnings.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import type { AgentStateDocument, OperationDocument } from "./documents.ts";
+import type { HeldWork } from "./held-work.ts";
 import { Lanes } from "./lanes.ts";
 import type { OperationParts } from "./operation-parts.ts";
 import { requestedEvent, toDocument, type OperationRequest } from "./operation-request.ts";
@@ -57,6 +59,7 @@ export class OperationService {
       agents: AgentService;
       assignments: AssignmentService;
       modules: ModuleService;
+      maintenance: MaintenanceService;
       secrets: SecretService;
       streams: Streams;
     },
@@ -77,17 +80,25 @@ export class OperationService {
     const { store, outcomes } = this;
     const snapshots = this.#snapshots;
     const holderOf = (): string => context.cluster.name;
-    this.parts = { context, store, snapshots, secrets, outcomes, feeds, holderOf, streams: features.streams };
+    const view: OperationParts["view"] = (operation) => toOperation(operation, this.held.freezeOf(operation));
+    const told = { outcomes, feeds, holderOf, view, streams: features.streams };
+    this.parts = { context, store, snapshots, secrets, ...told };
     const beginnings = new Beginnings(context, features);
     const mayBegin: Beginnings["mayBegin"] = (operation) => beginnings.mayBegin(operation);
-    const { presence } = features.agents;
-    this.dispatcher = new Dispatcher(context, { ...this.parts, lanes: this.lanes, presence, mayBegin });
+    const [{ presence }, { maintenance }] = [features.agents, features];
+    const dispatched = { lanes: this.lanes, maintenance, presence, mayBegin };
+    this.dispatcher = new Dispatcher(context, { ...this.parts, ...dispatched });
     this.retention = new OperationRetention(context, features.agents);
     features.agents.watch({
       available: (nodeId) => this.dispatcher.available(nodeId),
       dismissed: (nodeId) => this.dispatcher.dismissed(nodeId),
       forget: (nodeId) => [forgetAgentState(nodeId)],
     });
+  }
+
+  /** What maintenance windows keep from beginning. */
+  get held(): HeldWork {
+    return this.dispatcher.held;
   }
 
   /** Makes an operation, which comes in line for its agent. */
@@ -119,7 +130,7 @@ export class OperationService {
 
   /** Waits until an operation has ended, or for a time, and returns it as it is then. */
   async wait(operationId: string, waitSeconds: number = defaultWaitSeconds): Promise<Operation> {
-    return toOperation(await this.outcomes.wait(operationId, waitSeconds * 1000));
+    return this.parts.view(await this.outcomes.wait(operationId, waitSeconds * 1000));
   }
 
   /** What is known of a machine since its newest applies; null where there was none. */

@@ -1,10 +1,15 @@
+import type { Freeze } from "../maintenance/maintenance-service.ts";
 import { toCounts } from "../state/result.ts";
 import type { OperationDocument } from "./documents.ts";
 import { shownKind } from "./operation-kinds.ts";
 import type { Operation } from "./schemas.ts";
 
-/** The operation as callers see it: these fields and no other, whatever else is stored beside them. */
-export function toOperation(operation: Readonly<OperationDocument>): Operation {
+/**
+ * The operation as callers see it: these fields and no other, whatever else is stored beside them.
+ *
+ * @param freeze - What keeps it from beginning; null where nothing does.
+ */
+export function toOperation(operation: Readonly<OperationDocument>, freeze: Freeze | null = null): Operation {
   const { operation_id, node_id, agent_name, status, scope, modules, counts, requested_by } = operation;
   const { command, exit_code } = operation;
   const { rollout_id, assignment, plan_id, created_at, started_at, finished_at, duration_ms, error } =
@@ -15,6 +20,8 @@ export function toOperation(operation: Readonly<OperationDocument>): Operation {
     node_id,
     agent_name,
     status,
+    ...(freeze && { held_by: freeze }),
+    ...(operation.override_window && { override_window: true }),
     ...(rollout_id !== undefined && { rollout_id }),
     ...(assignment !== undefined && { assignment }),
     ...(scope && { scope: [...scope] }),

@@ -7,13 +7,13 @@ import { OrchestratorError } from "../errors.ts";
 import type { Page } from "../internal/common-schemas.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import type { Tracked } from "../internal/stream-window.ts";
+import type { MaintenanceService } from "../maintenance/maintenance-service.ts";
 import { believe } from "./believed-state.ts";
 import type { OperationDocument } from "./documents.ts";
 import { isListed } from "./operation-kinds.ts";
 import { listOperations } from "./operation-list.ts";
 import { loadReport } from "./operation-results.ts";
 import type { OperationService } from "./operation-service.ts";
-import { toOperation } from "./operation-view.ts";
 import {
   applyInput,
   forgetInput,
@@ -43,13 +43,17 @@ export class Operations {
   readonly #agents: AgentService;
   readonly #runs: SingleRuns;
 
-  constructor(context: Context, service: OperationService, { agents }: { agents: AgentService }) {
+  constructor(
+    context: Context,
+    service: OperationService,
+    { agents, maintenance }: { agents: AgentService; maintenance: MaintenanceService },
+  ) {
     this.#context = context;
     this.#service = service;
     this.#agents = agents;
     const { scopes } = service;
     const plans = new StoredPlans(context, { ...service.parts, scopes });
-    this.#runs = new SingleRuns(context, { agents, scopes, plans });
+    this.#runs = new SingleRuns(context, { agents, maintenance, scopes, plans });
   }
 
   /**
@@ -61,12 +65,14 @@ export class Operations {
    * @returns The operation, ended, or still open after `wait_seconds`.
    * @throws {OrchestratorError} What `DesiredStates.of` throws; `AGENT_NOT_APPROVED`; `AGENT_OFFLINE`;
    * `EMPTY_DESIRED_STATE`; `PLAN_STALE` where modules, params, what they use of the agent, or the machine are not as they were
-   * for the plan (nothing was changed); `TOO_MANY_REMOVALS` where it would remove more than `max_removals` (nothing was changed);
+   * for the plan (nothing was changed); `MAINTENANCE_WINDOW`; `FORBIDDEN` for `override_window` of who is no Admin; `TOO_MANY_REMOVALS` where it would remove more than `max_removals` (nothing was changed);
    * `INVALID_TRANSITION` for a plan that has not succeeded.
    */
   async apply(caller: Caller, input: z.input<typeof applyInput>): Promise<Operation> {
     await this.#context.authorize(caller, "state.applyNow");
-    return requireTruth(await this.#run(caller, "apply", parseInput(applyInput, input)));
+    const parsed = parseInput(applyInput, input);
+    if (parsed.override_window) await this.#context.authorize(caller, "maintenanceWindows.update");
+    return requireTruth(await this.#run(caller, "apply", parsed));
   }
 
   /** Tells what {@link apply} with the same input would do. Changes nothing on the machine. */
@@ -95,7 +101,7 @@ export class Operations {
   /** Lists operations of all agents, newest first. */
   async list(caller: Caller, input: z.input<typeof listOperationsInput> = {}): Promise<Page<Operation>> {
     await this.#context.authorize(caller, "operations.list");
-    return listOperations(this.#context, parseInput(listOperationsInput, input));
+    return listOperations(this.#service.parts, parseInput(listOperationsInput, input));
   }
 
   /** Lists operations of one agent, newest first. */
@@ -104,7 +110,7 @@ export class Operations {
     input: z.input<typeof listAgentOperationsInput>,
   ): Promise<Page<Operation>> {
     await this.#context.authorize(caller, "operations.listForAgent");
-    return listOperations(this.#context, parseInput(listAgentOperationsInput, input));
+    return listOperations(this.#service.parts, parseInput(listAgentOperationsInput, input));
   }
 
   /**
@@ -115,7 +121,10 @@ export class Operations {
   async get(caller: Caller, input: z.input<typeof operationIdInput>): Promise<OperationDetail> {
     await this.#context.authorize(caller, "operations.get");
     const operation = await this.#readListed(parseInput(operationIdInput, input).operation_id);
-    return { ...toOperation(operation), resources: (await loadReport(this.#context, operation)).results };
+    return {
+      ...this.#service.parts.view(operation),
+      resources: (await loadReport(this.#context, operation)).results,
+    };
   }
 
   /**
@@ -175,7 +184,7 @@ export class Operations {
     const operation = await this.#service.requestCancel(caller, operation_id);
     // What waits ends at once; what runs, when its agent has stopped it.
     const waitMs = operation.status === "queued" ? cancelWaitMs : 0;
-    return toOperation(await this.#service.outcomes.wait(operation_id, waitMs));
+    return this.#service.parts.view(await this.#service.outcomes.wait(operation_id, waitMs));
   }
 
   async #run(caller: Caller, kind: "apply" | "plan", input: z.output<typeof applyInput>): Promise<Operation> {

@@ -4,6 +4,7 @@ import {
   keyIdSchema,
   maxRemovalsSchema,
   nameSchema,
+  overrideWindowSchema,
   pageInput,
   pageOf,
   timestampSchema,
@@ -29,6 +30,12 @@ export const operationStatusSchema = z.enum([
   "unknown",
 ]);
 
+/** The maintenance window that holds an operation. */
+export const heldBySchema = z.object({
+  window_id: idSchema,
+  until: z.string().describe("When it ends as things stand."),
+});
+
 /** An operation as lists show it. */
 export const operationSchema = z
   .object({
@@ -37,6 +44,13 @@ export const operationSchema = z
     node_id: keyIdSchema,
     agent_name: z.string(),
     status: operationStatusSchema,
+    held_by: heldBySchema
+      .optional()
+      .describe("What keeps one that is queued from beginning: a maintenance window with the mode `freeze`."),
+    override_window: z
+      .boolean()
+      .optional()
+      .describe("Whether it begins in spite of maintenance windows, as an Admin wanted it."),
     rollout_id: z.string().optional(),
     assignment: z.string().optional(),
     scope: z
@@ -140,6 +154,7 @@ export const applyInput = z.strictObject({
     .optional()
     .describe("Whether everything that was applied may be removed. Default false."),
   max_removals: maxRemovalsSchema.optional(),
+  override_window: overrideWindowSchema.optional(),
 });
 
 /** Input of `operations.forget`. */

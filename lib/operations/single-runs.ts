@@ -3,6 +3,7 @@ import type { z } from "zod";
 import type { AgentService } from "../agents/agent-service.ts";
 import type { Context } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
+import type { MaintenanceService } from "../maintenance/maintenance-service.ts";
 import { readAgentState } from "./agent-states.ts";
 import { requireSomething, type OperationRequest } from "./operation-request.ts";
 import type { applyInput } from "./schemas.ts";
@@ -18,10 +19,15 @@ export class SingleRuns {
   readonly #agents: AgentService;
   readonly #scopes: Scopes;
   readonly #plans: StoredPlans;
+  readonly #maintenance: MaintenanceService;
 
-  constructor(context: Context, parts: { agents: AgentService; scopes: Scopes; plans: StoredPlans }) {
+  constructor(
+    context: Context,
+    parts: { agents: AgentService; maintenance: MaintenanceService; scopes: Scopes; plans: StoredPlans },
+  ) {
     this.#context = context;
     this.#agents = parts.agents;
+    this.#maintenance = parts.maintenance;
     this.#scopes = parts.scopes;
     this.#plans = parts.plans;
   }
@@ -49,6 +55,7 @@ export class SingleRuns {
   async prepare(kind: "apply" | "plan", input: Input): Promise<OperationRequest> {
     const { node_id, modules, remove_modules, params, plan_id } = input;
     const agent = await this.#agents.requireApproved(node_id);
+    if (kind === "apply" && !input.override_window) this.#maintenance.requireOpen([node_id]);
     const queue = input.when_offline === "queue";
     if (!queue && !this.#agents.presence.isConnected(node_id)) throw new OrchestratorError("AGENT_OFFLINE");
     const plan = plan_id === undefined ? undefined : await this.#plans.confirm(plan_id, input);
@@ -59,10 +66,12 @@ export class SingleRuns {
         scoped.desired,
         (await readAgentState(this.#context.storage, node_id))?.value ?? null,
       );
+    const agentName = agent.name ?? agent.hostname;
     return {
       kind,
       nodeId: agent.node_id,
-      agentName: agent.name ?? agent.hostname,
+      agentName,
+      ...(input.override_window && this.#overriding(node_id, agentName)),
       ...scoped,
       plan,
       extras: plan?.extras ?? {
@@ -75,6 +84,13 @@ export class SingleRuns {
       maxRemovals: input.max_removals,
       queueSeconds: queue ? (input.expires_in_seconds ?? defaultQueueSeconds) : undefined,
     };
+  }
+
+  /** That an apply passes over maintenance windows, and what tells so. */
+  #overriding(id: string, name: string): Pick<OperationRequest, "overrideWindow" | "change"> {
+    const about = { kind: "apply", target: { type: "agent", id, name }, what: `Apply on ${name}` } as const;
+    const events = [this.#maintenance.overridden([id], about)];
+    return { overrideWindow: true, change: () => ({ events }) };
   }
 }
 

@@ -9,7 +9,7 @@ import type { Context } from "../context.ts";
 import { isRetryable } from "../errors.ts";
 import { eachPage } from "../storage/each-document.ts";
 import type { BackgroundWork } from "../upkeep/background-work.ts";
-import { offline, unheard } from "./conclusions.ts";
+import { unheard } from "./conclusions.ts";
 import type { OperationDocument } from "./documents.ts";
 import type { OperationStore } from "./operation-store.ts";
 import type { Outcome } from "./outcomes.ts";
@@ -27,6 +27,8 @@ interface Parts {
   store: OperationStore;
   work: BackgroundWork;
   end: (operationId: string, outcome: Outcome) => Promise<unknown>;
+  /** How an operation ends that waited for too long. */
+  expired: (operation: Readonly<OperationDocument>) => Outcome;
 }
 
 export class Sweeper {
@@ -85,10 +87,12 @@ export class Sweeper {
   /** Tries each once. @returns Why some could not be ended, where that may pass. */
   async #endDue({ status, index }: Kind, now: number): Promise<unknown[]> {
     const query = { index, equals: [status], to: now + 1, limit: 100 };
-    const outcome = status === "running" ? unheard : offline;
+    const outcomeOf = status === "running" ? () => unheard : this.#parts.expired;
     const passing: unknown[] = [];
-    for await (const page of eachPage(this.#context.storage, "operations", query)) {
-      const ends = await Promise.allSettled(page.map(({ key }) => this.#parts.end(key, outcome)));
+    for await (const page of eachPage<OperationDocument>(this.#context.storage, "operations", query)) {
+      const ends = await Promise.allSettled(
+        page.map(({ key, value }) => this.#parts.end(key, outcomeOf(value))),
+      );
       const errors = ends.flatMap((end) => (end.status === "rejected" ? [end.reason as unknown] : []));
       const retryable = errors.filter(isRetryable);
       passing.push(...retryable);

@@ -18,7 +18,6 @@ import { isListed } from "./operation-kinds.ts";
 import type { OperationParts } from "./operation-parts.ts";
 import { loadReport } from "./operation-results.ts";
 import { isOpen } from "./operation-store.ts";
-import { toOperation } from "./operation-view.ts";
 import type { ProgressStep } from "./progress-feeds.ts";
 import { openFeed, ProgressReader } from "./progress-pipe.ts";
 import type { Operation, OperationWatchItem } from "./schemas.ts";
@@ -42,8 +41,8 @@ async function* follow(
   { caller, operationId }: { caller: Caller; operationId: string },
   signal: AbortSignal,
 ): AsyncGenerator<Tracked<OperationWatchItem>, void> {
-  const { context, store } = parts;
-  const told = new Told(allows(caller, "operations.output"));
+  const { context, store, view } = parts;
+  const told = new Told({ view, withOutput: allows(caller, "operations.output") });
   const progress = new ProgressReader(parts, operationId);
   let id = operationId;
   for (;;) {
@@ -52,7 +51,7 @@ async function* follow(
     let isFirst = true;
     for await (const step of progress.read(operation, feed, signal)) {
       ({ id } = step);
-      const standing = isFirst ? told.stands(toOperation(operation)) : null;
+      const standing = isFirst ? told.stands(view(operation)) : null;
       isFirst = false;
       if (standing) yield { id, item: standing };
       const item = step.kind === "value" ? told.tell(step.value) : null;
@@ -63,7 +62,7 @@ async function* follow(
     // The feed of an operation that goes on was given up for want of space, or its agent is with another process.
     if (isOpen(ended)) continue;
     for (const item of told.rest(await loadReport(context, ended))) yield { id, item };
-    yield { id, item: { type: "ended", operation: toOperation(ended) } };
+    yield { id, item: { type: "ended", operation: view(ended) } };
     return;
   }
 }
@@ -77,13 +76,15 @@ const maxTold = 20_000;
 
 /** What one watcher was told. */
 class Told {
+  readonly #view: OperationParts["view"];
   readonly #withOutput: boolean;
   readonly #resources = new Set<string>();
   readonly #lengths = new Map<string, number>();
   /** How the operation stood when that was told last, as JSON. */
   #standing = "";
 
-  constructor(withOutput: boolean) {
+  constructor({ view, withOutput }: { view: OperationParts["view"]; withOutput: boolean }) {
+    this.#view = view;
     this.#withOutput = withOutput;
   }
 
@@ -96,7 +97,7 @@ class Told {
   }
 
   tell(step: ProgressStep): OperationWatchItem | null {
-    if (step.type === "operation") return this.stands(toOperation(step.operation));
+    if (step.type === "operation") return this.stands(this.#view(step.operation));
     if (this.#resources.size + this.#lengths.size > maxTold) return null;
     if (step.type === "resources") return this.#tellResources(step.resources);
     if (!this.#withOutput) return null;

@@ -22,6 +22,8 @@ export interface RolloutDocument {
   /** How it ends once nothing runs any more; there while it is stopping. */
   ending?: "cancelled" | "failed";
   strategy: RolloutStrategy;
+  /** Set where an Admin has it begin in spite of maintenance windows. */
+  override_window?: true;
   /** Set where nobody is there to see what it would remove: agents leave that as it is. */
   hold_removals?: true;
   modules: { name: string; revision: number }[];

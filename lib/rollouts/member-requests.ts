@@ -45,6 +45,7 @@ export class MemberRequests {
       agentName: name,
       ...(await this.#work(node_id, rollout)),
       rolloutId: rollout.rollout_id,
+      overrideWindow: rollout.override_window,
       timeoutSeconds: rollout.timeout_seconds,
       maxRemovals: strategy.max_removals,
       holdRemovals: rollout.hold_removals,

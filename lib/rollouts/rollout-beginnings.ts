@@ -6,6 +6,7 @@ import type { RolloutStrategy } from "../assignments/schemas.ts";
 import { toSubject, type Caller } from "../callers/caller.ts";
 import type { Context, EventInput } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
+import type { MaintenanceService } from "../maintenance/maintenance-service.ts";
 import type { ResolvedResource } from "../state/resource.ts";
 import type { Write } from "../storage/storage.ts";
 import type { RolloutDocument } from "./documents.ts";
@@ -26,6 +27,8 @@ export interface Beginning {
   kind: "apply" | "plan";
   trigger?: "scheduled";
   strategy?: RolloutStrategy | undefined;
+  /** Whether maintenance windows hold nothing of it. Default false. */
+  overrideWindow?: boolean | undefined;
   /** What else is written in the step that makes it. */
   writes?: readonly Write[];
 }
@@ -38,6 +41,8 @@ export interface CommandBeginning {
   nodeIds: readonly string[];
   strategy: RolloutStrategy;
   timeoutSeconds?: number | undefined;
+  /** Whether maintenance windows hold nothing of it. Default false. */
+  overrideWindow?: boolean | undefined;
 }
 
 /** A rollout that has begun no agent yet, and its list of agents. */
@@ -48,11 +53,14 @@ export interface Begun {
 
 /** What of a rollout is said when it begins. */
 type About = Pick<RolloutDocument, "kind" | "trigger" | "strategy" | "modules"> &
-  Partial<Pick<RolloutDocument, "assignment" | "command" | "timeout_seconds" | "hold_removals">>;
+  Partial<
+    Pick<RolloutDocument, "assignment" | "command" | "timeout_seconds" | "hold_removals" | "override_window">
+  >;
 
 interface Parts {
   agents: AgentService;
   assignments: AssignmentService;
+  maintenance: MaintenanceService;
   store: RolloutStore;
 }
 
@@ -68,7 +76,7 @@ export class RolloutBeginnings {
   /**
    * Stores a rollout.
    *
-   * @throws {OrchestratorError} `NO_MATCH`; `NOT_FOUND` for a module that is gone; `REVISION_CONFLICT` where one was changed or
+   * @throws {OrchestratorError} `NO_MATCH`; `MAINTENANCE_WINDOW` where somebody asks for it and all agents are frozen; `NOT_FOUND` for a module that is gone; `REVISION_CONFLICT` where one was changed or
    * removed in this moment.
    */
   async store(caller: Caller, beginning: Beginning): Promise<Begun> {
@@ -80,6 +88,7 @@ export class RolloutBeginnings {
       kind,
       trigger: trigger ?? "manual",
       strategy,
+      ...(beginning.overrideWindow && { override_window: true as const }),
       ...(trigger === "scheduled" &&
         assignment.unattended_removals !== true && { hold_removals: true as const }),
       modules,
@@ -90,7 +99,7 @@ export class RolloutBeginnings {
   /**
    * Stores a command on its way through agents.
    *
-   * @throws {OrchestratorError} `NO_MATCH` where there is none of the agents.
+   * @throws {OrchestratorError} `NO_MATCH` where there is none of the agents; `MAINTENANCE_WINDOW` where all are frozen.
    */
   async storeCommand(caller: Caller, beginning: CommandBeginning): Promise<Begun> {
     const { script, command, nodeIds, strategy, timeoutSeconds } = beginning;
@@ -101,6 +110,7 @@ export class RolloutBeginnings {
       trigger: "manual",
       strategy,
       modules: [],
+      ...(beginning.overrideWindow && { override_window: true as const }),
       ...(timeoutSeconds !== undefined && { timeout_seconds: timeoutSeconds }),
     };
     return this.#store(caller, { about, candidates, script });
@@ -120,6 +130,10 @@ export class RolloutBeginnings {
       writes?: readonly Write[];
     },
   ): Promise<Begun> {
+    const nodeIds = candidates.map(({ node_id }) => node_id);
+    const { maintenance } = this.#parts;
+    if (about.trigger === "manual" && about.kind !== "plan" && !about.override_window)
+      maintenance.requireOpen(nodeIds);
     const rolloutId = this.#context.ids.next();
     const planned = planTargets(candidates, about.strategy, hashWith(this.#context, rolloutId));
     const targets = { ...planned, ...(script && { script }) };
@@ -143,7 +157,13 @@ export class RolloutBeginnings {
       summary: `${verbs[rollout.kind]} ${titleOf(rollout)} on ${rollout.matched} agents was requested`,
       metadata: { ...rolloutFacts(rollout), trigger: rollout.trigger },
     };
-    await this.#parts.store.write(caller, null, { rollout, event, writes });
+    const { kind } = rollout;
+    const what = `${verbs[kind]} ${titleOf(rollout)} on ${rollout.matched} agents`;
+    const more =
+      about.override_window && kind !== "plan"
+        ? [maintenance.overridden(nodeIds, { kind, target: rolloutSubject(rollout), what })]
+        : [];
+    await this.#parts.store.write(caller, null, { rollout, event, more, writes });
     return { rollout, targets };
   }
 

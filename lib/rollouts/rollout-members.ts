@@ -8,7 +8,7 @@ import type { JsonObject } from "../json.ts";
 import type { OperationStore } from "../operations/operation-store.ts";
 import type { RolloutDocument } from "./documents.ts";
 import type { RolloutStore } from "./rollout-store.ts";
-import { toMembers } from "./rollout-view.ts";
+import { type Stretch, toMembers } from "./rollout-view.ts";
 import type { listMembersInput, RolloutMember } from "./schemas.ts";
 import type { Targets } from "./targets.ts";
 
@@ -28,9 +28,11 @@ export interface Listed {
 export class RolloutMembers {
   readonly #operations: OperationStore;
   readonly #store: RolloutStore;
+  readonly #freezeOf: Stretch["freezeOf"];
 
-  constructor(parts: { operations: OperationStore; store: RolloutStore }) {
+  constructor(parts: { operations: OperationStore; freezeOf: Stretch["freezeOf"]; store: RolloutStore }) {
     this.#operations = parts.operations;
+    this.#freezeOf = parts.freezeOf;
     this.#store = parts.store;
   }
 
@@ -78,7 +80,7 @@ export class RolloutMembers {
         this.#operations.ofRolloutOn(rollout.rollout_id, nodeIds),
         this.#store.refusalsOf(rollout.rollout_id, nodeIds),
       ]);
-      yield toMembers(rollout, targets, { from: at, to, operations, refusals });
+      yield toMembers(rollout, targets, { from: at, to, operations, refusals, freezeOf: this.#freezeOf });
     }
   }
 }

@@ -163,7 +163,9 @@ export class RolloutRun {
     if (rollout.status === "paused" || this.#parts.context.epochs.isHeld(rollout)) return false;
     const reason = whyStop(rollout, failures, false);
     if (reason !== null) return this.#stop(stored, reason);
-    const free = this.#parts.context.options.rolloutConcurrency - open;
+    // What a maintenance window holds takes nobody's place; when the window ends it comes little by little.
+    const held = this.#parts.operations.held.countOf(this.rolloutId);
+    const free = this.#parts.context.options.rolloutConcurrency - (open - held);
     if (this.#mustPause(rollout) || free <= 0) return false;
     const count = Math.min(begunAtOnce, free, end - rollout.begun);
     await this.#begin(stored, count);

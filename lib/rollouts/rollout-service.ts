@@ -5,6 +5,7 @@ import { systemCaller, toSubject, type Caller } from "../callers/caller.ts";
 import type { Context } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
+import type { MaintenanceService } from "../maintenance/maintenance-service.ts";
 import type { OperationDocument } from "../operations/documents.ts";
 import type { OperationService } from "../operations/operation-service.ts";
 import type { OperationStatus } from "../operations/schemas.ts";
@@ -41,7 +42,12 @@ export class RolloutService {
 
   constructor(
     context: Context,
-    features: { agents: AgentService; assignments: AssignmentService; operations: OperationService },
+    features: {
+      agents: AgentService;
+      assignments: AssignmentService;
+      maintenance: MaintenanceService;
+      operations: OperationService;
+    },
   ) {
     this.#context = context;
     this.#agents = features.agents;
@@ -65,6 +71,8 @@ export class RolloutService {
     features.operations.retention.onRollout((rolloutId) => this.store.isOpen(rolloutId));
     context.references.register("module", (names) => this.store.usersOf(new Set(names)));
     features.operations.store.watch((after, before) => this.#note(after, before));
+    // What is held takes nobody's place among those that are open at once.
+    features.operations.held.watch((rolloutId) => this.#runs.get(rolloutId)?.go());
     context.epochs.onResume(() => {
       for (const run of this.#runs.values()) run.go();
       this.#scheduled.look();
@@ -76,9 +84,15 @@ export class RolloutService {
 
   /** A rollout as callers see it; `NOT_FOUND` where there is none. */
   async view(rolloutId: string): Promise<Rollout> {
-    const { value } = await this.store.read(rolloutId);
+    return this.toView((await this.store.read(rolloutId)).value);
+  }
+
+  /** A rollout that was read, as callers see it. */
+  toView(rollout: Readonly<RolloutDocument>): Rollout {
+    const { rollout_id } = rollout;
     const toWall = (ms: number): number => this.#context.fleetTime.toWall(ms);
-    return toRollout(value, { progress: this.running(rolloutId)?.progress, toWall });
+    const held = this.#operations.held.countOf(rollout_id);
+    return toRollout(rollout, { progress: this.running(rollout_id)?.progress, held, toWall });
   }
 
   /**

@@ -2,7 +2,7 @@
 import type { Caller } from "../callers/caller.ts";
 import type { Context, EventInput } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
-import type { RolloutFacts } from "../event-metadata.ts";
+import type { RolloutFacts } from "../event-facts.ts";
 import type { EventSubject } from "../events.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import { toJsonObject } from "../json.ts";
@@ -16,6 +16,8 @@ import { rolloutStatusSchema } from "./schemas.ts";
 export interface RolloutChange {
   rollout: RolloutDocument;
   event?: EventInput | undefined;
+  /** What else is told of it. */
+  more?: readonly EventInput[];
   /** What else is written in the same step. */
   writes?: readonly Write[];
 }
@@ -38,9 +40,10 @@ export class RolloutStore {
   async write(
     caller: Caller,
     before: StoredDocument<RolloutDocument> | null,
-    { rollout, event, writes = [] }: RolloutChange,
+    { rollout, event, more = [], writes = [] }: RolloutChange,
   ): Promise<void> {
-    await this.#context.commit(caller, [toPut(before, rollout), ...writes], ...(event ? [event] : []));
+    const events = [...(event ? [event] : []), ...more];
+    await this.#context.commit(caller, [toPut(before, rollout), ...writes], ...events);
   }
 
   /** Changes a rollout from what is stored now, again where somebody else changed it at the same time. */

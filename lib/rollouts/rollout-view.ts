@@ -1,5 +1,6 @@
 /** Rollouts as callers see them. */
 import { toTimestamp } from "../clock.ts";
+import type { Freeze } from "../maintenance/maintenance-service.ts";
 import type { OperationDocument } from "../operations/documents.ts";
 import { toCounts } from "../state/result.ts";
 import type { RefusalDocument, RolloutDocument } from "./documents.ts";
@@ -11,13 +12,14 @@ type Operation = Readonly<OperationDocument>;
 
 /**
  * @param known.progress - How far it is, where it has not ended.
+ * @param known.held - How many of its operations maintenance windows hold.
  * @param known.toWall - Tells when a fleet time is, by the wall clock.
  */
 export function toRollout(
   rollout: Readonly<RolloutDocument>,
-  known: { progress: Progress | undefined; toWall: (ms: number) => number },
+  known: { progress: Progress | undefined; held: number; toWall: (ms: number) => number },
 ): Rollout {
-  const { progress, toWall } = known;
+  const { progress, held, toWall } = known;
   const { strategy, not_before, requested_by, batch, ...others } = rollout;
   const { begun: _1, targets: _2, ending: _3, epoch: _4, ...shown } = others;
   const isPausing = !isOver(rollout.status) && not_before !== undefined;
@@ -27,6 +29,7 @@ export function toRollout(
     modules: [...rollout.modules],
     batch: batch + 1,
     ...(isPausing && { next_batch_at: toTimestamp(toWall(not_before)) }),
+    ...(held > 0 && { held }),
     counts: { ...(progress?.countsOf(rollout) ?? rollout.counts) },
     requested_by: requested_by.name,
   };
@@ -39,13 +42,15 @@ export interface Stretch {
   to: number;
   operations: ReadonlyMap<string, Operation>;
   refusals: ReadonlyMap<string, Readonly<RefusalDocument>>;
+  /** What keeps an operation from beginning; null where nothing does. */
+  freezeOf: (operation: Operation) => Freeze | null;
 }
 
 /** A stretch of the agents of a rollout, in its order. */
 export function toMembers(
   rollout: Readonly<RolloutDocument>,
   targets: Targets,
-  { from, to, operations, refusals }: Stretch,
+  { from, to, operations, refusals, freezeOf }: Stretch,
 ): RolloutMember[] {
   let batch = 0;
   return targets.agents.slice(from, to).map(({ node_id, name }, index) => {
@@ -53,7 +58,7 @@ export function toMembers(
     while (at >= targets.ends[batch]!) batch += 1;
     const member = { node_id, name, batch: batch + 1 };
     const operation = operations.get(node_id);
-    if (operation) return { ...member, ...toOutcome(operation) };
+    if (operation) return { ...member, ...toOutcome(operation, freezeOf(operation)) };
     const refusal = refusals.get(node_id);
     if (refusal) return { ...member, status: "failed", summary: refusal.error.message, error: refusal.error };
     return { ...member, ...notBegun(rollout, at) };
@@ -62,8 +67,13 @@ export function toMembers(
 
 function toOutcome(
   operation: Operation,
-): Pick<RolloutMember, "operation_id" | "status" | "summary" | "error"> {
+  freeze: Freeze | null,
+): Pick<RolloutMember, "operation_id" | "status" | "held_by" | "summary" | "error"> {
   const { operation_id, status, error } = operation;
+  if (freeze) {
+    const summary = `held by a maintenance window until ${freeze.until}`;
+    return { operation_id, status, held_by: freeze, summary };
+  }
   return { operation_id, status, summary: summarize(operation), ...(error && { error }) };
 }
 

@@ -9,7 +9,6 @@ import { listRollouts } from "./rollout-list.ts";
 import { RolloutMembers, type Listed } from "./rollout-members.ts";
 import type { RolloutRun } from "./rollout-run.ts";
 import type { RolloutService } from "./rollout-service.ts";
-import { toRollout } from "./rollout-view.ts";
 import {
   listMembersInput,
   listRolloutsInput,
@@ -32,7 +31,11 @@ export class Rollouts {
   constructor(context: Context, service: RolloutService, { operations }: { operations: OperationService }) {
     this.#context = context;
     this.#service = service;
-    this.#members = new RolloutMembers({ operations: operations.store, store: service.store });
+    this.#members = new RolloutMembers({
+      operations: operations.store,
+      freezeOf: (operation) => operations.held.freezeOf(operation),
+      store: service.store,
+    });
   }
 
   /**
@@ -44,13 +47,16 @@ export class Rollouts {
    *
    * @returns The rollout, ended, or as it is after `wait_seconds`. An agent for which no operation could be made has
    * an error in its place; it keeps nobody else from theirs unless the strategy says so.
-   * @throws {OrchestratorError} `NOT_FOUND`; `NO_MATCH`; `UNKNOWN_RESOURCE_TYPE` where a module has a type that the orchestrator was not given again.
+   * @throws {OrchestratorError} `NOT_FOUND`; `NO_MATCH`; `MAINTENANCE_WINDOW` where every agent is frozen; `FORBIDDEN` for
+   * `override_window` of who is no Admin; `UNKNOWN_RESOURCE_TYPE` where a module has a type that the orchestrator was not given again.
    */
   async apply(caller: Caller, input: z.input<typeof rolloutApplyInput>): Promise<RolloutDetail> {
     await this.#context.authorize(caller, "assignments.applyNow");
-    const { name, rollout, wait_seconds } = parseInput(rolloutApplyInput, input);
+    const { name, rollout, wait_seconds, override_window } = parseInput(rolloutApplyInput, input);
+    if (override_window) await this.#context.authorize(caller, "maintenanceWindows.update");
     const run = await this.#service.begin(caller, name, (assignment) => {
-      return { assignment, kind: "apply", strategy: { ...assignment.rollout, ...rollout } };
+      const strategy = { ...assignment.rollout, ...rollout };
+      return { assignment, kind: "apply", strategy, overrideWindow: override_window };
     });
     return this.#follow(run, wait_seconds);
   }
@@ -146,8 +152,7 @@ export class Rollouts {
   }
 
   #view(rollout: Readonly<RolloutDocument>): Rollout {
-    const toWall = (ms: number): number => this.#context.fleetTime.toWall(ms);
-    return toRollout(rollout, { progress: this.#service.running(rollout.rollout_id)?.progress, toWall });
+    return this.#service.toView(rollout);
   }
 
   async #listed(rolloutId: string): Promise<Listed> {

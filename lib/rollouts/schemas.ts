@@ -1,7 +1,14 @@
 import { z } from "zod";
 import { rolloutStrategySchema } from "../assignments/schemas.ts";
-import { idSchema, nameSchema, pageInput, pageOf, waitInput } from "../internal/common-schemas.ts";
-import { operationStatusSchema } from "../operations/schemas.ts";
+import {
+  idSchema,
+  nameSchema,
+  overrideWindowSchema,
+  pageInput,
+  pageOf,
+  waitInput,
+} from "../internal/common-schemas.ts";
+import { heldBySchema, operationStatusSchema } from "../operations/schemas.ts";
 
 /** How a rollout stands or ended. */
 export const rolloutStatusSchema = z.enum([
@@ -24,6 +31,7 @@ export const rolloutApplyInput = rolloutPlanInput.extend({
   rollout: rolloutStrategySchema
     .optional()
     .describe("What is to be otherwise than the assignment says, field by field."),
+  override_window: overrideWindowSchema.optional(),
 });
 
 /** A rollout as lists show it. */
@@ -51,6 +59,17 @@ export const rolloutSchema = z
     batches: z.number().int(),
     batch: z.number().int().describe("The batch in progress, from 1; the last that was begun at the end."),
     next_batch_at: z.string().optional().describe("When the next batch begins, during a pause between two."),
+    override_window: z
+      .boolean()
+      .optional()
+      .describe("Whether it goes through agents in spite of maintenance windows, as an Admin wanted it."),
+    held: z
+      .number()
+      .int()
+      .optional()
+      .describe(
+        "How many agents wait for the end of a maintenance window; absent = none. `held_by` of each says which.",
+      ),
     counts: z.record(memberStatusSchema, z.number().int()).describe("Agents by status."),
     requested_by: z.string(),
     created_at: z.string(),
@@ -69,6 +88,7 @@ export const rolloutMemberSchema = z
       .optional()
       .describe("Absent before there is one, and where none could be made; `error` says why."),
     status: memberStatusSchema,
+    held_by: heldBySchema.optional().describe("The maintenance window that keeps it from beginning."),
     summary: z.string(),
     error: z.object({ code: z.string(), message: z.string() }).optional(),
   })

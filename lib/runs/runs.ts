@@ -32,16 +32,23 @@ export class Runs {
    * says so. It may be paused and gone on with as any rollout.
    *
    * @returns How it stands when all have ended, or after `wait_seconds`.
-   * @throws {OrchestratorError} `VALIDATION_FAILED`; `SELECTOR_INVALID`; `NO_MATCH`; `NOT_FOUND` where one of `node_ids` is no agent.
+   * @throws {OrchestratorError} `VALIDATION_FAILED`; `SELECTOR_INVALID`; `NO_MATCH`; `MAINTENANCE_WINDOW` where every
+   * agent is frozen; `FORBIDDEN` for `override_window` of who is no Admin; `NOT_FOUND` where one of `node_ids` is no agent.
    */
   async start(caller: Caller, input: z.input<typeof startRunInput>): Promise<RunDetail> {
     await this.#context.authorize(caller, "runs.start");
     const parsed = parseInput(startRunInput, input);
     const { selector, node_ids, rollout = {}, timeout_seconds, wait_seconds = 30 } = parsed;
+    if (parsed.override_window) await this.#context.authorize(caller, "maintenanceWindows.update");
     const asked = toScript(parsed);
     const nodeIds = selector === undefined ? [...new Set(node_ids)] : this.#agents.matching(selector);
     await this.#requireAll(node_ids ?? []);
-    const how = { nodeIds, strategy: rollout, timeoutSeconds: timeout_seconds };
+    const how = {
+      nodeIds,
+      strategy: rollout,
+      timeoutSeconds: timeout_seconds,
+      overrideWindow: parsed.override_window,
+    };
     const run = await this.#rollouts.beginCommand(caller, { ...asked, ...how });
     await run.wait(wait_seconds * 1000);
     return this.#detail(run.rolloutId);

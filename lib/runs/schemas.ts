@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { rolloutStrategySchema } from "../assignments/schemas.ts";
-import { idSchema, keyIdSchema, waitInput } from "../internal/common-schemas.ts";
+import { idSchema, keyIdSchema, overrideWindowSchema, waitInput } from "../internal/common-schemas.ts";
 import { operationStatusSchema, outputListSchema } from "../operations/schemas.ts";
 import { rolloutSchema } from "../rollouts/schemas.ts";
 
@@ -59,6 +59,7 @@ export const startRunInput = z.strictObject({
   rollout: rolloutStrategySchema
     .optional()
     .describe("How it goes through the agents. Default all at once; agents that are away fail."),
+  override_window: overrideWindowSchema.optional(),
   ...waitInput,
 });
 

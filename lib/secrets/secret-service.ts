@@ -1,5 +1,6 @@
 import type { AgentService } from "../agents/agent-service.ts";
 import type { Context } from "../context.ts";
+import { toJsonObject } from "../json.ts";
 import type { SecretUse } from "../module-format/template.ts";
 import { toPlaceholder } from "../secret-format/placeholder.ts";
 import type { Redactor } from "../secret-format/redactor.ts";
@@ -7,14 +8,16 @@ import type { SealedSecrets } from "../secret-format/sealed-secrets.ts";
 import { SelectorCache } from "../selectors/selector-cache.ts";
 import type { SelectorTarget } from "../selectors/selector.ts";
 import type { ResolvedResource } from "../state/resource.ts";
+import type { Write } from "../storage/storage.ts";
 import { BackgroundWork } from "../upkeep/background-work.ts";
 import { Deliveries, type Delivery } from "./deliveries.ts";
-import type { SecretDocument } from "./documents.ts";
+import { type SecretDocument, valueKey } from "./documents.ts";
 import { Expiries } from "./expiries.ts";
 import { KeyRing } from "./key-ring.ts";
 import { SecretStore } from "./secret-store.ts";
 import { describeFault, faultFor, unavailable } from "./secret-use.ts";
 
+const collection = "secret_values";
 const tagInfo = "fleetwright/1 secret placeholder";
 
 /** Reads secrets for the templates of one agent after another: each is read once, and stays as it was then. */
@@ -131,6 +134,33 @@ export class SecretService {
     const value = await this.store.value(name, secret.value_version);
     if (!value) throw unavailable(name, "removed");
     return value;
+  }
+
+  /**
+   * Encrypts a value of another feature as secrets are, which a change of the key takes along: what a channel is configured with, say.
+   *
+   * @param owner - Whose it is, with a character that names of secrets do not have, e.g. `channel:<id>`.
+   * @param version - Rises with each value of the owner.
+   * @throws {OrchestratorError} `SECRETS_KEY_MISSING`.
+   */
+  keep(owner: string, version: number, value: Uint8Array): Write {
+    this.keys.requireOpen();
+    const row = toJsonObject(this.keys.vault.seal(owner, version, value));
+    return { kind: "put", collection, key: valueKey(owner, version), value: row, expected: 0 };
+  }
+
+  /**
+   * Decrypts what {@link keep} wrote; null where it is not there.
+   *
+   * @throws {OrchestratorError} `SECRETS_KEY_MISSING`; `STORAGE_CORRUPT`.
+   */
+  kept(owner: string, version: number): Promise<Uint8Array | null> {
+    return this.store.value(owner, version);
+  }
+
+  /** What takes away what {@link keep} wrote. */
+  forget(owner: string, version: number): Write {
+    return { kind: "delete", collection, key: valueKey(owner, version) };
   }
 
   #toUse(

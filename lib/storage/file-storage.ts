@@ -1,6 +1,8 @@
 import { join } from "node:path";
 import type { JsonObject } from "../json.ts";
+import { guardedWriter, type BlobWriter } from "./blob-writer.ts";
 import type { Collection } from "./collection.ts";
+import { BlobGuard } from "./file/blob-guard.ts";
 import { CommitPump } from "./file/commit-pump.ts";
 import { effectsToText } from "./file/effects.ts";
 import { storageError, unusable } from "./file/errors.ts";
@@ -58,6 +60,11 @@ export class FileStorage implements Storage {
   readonly #lifetime = new Lifetime();
   readonly #followers = new Followers();
   readonly #pump: CommitPump;
+  readonly #guard = new BlobGuard({
+    checkOpen: () => this.#lifetime.check(),
+    checkInPlace: () => this.#checkInPlace(),
+    space: () => this.#open.space,
+  });
   #schema: StorageSchema = { version: 0, collections: {}, logs: {} };
   #lock: FolderLock | null = null;
   #content: OpenFolder | null = null;
@@ -189,13 +196,17 @@ export class FileStorage implements Storage {
 
   async appendBlob(id: string, bytes: Uint8Array, expectedSize?: number): Promise<number> {
     const own = Uint8Array.from(bytes);
-    return this.#writeBlob(async () => {
-      const { blobs, dropped } = this.#open;
-      while (dropped.has(id)) {
-        await dropped.removed(id);
-        await this.#pump.submit(() => (batch) => batch.add({ kind: "keepBlob", id }));
-      }
-      return blobs.append(id, own, expectedSize);
+    return this.#guard.write(async () => {
+      await this.#keepBlob(id);
+      return this.#open.blobs.append(id, own, expectedSize);
+    });
+  }
+
+  async openBlob(id: string): Promise<BlobWriter> {
+    const open = (): Promise<BlobWriter> => this.#keepBlob(id).then(() => this.#open.blobs.openWriter(id));
+    return guardedWriter(await this.#guard.write(open), {
+      append: (write) => this.#guard.add(write),
+      sync: (write) => this.#guard.write(write),
     });
   }
 
@@ -231,20 +242,10 @@ export class FileStorage implements Storage {
     return log;
   }
 
-  /** Blobs are written without the journal, and yet not after an error of the disk, nor is anything after one of theirs. */
-  async #writeBlob<T>(write: () => Promise<T>): Promise<T> {
-    this.#lifetime.check();
-    this.#checkInPlace();
-    const { space } = this.#open;
-    try {
-      const result = await write();
-      this.#checkInPlace();
-      space.note({});
-      return result;
-    } catch (error) {
-      space.note({ error });
-      throw error;
-    }
+  #keepBlob(id: string): Promise<void> {
+    const keeps = (): Promise<void> =>
+      this.#pump.submit(() => (batch) => batch.add({ kind: "keepBlob", id }));
+    return this.#open.dropped.keep(id, keeps);
   }
 
   #checkInPlace(): void {

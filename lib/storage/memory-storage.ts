@@ -4,11 +4,13 @@ import { checkOptions, type OptionTable } from "../internal/check-options.ts";
 import { anObject } from "../internal/option-rules.ts";
 import type { JsonObject } from "../json.ts";
 import { clockRule } from "../part-rules.ts";
+import type { BlobWriter } from "./blob-writer.ts";
 import { Database, type DatabaseView } from "./database.ts";
 import { Followers } from "./followers.ts";
 import { ProcessLeases } from "./leases.ts";
 import { Lifetime } from "./lifetime.ts";
 import { readLogPage } from "./log-reader.ts";
+import { MemoryBlob, MemoryBlobWriter } from "./memory-blob.ts";
 import { MemorySeries } from "./memory-series.ts";
 import { Staging } from "./staging.ts";
 import type {
@@ -54,7 +56,7 @@ export class MemoryData {
   /** @internal */
   readonly logs = new Map<string, LogEntry[]>();
   /** @internal */
-  readonly blobs = new Map<string, Uint8Array>();
+  readonly blobs = new Map<string, MemoryBlob>();
   /** @internal */
   readonly series = new Map<string, SampleRow[]>();
 }
@@ -87,6 +89,8 @@ export class MemoryStorage implements Storage {
   readonly #leases: ProcessLeases;
   readonly #lifetime = new Lifetime();
   readonly #followers = new Followers();
+  /** Blobs that have a writer. */
+  readonly #written = new Set<string>();
   #schema: StorageSchema = { version: 0, collections: {}, logs: {} };
   #database = new Database(this.#schema, { collections: {}, logs: {} });
 
@@ -127,7 +131,7 @@ export class MemoryStorage implements Storage {
     copy.schemaVersion = this.#schema.version;
     copy.view = this.#database.view();
     for (const [name, entries] of this.#data.logs) copy.logs.set(name, [...entries]);
-    for (const [id, bytes] of this.#data.blobs) copy.blobs.set(id, Uint8Array.from(bytes));
+    for (const [id, bytes] of this.#data.blobs) copy.blobs.set(id, bytes.copy());
     for (const [name, rows] of this.#data.series) copy.series.set(name, [...rows]);
     return copy;
   }
@@ -199,23 +203,33 @@ export class MemoryStorage implements Storage {
 
   async appendBlob(id: string, bytes: Uint8Array, expectedSize?: number): Promise<number> {
     this.#lifetime.check();
-    const blob = this.#data.blobs.get(id) ?? new Uint8Array();
-    if (expectedSize !== undefined && expectedSize !== blob.length) {
-      const details = { blob: id, expected: expectedSize, actual: blob.length };
+    const { size } = this.#data.blobs.get(id) ?? new MemoryBlob();
+    if (expectedSize !== undefined && expectedSize !== size) {
+      const details = { blob: id, expected: expectedSize, actual: size };
       throw new OrchestratorError("REVISION_CONFLICT", { details });
     }
+    this.#refuseWhereWritten(id);
     this.#takeSpace(bytes.length);
-    const longer = new Uint8Array(blob.length + bytes.length);
-    longer.set(blob);
-    longer.set(bytes, blob.length);
-    this.#data.blobs.set(id, longer);
-    return longer.length;
+    return this.#blob(id).append(bytes);
+  }
+
+  async openBlob(id: string): Promise<BlobWriter> {
+    this.#lifetime.check();
+    this.#refuseWhereWritten(id);
+    this.#written.add(id);
+    const blob = this.#blob(id);
+    return new MemoryBlobWriter(blob, {
+      take: (bytes) => {
+        this.#lifetime.check();
+        this.#takeSpace(bytes);
+      },
+      closed: () => this.#written.delete(id),
+    });
   }
 
   async readBlob(id: string, range: { from?: number; to?: number } = {}): Promise<Uint8Array | null> {
     this.#lifetime.check();
-    const { from = 0, to = Infinity } = range;
-    return this.#data.blobs.get(id)?.slice(Math.max(0, from), Math.max(0, to)) ?? null;
+    return this.#data.blobs.get(id)?.read(range) ?? null;
   }
 
   async lease(name: string, ttlMs: number): Promise<Lease | null> {
@@ -226,6 +240,17 @@ export class MemoryStorage implements Storage {
   follow(listener: CommitListener): () => void {
     this.#lifetime.check();
     return this.#followers.add(listener);
+  }
+
+  #blob(id: string): MemoryBlob {
+    let blob = this.#data.blobs.get(id);
+    if (blob === undefined) this.#data.blobs.set(id, (blob = new MemoryBlob()));
+    return blob;
+  }
+
+  #refuseWhereWritten(id: string): void {
+    if (this.#written.has(id))
+      throw new OrchestratorError("REVISION_CONFLICT", { message: `The blob ${id} has a writer.` });
   }
 
   #entries(log: string): LogEntry[] {

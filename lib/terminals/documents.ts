@@ -23,7 +23,7 @@ export interface TerminalDocument {
   close_reason?: string;
   exit_code?: number;
   recording: "recording" | "complete" | "partial" | "missing";
-  /** Bytes of output; 0 while it is active. */
+  /** Bytes of output; 0 while it is active: its holder knows. */
   bytes: number;
   /** The process that holds it. */
   holder: string;

@@ -65,7 +65,7 @@ export class LiveTerminal {
   constructor(document: Readonly<TerminalDocument>, parts: LiveTerminalParts) {
     this.document = document;
     this.#parts = parts;
-    this.#recorder = new Recorder(parts.context, document.session_id);
+    this.#recorder = new Recorder(parts.context, document.session_id, (error) => this.#loseRecording(error));
   }
 
   /** Begins the recording, and lets the agent send. */
@@ -78,13 +78,13 @@ export class LiveTerminal {
     await this.#grant();
   }
 
-  /** Bytes of the recording. */
-  get recordedBytes(): number {
-    return this.#recorder.size;
-  }
-
   get viewers(): number {
     return this.#viewers.size;
+  }
+
+  /** Bytes that were ever typed. */
+  get typed(): number {
+    return this.#typed;
   }
 
   /** Whether what is typed has to wait. */
@@ -148,7 +148,7 @@ export class LiveTerminal {
     this.#received += bytes.length;
     if (this.#received > this.#granted)
       throw new OrchestratorError("PROTOCOL_ERROR", { message: "A terminal sent more than it was granted." });
-    this.#incoming.push(Uint8Array.from(bytes));
+    this.#incoming.push(bytes.slice());
     if (this.#isRecording) return;
     this.#isRecording = true;
     void this.#record(() => this.#recordIncoming());
@@ -157,7 +157,7 @@ export class LiveTerminal {
   /** The agent took what was typed. */
   taken(through: number): void {
     this.#taken = Math.min(this.#typed, Math.max(this.#taken, through));
-    if (!this.isInputFull) for (const viewer of this.#viewers) viewer.roomForInput();
+    for (const viewer of this.#viewers) if (viewer.types) viewer.inputTaken(this.#taken);
   }
 
   /** Ends it from here. */
@@ -225,11 +225,14 @@ export class LiveTerminal {
   #record(write: () => Promise<void>): Promise<void> {
     const written = this.#recording.then(write);
     this.#recording = written;
-    return written.catch((error: unknown) => {
-      this.#parts.context.logger.error("A terminal could not be recorded.", { error, ...this.#place() });
-      void this.#send({ type: "terminal.close", session_id: this.document.session_id });
-      void this.#end({ status: "closed", reason: "recording_failed" });
-    });
+    return written.catch((error: unknown) => this.#loseRecording(error));
+  }
+
+  #loseRecording(error: unknown): void {
+    if (this.#state === "ended") return;
+    this.#parts.context.logger.error("A terminal could not be recorded.", { error, ...this.#place() });
+    void this.#send({ type: "terminal.close", session_id: this.document.session_id });
+    void this.#end({ status: "closed", reason: "recording_failed" });
   }
 
   async #grant(): Promise<void> {

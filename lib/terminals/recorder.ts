@@ -1,7 +1,13 @@
-/** Writes what a terminal showed: asciicast, version 2, a line an event. */
-import type { Clock } from "../clock.ts";
-import type { Storage } from "../storage/storage.ts";
+/**
+ * Writes what a terminal showed: asciicast, version 2, a line an event.
+ *
+ * What is written outlives this process from then on; it is synced behind its back, once a second while anything comes, and at the end.
+ */
+import type { Clock, Timer } from "../clock.ts";
+import type { BlobWriter, Storage } from "../storage/storage.ts";
 import { recordingOf, type TerminalDocument } from "./documents.ts";
+
+const syncMs = 1_000;
 
 /** What a recorder works with. */
 interface RecorderParts {
@@ -9,35 +15,46 @@ interface RecorderParts {
   clock: Clock;
 }
 
+/** What a recording tells of its terminal. */
+type Recorded = Pick<TerminalDocument, "cols" | "rows" | "opened_at" | "agent_name">;
+
 export class Recorder {
   readonly #parts: RecorderParts;
   readonly #id: string;
+  readonly #failed: (error: unknown) => void;
   readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  #beginning: Promise<void> = Promise.resolve();
+  #writer: BlobWriter | null = null;
   #beganMs = 0;
-  #size = 0;
-  /** What waits for the write in progress. */
-  #waiting = "";
-  #writing: Promise<void> = Promise.resolve();
+  #sync: Timer | null = null;
 
-  constructor(parts: RecorderParts, sessionId: string) {
+  /** @param failed - Called where what was written could not be synced: nothing more can be written. */
+  constructor(parts: RecorderParts, sessionId: string, failed: (error: unknown) => void) {
     this.#parts = parts;
     this.#id = recordingOf(sessionId);
+    this.#failed = failed;
   }
 
   /** Bytes that were written. */
   get size(): number {
-    return this.#size;
+    return this.#writer?.size ?? 0;
   }
 
-  /** Begins the recording. */
-  async begin(terminal: Pick<TerminalDocument, "cols" | "rows" | "opened_at" | "agent_name">): Promise<void> {
+  /** Begins the recording, so that a loss of power leaves the beginning. */
+  begin(terminal: Recorded): Promise<void> {
+    return (this.#beginning = this.#begin(terminal));
+  }
+
+  async #begin(terminal: Recorded): Promise<void> {
     this.#beganMs = this.#parts.clock.monotonic();
+    this.#writer = await this.#parts.storage.openBlob(this.#id);
     const { cols, rows, opened_at, agent_name } = terminal;
     const timestamp = Math.floor(Date.parse(opened_at) / 1000);
     const env = { TERM: "xterm-256color" };
     await this.#write(
       `${JSON.stringify({ version: 2, width: cols, height: rows, timestamp, title: agent_name, env })}\n`,
     );
+    await this.#writer.sync();
   }
 
   /** Resolves when the output is written. A character of which a part is still to come is written with the rest of it. */
@@ -49,30 +66,28 @@ export class Recorder {
     return this.#event("r", `${cols}x${rows}`);
   }
 
-  /** Writes what is left. */
+  /** Writes what is left, durably. */
   async end(): Promise<void> {
-    await this.#event("o", this.#decoder.decode());
-    await this.#writing;
+    await this.#beginning.catch(() => {});
+    try {
+      if (this.#writer !== null) await this.#event("o", this.#decoder.decode());
+    } finally {
+      this.#sync?.cancel();
+      await this.#writer?.close();
+    }
   }
 
   async #event(kind: "o" | "r", text: string): Promise<void> {
     if (text === "") return;
     const seconds = (this.#parts.clock.monotonic() - this.#beganMs) / 1000;
-    await this.#write(`${JSON.stringify([Number(seconds.toFixed(6)), kind, text])}\n`);
+    await this.#write(`[${seconds.toFixed(6)},"${kind}",${JSON.stringify(text)}]\n`);
   }
 
-  /** Events that come while one is written go together into the next write. */
-  #write(text: string): Promise<void> {
-    this.#waiting += text;
-    const next = this.#writing.then(() => this.#writeWaiting());
-    this.#writing = next;
-    return next;
-  }
-
-  async #writeWaiting(): Promise<void> {
-    if (this.#waiting === "") return;
-    const bytes = new TextEncoder().encode(this.#waiting);
-    this.#waiting = "";
-    this.#size = await this.#parts.storage.appendBlob(this.#id, bytes, this.#size);
+  async #write(line: string): Promise<void> {
+    await this.#writer?.append(Buffer.from(line));
+    this.#sync ??= this.#parts.clock.setTimer(syncMs, () => {
+      this.#sync = null;
+      this.#writer?.sync().catch(this.#failed);
+    });
   }
 }

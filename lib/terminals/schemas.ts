@@ -32,7 +32,13 @@ export const terminalSchema = z
     recording: z
       .enum(["recording", "complete", "partial", "missing"])
       .describe("complete = all that was ever shown; partial = up to where it was cut off."),
-    bytes: z.number().int().describe("Bytes of output; 0 while it is active."),
+    bytes: z
+      .number()
+      .int()
+      .describe(
+        "Bytes of output, up to now while it is active; of one that was interrupted by a crash, those that are in its recording.",
+      ),
+    viewers: z.number().int().describe("Who is attached now, with those who watch; 0 where it has ended."),
     recording_hash: z
       .string()
       .optional()

@@ -7,6 +7,7 @@ import { eachPage } from "../storage/each-document.ts";
 import { recordingOf, type TerminalDocument } from "./documents.ts";
 import { hashRecording } from "./recording-hash.ts";
 import type { TerminalEnd } from "./terminal-viewer.ts";
+import { countOutput } from "./transcript.ts";
 
 /** Writes how a terminal ended, with the hash of its recording in the event. Nothing where it has ended already. */
 export async function writeEnd(
@@ -50,16 +51,25 @@ export async function writeEnd(
   });
 }
 
-/** Terminals that were open when the process before was killed: what was recorded is kept. */
-export async function settleLeftTerminals(context: Context): Promise<void> {
+/**
+ * Terminals that were open when the process that held them was killed, this one in its earlier life or another: what was recorded is kept.
+ *
+ * @param gone - Finds which of some processes are not there any more.
+ */
+export async function settleLeftTerminals(
+  context: Context,
+  gone: (holders: ReadonlySet<string>) => Promise<ReadonlySet<string>>,
+): Promise<void> {
   const query = { index: "by_status", equals: ["active"], limit: 100 };
   for await (const page of eachPage<TerminalDocument>(context.storage, "terminals", query)) {
+    const lost = await gone(new Set(page.map(({ value }) => value.holder)));
     for (const { value } of page)
-      await writeEnd(context, value, {
-        status: "interrupted",
-        reason: "server_lost",
-        bytes: 0,
-        recording: "partial",
-      });
+      if (lost.has(value.holder))
+        await writeEnd(context, value, {
+          status: "interrupted",
+          reason: "server_lost",
+          bytes: await countOutput(context, value.session_id),
+          recording: "partial",
+        });
   }
 }

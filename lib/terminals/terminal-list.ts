@@ -6,12 +6,13 @@ import type { JsonObject } from "../json.ts";
 import type { ListQuery } from "../storage/storage.ts";
 import type { TerminalDocument } from "./documents.ts";
 import type { listTerminalsInput, Terminal } from "./schemas.ts";
+import type { TerminalFigures } from "./terminal-holders.ts";
 
 /** A page of terminals, newest first. */
 export async function listTerminals(
   { storage }: Context,
   query: z.output<typeof listTerminalsInput>,
-): Promise<Page<Terminal>> {
+): Promise<Page<Readonly<TerminalDocument>>> {
   const { limit = 50, cursor, ...filter } = query;
   const bound = JSON.parse(JSON.stringify(filter)) as JsonObject;
   const before = cursor === undefined ? undefined : String(decodeCursor("terminals", bound, cursor));
@@ -23,7 +24,7 @@ export async function listTerminals(
   });
   const last = items.at(-1);
   return {
-    items: items.map(({ value }) => toTerminal(value)),
+    items: items.map(({ value }) => value),
     next_cursor: next === null || !last ? null : encodeCursor("terminals", bound, last.key),
   };
 }
@@ -40,8 +41,11 @@ function narrowed({
   return {};
 }
 
-/** A terminal as everybody sees it. */
-export function toTerminal(document: Readonly<TerminalDocument>): Terminal {
+/** A terminal as everybody sees it, with its figures where it is open and its holder tells them. */
+export function toTerminal(
+  document: Readonly<TerminalDocument>,
+  { viewers, bytes }: TerminalFigures = { viewers: 0, bytes: document.bytes },
+): Terminal {
   const { holder: _, opener_role: __, recording_bytes: ___, ...shown } = document;
-  return shown;
+  return { ...shown, bytes, viewers };
 }

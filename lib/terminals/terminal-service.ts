@@ -7,15 +7,18 @@ import { toTimestamp } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { OrchestratorError, type ErrorCode } from "../errors.ts";
 import { eventTable } from "../events.ts";
-import type { FrameSocket } from "../transport/socket.ts";
+import type { FrameSocket, SocketHandlers } from "../transport/socket.ts";
 import type { AgentMessage, MessageOf } from "../wire/messages.ts";
 import type { TerminalDocument } from "./documents.ts";
 import { LiveTerminal } from "./live-terminal.ts";
 import { settleLeftTerminals, writeEnd } from "./terminal-ends.ts";
+import { TerminalHolders } from "./terminal-holders.ts";
 import { TerminalRetention } from "./terminal-retention.ts";
 import type { TerminalEnd } from "./terminal-viewer.ts";
 import { Tickets } from "./tickets.ts";
-import { type Attachment, ViewerConnection } from "./viewer-connection.ts";
+import { admitViewer } from "./viewer-admission.ts";
+import { ViewerConnection } from "./viewer-connection.ts";
+import { relayViewer } from "./viewer-relay.ts";
 
 const openMs = 30_000;
 /** Terminals of which the last frames may still come. */
@@ -29,6 +32,8 @@ interface Features {
 
 export class TerminalService {
   readonly tickets: Tickets;
+  /** Terminals wherever they are. */
+  readonly holders: TerminalHolders;
   readonly #context: Context;
   readonly #features: Features;
   readonly #live = new Map<string, LiveTerminal>();
@@ -42,11 +47,12 @@ export class TerminalService {
     this.#context = context;
     this.#features = features;
     this.tickets = new Tickets(context);
+    this.holders = new TerminalHolders(context, this);
   }
 
   /** Settles what an earlier process left open, and follows who may do what. The function returned ends all. */
   async start(): Promise<() => Promise<void>> {
-    await settleLeftTerminals(this.#context);
+    await settleLeftTerminals(this.#context, (holders) => this.holders.gone(holders));
     const unlisten = this.#context.feed.listen((event) => {
       if (eventTable[event.event_type].category === "access") void this.#checkOpeners();
     });
@@ -65,6 +71,17 @@ export class TerminalService {
 
   find(sessionId: string): LiveTerminal | null {
     return this.#live.get(sessionId) ?? null;
+  }
+
+  /**
+   * Finds one that is open here.
+   *
+   * @throws {OrchestratorError} `INVALID_TRANSITION`.
+   */
+  require(sessionId: string): LiveTerminal {
+    const terminal = this.#live.get(sessionId);
+    if (!terminal) throw new OrchestratorError("INVALID_TRANSITION", { message: "The terminal is closed." });
+    return terminal;
   }
 
   /**
@@ -146,20 +163,36 @@ export class TerminalService {
 
   /** Takes over the socket of somebody who will say what they want to see. */
   accept(socket: FrameSocket, sessionId: string): void {
-    ViewerConnection.take(socket, {
+    admitViewer(socket, {
       clock: this.#context.clock,
-      redeem: ({ ticket }) => this.#redeem(ticket, sessionId),
+      admit: ({ ticket, last_offset }) => this.#admit(socket, { ticket, sessionId, lastOffset: last_offset }),
     });
   }
 
-  async #redeem(ticket: string, sessionId: string): Promise<Attachment> {
+  async #admit(
+    socket: FrameSocket,
+    { ticket, sessionId, lastOffset }: { ticket: string; sessionId: string; lastOffset: number | undefined },
+  ): Promise<SocketHandlers> {
     const caller = await this.tickets.redeem(ticket, sessionId, (id, session) => this.#callerOf(id, session));
-    const terminal = this.#live.get(sessionId);
-    if (!terminal) throw new OrchestratorError("INVALID_TRANSITION", { message: "The terminal is closed." });
-    const types = isOpener(caller, terminal.document);
+    const stored = await this.#context.storage.get<TerminalDocument>("terminals", sessionId);
+    if (stored?.value.status !== "active")
+      throw new OrchestratorError("INVALID_TRANSITION", { message: "The terminal is closed." });
+    const types = isOpener(caller, stored.value);
     const stream = this.#features.streams.open(caller);
-    if (!types) await this.#tellWatched(caller, terminal.document);
-    return { terminal, types, signal: stream.signal, release: () => stream.close() };
+    const { signal } = stream;
+    const release = (): void => stream.close();
+    try {
+      if (!types) await this.#tellWatched(caller, stored.value);
+      const viewing = { types, lastOffset, signal, release };
+      const { holder } = stored.value;
+      if (!this.holders.isOwn(stored.value))
+        return await relayViewer(this.#context, socket, { ...viewing, holder, sessionId });
+      const terminal = this.require(sessionId);
+      return ViewerConnection.attach(socket, { ...viewing, terminal });
+    } catch (error) {
+      release();
+      throw error;
+    }
   }
 
   async #tellWatched(caller: Caller, document: Readonly<TerminalDocument>): Promise<void> {

@@ -6,8 +6,8 @@ export interface TerminalViewer {
   readonly seen: number;
   /** There is more to show. */
   show(): void;
-  /** What was typed has been taken: there is room for more. */
-  roomForInput(): void;
+  /** Of all that was ever typed, so many bytes have been taken. */
+  inputTaken(through: number): void;
   resized(cols: number, rows: number): void;
   ended(end: TerminalEnd): void;
 }

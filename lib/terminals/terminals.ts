@@ -37,7 +37,8 @@ export class Terminals {
   /** Lists terminals, newest first. */
   async list(caller: Caller, input: z.input<typeof listTerminalsInput> = {}): Promise<Page<Terminal>> {
     await this.#context.authorize(caller, "terminals.list");
-    return listTerminals(this.#context, parseInput(listTerminalsInput, input));
+    const { items, next_cursor } = await listTerminals(this.#context, parseInput(listTerminalsInput, input));
+    return { items: await this.#shown(items), next_cursor };
   }
 
   /**
@@ -47,7 +48,8 @@ export class Terminals {
    */
   async get(caller: Caller, input: z.input<typeof terminalIdInput>): Promise<Terminal> {
     await this.#context.authorize(caller, "terminals.get");
-    return toTerminal(await this.#read(parseInput(terminalIdInput, input).session_id));
+    const [terminal] = await this.#shown([await this.#read(parseInput(terminalIdInput, input).session_id)]);
+    return terminal!;
   }
 
   /**
@@ -60,7 +62,7 @@ export class Terminals {
     await this.#context.authorize(caller, "terminals.open");
     const { node_id, cols = 80, rows = 24, shell, reason } = parseInput(openTerminalInput, input);
     const agent = await this.#agents.requireApproved(node_id);
-    const { cluster, ids } = this.#context;
+    const { ids } = this.#context;
     const isOperator = caller.kind === "operator";
     const document: TerminalDocument = {
       session_id: ids.next(),
@@ -77,7 +79,7 @@ export class Terminals {
       opened_at: this.#context.timestamp(),
       recording: "recording",
       bytes: 0,
-      holder: cluster.name,
+      holder: this.#service.holders.holderOf(node_id),
     };
     const release = this.#service.reserve();
     try {
@@ -100,7 +102,7 @@ export class Terminals {
       summary: `${username} opened a terminal on ${agent_name}`,
       metadata: { session_id, node_id, operator_id, ...(reason !== undefined && { reason }) },
     });
-    await this.#service.open(document);
+    await this.#service.holders.open(document);
     return answer;
   }
 
@@ -127,8 +129,8 @@ export class Terminals {
    */
   async close(caller: Caller, input: z.input<typeof terminalIdInput>): Promise<void> {
     await this.#context.authorize(caller, "terminals.close");
-    const { session_id } = await this.#readOwn(caller, parseInput(terminalIdInput, input).session_id);
-    await this.#service.find(session_id)?.close("closed");
+    const terminal = await this.#readOwn(caller, parseInput(terminalIdInput, input).session_id);
+    if (terminal.status === "active") await this.#service.holders.close(terminal);
   }
 
   /**
@@ -153,6 +155,12 @@ export class Terminals {
    */
   accept(socket: FrameSocket, sessionId: string): void {
     this.#service.accept(socket, sessionId);
+  }
+
+  /** With what changes all the time. */
+  async #shown(documents: readonly Readonly<TerminalDocument>[]): Promise<Terminal[]> {
+    const figures = await this.#service.holders.figures(documents);
+    return documents.map((document) => toTerminal(document, figures.get(document.session_id)));
   }
 
   async #readOwn(caller: Caller, sessionId: string): Promise<Readonly<TerminalDocument>> {

@@ -14,7 +14,11 @@ type Form = Omit<z.output<typeof transcriptInput>, "session_id">;
 /** Reads a transcript. Errors as {@link Terminals.transcript}. */
 export async function readTranscript(
   context: Context,
-  { session_id, recording_hash }: Pick<TerminalDocument, "session_id" | "recording_hash">,
+  {
+    session_id,
+    recording_hash,
+    recording,
+  }: Pick<TerminalDocument, "session_id" | "recording_hash" | "recording">,
   { format = "asciicast", search }: Form,
 ): Promise<AsyncIterable<Uint8Array>> {
   if (search !== undefined && format !== "text") {
@@ -30,7 +34,8 @@ export async function readTranscript(
       message: "The recording is not what was recorded: its hash differs from the one in the audit log.",
     });
   const pieces = readPieces(context, blob);
-  if (format === "asciicast") return pieces;
+  // A complete one has whole events alone.
+  if (format === "asciicast") return recording === "complete" ? pieces : encode(toWholeEvents(pieces));
   return encode(search === undefined ? toText(pieces) : toFound(toText(pieces), search));
 }
 
@@ -43,14 +48,40 @@ async function* readPieces({ storage }: Context, blob: string): AsyncGenerator<U
   }
 }
 
+/** Counts the bytes of output in a recording, however it ends; those that were no character as what stands in their place. */
+export async function countOutput(context: Context, sessionId: string): Promise<number> {
+  let bytes = 0;
+  for await (const output of outputOf(readPieces(context, recordingOf(sessionId))))
+    bytes += Buffer.byteLength(output);
+  return bytes;
+}
+
 /** The text of the output events. */
 async function* toText(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const plain = new PlainText();
-  for await (const line of linesOf(decode(pieces))) {
-    const event = JSON.parse(line) as unknown;
-    if (!Array.isArray(event) || event[1] !== "o") continue;
-    const text = plain.take(String(event[2]));
+  for await (const output of outputOf(pieces)) {
+    const text = plain.take(output);
     if (text !== "") yield text;
+  }
+}
+
+async function* outputOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  for await (const line of linesOf(decode(pieces))) {
+    const event = parseLine(line);
+    if (Array.isArray(event) && event[1] === "o") yield String(event[2]);
+  }
+}
+
+/** The lines of a recording without those of which a part is missing, as a crash may leave them. */
+async function* toWholeEvents(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  for await (const line of linesOf(decode(pieces))) if (parseLine(line) !== null) yield `${line}\n`;
+}
+
+function parseLine(line: string): unknown {
+  try {
+    return JSON.parse(line) as unknown;
+  } catch {
+    return null;
   }
 }
 

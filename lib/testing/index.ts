@@ -18,6 +18,8 @@ export type { MemoryClusterOptions } from "./memory-cluster.ts";
 export { createSocketPair } from "../transport/memory-socket.ts";
 export { hostConformance } from "./host-conformance.ts";
 export type { HostUnderTest } from "./host-subject.ts";
+export { channelConformance } from "./channel-conformance.ts";
+export type { ChannelReceiver, ChannelUnderTest, ReceiverAnswer } from "./channel-scene.ts";
 export { MemoryHost } from "../host/memory-host.ts";
 export type { MemoryFiles } from "../host/memory-files.ts";
 export type { HostWrite, MemoryDownload, MemoryHostOptions, MemoryProgram } from "../host/memory-host.ts";

@@ -69,6 +69,10 @@ const examples: Record<string, unknown> = {
   drift_id: randomUUID(),
   session_id: randomUUID(),
   rollout_id: randomUUID(),
+  id: randomUUID(),
+  delivery_id: randomUUID(),
+  type: "webhook",
+  config: { url: "https://hooks.example.com" },
   name: "nothing",
   key: "env",
   value: "test",
@@ -89,6 +93,7 @@ const examples: Record<string, unknown> = {
 
 /** Of procedures of whose optional fields some are needed together. */
 const leastInputs: Partial<Record<string, Record<string, unknown>>> = {
+  "maintenanceWindows.create": { reason: "x", mode: "mute", ends_at: "2100-01-01T00:00:00Z" },
   "runs.start": { node_ids: ["0".repeat(32)], command: "true" },
 };
 

@@ -1,36 +1,10 @@
 /** What is told of agents that are away for longer than a short break. */
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { MemoryStorage, systemCaller } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
-import { nodeCrypto } from "../../lib/crypto/node-crypto.ts";
-import { TestAgent } from "../../lib/testing/test-agent.ts";
-import { createSocketPair } from "../../lib/transport/memory-socket.ts";
+import type { TestAgent } from "../../lib/testing/test-agent.ts";
 import { settleAll } from "../support/deferred.ts";
-
-async function connect(test: TestOrchestrator, number: number): Promise<TestAgent> {
-  const [agentEnd, orchestratorEnd] = createSocketPair("192.0.2.1");
-  test.transport.accept(orchestratorEnd);
-  const seed = new Uint8Array(32);
-  new DataView(seed.buffer).setUint32(0, number);
-  const agent = new TestAgent(agentEnd, { crypto: nodeCrypto, seed, hostname: `machine-${number}` });
-  await agent.join();
-  await vi.waitFor(() => expect(test.transport.isConnected(agent.nodeId)).toBe(true));
-  await settleAll();
-  return agent;
-}
-
-async function approved(test: TestOrchestrator, number: number): Promise<TestAgent> {
-  const agent = await connect(test, number);
-  await test.orchestrator.agents.setStatus(systemCaller, { node_id: agent.nodeId, status: "approved" });
-  return agent;
-}
-
-async function leave(test: TestOrchestrator, ...agents: TestAgent[]): Promise<void> {
-  for (const agent of agents) agent.socket.close(1000, "");
-  for (const { nodeId } of agents)
-    await vi.waitFor(() => expect(test.transport.isConnected(nodeId)).toBe(false));
-  await settleAll();
-}
+import { approved, connect, leave } from "../support/leaving-agents.ts";
 
 async function pass(test: TestOrchestrator, seconds: number): Promise<void> {
   // In steps, so that those who stay answer.

@@ -1,6 +1,8 @@
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
 import { nodeCrypto } from "../../lib/crypto/node-crypto.ts";
+import { slackChannelType } from "../../lib/notifications/senders/slack.ts";
+import { channelConformance } from "../../lib/testing/channel-conformance.ts";
 import { clusterConformance } from "../../lib/testing/cluster-conformance.ts";
 import { hostConformance } from "../../lib/testing/host-conformance.ts";
 import { storageConformance } from "../../lib/testing/storage-conformance.ts";
@@ -17,6 +19,11 @@ const ports = [
   { name: "Transport", path: "lib/transport/transport.ts", cases: transportConformance(never, nodeCrypto) },
   { name: "Cluster", path: "lib/cluster/cluster.ts", cases: clusterConformance(never, nodeCrypto) },
   { name: "Host", path: "lib/host/host.ts", cases: hostConformance(never) },
+  {
+    name: "ChannelType",
+    path: "lib/notifications/senders/sender.ts",
+    cases: channelConformance(slackChannelType, { config: never, receive: never }),
+  },
 ];
 
 describe("the promises of a port", () => {

@@ -88,7 +88,7 @@ describe.runIf(isSoak)("a test fails when", () => {
 
 /** Types, docstrings and the definitions of what the table leaves out. */
 function isDeclaration(text: string, index: number): boolean {
-  return /^\s*(\*|\/\*\*|\/\/|(async )?(function )?#?(sync|syncFolder)\([^)]*\): |if \(!syncsEachWrite\)|const \{ O_)/.test(
+  return /^\s*(\*|\/\*\*|\/\/|(async )?(function )?#?(sync|syncFolder)\([^)]*\): |if \(this\.#needsSync\)|const \{ O_)/.test(
     lineAt(text, index),
   );
 }

@@ -127,9 +127,9 @@ export const plainBugs: readonly Bug[] = [
   },
   {
     name: "a blob that is made anew is not kept from the replay of its drop",
-    file: "lib/storage/file-storage.ts",
-    from: `while (dropped.has(id)) {`,
-    to: `while (dropped.has(id) && id === "") {`,
+    file: "lib/storage/file/dropped-blobs.ts",
+    from: `while (this.has(id)) {`,
+    to: `while (this.has(id) && id === "") {`,
     tests: [...conformance, "test/storage/dropped-blobs.test.ts"],
   },
   {

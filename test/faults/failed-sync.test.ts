@@ -94,3 +94,36 @@ test("a commit that was taken back, and not found at the start, does not come ba
   expect(await third.get("agents", "a")).toBeNull();
   await third.close();
 });
+
+test("what a writer added to a blob and was found at the start stays", async () => {
+  const { disk } = diskOf();
+  const first = await openOn(disk);
+  const writer = await first.openBlob("b");
+  await writer.append(Buffer.from("one "));
+  await writer.sync();
+  await writer.append(Buffer.from("two"));
+  disk.trouble = { brokenSync: 0 };
+  await expect(writer.sync()).rejects.toMatchObject({ code: "STORAGE_FAILED" });
+  await expect(writer.append(Buffer.from("three"))).rejects.toMatchObject({ code: "STORAGE_FAILED" });
+
+  const killed = disk.afterKill(Infinity);
+  const found = await (await openOn(killed)).readBlob("b");
+  expect(Buffer.from(found ?? []).toString()).toBe("one two");
+
+  const third = await openOn(killed.afterPowerLoss(Infinity));
+  expect(Buffer.from((await third.readBlob("b")) ?? []).toString()).toBe("one two");
+  await third.close();
+});
+
+test("what a writer has synced outlives a loss of power, and what it has not may be gone", async () => {
+  const { disk } = diskOf();
+  const first = await openOn(disk);
+  const writer = await first.openBlob("b");
+  await writer.append(Buffer.from("one "));
+  await writer.sync();
+  await writer.append(Buffer.from("two"));
+
+  const second = await openOn(disk.afterPowerLoss(Infinity));
+  expect(Buffer.from((await second.readBlob("b")) ?? []).toString()).toBe("one ");
+  await second.close();
+});

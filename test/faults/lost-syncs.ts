@@ -6,6 +6,7 @@ const seriesPowerLoss = ["test/storage/file/series/power-loss.test.ts"];
 const systemCalls = ["test/faults/synced-calls.test.ts"];
 const folder = "lib/storage/file/folder.ts";
 const disk = "lib/storage/file/disk.ts";
+const blobWriter = "lib/storage/file/blob-file-writer.ts";
 const headJournal = "lib/storage/file/series/head-journal.ts";
 const chunkFiles = "lib/storage/file/series/chunk-files.ts";
 const seriesWriter = "lib/storage/file/series/series-writer.ts";
@@ -138,8 +139,34 @@ export const lostSyncs: readonly Bug[] = [
   {
     name: "a change of a blob is not marked",
     file: blobs,
-    from: `    await (await this.#disk.open(mark, "write")).close();\n`,
+    from: `    await (await this.#disk.open(mark, "replace")).close();\n`,
     tests: powerLoss,
+  },
+  {
+    name: "what the writer of a blob has to sync is not synced",
+    file: blobWriter,
+    from: `      await this.#file.sync();\n`,
+    tests: powerLoss,
+  },
+  {
+    name: "what the writer of a blob took back is not synced",
+    file: blobWriter,
+    from: `        this.#wasCut = true;\n`,
+    tests: powerLoss,
+  },
+  {
+    name: "a blob has no mark while its writer is open",
+    file: blobWriter,
+    from: `await disk.open(ends.mark, "note")`,
+    to: `await disk.open(ends.mark + ".not", "note")`,
+    tests: failedSync,
+  },
+  {
+    name: "the mark of a blob tells what is not synced",
+    file: blobWriter,
+    from: `      this.#size += bytes.length;`,
+    to: `      this.#size += bytes.length;\n      await writeMark(this.#mark, this.#size);`,
+    tests: failedSync,
   },
   {
     name: "names that a killed process left among the blobs are not synced",

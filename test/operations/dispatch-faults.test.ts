@@ -35,13 +35,20 @@ describe("while nothing can be written", () => {
     const first = await test.orchestrator.operations.apply(systemCaller, input);
     await agent.next("apply");
     const second = await test.orchestrator.operations.apply(systemCaller, input);
+    // In steps, so that the agent answers and keeps its connection.
+    const pass = async (seconds: number): Promise<void> => {
+      for (let left = seconds; left > 0; left -= 1) {
+        await clock.advance(1_000);
+        for (let turn = 0; turn < 4; turn += 1) await settle();
+      }
+    };
     data.freeBytes = 0;
-    await clock.advance(95_000);
+    await pass(95);
     expect(await statusOf(test, first.operation_id)).toBe("running");
     data.freeBytes = Infinity;
-    await clock.advance(60_000);
+    await pass(60);
     expect(await statusOf(test, first.operation_id)).toBe("unknown");
-    // The agent was silent for long and connected again: it may get the first once more before.
+    // Where it connected again meanwhile it may get the first once more before.
     let command = await agent.next("apply");
     while (command.operation_id === first.operation_id) command = await agent.next("apply");
     expect(command).toMatchObject({ operation_id: second.operation_id });

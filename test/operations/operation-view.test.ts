@@ -36,14 +36,18 @@ const full = {
   finished_at: "2026-01-01T00:00:02.000Z",
   duration_ms: 1000,
   error: { code: "INTERNAL", message: "no" },
+  override_window: true,
 } satisfies Operation;
+
+const held_by = { window_id: "0199e0a0-0000-7000-8000-000000000001", until: "2026-01-01T01:00:00.000Z" };
 
 const inside = { snapshot: "s", resource_count: 0, timeout_seconds: 300, allow_empty: false };
 
 test("what callers see of an operation is all that its schema names, and nothing else that is stored", () => {
-  expect(Object.keys(full).toSorted()).toEqual(Object.keys(operationSchema.shape).toSorted());
+  const all = { ...full, held_by };
+  expect(Object.keys(all).toSorted()).toEqual(Object.keys(operationSchema.shape).toSorted());
   const later = { ...full, ...inside, queued_at: 1, repeats: "o", kept_by_a_later_version: "secret" };
-  expect(toOperation(later)).toEqual(full);
+  expect(toOperation(later, held_by)).toEqual(all);
 });
 
 test("what an operation has not is not shown as undefined", () => {

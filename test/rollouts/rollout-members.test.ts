@@ -36,7 +36,8 @@ async function scene() {
   };
   const rollout = { rollout_id, status: "running", begun: all - 100 } as RolloutDocument;
   const listed: Listed = { rollout, targets: { agents, ends: [1000, 2000, all] } };
-  const parts = { operations: new OperationStore(context), store: new RolloutStore(context) };
+  const [operations, store] = [new OperationStore(context), new RolloutStore(context)];
+  const parts = { operations, freezeOf: () => null, store };
   return { members: new RolloutMembers(parts), listed, reads: () => reads };
 }
 

@@ -2,11 +2,15 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { systemCaller } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
 import type { Call } from "../support/http.ts";
+import { textOf } from "../support/open-terminal.ts";
 import { sendRaw } from "../support/raw-http.ts";
 import { serve, type TestServer } from "../support/server.ts";
+import { startViewerScene } from "../support/viewer-scene.ts";
 import { features } from "./bad-feature-cases.ts";
 import { headers, strangers } from "./bad-header-cases.ts";
 import { bodies, get, json, nodeId, paths, values } from "./bad-input-cases.ts";
+import { operatorSide } from "./bad-operator-cases.ts";
+import { viewers } from "./bad-viewer-cases.ts";
 
 let orchestrator: TestOrchestrator;
 let server: TestServer;
@@ -37,6 +41,7 @@ describe.each([
   ["a body", bodies],
   ["a value", values],
   ["a feature's input", features],
+  ["an input of windows, channels and notifications", operatorSide],
   ["a path or query", paths],
   ["a header", headers],
   ["a stranger", strangers],
@@ -70,6 +75,24 @@ describe("after all of it", () => {
     expect(orchestrator.loggedErrors).toEqual([]);
     expect(({} as Record<string, unknown>)["role"]).toBeUndefined();
   });
+});
+
+describe("a viewer of a terminal", () => {
+  test.each(counted(viewers))(
+    "%s is refused, and costs the terminal nothing",
+    async (_name, act, refused) => {
+      await using scene = await startViewerScene();
+      const { code, closed, status } = await act(scene);
+      if (typeof refused === "number") expect(status).toBe(refused);
+      else expect([code, closed]).toEqual([refused, refused === "FORBIDDEN" ? 1005 : 1008]);
+      const { opened, terminals } = scene.terminal;
+      const { session_id } = opened;
+      expect(await terminals.get(systemCaller, { session_id })).toMatchObject({ status: "active", cols: 80 });
+      const text = await textOf(await terminals.transcript(systemCaller, { session_id, format: "text" }));
+      expect(text).not.toMatch(/id\n|intruder|xxx/);
+      expect(scene.server.logger.of("error")).toEqual([]);
+    },
+  );
 });
 
 describe("a method that a path does not have", () => {

@@ -90,6 +90,7 @@ it("every text that is signed begins with a purpose of its own, and none with an
     "fleetwright/1 announcement\0",
     "fleetwright/1 announcement answer\0",
     "fleetwright/1 audit anchor\n",
+    "fleetwright/1 audit head\n",
     "fleetwright/1 backup\0",
   ];
   /** What keys are derived for: nothing of it is signed. */

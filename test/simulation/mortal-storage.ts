@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../lib/json.ts";
+import { guardedWriter, type BlobWriter } from "../../lib/storage/blob-writer.ts";
 import type { MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import type {
   CommitListener,
@@ -91,6 +92,12 @@ export class MortalStorage implements Storage {
 
   appendBlob(id: string, bytes: Uint8Array, expectedSize?: number): Promise<number> {
     return this.#write(() => this.#inner.appendBlob(id, bytes, expectedSize));
+  }
+
+  async openBlob(id: string): Promise<BlobWriter> {
+    const writer = await this.#write(() => this.#inner.openBlob(id));
+    const guard = (write: () => Promise<void>): Promise<void> => this.#write(write);
+    return guardedWriter(writer, { append: guard, sync: guard });
   }
 
   lease(name: string, ttlMs: number): Promise<Lease | null> {

@@ -12,6 +12,7 @@ import type { ProcedureMeta } from "../../adapters/trpc/trpc.ts";
 import { settle } from "./deferred.ts";
 import { undescribedHeaders } from "./described-headers.ts";
 import { startListener } from "./discovery.ts";
+import { playNotifications, playWindows } from "./example-notifications.ts";
 import { eventOf, newFolders } from "./fleet.ts";
 import { RecordedMachine } from "./recorded-machine.ts";
 import { connectScriptedAgent } from "./scripted-agent.ts";
@@ -34,7 +35,11 @@ resources:
 export async function playExampleCalls(): Promise<RecordedCall[]> {
   const network = new MemoryNetwork();
   const datagrams = network.machine("192.0.2.1");
-  await using product = await createTestOrchestrator({ datagrams, secretsKey: new MemorySecretsKey() });
+  await using product = await createTestOrchestrator({
+    datagrams,
+    secretsKey: new MemorySecretsKey(),
+    channelNetworks: ["127.0.0.1"],
+  });
   await using server = await serve(product.orchestrator);
   const session = new ExampleSession(product, server);
   await playAccess(session);
@@ -139,6 +144,12 @@ async function playState(session: ExampleSession, node_id: string): Promise<void
   await session.watch("events.stream", { types: ["agent.*"] });
   await playTerminal(session, node_id);
   await playSecrets(session, node_id);
+  const calling = {
+    product: session.product,
+    call: (procedure: string, parameters?: Json, body?: Json) => session.call(procedure, parameters, body),
+  };
+  await playWindows(calling);
+  await playNotifications(calling);
 }
 
 async function playSecrets(session: ExampleSession, node_id: string): Promise<void> {
@@ -204,6 +215,7 @@ async function playOpenWork(session: ExampleSession, node_id: string): Promise<v
 async function playEnd(session: ExampleSession): Promise<void> {
   await session.call("audit.list", { category: "module", limit: 1 });
   await session.call("audit.verify");
+  await session.call("audit.head");
   await session.call("audit.setRetention", {}, { retention_days: 365 });
   await session.call("audit.getRetention");
   await session.call("audit.prune", { before: "2029-01-01T00:00:00.000Z" });

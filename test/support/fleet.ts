@@ -16,7 +16,7 @@ export interface TestAgent extends AsyncDisposable {
 
 /** The folders of an agent, and what else is not as ever. */
 type MachineOptions = Pick<TestAgent, "root" | "stateDir"> &
-  Pick<AgentOptions, "types" | "clock" | "measured" | "commands">;
+  Pick<AgentOptions, "types" | "clock" | "measured" | "commands" | "terminals">;
 
 /** Starts an agent and waits until the orchestrator knows it. */
 export async function startAgent(

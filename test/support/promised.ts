@@ -142,17 +142,45 @@ export class Promised {
     const id = blobs[Math.floor(this.#random() * blobs.length)] ?? "";
     const known = this.#blobs.get(id) ?? { bytes: Buffer.alloc(0), removing: false, tried: 0 };
     this.#blobs.set(id, known);
-    if (this.#random() < 0.3) {
+    const chance = this.#random();
+    if (chance < 0.3) {
       known.removing = true;
       await storage.commit([{ kind: "dropBlob", id: id }]);
       this.#blobs.set(id, { bytes: Buffer.alloc(0), removing: false, tried: 0 });
-    } else {
-      const bytes = Buffer.from(`[${++this.#attempts}]`.repeat(Math.ceil(this.#random() * 200)));
+    } else if (chance < 0.5) await this.#writeBlob(storage, id, known);
+    else {
+      const bytes = this.#nextBytes();
       known.tried = Math.max(known.tried, bytes.length);
       await storage.appendBlob(id, bytes);
       known.bytes = Buffer.concat([known.bytes, bytes]);
       known.tried = 0;
     }
+  }
+
+  /** With a writer, of which only what was synced is promised. */
+  async #writeBlob(storage: Storage, id: string, known: BlobPromise): Promise<void> {
+    const writer = await storage.openBlob(id);
+    let unsynced = Buffer.alloc(0);
+    const keep = (): void => {
+      known.bytes = Buffer.concat([known.bytes, unsynced]);
+      unsynced = Buffer.alloc(0);
+      known.tried = 0;
+    };
+    try {
+      for (let count = 0; count < 3; count++) {
+        const bytes = this.#nextBytes();
+        known.tried += bytes.length;
+        await writer.append(bytes);
+        unsynced = Buffer.concat([unsynced, bytes]);
+        if (this.#random() < 0.5) await writer.sync().then(keep);
+      }
+    } finally {
+      await writer.close().then(keep);
+    }
+  }
+
+  #nextBytes(): Buffer {
+    return Buffer.from(`[${++this.#attempts}]`.repeat(Math.ceil(this.#random() * 200)));
   }
 
   async #untilRefused(step: () => Promise<void>): Promise<void> {

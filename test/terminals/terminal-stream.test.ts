@@ -2,6 +2,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { MemoryStorage, systemCaller } from "fleetwright";
 import { createTestOrchestrator } from "fleetwright/testing";
+import { storageSchema } from "../../lib/storage-schema.ts";
 import { openTerminal, textOf } from "../support/open-terminal.ts";
 import { connectScriptedAgent } from "../support/scripted-agent.ts";
 import { TestViewer } from "../support/terminal-viewer.ts";
@@ -152,7 +153,7 @@ describe("an end without order", () => {
     const viewer = scene.attach(ticket);
     await viewer.next("opened");
     viewer.type("echo kept\n");
-    await viewer.shows(/kept\r\n/);
+    await viewer.shows(/kept\r\n.*[#$] $/s);
     const data = (scene.test.storage as MemoryStorage).restoredCopy();
     await using next = await createTestOrchestrator({
       storage: new MemoryStorage({ clock: scene.test.clock, data }),
@@ -162,8 +163,40 @@ describe("an end without order", () => {
       status: "interrupted",
       close_reason: "server_lost",
       recording: "partial",
+      bytes: viewer.offset,
     });
     expect(await textOf(await terminals.transcript(systemCaller, { session_id }))).toContain("kept");
+  });
+});
+
+describe("a recording of which the end is damaged", () => {
+  it.each([
+    ["a line is cut off", '[1.5,"o","cut'],
+    ["a hole is in it", `${"\0".repeat(100)}"o","x"]\n[2.0,"o","after"]\n`],
+  ])("has whole events alone: %s", async (_, damage) => {
+    await using scene = await openTerminal();
+    const { session_id, ticket } = scene.opened;
+    const viewer = scene.attach(ticket);
+    await viewer.next("opened");
+    viewer.type("echo kept\n");
+    await viewer.shows(/kept\r\n.*[#$] $/s);
+    const data = (scene.test.storage as MemoryStorage).restoredCopy();
+    const storage = new MemoryStorage({ clock: scene.test.clock, data });
+    await storage.open(storageSchema);
+    const { length } = (await storage.readBlob(`terminal-${session_id}`))!;
+    await storage.appendBlob(`terminal-${session_id}`, Buffer.from(damage), length);
+    await storage.close();
+    await using next = await createTestOrchestrator({
+      storage: new MemoryStorage({ clock: scene.test.clock, data }),
+    });
+    const { terminals } = next.orchestrator;
+    const cast = await textOf(await terminals.transcript(systemCaller, { session_id }));
+    const lines = cast.trimEnd().split("\n");
+    expect(lines.map((line) => typeof JSON.parse(line))).toEqual(lines.map(() => "object"));
+    expect(cast).toContain("kept");
+    expect(cast).not.toContain("cut");
+    const text = await textOf(await terminals.transcript(systemCaller, { session_id, format: "text" }));
+    expect(text).toContain("kept");
   });
 });
 

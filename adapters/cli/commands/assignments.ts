@@ -135,6 +135,7 @@ function addRunCommands(assignments: Command, run: Run): void {
     .command("apply <name>")
     .description("apply on every agent that an assignment matches")
     .option("--no-wait", "answer at once")
+    .option("--override-window", "in spite of maintenance windows; for Admins")
     .option(...yesOption);
   addStrategyOptions(apply).action(
     run((call, name: string, options: AssignmentRunOptions) => applyAssignment(call, name, options)),

@@ -1,62 +1,23 @@
 import type { Command } from "commander";
 import type { AuditEvent } from "fleetwright";
+import type { Input } from "../../client/inputs.ts";
 import type { Run } from "../call.ts";
-import { exitCode } from "../context.ts";
+import { UsageError } from "../failure.ts";
 import { limitOption } from "../options.ts";
-import { toLines } from "../text.ts";
 import type { Column } from "../text.ts";
+import type { VerifyOptions } from "../work/audit-head.ts";
 import type { ExportOptions, PruneOptions } from "../work/audit-log.ts";
 
-interface ListOptions {
+/** As they were typed: whether there is such a category is for the server to say. */
+interface ListOptions extends Omit<Input<"listAuditInput">, "event_type" | "cursor"> {
   type?: string;
-  actor?: string;
-  target?: string;
-  from?: string;
-  to?: string;
-  search?: string;
-  limit?: number;
 }
 
 /** `fleetwright audit ...` */
 export function addAuditCommands(program: Command, run: Run): void {
   const audit = program.command("audit").description("what was done, by whom and when");
-  audit
-    .command("list")
-    .description("list audit events, newest first")
-    .option("--type <event>", "only events of this type")
-    .option("--actor <name>", "only what one operator or agent did")
-    .option("--target <name>", "only what was done to one thing")
-    .option("--from <time>", "only at or after this time")
-    .option("--to <time>", "only before this time")
-    .option("--search <text>", "only with this in the summary")
-    .option(...limitOption)
-    .action(
-      run((call, { type, ...filter }: ListOptions) =>
-        call.showList(
-          call.client.audit.list,
-          { ...filter, ...(type !== undefined && { event_type: type }) },
-          columns,
-        ),
-      ),
-    );
-  audit
-    .command("verify [file...]")
-    .description("check that nobody has changed the log, or exported files that follow each other")
-    .action(
-      run(async (call, files: string[]) => {
-        if (files.length > 0) return (await import("../work/audit-log.ts")).verifyFiles(call, files);
-        const result = await call.client.audit.verify();
-        const range = `events ${result.from_sequence} to ${result.to_sequence}`;
-        call.show(result, () =>
-          toLines([
-            result.valid
-              ? `The log is whole: ${range}, head ${result.head_hash}.`
-              : `The log was changed: event ${result.first_bad_sequence} is the first that does not fit (${range}).`,
-          ]),
-        );
-        return result.valid ? exitCode.ok : exitCode.failure;
-      }),
-    );
+  addList(audit, run);
+  addVerify(audit, run);
   audit
     .command("export")
     .description("write the events before a time, oldest first, as lines of JSON that can be verified")
@@ -75,6 +36,55 @@ export function addAuditCommands(program: Command, run: Run): void {
     .option("--yes", "do not ask")
     .action(
       run(async (call, options: PruneOptions) => (await import("../work/audit-log.ts")).prune(call, options)),
+    );
+}
+
+function addList(audit: Command, run: Run): void {
+  audit
+    .command("list")
+    .description("list audit events")
+    .option("--type <event>", "only events of this type")
+    .option("--category <category>", "only events of this part of the product, e.g. secret")
+    .option("--actor <name>", "only what one operator or agent did")
+    .option("--target <name>", "only what was done to one thing")
+    .option("--from <time>", "only at or after this time")
+    .option("--to <time>", "only before this time")
+    .option("--search <text>", "only with this in the summary")
+    .option("--order <order>", "desc, newest first, or asc, oldest first")
+    .option(...limitOption)
+    .action(
+      run((call, { type, ...filter }: ListOptions) =>
+        call.showList(
+          call.client.audit.list,
+          { ...filter, ...(type !== undefined && { event_type: type }) },
+          columns,
+        ),
+      ),
+    );
+}
+
+function addVerify(audit: Command, run: Run): void {
+  audit
+    .command("verify [file...]")
+    .description("check that nobody has changed the log, or exported files that follow each other")
+    .option("--head <file>", "look for a head in the log that `audit head` has written")
+    .option("--orchestrator-key <key>", "the key that must have signed the head; default the pinned one")
+    .action(
+      run(async (call, files: string[], options: VerifyOptions) => {
+        if (files.length === 0) return (await import("../work/audit-head.ts")).verifyLog(call, options);
+        if (options.head !== undefined)
+          throw new UsageError("A head is looked for in the log, not in exported files.");
+        return (await import("../work/audit-log.ts")).verifyFiles(call, files);
+      }),
+    );
+  audit
+    .command("head")
+    .description("write where the log ends, signed, as a line of JSON to be kept elsewhere")
+    .option("--output <file>", "a new file; default standard output")
+    .action(
+      run(async (call, options: { output?: string }) =>
+        (await import("../work/audit-head.ts")).keepHead(call, options),
+      ),
     );
 }
 

@@ -20,6 +20,7 @@ export function addRunCommands(program: Command, run: Run): void {
     .option("--cwd <folder>", "where it runs; default /")
     .option("--env <name=value>", "a variable; may be given more than once", gatherTag)
     .option("--timeout <seconds>", "end it on a machine after this time; default 300", integer(1, 86_400))
+    .option("--override-window", "in spite of maintenance windows; for Admins")
     .option(...yesOption)
     .option("--no-wait", "do not wait for the end");
   addStrategyOptions(command).action(

@@ -54,6 +54,7 @@ function addRunCommand(program: Command, run: Run, kind: "plan" | "apply"): void
       .option("--plan <id>", "exactly what this plan says, or nothing; the agent need not be named")
       .option("--allow-empty", "remove everything, where nothing is desired any more")
       .option("--max-removals <n>", "do nothing where more would be removed", integer(0, 20_000))
+      .option("--override-window", "in spite of maintenance windows; for Admins")
       .option(...yesOption);
   }
   command.action(

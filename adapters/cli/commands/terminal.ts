@@ -95,6 +95,7 @@ function describe(terminal: Terminal): string {
     ["ended by", terminal.close_reason],
     ["exit code", terminal.exit_code],
     ["bytes", terminal.bytes],
+    ["viewers", terminal.viewers],
     ["recording", terminal.recording],
     ["recording hash", terminal.recording_hash],
   ]);

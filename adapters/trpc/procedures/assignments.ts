@@ -91,7 +91,7 @@ export const assignmentProcedures = t.router({
         summary: "Apply to every agent that the selector matches now",
         description:
           "A rollout with one operation for each agent that matches at the time of the call, in batches where the assignment says so. Answers with 200 when all have ended within `wait_seconds`, else with 202.",
-        problems: ["NO_MATCH", "UNKNOWN_RESOURCE_TYPE"],
+        problems: ["MAINTENANCE_WINDOW", "NO_MATCH", "UNKNOWN_RESOURCE_TYPE"],
         rest: started,
       }),
     )

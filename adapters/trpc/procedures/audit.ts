@@ -21,11 +21,24 @@ export const auditProcedures = t.router({
       route("audit.verify", "GET /audit/verify", {
         tag,
         summary: "Recompute the chain of hashes",
-        description: "Says whether an event was changed or taken out, and which is the first.",
+        description:
+          "Says whether an event was changed or taken out, and which is the first. With a head that was kept elsewhere it says whether that is in this log: a whole new log has another.",
       }),
     )
+    .input(schemas.verifyAuditInput)
     .output(schemas.verifyAuditSchema)
-    .query(async ({ ctx }) => ctx.orchestrator.audit.verify(await ctx.caller())),
+    .query(async ({ ctx, input }) => ctx.orchestrator.audit.verify(await ctx.caller(), input)),
+  head: procedure
+    .meta(
+      route("audit.head", "GET /audit/head", {
+        tag,
+        summary: "Sign where the log ends",
+        description:
+          "Sequence and hash of the newest event, signed by the orchestrator's key. Kept elsewhere, it shows that the log has become another.",
+      }),
+    )
+    .output(schemas.auditHeadSchema)
+    .query(async ({ ctx }) => ctx.orchestrator.audit.head(await ctx.caller())),
   prune: procedure
     .meta(
       route("audit.prune", "DELETE /audit", {

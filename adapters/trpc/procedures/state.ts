@@ -39,7 +39,14 @@ export const stateProcedures = t.router({
         summary: "Apply modules to the agent",
         description:
           "Brings the machine to its desired state: all that assignments say and calls named before or, with `modules` and `remove_modules`, these alone; what others brought stays as it is. One apply runs on an agent at a time; a second waits. Answers with 200 when it has ended within `wait_seconds`, else with 202.",
-        problems: [...run, "IN_USE", "PLAN_STALE", "TOO_MANY_REMOVALS", "INVALID_TRANSITION"],
+        problems: [
+          "MAINTENANCE_WINDOW",
+          ...run,
+          "IN_USE",
+          "PLAN_STALE",
+          "TOO_MANY_REMOVALS",
+          "INVALID_TRANSITION",
+        ],
         rest: started,
       }),
     )

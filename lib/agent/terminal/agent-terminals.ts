@@ -3,12 +3,14 @@
  *
  *   open --the program ends, or close--> draining --all is sent--> closed
  *
- * open:     output goes out as far as it was granted, then the program waits; what is typed goes to the program
+ * open:     output goes out as far as it was granted, then the program waits; what is typed goes to the program. A little goes out
+ *           at once, as the echo of a key does; of a program that prints much, what comes within a millisecond goes out together
  * draining: the program has ended; what it wrote last goes out as it is granted
  * closed:   `terminal.closed` was sent, after the last byte
  *
  * A connection that ends closes all of them, and nothing that they started is left.
  */
+import { systemClock, type Timer } from "../../clock.ts";
 import { OrchestratorError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import type { AgentMessage, MessageOf, OrchestratorMessage } from "../../wire/messages.ts";
@@ -22,6 +24,11 @@ import { type TerminalSetup, toProgram } from "./terminal-setup.ts";
 const mostTerminals = 100;
 /** Bytes of output that go into one frame. */
 const frameBytes = 65_536;
+/** After so many bytes within {@link gatherMs} output is gathered for the rest of it, unless it fills a frame. */
+const littleBytes = 8_192;
+const gatherMs = 1;
+/** What was typed and taken is told in steps: the orchestrator lets four of them wait. */
+const takenStepBytes = 65_536;
 /** Bytes that wait here before the program has to. */
 const heldBytes = 131_072;
 
@@ -114,7 +121,10 @@ class AgentTerminal {
   #sent = 0;
   #granted = 0;
   #taken = 0;
-  #isFlushing = false;
+  #toldTaken = 0;
+  /** Set for a while after something was sent, with how much that is. */
+  #gathering: Timer | null = null;
+  #sentMeanwhile = 0;
   #exitCode: number | null = null;
   #reason = "exit";
   #isOver = false;
@@ -140,8 +150,9 @@ class AgentTerminal {
     const { length } = data;
     void this.#pty?.write(data).then(() => {
       this.#taken += length;
-      if (!this.#isOver)
-        this.#options.send({ type: "terminal.taken", session_id: this.#id, through: this.#taken });
+      if (this.#isOver || this.#taken - this.#toldTaken < takenStepBytes) return;
+      this.#toldTaken = this.#taken;
+      this.#options.send({ type: "terminal.taken", session_id: this.#id, through: this.#taken });
     });
   }
 
@@ -162,6 +173,7 @@ class AgentTerminal {
   /** Ends it without a word. */
   drop(): void {
     this.#isOver = true;
+    this.#gathering?.cancel();
     this.#pty?.kill();
   }
 
@@ -170,14 +182,24 @@ class AgentTerminal {
     this.#held.push(bytes);
     this.#heldBytes += bytes.length;
     if (this.#heldBytes >= heldBytes) this.#pty?.pause();
-    if (this.#isFlushing) return;
-    // What comes in one turn goes out together.
-    this.#isFlushing = true;
-    setImmediate(() => this.#flush());
+    if (this.#sentMeanwhile >= littleBytes && this.#heldBytes < frameBytes) return;
+    this.#sentMeanwhile += this.#heldBytes;
+    this.#gather();
+    this.#flush();
+  }
+
+  #gather(): void {
+    // A program prints in the machine's time, whatever time the agent is given.
+    this.#gathering ??= systemClock.setTimer(gatherMs, () => {
+      this.#gathering = null;
+      this.#sentMeanwhile = this.#heldBytes;
+      if (this.#heldBytes === 0) return;
+      this.#gather();
+      this.#flush();
+    });
   }
 
   #flush(): void {
-    this.#isFlushing = false;
     if (this.#isOver) return;
     while (this.#heldBytes > 0 && this.#sent < this.#granted) {
       const piece = this.#take(Math.min(frameBytes, this.#granted - this.#sent));
@@ -187,6 +209,7 @@ class AgentTerminal {
     if (this.#heldBytes < heldBytes) this.#pty?.resume();
     if (this.#exitCode === null || this.#heldBytes > 0) return;
     this.#isOver = true;
+    this.#gathering?.cancel();
     this.#options.closed();
     this.#options.send({
       type: "terminal.closed",

@@ -13,6 +13,7 @@ import { createRequire } from "node:module";
 import { ReadStream } from "node:tty";
 import { OrchestratorError } from "../../errors.ts";
 import { terminalVariable } from "../../host/marked-scope.ts";
+import { PtyInput } from "./pty-input.ts";
 import type { OpenPty, Pty, PtyHandlers, PtyProgram } from "./pty.ts";
 import { endTerminal } from "./terminal-processes.ts";
 
@@ -67,6 +68,7 @@ class SystemPty implements Pty {
   /** The program's side, held open. */
   readonly #held: number;
   readonly #stream: ReadStream;
+  readonly #input: PtyInput;
   #state: "running" | "draining" | "ended" = "running";
   #exitCode = 0;
   #isPaused = false;
@@ -88,18 +90,18 @@ class SystemPty implements Pty {
     this.#fd = made.fd;
     this.#held = openSync(made.pty, constants.O_RDWR | constants.O_NOCTTY);
     this.#stream = new ReadStream(made.fd);
+    this.#input = new PtyInput(made.fd);
     this.#stream.on("data", (bytes: Buffer) => this.#handlers.output(bytes));
     // Without a listener an error would end the process; what is left is read when the program has ended.
     this.#stream.on("error", () => {});
   }
 
   get unreadBytes(): number {
-    return this.#stream.writableLength;
+    return this.#input.size;
   }
 
   write(bytes: Uint8Array): Promise<void> {
-    if (this.#state !== "running") return Promise.resolve();
-    return new Promise((resolve) => void this.#stream.write(bytes, () => resolve()));
+    return this.#input.write(bytes);
   }
 
   resize(cols: number, rows: number): void {
@@ -125,6 +127,7 @@ class SystemPty implements Pty {
 
   #end(exitCode: number): void {
     this.#exitCode = exitCode;
+    this.#input.end();
     // What it left behind would hold the terminal open, and write on.
     this.#killAll();
     this.#state = "draining";

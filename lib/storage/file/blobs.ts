@@ -1,9 +1,13 @@
 import { join } from "node:path";
 import { isOrchestratorError, OrchestratorError } from "../../errors.ts";
 import { KeyedQueue } from "../../internal/keyed-queue.ts";
+import type { BlobWriter } from "../storage.ts";
+import { BlobFileWriter, syncedSize } from "./blob-file-writer.ts";
+import { changingSuffix, deletedSuffix, draftSuffix, lostSuffix, suffix, withSuffix } from "./blob-names.ts";
 import { errorCodeOf, type Disk, type DiskFile } from "./disk.ts";
-import { diskFailure, storageError } from "./errors.ts";
+import { storageError } from "./errors.ts";
 import { fileNameOf } from "./file-name.ts";
+import { throughGate, type WriteGate } from "./write-gate.ts";
 
 /** A stretch of a blob, in bytes. */
 interface BlobRange {
@@ -11,27 +15,11 @@ interface BlobRange {
   to?: number;
 }
 
-/** What a failed write ends, and what ends writes. */
-export interface WriteGate {
-  /** Why nothing is written any more; null while it is. */
-  readonly failure: OrchestratorError | null;
-  fail(reason: OrchestratorError): void;
-}
-
-const suffix = ".blob";
-/** Stands for a blob that is missing, and was accepted as lost. */
-const lostSuffix = ".blob.lost";
-/** A blob that was deleted while a backup was being made: nobody's any more but the backup's. */
-const deletedSuffix = ".blob.deleted";
-/** A new blob before it is durable: it gets its name afterwards. */
-const draftSuffix = ".blob.new";
-/** A mark that bytes are being added to a blob. */
-const changingSuffix = ".blob.changing";
 const rewrittenBytes = 1_024 * 1_024;
 
 /**
- * Blobs, one file each. Calls on the same blob run one after the other, so that none sees bytes that are not durable. Nor
- * does the next process: see {@link BlobFiles.open}.
+ * Blobs, one file each. Calls on the same blob run one after the other, so that none sees bytes that are not durable, but for those of an
+ * open writer. The next process sees none: see {@link BlobFiles.open}.
  */
 export class BlobFiles {
   readonly #disk: Disk;
@@ -39,8 +27,10 @@ export class BlobFiles {
   readonly #gate: WriteGate;
   /** By path. */
   readonly #queue = new KeyedQueue();
-  /** Blobs that are still to be written again as they read, by path. */
-  readonly #owed = new Set<string>();
+  /** Blobs that are still to be written again as they read, by path, and from which byte on. */
+  readonly #owed = new Map<string, number>();
+  /** By path. */
+  readonly #writers = new Map<string, BlobFileWriter>();
   #isHeld = false;
 
   constructor(disk: Disk, folder: string, gate: WriteGate = { failure: null, fail() {} }) {
@@ -52,7 +42,7 @@ export class BlobFiles {
   /**
    * Makes the folder ready, once, before anything else. A process that was killed may have left bytes that can be read, are
    * not on the disk and, where their sync had failed, count as clean: drafts are removed, and a blob that was being changed
-   * is written again as it reads.
+   * is written again as it reads, from where it is not certain.
    */
   async open(): Promise<void> {
     await this.#disk.makeFolder(this.#folder);
@@ -62,7 +52,7 @@ export class BlobFiles {
       if (!name.endsWith(changingSuffix)) continue;
       const mark = join(this.#folder, name);
       const path = mark.slice(0, -changingSuffix.length) + suffix;
-      this.#owed.add(path);
+      this.#owed.set(path, syncedSize(await this.#disk.readWhole(mark)));
       try {
         await this.#settleDebt(path);
         await this.#disk.remove(mark);
@@ -96,6 +86,7 @@ export class BlobFiles {
   /** @param bytes - Not to be changed any more. */
   append(id: string, bytes: Uint8Array, expectedSize: number | undefined): Promise<number> {
     return this.#enqueueWrite(this.#pathOf(id), async (path) => {
+      this.#refuseWhereWritten(path, id);
       await this.#settleDebt(path);
       const file = await this.#openExisting(path, "update");
       const size = file === null ? 0 : await file.size();
@@ -110,6 +101,24 @@ export class BlobFiles {
         await file?.close();
       }
       return size + bytes.length;
+    });
+  }
+
+  /** Opens the writer of a blob, making the blob durably if it is new. */
+  openWriter(id: string): Promise<BlobWriter> {
+    return this.#enqueueWrite(this.#pathOf(id), async (path) => {
+      this.#refuseWhereWritten(path, id);
+      await this.#settleDebt(path);
+      if ((await this.#openExisting(path, "read").then(closed)) === null)
+        await this.#create(path, new Uint8Array());
+      const writer = await BlobFileWriter.open(this.#disk, path, {
+        mark: withSuffix(path, changingSuffix),
+        inTurn: (work) => this.#enqueueWrite(path, work),
+        guarded: (work) => throughGate(this.#gate, work),
+        closed: () => this.#writers.delete(path),
+      });
+      this.#writers.set(path, writer);
+      return writer;
     });
   }
 
@@ -150,9 +159,15 @@ export class BlobFiles {
     });
   }
 
-  /** Resolves when nothing is under way. */
+  /** Closes all writers; resolves when nothing is under way. */
   async settled(): Promise<void> {
+    await Promise.all([...this.#writers.values()].map((writer) => writer.close()));
     await this.#queue.idle();
+  }
+
+  #refuseWhereWritten(path: string, id: string): void {
+    if (this.#writers.has(path))
+      throw new OrchestratorError("REVISION_CONFLICT", { message: `The blob ${id} has a writer.` });
   }
 
   async #read(path: string, { from = 0, to = Infinity }: BlobRange): Promise<Uint8Array | null> {
@@ -182,17 +197,18 @@ export class BlobFiles {
   }
 
   async #settleDebt(path: string): Promise<void> {
-    if (!this.#owed.has(path)) return;
-    await this.#rewrite(path);
+    const from = this.#owed.get(path);
+    if (from === undefined) return;
+    await this.#rewrite(path, from);
     this.#owed.delete(path);
   }
 
-  async #rewrite(path: string): Promise<void> {
+  async #rewrite(path: string, from: number): Promise<void> {
     const file = await this.#openExisting(path, "update");
     if (file === null) return;
     try {
       const size = await file.size();
-      for (let at = 0; at < size; at += rewrittenBytes)
+      for (let at = from; at < size; at += rewrittenBytes)
         await file.write(await file.read(at, rewrittenBytes), at);
       await file.sync();
     } finally {
@@ -237,7 +253,7 @@ export class BlobFiles {
     bytes: Uint8Array,
   ): Promise<void> {
     const mark = withSuffix(path, changingSuffix);
-    await (await this.#disk.open(mark, "write")).close();
+    await (await this.#disk.open(mark, "replace")).close();
     try {
       await file.write(bytes, size);
       await file.sync();
@@ -255,17 +271,7 @@ export class BlobFiles {
 
   /** After an error of the disk nothing more is written, also not what has waited for its turn by then. */
   #enqueueWrite<T>(path: string, work: (path: string) => Promise<T>): Promise<T> {
-    return this.#enqueue(path, async () => {
-      if (this.#gate.failure !== null) throw this.#gate.failure;
-      try {
-        return await work(path);
-      } catch (error) {
-        const failure = diskFailure(error);
-        if (failure === null) throw error;
-        this.#gate.fail(failure);
-        throw failure;
-      }
-    });
+    return this.#enqueue(path, () => throughGate(this.#gate, () => work(path)));
   }
 
   #enqueue<T>(path: string, work: (path: string) => Promise<T>): Promise<T> {
@@ -280,9 +286,4 @@ export class BlobFiles {
 async function closed(file: DiskFile | null): Promise<DiskFile | null> {
   await file?.close();
   return file;
-}
-
-/** The path of what belongs to a blob. */
-function withSuffix(path: string, ending: string): string {
-  return path.slice(0, -suffix.length) + ending;
 }

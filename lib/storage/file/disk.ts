@@ -25,9 +25,10 @@ export interface FileIdentity {
 
 /**
  * "read" and "update" (read and write): the file must exist. "write": made if it is new. "durable": as "write", and each
- * write is synced. "note": as "write", for some bytes now and then that nothing waits for. "replace": made or emptied.
+ * write is synced. "note": as "write", for some bytes now and then that nothing waits for. "replace": made or emptied. "stream": as
+ * "update", for many writes that something waits for, and that are synced now and then.
  */
-export type OpenMode = "read" | "update" | "write" | "durable" | "note" | "replace";
+export type OpenMode = "read" | "update" | "write" | "durable" | "note" | "replace" | "stream";
 
 /** What the file storage does to the file system: a test puts one that fails, tears and forgets in its place. */
 export interface Disk {
@@ -147,21 +148,24 @@ const syncsEachWrite = process.platform === "linux";
 function flagsOf(mode: OpenMode): number {
   const { O_CREAT, O_DSYNC, O_RDONLY, O_RDWR, O_TRUNC } = constants;
   if (mode === "read") return O_RDONLY;
-  if (mode === "update") return O_RDWR;
+  if (mode === "update" || mode === "stream") return O_RDWR;
   if (mode === "replace") return O_RDWR | O_CREAT | O_TRUNC;
   return mode === "durable" && syncsEachWrite ? O_RDWR | O_CREAT | O_DSYNC : O_RDWR | O_CREAT;
 }
 
 class NodeFile implements DiskFile {
   readonly #handle: FileHandle;
-  /** Of a file whose writes are synced; null for any other. */
+  /** Of a file for whose writes something waits; null for any other. */
   readonly #pace: WritePace | null;
   readonly #isNote: boolean;
+  /** Whether each write has to be synced by itself. */
+  readonly #needsSync: boolean;
 
   constructor(handle: FileHandle, mode: OpenMode) {
     this.#handle = handle;
     this.#isNote = mode === "note";
-    this.#pace = mode === "durable" ? new WritePace() : null;
+    this.#pace = mode === "durable" || mode === "stream" ? new WritePace() : null;
+    this.#needsSync = mode === "durable" && !syncsEachWrite;
   }
 
   async read(position: number, length: number): Promise<Buffer> {
@@ -182,10 +186,10 @@ class NodeFile implements DiskFile {
     const start = performance.now();
     if (this.#pace.isQuick(bytes.length)) {
       this.#writeAllAtOnce(bytes, position);
-      if (!syncsEachWrite) fdatasyncSync(this.#handle.fd);
+      if (this.#needsSync) fdatasyncSync(this.#handle.fd);
     } else {
       await this.#writeAll(bytes, position);
-      if (!syncsEachWrite) await this.#handle.datasync();
+      if (this.#needsSync) await this.#handle.datasync();
     }
     this.#pace.note(performance.now() - start);
   }

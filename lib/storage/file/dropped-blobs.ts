@@ -58,6 +58,14 @@ export class DroppedBlobs {
     if (this.#removals.get(id) === null) throw new Error(`The dropped blob ${id} is still there.`);
   }
 
+  /** Has no replay remove a blob that is about to be made anew. `tell` brings that into the journal. */
+  async keep(id: string, tell: () => Promise<void>): Promise<void> {
+    while (this.has(id)) {
+      await this.removed(id);
+      await tell();
+    }
+  }
+
   /** A checkpoint begins: it stands for all drops so far. */
   beginCheckpoint(): void {
     for (const id of this.#dropped) this.#before.add(id);

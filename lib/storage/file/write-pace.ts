@@ -1,4 +1,4 @@
-/** Below this usual time of a synced write, waiting for it costs less than the way through the thread pool and back. */
+/** Below this usual time of a write, waiting for it costs less than the way through the thread pool and back. */
 const quickMs = 0.5;
 
 /** How much the newest write counts: one stall is enough to leave the quick way, some quick writes lead back to it. */
@@ -8,7 +8,7 @@ const weight = 0.2;
 const quickBytes = 64 * 1024;
 
 /**
- * Decides for each synced write whether to make it at once, which holds up the event loop for as long as the disk takes, or
+ * Decides for each write that something waits for whether to make it at once, which holds up the event loop for as long as the disk takes, or
  * in the thread pool, which costs more but holds up nothing. It follows what the disk did lately.
  */
 export class WritePace {
@@ -19,7 +19,7 @@ export class WritePace {
     return bytes <= quickBytes && this.#usualMs < quickMs;
   }
 
-  /** Notes how long a synced write took, either way, in milliseconds. */
+  /** Notes how long a write took, either way, in milliseconds. */
   note(tookMs: number): void {
     this.#usualMs += (tookMs - this.#usualMs) * weight;
   }

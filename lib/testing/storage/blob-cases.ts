@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import type { Write } from "../../storage/storage.ts";
-import { beforeAndAfterRestart, assertRefused, reopen, type StorageCase } from "./subject.ts";
+import { beforeAndAfterRestart, assertRefused, reopen, testSchema, type StorageCase } from "./subject.ts";
 
 const bytes = (text: string): Uint8Array => new Uint8Array(Buffer.from(text));
 
-/** Promise 9: blobs. */
+/** Promises 9 and 16: blobs. */
 export const blobCases: StorageCase[] = [
   {
     name: "a blob is read back in the order of its appends, also after a restart",
@@ -134,6 +134,93 @@ export const blobCases: StorageCase[] = [
       const read = await storage.readBlob("t");
       read?.fill(0);
       assert.deepEqual(await storage.readBlob("t"), bytes("abc"));
+    },
+  },
+  {
+    name: "what a writer appends is read at once and in order, also after a restart",
+    promise: 16,
+    async run(subject) {
+      const { storage } = subject;
+      await storage.appendBlob("t", bytes("one "));
+      const writer = await storage.openBlob("t");
+      assert.equal(writer.size, 4);
+      await Promise.all(["two ", "three ", "four"].map((text) => writer.append(bytes(text))));
+      assert.equal(writer.size, 18);
+      assert.deepEqual(await storage.readBlob("t"), bytes("one two three four"));
+      await writer.sync();
+      await writer.append(bytes("."));
+      await writer.close();
+      await writer.close();
+      await assertRefused(writer.append(bytes("x")), "STORAGE_CLOSED");
+      assert.equal(await storage.appendBlob("t", bytes("!"), 19), 20);
+      for await (const reader of beforeAndAfterRestart(subject)) {
+        assert.deepEqual(await reader.readBlob("t"), bytes("one two three four.!"));
+      }
+    },
+  },
+  {
+    name: "what a writer appended is there after a kill, synced or not",
+    promise: 16,
+    needs: "crash",
+    async run({ storage, crash }) {
+      assert.ok(crash);
+      const writer = await storage.openBlob("t");
+      await writer.append(bytes("synced "));
+      await writer.sync();
+      await writer.append(bytes("not"));
+      const left = await crash();
+      await left.open(testSchema);
+      assert.deepEqual(await left.readBlob("t"), bytes("synced not"));
+      assert.equal(await left.appendBlob("t", bytes("."), 10), 11);
+    },
+  },
+  {
+    name: "a blob has one writer at a time, and closing the storage closes it",
+    promise: 16,
+    async run(subject) {
+      const { storage } = subject;
+      const writer = await storage.openBlob("new");
+      assert.deepEqual(await storage.readBlob("new"), bytes(""));
+      await assertRefused(storage.openBlob("new"), "REVISION_CONFLICT");
+      await assertRefused(storage.appendBlob("new", bytes("x")), "REVISION_CONFLICT");
+      await writer.close();
+      const second = await storage.openBlob("new");
+      await second.append(bytes("abc"));
+      const next = await reopen(subject);
+      await assertRefused(second.append(bytes("x")), "STORAGE_CLOSED");
+      await assertRefused(second.sync(), "STORAGE_CLOSED");
+      assert.deepEqual(await next.readBlob("new"), bytes("abc"));
+    },
+  },
+  {
+    name: "a blob that was dropped is made anew by a writer",
+    promise: 16,
+    async run(subject) {
+      const { storage } = subject;
+      await storage.appendBlob("t", bytes("before"));
+      await storage.commit([{ kind: "dropBlob", id: "t" }]);
+      const writer = await storage.openBlob("t");
+      await writer.append(bytes("anew"));
+      await writer.close();
+      for await (const reader of beforeAndAfterRestart(subject))
+        assert.deepEqual(await reader.readBlob("t"), bytes("anew"));
+    },
+  },
+  {
+    name: "a writer that finds no space adds nothing, and goes on when there is some",
+    promise: 16,
+    needs: "fill",
+    async run({ storage, setFull }) {
+      assert.ok(setFull);
+      const writer = await storage.openBlob("t");
+      await writer.append(bytes("abc"));
+      setFull(true);
+      await assertRefused(writer.append(bytes("def")), "STORAGE_FULL");
+      assert.equal(writer.size, 3);
+      assert.deepEqual(await storage.readBlob("t"), bytes("abc"));
+      setFull(false);
+      await writer.append(bytes("ghi"));
+      assert.deepEqual(await storage.readBlob("t"), bytes("abcghi"));
     },
   },
 ];

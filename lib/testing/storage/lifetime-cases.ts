@@ -12,6 +12,7 @@ const everyCall: Record<string, (storage: Storage) => Promise<unknown>> = {
   readLog: (storage) => storage.readLog("audit"),
   trimLog: (storage) => storage.trimLog("audit", 1),
   appendBlob: (storage) => storage.appendBlob("a", new Uint8Array(1)),
+  openBlob: (storage) => storage.openBlob("b"),
   readBlob: (storage) => storage.readBlob("a"),
   lease: (storage) => storage.lease("a", 1_000),
   follow: async (storage) => storage.follow(() => {}),

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import { AuditExport, MemoryStorage, systemCaller, toTimestamp } from "fleetwright";
+import { AuditExport, MemoryStorage, systemCaller, toHex, toTimestamp } from "fleetwright";
 import { createTestOrchestrator, FakeClock } from "fleetwright/testing";
 import { runIn, startCommandLine } from "../../support/command-line.ts";
 import type { CommandLine } from "../../support/command-line.ts";
@@ -37,6 +37,69 @@ async function countEvents(): Promise<number> {
 }
 
 const linesOf = (path: string): string[] => readFileSync(path, "utf8").trimEnd().split("\n");
+
+describe("fleetwright audit list", () => {
+  it("shows one category, newest or oldest first", async () => {
+    const list = async (...args: string[]) => {
+      const shown = await line.print("audit", "list", "--category", "access", "--json", ...args);
+      return (JSON.parse(shown) as { items: { event_type: string }[] }).items.map((item) => item.event_type);
+    };
+    const newest = await list();
+    expect(newest[0]).toBe("operator.signedIn");
+    expect(newest.every((type) => type.startsWith("operator."))).toBe(true);
+    expect(await list("--order", "asc")).toEqual(newest.toReversed());
+    expect(await line.print("audit", "list", "--category", "terminal")).not.toContain("operator.");
+    const refused = await line.run("audit", "list", "--category", "nonsense");
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("category") as string });
+  });
+});
+
+describe("fleetwright audit head", () => {
+  it("is kept in a file, and found in the log as long as it is the same log", async () => {
+    const head = join(line.folder, "head.json");
+    expect(await line.print("audit", "head", "--output", head)).toContain(`${head} has the head: event `);
+    expect(statSync(head).mode & 0o777).toBe(0o600);
+    expect(await line.print("audit", "head")).toBe(readFileSync(head, "utf8"));
+    await line.server.orchestrator.audit.setRetention(systemCaller, { retention_days: 9 });
+    expect(await line.print("audit", "verify", "--head", head)).toMatch(
+      /^The log is whole: .*\nThe head is in it: event \d+ of 2030-/,
+    );
+    const { sequence, ...rest } = JSON.parse(readFileSync(head, "utf8")) as { sequence: number };
+    const forged = join(line.folder, "forged.json");
+    writeFileSync(forged, JSON.stringify({ ...rest, sequence: sequence - 1 }));
+    const refused = await line.run("audit", "verify", "--head", forged);
+    expect(refused).toMatchObject({
+      code: 1,
+      stdout: "",
+      stderr: expect.stringContaining("not signed") as string,
+    });
+  });
+
+  it("fails where it can't be compared any more, or belongs to another server", async () => {
+    const head = join(line.folder, "head.json");
+    await line.print("audit", "head", "--output", head);
+    await clock.advance(2000);
+    await line.print("audit", "prune", "--before", toTimestamp(clock.now() - 1000), "--yes");
+    await clock.advance(2000);
+    await line.print("audit", "prune", "--before", toTimestamp(clock.now() - 1000), "--yes");
+    const pruned = await line.run("audit", "verify", "--head", head);
+    expect(pruned).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining("The head can't be compared") as string,
+    });
+    const other = await startCommandLine();
+    await other.print("login", "--key", other.key);
+    const elsewhere = await other.run("audit", "verify", "--head", head);
+    expect(elsewhere).toMatchObject({ code: 1, stderr: expect.stringContaining("not signed") as string });
+    const key = toHex(line.server.orchestrator.publicKey);
+    const given = await other.run("audit", "verify", "--head", head, "--orchestrator-key", key);
+    expect(given).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/This is another log, or its end is missing/) as string,
+    });
+    expect((await line.run("audit", "verify", "--head", head, file)).code).toBe(2);
+  });
+});
 
 describe("fleetwright audit prune", () => {
   it("says how many events would go, and removes them only for a yes", async () => {

@@ -58,6 +58,8 @@ const values: Record<SettingName, [text: string, value: unknown, otherText: stri
   auditMinimumAgeDays: ["0", 0, "3650", 3_650],
   secretExpiryWarningDays: ["0", 0, "365", 365],
   metricsIntervalSeconds: ["1", 1, "3600", 3_600],
+  notificationRetentionDays: ["1", 1, "99999", 99_999],
+  channelNetworks: ["10.0.0.0/8, ::1", ["10.0.0.0/8", "::1"], "fd00::/8", ["fd00::/8"]],
   rolloutConcurrency: ["1", 1, "10000", 10_000],
   driftIntervalSeconds: ["0", 0, "300", 300],
   driftConcurrency: ["1", 1, "1000", 1_000],

@@ -1,4 +1,9 @@
-import { describe, expect, it, onTestFinished } from "vitest";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { MemoryStorage, systemCaller } from "fleetwright";
 import { createClient } from "fleetwright/client";
 import type { Client, Fetch } from "fleetwright/client";
@@ -91,4 +96,31 @@ describe("server-sent events", () => {
     }
     expect(whole).toHaveLength(2);
   });
+});
+
+it("ends when its signal is aborted, also after memory was cleaned up", async () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  const server = createServer((_request, response) => {
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.write('id: 1\ndata: {"n":1}\n\n');
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const { port } = server.address() as AddressInfo;
+  const open = async (_id: string | null, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> =>
+    (await fetch(`http://127.0.0.1:${port}`, { signal })).body!;
+  const ended = new AbortController();
+  const seen: unknown[] = [];
+  const reading = (async () => {
+    for await (const item of readEvents(open, ended.signal)) seen.push(item);
+  })();
+  await vi.waitFor(() => expect(seen).toEqual([{ n: 1 }]));
+  for (let turn = 0; turn < 10; turn += 1) {
+    collect();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  ended.abort();
+  await reading;
+  server.closeAllConnections();
+  server.close();
 });

@@ -8,10 +8,10 @@ import { WebSocket } from "ws";
 import { createApp, type AppOptions } from "../../../adapters/h3/app.ts";
 import { listenApp, type ListenAppOptions } from "../../../adapters/h3/serve.ts";
 import type { RequestContext } from "../../../adapters/trpc/context.ts";
+import { createCertificate } from "../../support/certificate.ts";
 import { deferred } from "../../support/deferred.ts";
 import { sendRaw } from "../../support/raw-http.ts";
 import { Toy, toyContexts, toyRouter } from "../toy.ts";
-import { createCertificate } from "./certificate.ts";
 
 async function listenToy(
   listen: Partial<ListenAppOptions> = {},

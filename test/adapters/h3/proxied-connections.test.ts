@@ -11,8 +11,8 @@ import { listenApp, type ListenAppOptions } from "../../../adapters/h3/serve.ts"
 import { startServer } from "../../../adapters/h3/server.ts";
 import { createSourceAddress } from "../../../adapters/h3/source-address.ts";
 import { MemoryStorage } from "../../../lib/storage/memory-storage.ts";
+import { createCertificate } from "../../support/certificate.ts";
 import { startToy } from "../rest/server.ts";
-import { createCertificate } from "./certificate.ts";
 
 const client = "PROXY TCP4 203.0.113.7 10.0.0.1 56324 443\r\n";
 const binary = Buffer.concat([

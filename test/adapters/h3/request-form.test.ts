@@ -4,8 +4,8 @@ import { request } from "node:https";
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { listenApp } from "../../../adapters/h3/serve.ts";
+import { createCertificate } from "../../support/certificate.ts";
 import { startToy } from "../rest/server.ts";
-import { createCertificate } from "./certificate.ts";
 
 let server: Awaited<ReturnType<typeof startToy>>;
 const echo = { message: (): void => {} };

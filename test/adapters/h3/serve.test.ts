@@ -4,8 +4,8 @@ import { describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { createApp } from "../../../adapters/h3/app.ts";
 import { listenApp } from "../../../adapters/h3/serve.ts";
+import { createCertificate } from "../../support/certificate.ts";
 import { Toy, toyContexts, toyRouter } from "../toy.ts";
-import { createCertificate } from "./certificate.ts";
 
 const toyApp = (toy = new Toy()) =>
   createApp({

@@ -6,8 +6,8 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { createApp } from "../../../adapters/h3/app.ts";
 import { listenApp, type ListenAppOptions } from "../../../adapters/h3/serve.ts";
 import { Patience } from "../../../adapters/h3/slow-readers.ts";
+import { createCertificate } from "../../support/certificate.ts";
 import { Toy, toyContexts, toyRouter } from "../toy.ts";
-import { createCertificate } from "./certificate.ts";
 
 describe("the patience with a client", () => {
   const kib = 1024;

@@ -3,9 +3,9 @@ import { connect as connectTls } from "node:tls";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createApp } from "../../../adapters/h3/app.ts";
 import { listenApp, type ListenAppOptions, type ListeningApp } from "../../../adapters/h3/serve.ts";
+import { createCertificate } from "../../support/certificate.ts";
 import { sendRaw } from "../../support/raw-http.ts";
 import { Toy, toyContexts, toyRouter } from "../toy.ts";
-import { createCertificate } from "./certificate.ts";
 
 async function listen(options: Partial<ListenAppOptions> = {}): Promise<{ server: ListeningApp; toy: Toy }> {
   const toy = new Toy();

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { describe, expect, it, vi } from "vitest";
 import { loadNodePty } from "../../../lib/agent/terminal/node-pty.ts";
 import type { Pty } from "../../../lib/agent/terminal/pty.ts";
@@ -84,5 +85,30 @@ describe("a pseudoterminal", () => {
     await one.pty.write(Buffer.from("\n"));
     await one.exitCode;
     expect(one.text()).toContain("50 132");
+  });
+
+  it("goes on with everything else while a program does not read what is typed", async () => {
+    const one = run("stty raw -echo; echo ready; sleep 1000");
+    await vi.waitFor(() => expect(one.text()).toContain("ready"), 5_000);
+    let isTaken = false;
+    const typed = one.pty.write(Buffer.alloc(1_000_000, "x")).then(() => (isTaken = true));
+    const begun = performance.now();
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(performance.now() - begun).toBeLessThan(2_000);
+    expect(isTaken).toBe(false);
+    expect(one.pty.unreadBytes).toBeGreaterThan(900_000);
+    one.pty.kill();
+    expect(await one.exitCode).toBe(137);
+    await typed;
+    expect(one.pty.unreadBytes).toBe(0);
+  });
+
+  it("hands over every byte that is typed to a program that reads late", async () => {
+    const one = run("stty raw -echo; echo ready; sleep 0.3; head -c 1000000 | sha256sum");
+    await vi.waitFor(() => expect(one.text()).toContain("ready"), 5_000);
+    const bytes = Buffer.from(Array.from({ length: 1_000_000 }, (_, index) => (index * 7919) % 251));
+    await one.pty.write(bytes);
+    await one.exitCode;
+    expect(one.text()).toContain(createHash("sha256").update(bytes).digest("hex"));
   });
 });

@@ -1,6 +1,7 @@
 /** A storage of one's own, written with exported names alone. */
 import { OrchestratorError } from "fleetwright/errors";
 import {
+  type BlobWriter,
   type CommittedChange,
   type CommitListener,
   canonicalJson,
@@ -54,6 +55,8 @@ export class OwnStorage implements Storage {
   readonly #clock: Clock;
   readonly #data: OwnData;
   readonly #leases = new Map<string, { until: number }>();
+  /** Blobs that have a writer. */
+  readonly #written = new Set<string>();
   readonly #closing = new AbortController();
   readonly #listeners = new Set<CommitListener>();
   readonly #untold: (readonly CommittedChange[])[] = [];
@@ -197,12 +200,44 @@ export class OwnStorage implements Storage {
   }
 
   async appendBlob(id: string, bytes: Uint8Array, expectedSize?: number): Promise<number> {
+    const size = this.#blob(id).length;
+    if (expectedSize !== undefined && expectedSize !== size) throw new OrchestratorError("REVISION_CONFLICT");
+    if (this.#written.has(id)) throw new OrchestratorError("REVISION_CONFLICT");
+    return this.#addTo(id, bytes);
+  }
+
+  async openBlob(id: string): Promise<BlobWriter> {
+    let size = this.#blob(id).length;
+    if (this.#written.has(id)) throw new OrchestratorError("REVISION_CONFLICT");
+    this.#written.add(id);
+    let isClosed = false;
+    const append = async (bytes: Uint8Array): Promise<void> => {
+      if (isClosed) throw new OrchestratorError("STORAGE_CLOSED");
+      size = this.#addTo(id, bytes);
+    };
+    await append(new Uint8Array());
+    return {
+      get size() {
+        return size;
+      },
+      append,
+      sync: () => append(new Uint8Array()),
+      close: async () => {
+        if (!isClosed) this.#written.delete(id);
+        isClosed = true;
+      },
+    };
+  }
+
+  #blob(id: string): Uint8Array {
     const { blobs } = this.#requireOpen(this.#schema) && this.#data;
-    const blob = blobs.get(id) ?? new Uint8Array();
-    if (expectedSize !== undefined && expectedSize !== blob.length)
-      throw new OrchestratorError("REVISION_CONFLICT");
-    blobs.set(id, Uint8Array.from([...blob, ...bytes]));
-    return blob.length + bytes.length;
+    return blobs.get(id) ?? new Uint8Array();
+  }
+
+  #addTo(id: string, bytes: Uint8Array): number {
+    const longer = Uint8Array.from([...this.#blob(id), ...bytes]);
+    this.#data.blobs.set(id, longer);
+    return longer.length;
   }
 
   async readBlob(

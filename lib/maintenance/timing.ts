@@ -1,0 +1,68 @@
+/** Whether what a window says of when it is can be, and what ends it early. */
+import { toTimestamp } from "../clock.ts";
+import { OrchestratorError } from "../errors.ts";
+import type { Cron } from "../schedules/cron.ts";
+import { requireNext } from "../schedules/schedule.ts";
+import type { WindowDocument } from "./documents.ts";
+import { never, occurrenceAt } from "./occurrences.ts";
+
+type Window = Readonly<WindowDocument>;
+
+/**
+ * The window as it is to be kept. An end that has passed ends one that goes on now, however wrong the clock of whoever says so; so it was
+ * in force until now, whatever end it is given.
+ *
+ * @param given.before - The window before the change; null for a new one.
+ * @param given.endOccurrence - Whether what goes on now is to be ended, and nothing that comes later.
+ * @throws {OrchestratorError} `VALIDATION_FAILED`; `INVALID_TRANSITION` where an occurrence is to be ended and none goes on.
+ */
+export function settleTiming(
+  cron: Cron,
+  window: Window,
+  given: { before: Window | null; nowMs: number; endOccurrence: boolean },
+): WindowDocument {
+  const { before, nowMs, endOccurrence } = given;
+  const { starts_at, ends_at, schedule } = window;
+  const startsMs = Date.parse(starts_at);
+  const endsMs = ends_at === undefined ? never : Date.parse(ends_at);
+  const isNew = before === null || timesOf(before) !== timesOf(window);
+  const settled = { ...window, until: endsMs };
+  if (!schedule && ends_at === undefined) throw invalid("ends_at", "is needed where there is no schedule");
+  if (schedule && isNew)
+    requireNext(cron, schedule, { path: "schedule", afterMs: Math.max(startsMs - 1, nowMs) });
+  const wasActive = before !== null && isActive(cron, before, nowMs);
+  if (endOccurrence && !wasActive)
+    throw new OrchestratorError("INVALID_TRANSITION", {
+      message: "No occurrence of the window goes on now.",
+    });
+  if (endOccurrence && schedule) return { ...settled, occurrence_ended_at: toTimestamp(nowMs) };
+  if (endOccurrence || (wasActive && endsMs <= nowMs))
+    return { ...window, ends_at: toTimestamp(nowMs), until: nowMs };
+  if (endsMs <= startsMs) throw invalid("ends_at", "must be after starts_at");
+  if (!isNew) return settled;
+  if (endsMs <= nowMs) throw invalid("ends_at", "has passed");
+  // An occurrence of another schedule is another one.
+  delete settled.occurrence_ended_at;
+  if (occurrenceAt(cron, settled, nowMs) === null)
+    throw invalid("schedule", "has no occurrence between starts_at and ends_at");
+  return settled;
+}
+
+/** What says when it begins, and when it comes again. */
+function timesOf({ starts_at, schedule }: Window): string {
+  return JSON.stringify([
+    Date.parse(starts_at),
+    schedule?.cron,
+    schedule?.time_zone,
+    schedule?.duration_minutes,
+  ]);
+}
+
+function isActive(cron: Cron, window: Window, nowMs: number): boolean {
+  const occurrence = occurrenceAt(cron, window, nowMs);
+  return occurrence !== null && occurrence.from <= nowMs;
+}
+
+function invalid(field: string, message: string): OrchestratorError {
+  return new OrchestratorError("VALIDATION_FAILED", { issues: [{ path: [field], message }] });
+}

@@ -1,0 +1,78 @@
+/** The channels, in memory: which of them a notification goes to is asked for each. They are few, and follow the feed. */
+import type { Context } from "../../context.ts";
+import { isEventPattern, toTypeFilter } from "../../event-pattern.ts";
+import { severities, type EventType } from "../../events.ts";
+import type { SelectorCache } from "../../selectors/selector-cache.ts";
+import type { Selector } from "../../selectors/selector.ts";
+import { eachDocument } from "../../storage/each-document.ts";
+import type { ChannelDocument, ChannelStateDocument } from "../documents.ts";
+import type { Bundle } from "../inbox/bundles.ts";
+
+interface Known {
+  document: Readonly<ChannelDocument>;
+  /** Null = all agents, and what is about none. */
+  selector: Selector | null;
+  wants: (type: EventType) => boolean;
+}
+
+export class ChannelBook {
+  readonly #selectors: SelectorCache;
+  readonly #channels = new Map<string, Known>();
+  readonly #states = new Map<string, Readonly<ChannelStateDocument>>();
+
+  constructor({ feed }: Pick<Context, "feed">, { selectors }: { selectors: SelectorCache }) {
+    this.#selectors = selectors;
+    feed.follow<ChannelDocument>("channels", ({ key, document }) => {
+      if (document) this.#take(document.value);
+      else this.#channels.delete(key);
+    });
+    feed.follow<ChannelStateDocument>("channel_states", ({ key, document }) => {
+      if (document) this.#states.set(key, document.value);
+      else this.#states.delete(key);
+    });
+  }
+
+  /** Reads what is stored. Called before anything moves. */
+  async load({ storage }: Pick<Context, "storage">): Promise<void> {
+    for await (const { value } of eachDocument<ChannelDocument>(storage, "channels")) this.#take(value);
+    for await (const { key, value } of eachDocument<ChannelStateDocument>(storage, "channel_states"))
+      this.#states.set(key, value);
+  }
+
+  /** A channel; null where there is none. */
+  get(id: string): Readonly<ChannelDocument> | null {
+    return this.#channels.get(id)?.document ?? null;
+  }
+
+  /** How the last attempt of a channel ended; null before the first. */
+  stateOf(id: string): Readonly<ChannelStateDocument> | null {
+    return this.#states.get(id) ?? null;
+  }
+
+  /** All of them. */
+  all(): Readonly<ChannelDocument>[] {
+    return [...this.#channels.values()].map(({ document }) => document);
+  }
+
+  /** Those that are to tell a bundle, each with the selector by which it is narrowed; null = all of it. */
+  for({
+    event_type,
+    severity,
+    events,
+  }: Bundle): { document: Readonly<ChannelDocument>; selector: Selector | null }[] {
+    const level = severities.indexOf(severity);
+    return [...this.#channels.values()].filter(({ document, wants }) => {
+      const { enabled, min_severity, id } = document;
+      if (!enabled || level < severities.indexOf(min_severity) || !wants(event_type)) return false;
+      // What a channel can't deliver it can't tell.
+      return event_type !== "channel.failed" || events.some(({ target }) => target?.id !== id);
+    });
+  }
+
+  #take(document: Readonly<ChannelDocument>): void {
+    const { id, events, selector } = document;
+    const wants = events.includes("*") ? () => true : toTypeFilter(events.filter(isEventPattern));
+    const read = selector === undefined ? null : this.#selectors.parse(selector);
+    this.#channels.set(id, { document, selector: read, wants });
+  }
+}

@@ -1,0 +1,46 @@
+/** Channels and their messages as callers see them. */
+import { toTimestamp } from "../../clock.ts";
+import type { Context } from "../../context.ts";
+import type { EventSubject } from "../../events.ts";
+import type { JsonObject } from "../../json.ts";
+import type { StoredDocument } from "../../storage/storage.ts";
+import type { ChannelDocument, ChannelStateDocument, DeliveryDocument } from "../documents.ts";
+import type { Channel, Delivery } from "../schemas.ts";
+
+/** A channel, with its config as people may see it. */
+export function toChannel(
+  { value, revision }: Pick<StoredDocument<ChannelDocument>, "value" | "revision">,
+  { config, state }: { config: JsonObject; state: Readonly<ChannelStateDocument> | null },
+): Channel {
+  const { sealed_fields: _fields, sealed_version: _version, ...shown } = value;
+  return { ...shown, config, ...(state && { last_delivery: state.last_delivery }), version: revision };
+}
+
+/** A message, and what came of it. */
+export function toDelivery({ fleetTime }: Context, delivery: Readonly<DeliveryDocument>): Delivery {
+  const { id, channel_id, status, message, attempts, created_at } = delivery;
+  const { last_attempt_at, status_code, error } = delivery;
+  const { event_type, severity, title } = message;
+  return {
+    id,
+    channel_id,
+    status,
+    event_type,
+    severity,
+    title,
+    attempts,
+    created_at,
+    ...(last_attempt_at !== undefined && { last_attempt_at }),
+    ...(status === "pending" && { next_attempt_at: toTimestamp(fleetTime.toWall(delivery.next_at)) }),
+    ...(status_code !== undefined && { status_code }),
+    ...(error !== undefined && { error }),
+  };
+}
+
+/** The channel as events name it. */
+export function channelSubject({
+  id,
+  name,
+}: Pick<ChannelDocument, "id" | "name">): EventSubject & { type: "channel" } {
+  return { type: "channel", id, name };
+}

@@ -1,0 +1,135 @@
+/** Events that happened together, as one notification of each kind: 400 machines that went away are one, not 400. */
+import type { EventSubject, EventType, OrchestratorEvent, Severity } from "../../events.ts";
+import { notifiedEvents } from "./notified-events.ts";
+
+/** An agent that an event is about. */
+export interface ConcernedAgent {
+  id: string;
+  name: string;
+}
+
+/** What one notification tells. */
+export interface Bundle {
+  event_type: EventType;
+  severity: Severity;
+  muted: boolean;
+  /** At least one, in the order of the log. */
+  events: OrchestratorEvent[];
+  /** The agents that they are about, as far as they are named; each once. */
+  agents: ConcernedAgent[];
+  /** How many events, or agents where an event tells of many. */
+  count: number;
+}
+
+/** What is asked about agents. */
+export interface AgentFacts {
+  /** What people call an agent. */
+  nameOf: (nodeId: string) => string;
+  /** Whether a maintenance window kept it silent at an instant, milliseconds since 1970. */
+  isMuted: (nodeId: string, atMs: number) => boolean;
+}
+
+/** Puts events together. Bundles are in the order of their first events. */
+export function toBundles(events: readonly OrchestratorEvent[], facts: AgentFacts): Bundle[] {
+  const bundles = new Map<string, { bundle: Bundle; known: Set<string> }>();
+  for (const event of events) {
+    for (const part of partsOf(event, facts)) {
+      const together = notifiedEvents[event.event_type]?.many !== undefined;
+      const key = JSON.stringify([event.event_type, part.muted, together ? "" : event.id]);
+      const { event_type, severity } = event;
+      const made = bundles.get(key) ?? {
+        bundle: { event_type, severity, muted: part.muted, events: [], agents: [], count: 0 },
+        known: new Set<string>(),
+      };
+      bundles.set(key, made);
+      made.bundle.events.push(event);
+      made.bundle.count += part.count;
+      for (const agent of part.agents) {
+        if (made.known.has(agent.id)) continue;
+        made.known.add(agent.id);
+        made.bundle.agents.push(agent);
+      }
+    }
+  }
+  return [...bundles.values()].map(({ bundle }) => bundle);
+}
+
+type Part = Pick<Bundle, "muted" | "agents" | "count">;
+
+/** An event about agents some of which are muted is told in two parts. */
+function partsOf(event: OrchestratorEvent, { nameOf, isMuted }: AgentFacts): Part[] {
+  const { nodeIds, count } = concerned(event);
+  if (nodeIds.length === 0) return [{ muted: false, agents: [], count }];
+  const atMs = Date.parse(event.timestamp);
+  const agents = nodeIds.map((id) => ({ id, name: nameOf(id) }));
+  const silent = new Set(agents.filter(({ id }) => isMuted(id, atMs)));
+  const loud = agents.filter((agent) => !silent.has(agent));
+  // What is not named is counted with those that are not muted, so that nothing is silent by mistake.
+  const loudCount = count - silent.size;
+  return [
+    ...(loudCount > 0 && (loud.length > 0 || count > nodeIds.length)
+      ? [{ muted: false, agents: loud, count: loudCount }]
+      : []),
+    ...(silent.size > 0 ? [{ muted: true, agents: [...silent], count: silent.size }] : []),
+  ];
+}
+
+function concerned({ target, metadata }: OrchestratorEvent): { nodeIds: string[]; count: number } {
+  if ("node_ids" in metadata && "agents" in metadata)
+    return { nodeIds: metadata.node_ids, count: Math.max(metadata.agents, metadata.node_ids.length) };
+  if ("node_id" in metadata) return { nodeIds: [metadata.node_id], count: 1 };
+  return { nodeIds: target?.type === "agent" ? [target.id] : [], count: 1 };
+}
+
+/** The same about some of its agents, for a channel that is for these alone; null where none of them is. */
+export function narrowed(bundle: Bundle, isFor: (nodeId: string) => boolean): Bundle | null {
+  const agents = bundle.agents.filter(({ id }) => isFor(id));
+  if (agents.length === 0) return null;
+  if (agents.length === bundle.agents.length) return bundle;
+  const ids = new Set(agents.map(({ id }) => id));
+  const events = bundle.events.filter((event) => concerned(event).nodeIds.some((id) => ids.has(id)));
+  const own = events.map((event) => concerned(event).nodeIds.filter((id) => ids.has(id)).length);
+  return { ...bundle, agents, events, count: own.reduce((sum, each) => sum + each, 0) };
+}
+
+/** What a bundle says to people. */
+export interface Told {
+  title: string;
+  body: string;
+  subject: EventSubject;
+}
+
+/** Agents that are named in a text. */
+const mostNamed = 20;
+
+/** Puts a bundle into words. */
+export function tell(bundle: Bundle): Told {
+  const { events, agents, count } = bundle;
+  const [event] = events;
+  const { many, one } = notifiedEvents[bundle.event_type] ?? {};
+  const subject = subjectOf(bundle);
+  const isWhole = events.length === 1 && count === concerned(event!).count;
+  if (many === undefined || isWhole) return { title: event!.summary, body: namesOf(agents), subject };
+  if (count === 1 && agents[0] && one) return { title: one(agents[0].name), body: "", subject };
+  const summaries = events.slice(0, mostNamed).map(({ summary }) => summary);
+  return { title: many(count), body: agents.length > 0 ? namesOf(agents) : summaries.join("\n"), subject };
+}
+
+function namesOf(agents: readonly ConcernedAgent[]): string {
+  if (agents.length < 2) return "";
+  const named = agents.slice(0, mostNamed).map(({ name }) => name);
+  const more = agents.length - named.length;
+  return named.join(", ") + (more > 0 ? ` and ${more} more` : "");
+}
+
+function subjectOf({ events, agents, count }: Bundle): EventSubject {
+  const [{ target, actor }] = events as [OrchestratorEvent];
+  const [first] = agents;
+  const others = count - 1;
+  if (others === 0 || !first) return target ?? (first ? { type: "agent", ...first } : actor);
+  return {
+    type: "agent",
+    id: first.id,
+    name: `${first.name} and ${others} ${others === 1 ? "other" : "others"}`,
+  };
+}

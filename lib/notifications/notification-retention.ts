@@ -1,0 +1,56 @@
+/** Removes notifications, what was read of them, and messages that are over, when they are old; of too many, the oldest. */
+import { systemCaller } from "../callers/caller.ts";
+import type { Context } from "../context.ts";
+import { dayMs } from "../internal/durations.ts";
+import { eachPage } from "../storage/each-document.ts";
+import type { StoredDocument, Write } from "../storage/storage.ts";
+import { eachOldPage, keepRetention } from "../upkeep/retention.ts";
+import type { DeliveryDocument, NotificationDocument } from "./documents.ts";
+
+/** Notifications that are kept: all of them are in memory, a hundred bytes each. */
+const mostKept = 10_000;
+/** Days for which messages are kept that are over. */
+const deliveryDays = 7;
+const atOnce = 100;
+
+/** Removes what is old now and every hour. The function returned ends it. */
+export function keepNotifications(context: Context, count: () => number): () => Promise<void> {
+  return keepRetention(context, "notifications", { round: () => round(context, count) });
+}
+
+async function* round(context: Context, count: () => number): AsyncGenerator<void> {
+  const { storage, retentionClock, options } = context;
+  const now = await retentionClock.now();
+  const before = now - options.notificationRetentionDays * dayMs;
+  for await (const page of eachOldPage<NotificationDocument>(context, "notifications", before))
+    yield remove(context, page);
+  while (count() > mostKept) {
+    const limit = Math.min(atOnce, count() - mostKept);
+    const { items } = await storage.list<NotificationDocument>("notifications", { limit });
+    if (items.length === 0) break;
+    yield remove(context, items);
+  }
+  for await (const page of eachOldPage<DeliveryDocument>(context, "deliveries", now - deliveryDays * dayMs)) {
+    const over = page.filter(({ value }) => value.status !== "pending");
+    yield void (await context.commit(systemCaller, deletes("deliveries", over)));
+  }
+}
+
+/** Removes notifications with the marks of who read them. */
+async function remove(
+  context: Context,
+  page: readonly StoredDocument<NotificationDocument>[],
+): Promise<void> {
+  const writes = deletes("notifications", page);
+  for (const { key } of page) {
+    const query = { index: "by_notification", equals: [key], limit: atOnce };
+    for await (const reads of eachPage(context.storage, "notification_reads", query))
+      writes.push(...deletes("notification_reads", reads));
+  }
+  // With the reserve: what is removed makes space.
+  await context.commitWithReserve(systemCaller, writes);
+}
+
+function deletes(collection: string, documents: readonly StoredDocument<unknown>[]): Write[] {
+  return documents.map(({ key }) => ({ kind: "delete", collection, key }));
+}

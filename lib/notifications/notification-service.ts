@@ -1,0 +1,112 @@
+import type { AgentService } from "../agents/agent-service.ts";
+import { systemCaller } from "../callers/caller.ts";
+import type { Context } from "../context.ts";
+import type { MaintenanceService } from "../maintenance/maintenance-service.ts";
+import type { SecretService } from "../secrets/secret-service.ts";
+import { matchesSelector } from "../selectors/match.ts";
+import type { SelectorCache } from "../selectors/selector-cache.ts";
+import { eachPage } from "../storage/each-document.ts";
+import type { Write } from "../storage/storage.ts";
+import { BackgroundWork } from "../upkeep/background-work.ts";
+import { ChannelBook } from "./channels/channel-book.ts";
+import { ChannelConfigs } from "./channels/channel-config.ts";
+import { Outbox } from "./channels/outbox.ts";
+import { toMessage, toWrite } from "./channels/to-delivery.ts";
+import { narrowed } from "./inbox/bundles.ts";
+import { InboxIndex } from "./inbox/inbox-index.ts";
+import { Notifier, type Made } from "./inbox/notifier.ts";
+import { keepNotifications } from "./notification-retention.ts";
+import { CheckedOutbound } from "./outbound/checked-outbound.ts";
+import type { Outbound } from "./outbound/outbound.ts";
+import { channelTypes } from "./senders/channel-types.ts";
+
+/** Deliveries of a channel that is gone, removed in one go. */
+const atOnce = 100;
+
+interface Features {
+  agents: AgentService;
+  maintenance: MaintenanceService;
+  secrets: SecretService;
+}
+
+/** Tells operators, and channels, what happens: from the log of events to the inbox and the outbox. */
+export class NotificationService {
+  readonly index: InboxIndex;
+  readonly book: ChannelBook;
+  readonly configs: ChannelConfigs;
+  readonly outbound: Outbound;
+  readonly selectors: SelectorCache;
+  readonly #context: Context;
+  readonly #agents: AgentService;
+  readonly #notifier: Notifier;
+  readonly #outbox: Outbox;
+  readonly #work: BackgroundWork;
+
+  constructor(context: Context, { agents, maintenance, secrets }: Features) {
+    const { options, clock } = context;
+    this.#context = context;
+    this.#agents = agents;
+    this.#work = new BackgroundWork(context);
+    this.selectors = agents.registry.selectors;
+    this.index = new InboxIndex(context);
+    this.book = new ChannelBook(context, { selectors: this.selectors });
+    const types = { ...channelTypes, ...options.channelTypes };
+    this.configs = new ChannelConfigs({ secrets, types });
+    this.outbound = new CheckedOutbound({ allow: options.channelNetworks, clock });
+    this.#outbox = new Outbox(context, this);
+    const isMuted = (nodeId: string, atMs: number): boolean => maintenance.isMuted(nodeId, atMs);
+    const nameOf = (nodeId: string): string => agents.registry.index.get(nodeId)?.name ?? nodeId;
+    this.#notifier = new Notifier(context, {
+      agents: { nameOf, isMuted },
+      deliveriesOf: (made) => Promise.resolve(this.#deliveriesOf(made)),
+    });
+    context.references.register("secret", (names) => Promise.resolve(this.#usersOf(names)));
+  }
+
+  /** Takes up what waits, and tells from now on. The function returned ends it. */
+  async start(): Promise<() => Promise<void>> {
+    await this.index.load(this.#context);
+    await this.book.load(this.#context);
+    this.#notifier.start();
+    await this.#outbox.start();
+    const endRetention = keepNotifications(this.#context, () => this.index.size);
+    return async () => {
+      await endRetention();
+      await this.#notifier.stop();
+      await this.#outbox.stop();
+      await this.#work.stop();
+    };
+  }
+
+  /** Removes the messages of a channel that is gone. */
+  dropDeliveries(channelId: string): void {
+    this.#work.do(async () => {
+      const query = { index: "by_channel", equals: [channelId], limit: atOnce };
+      for await (const page of eachPage(this.#context.storage, "deliveries", query)) {
+        const deletes = page.map(({ key }): Write => ({ kind: "delete", collection: "deliveries", key }));
+        await this.#context.commit(systemCaller, deletes);
+      }
+    });
+  }
+
+  #deliveriesOf({ notification, bundle }: Made): Write[] {
+    return this.book.for(bundle).flatMap(({ document, selector }) => {
+      const isFor = (nodeId: string): boolean => {
+        const target = this.#agents.registry.index.get(nodeId);
+        return target !== null && matchesSelector(selector!, target);
+      };
+      const told = selector === null ? bundle : narrowed(bundle, isFor);
+      if (!told) return [];
+      const message = toMessage(this.#context.ids.next(), notification, told);
+      return [toWrite(this.#context, message, document.id)];
+    });
+  }
+
+  #usersOf(names: readonly string[]): Map<string, string[]> {
+    const users = new Map<string, string[]>();
+    for (const channel of this.book.all())
+      for (const name of this.configs.secretsOf(channel))
+        if (names.includes(name)) users.set(name, [...(users.get(name) ?? []), `channel ${channel.name}`]);
+    return users;
+  }
+}

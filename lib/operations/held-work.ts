@@ -1,0 +1,166 @@
+/**
+ * What a maintenance window keeps from beginning: applies and runs of agents that are frozen. They stay in line, hold up nobody, and end as
+ * all that waits does: cancelled, or expired.
+ *
+ *   queued ──its turn in the line, and its agent is frozen──▶ held ──the freeze is over──▶ waits for its turn ──▶ in line again
+ *
+ * When a freeze ends what it held goes on in the order in which it was asked for, evenly over a minute and at most one a second where it is
+ * little, and no more of it runs at once than of a rollout. Nothing of this is kept: an operation that waits is looked at before it begins,
+ * after a start as well, and is held again where its agent is frozen then.
+ */
+import type { Timer } from "../clock.ts";
+import type { Context } from "../context.ts";
+import type { Freeze, MaintenanceService } from "../maintenance/maintenance-service.ts";
+import type { BackgroundWork } from "../upkeep/background-work.ts";
+import { heldTooLong, offline } from "./conclusions.ts";
+import type { OperationDocument } from "./documents.ts";
+import type { Lanes } from "./lanes.ts";
+import type { OperationStore } from "./operation-store.ts";
+import type { Outcome } from "./outcomes.ts";
+
+/** Over how many turns all that was held goes on, and how long each is. */
+const turns = 60;
+const turnMs = 1_000;
+
+type Operation = Readonly<OperationDocument>;
+
+interface Held {
+  operationId: string;
+  nodeId: string;
+  rolloutId: string | undefined;
+  /** Its place among all that was asked for. */
+  place: number;
+}
+
+interface Parts {
+  maintenance: MaintenanceService;
+  store: OperationStore;
+  lanes: Lanes;
+  work: BackgroundWork;
+  /** Has the next in line of an agent looked at. */
+  take: (nodeId: string) => void;
+}
+
+export class HeldWork {
+  readonly #context: Context;
+  readonly #parts: Parts;
+  readonly #held = new Map<string, Held>();
+  readonly #ofAgents = new Map<string, number>();
+  readonly #ofRollouts = new Map<string, number>();
+  readonly #watchers: ((rolloutId: string) => void)[] = [];
+  /** Operations that had their turn, and the agent of each, for as long as they may run. */
+  #released = new Map<string, string>();
+  /** How many have their turn at once. */
+  #pace = 0;
+  #timer: Timer | null = null;
+
+  constructor(context: Context, parts: Parts) {
+    this.#context = context;
+    this.#parts = parts;
+    parts.store.watch((after) => {
+      if (after.status !== "queued") this.#leave(after.operation_id);
+    });
+    parts.store.watchGone((_, operationId) => this.#leave(operationId));
+    parts.maintenance.watch(() => this.look());
+    // Who is matched by a window, and who no longer, goes by what is known of the agent.
+    for (const collection of ["agents", "agent_attributes"])
+      context.feed.follow(collection, ({ key }) => {
+        if (this.#ofAgents.has(key)) this.look();
+      });
+  }
+
+  /** Has a watcher hear of rollouts of which an operation is held from now on. */
+  watch(watcher: (rolloutId: string) => void): void {
+    this.#watchers.push(watcher);
+  }
+
+  /** Whether an operation that would begin is held. From then on it is, until its turn has come. */
+  holds(operation: Operation): boolean {
+    if (this.#held.has(operation.operation_id)) return true;
+    if (this.freezeOf(operation) === null) return false;
+    const {
+      operation_id: operationId,
+      node_id: nodeId,
+      rollout_id: rolloutId,
+      queued_at: place = 0,
+    } = operation;
+    this.#held.set(operationId, { operationId, nodeId, rolloutId, place });
+    this.#parts.lanes.hold(operationId);
+    count(this.#ofAgents, nodeId, 1);
+    if (rolloutId === undefined) return true;
+    count(this.#ofRollouts, rolloutId, 1);
+    for (const watcher of this.#watchers) watcher(rolloutId);
+    return true;
+  }
+
+  /** What keeps an operation that waits from beginning now; null where no window does. */
+  freezeOf({ status, kind, node_id, override_window }: Operation): Freeze | null {
+    const mayBeHeld = status === "queued" && (kind === "apply" || kind === "run") && override_window !== true;
+    return mayBeHeld ? this.#parts.maintenance.freezeOf(node_id) : null;
+  }
+
+  /** How many operations of a rollout are held. */
+  countOf(rolloutId: string): number {
+    return this.#ofRollouts.get(rolloutId) ?? 0;
+  }
+
+  /** How an operation ends that waited for too long. */
+  expired(operation: Operation): Outcome {
+    return this.freezeOf(operation) === null ? offline : heldTooLong;
+  }
+
+  /** Windows have begun, ended or changed, or an agent has: what is not frozen any more has its turn. */
+  look(): void {
+    if (this.#timer === null && this.#held.size > 0) this.#turn();
+  }
+
+  #turn(): void {
+    this.#timer = null;
+    const { freezeOf } = this.#parts.maintenance;
+    const frozen = new Map<string, boolean>();
+    const isFrozen = (nodeId: string): boolean => {
+      const known = frozen.get(nodeId) ?? freezeOf.call(this.#parts.maintenance, nodeId) !== null;
+      frozen.set(nodeId, known);
+      return known;
+    };
+    const waiting = [...this.#held.values()].filter(({ nodeId }) => !isFrozen(nodeId));
+    if (waiting.length === 0) {
+      this.#pace = 0;
+      return;
+    }
+    waiting.sort((a, b) => a.place - b.place || (a.operationId < b.operationId ? -1 : 1));
+    this.#pace = Math.max(this.#pace, Math.ceil(waiting.length / turns));
+    const free = this.#context.options.rolloutConcurrency - this.#running();
+    for (const { operationId, nodeId } of waiting.slice(0, Math.max(0, Math.min(this.#pace, free)))) {
+      this.#leave(operationId);
+      this.#released.set(operationId, nodeId);
+      this.#parts.take(nodeId);
+    }
+    this.#timer = this.#parts.work.after(turnMs, () => Promise.resolve(this.#turn()));
+  }
+
+  /** How much of what had its turn runs. What did not begin by the next turn waits for something else. */
+  #running(): number {
+    const { lanes } = this.#parts;
+    const running = [...this.#released].filter(
+      ([id, nodeId]) => lanes.of(nodeId).running?.operationId === id,
+    );
+    this.#released = new Map(running);
+    return running.length;
+  }
+
+  #leave(operationId: string): void {
+    const held = this.#held.get(operationId);
+    if (!held) return;
+    this.#held.delete(operationId);
+    this.#parts.lanes.letGo(operationId);
+    count(this.#ofAgents, held.nodeId, -1);
+    if (held.rolloutId !== undefined) count(this.#ofRollouts, held.rolloutId, -1);
+  }
+}
+
+function count(counts: Map<string, number>, key: string, by: 1 | -1): void {
+  const now = (counts.get(key) ?? 0) + by;
+  if (now === 0) counts.delete(key);
+  else counts.set(key, now);
+}

@@ -1,0 +1,211 @@
+/** Queries pass over blocks of the log that can't have what they look for, and find what reading every event would find. */
+import { describe, expect, it, vi } from "vitest";
+import { MemoryStorage, OrchestratorError, systemCaller, toTimestamp, type Storage } from "fleetwright";
+import { createTestOrchestrator, FakeClock } from "fleetwright/testing";
+import { passes } from "../../lib/audit/event-filter.ts";
+import type { StoredEvent } from "../../lib/audit/stored-event.ts";
+import { storageSchema } from "../../lib/storage-schema.ts";
+import { MemoryData } from "../../lib/storage/memory-storage.ts";
+import { seededRandom } from "../support/random.ts";
+
+type Test = Awaited<ReturnType<typeof createTestOrchestrator>>;
+type Filter = NonNullable<Parameters<Test["orchestrator"]["audit"]["list"]>[1]>;
+
+const startMs = Date.parse("2030-01-01T00:00:00Z");
+const operator = (name: string) => ({ type: "operator", id: `id-of-${name}`, name });
+
+function eventOf(n: number, event: Partial<StoredEvent> = {}): StoredEvent {
+  return {
+    id: `${n}`,
+    timestamp: toTimestamp(startMs + n * 1000),
+    event_type: "operation.requested",
+    severity: "info",
+    actor: operator("ada"),
+    summary: `Event ${n}`,
+    metadata: {},
+    ...event,
+  };
+}
+
+/** A log that was there before the orchestrator starts. */
+async function filled(events: readonly StoredEvent[]): Promise<MemoryData> {
+  const data = new MemoryData();
+  const storage = new MemoryStorage({ data });
+  await storage.open(storageSchema);
+  for (let at = 0; at < events.length; at += 500)
+    await storage.commit(
+      events.slice(at, at + 500).map((value) => {
+        return {
+          kind: "append",
+          log: "audit",
+          at: Date.parse(value.timestamp),
+          value: { ...value },
+        } as never;
+      }),
+    );
+  await storage.close();
+  return data;
+}
+
+async function start(data: MemoryData): Promise<Test> {
+  const clock = new FakeClock();
+  const test = await createTestOrchestrator({ storage: new MemoryStorage({ data, clock }), clock });
+  return { ...test, clock };
+}
+
+/** Lets the index come up to the newest event. */
+async function index({ clock }: { clock: FakeClock }): Promise<void> {
+  await clock.advance(60_000);
+}
+
+/** How many entries of the log are handed out from now on. */
+function countRead(storage: Storage): () => number {
+  let count = 0;
+  const readLog = storage.readLog.bind(storage);
+  storage.readLog = async (...args) => {
+    const page = await readLog(...args);
+    if (args[0] === "audit") count += page.entries.length;
+    return page as never;
+  };
+  return () => count;
+}
+
+async function listAll({ orchestrator }: Test, filter: Filter): Promise<{ ids: string[]; calls: number }> {
+  const ids: string[] = [];
+  let cursor: string | null = null;
+  let calls = 0;
+  do {
+    const page: Awaited<ReturnType<typeof orchestrator.audit.list>> = await orchestrator.audit.list(
+      systemCaller,
+      { ...filter, ...(cursor !== null && { cursor }) },
+    );
+    ids.push(...page.items.map(({ id }) => id));
+    cursor = page.next_cursor;
+    calls += 1;
+  } while (cursor !== null);
+  return { ids, calls };
+}
+
+describe("the index of the audit log", () => {
+  const rare: [string, Filter][] = [
+    ["type", { event_type: "secret.removed" }],
+    ["category", { category: "secret" }],
+    ["name of an actor", { actor: "grace" }],
+    ["id of an actor", { actor: "id-of-grace" }],
+    ["name of a target", { target: "web" }],
+    ["id of a target", { target: "id-of-web" }],
+    ["time", { from: toTimestamp(startMs + 4_321_000), to: toTimestamp(startMs + 4_322_000) }],
+  ];
+  it.each(rare)("finds one event of 50,000 by its %s in one call that reads a block", async (_, filter) => {
+    const one = { event_type: "secret.removed", actor: operator("grace"), target: operator("web") };
+    const data = await filled(Array.from({ length: 50_000 }, (_, n) => eventOf(n, n === 4_321 ? one : {})));
+    await using test = await start(data);
+    await index(test);
+    const read = countRead(test.storage);
+    for (const order of ["asc", "desc"] as const)
+      expect(await listAll(test, { ...filter, order })).toEqual({ ids: ["4321"], calls: 1 });
+    expect(read()).toBeLessThan(3_000);
+  });
+
+  it("finds by any filter what reading everything finds, while a clock jumps", async () => {
+    const random = seededRandom(17);
+    const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
+    const types = ["operation.requested", "secret.removed", "agent.enrolled", "gone.byNow"];
+    const names = Array.from({ length: 40 }, (_, n) => `operator-${n}`);
+    let at = startMs;
+    const events = Array.from({ length: 6_500 }, (_, n) => {
+      at += random() < 0.001 ? (random() - 0.5) * 5_000_000 : random() * 2_000;
+      const block = Math.floor(n / 1000);
+      return eventOf(n, {
+        timestamp: toTimestamp(Math.floor(at)),
+        event_type: types[Math.floor((random() ** 3 * 4 + block) % 4)] as string,
+        actor: operator(pick(names.slice(block * 5, block * 5 + 10))),
+        ...(random() < 0.5 && { target: operator(pick(names)) }),
+      });
+    });
+    await using test = await start(await filled(events));
+    await index(test);
+    const time = () => toTimestamp(Math.floor(startMs + random() * (at - startMs)));
+    for (let round = 0; round < 60; round += 1) {
+      const filter = {
+        ...(random() < 0.3 && { event_type: pick([...types, "constructor", ""]) }),
+        ...(random() < 0.3 && { category: pick(["operation", "secret", "agent", "storage"] as const) }),
+        ...(random() < 0.3 && { actor: pick([...names, "id-of-operator-7"]) }),
+        ...(random() < 0.3 && { target: pick(names) }),
+        ...(random() < 0.3 && { from: time() }),
+        ...(random() < 0.3 && { to: time() }),
+        ...(random() < 0.2 && { search: pick(["9", "event 1", "nothing"]) }),
+      };
+      const wanted = events.filter((event) => passes(event, filter)).map(({ id }) => id);
+      const limit = pick([1, 7, 50, 500]);
+      if (wanted.length > limit * 100) continue;
+      expect((await listAll(test, { ...filter, limit, order: "asc" })).ids).toEqual(wanted);
+      expect((await listAll(test, { ...filter, limit })).ids).toEqual(wanted.toReversed());
+    }
+  });
+
+  it("grows with the log, goes on after a restart, and lets go of what is pruned", async () => {
+    const data = await filled(Array.from({ length: 2_300 }, (_, n) => eventOf(n)));
+    const keys = async ({ storage }: Test) => {
+      const { items } = await storage.list("audit_blocks", { limit: 100 });
+      return items.map(({ key }) => Number(key));
+    };
+    {
+      await using test = await start(data);
+      await index(test);
+      expect(await keys(test)).toEqual([0, 1]);
+      for (let days = 1; days <= 700; days += 1)
+        await test.orchestrator.audit.setRetention(systemCaller, { retention_days: days });
+      await test.orchestrator.audit.setRetention(systemCaller, { retention_days: null });
+      expect(await keys(test)).toEqual([0, 1]);
+      for (let days = 1; days <= 299; days += 1)
+        await test.orchestrator.audit.setRetention(systemCaller, { retention_days: days });
+      await test.orchestrator.audit.setRetention(systemCaller, { retention_days: null });
+      await vi.waitFor(async () => expect(await keys(test)).toEqual([0, 1, 2]));
+    }
+    await using test = await start(data);
+    for (let days = 1; days <= 999; days += 1)
+      await test.orchestrator.audit.setRetention(systemCaller, { retention_days: days });
+    await test.orchestrator.audit.setRetention(systemCaller, { retention_days: null });
+    await vi.waitFor(async () => expect(await keys(test)).toEqual([0, 1, 2, 3]));
+    const before = toTimestamp(startMs + 2_100_000);
+    await test.clock.advance(3_000_000);
+    await test.orchestrator.audit.prune(systemCaller, { before });
+    await test.clock.advance(3_600_000);
+    expect(await keys(test)).toEqual([2, 3]);
+    expect(await test.orchestrator.audit.verify(systemCaller)).toMatchObject({ valid: true });
+  });
+
+  it("may be missing: what it lacks is read, and written when there is space", async () => {
+    const one = { actor: operator("grace") };
+    const data = await filled(Array.from({ length: 3_000 }, (_, n) => eventOf(n, n === 1_500 ? one : {})));
+    await using test = await start(data);
+    const commit = test.storage.commit.bind(test.storage);
+    test.storage.commit = () => Promise.reject(new OrchestratorError("STORAGE_FULL"));
+    await index(test);
+    expect(await test.storage.count("audit_blocks")).toBe(0);
+    expect((await listAll(test, { actor: "grace" })).ids).toEqual(["1500"]);
+    test.storage.commit = commit;
+    await test.clock.advance(3_600_000);
+    expect(await test.storage.count("audit_blocks")).toBe(3);
+    expect((await listAll(test, { actor: "grace" })).ids).toEqual(["1500"]);
+  });
+
+  it("is written once where several processes keep it", async () => {
+    const data = await filled(Array.from({ length: 2_000 }, (_, n) => eventOf(n)));
+    await using test = await start(data);
+    const commit = test.storage.commit.bind(test.storage);
+    const other = { earliest_ms: 0, latest_ms: 0, event_types: [], actors: " ", targets: " " };
+    // Another process is faster with the first block.
+    test.storage.commit = async (writes, options) => {
+      test.storage.commit = commit;
+      await commit([{ kind: "put", collection: "audit_blocks", key: "000000000000", value: other }]);
+      return commit(writes, options);
+    };
+    await index(test);
+    const { items } = await test.storage.list("audit_blocks");
+    expect(items.map(({ revision }) => revision)).toEqual([1, 1]);
+    expect(items[0]?.value).toEqual(other);
+    expect(test.loggedErrors).toEqual([]);
+  });
+});

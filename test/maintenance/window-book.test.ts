@@ -1,0 +1,114 @@
+import { describe, expect, it } from "vitest";
+import { cronerCron, silentLogger, type Cron } from "fleetwright";
+import type { WindowDocument } from "../../lib/maintenance/documents.ts";
+import { WindowBook } from "../../lib/maintenance/window-book.ts";
+import { parseSelector } from "../../lib/selectors/parse.ts";
+import type { SelectorTarget } from "../../lib/selectors/selector.ts";
+import { seededRandom } from "../support/random.ts";
+
+const startMs = Date.parse("2030-01-01T00:00:00Z");
+const hourMs = 3_600_000;
+const at = (hours: number): string => new Date(startMs + hours * hourMs).toISOString();
+const target = (tags: Record<string, string>): SelectorTarget => ({
+  node_id: "0".repeat(32),
+  name: null,
+  tags,
+  attributes: {},
+});
+
+function window(id: string, of: Partial<WindowDocument>): WindowDocument {
+  const made = { created_by: "system", created_at: at(0), reason: "test", until: 0 };
+  return { id, mode: "freeze", starts_at: at(0), ends_at: at(1), ...made, ...of };
+}
+
+function counting(): { cron: Cron; asked: () => number } {
+  let asked = 0;
+  const cron: Cron = {
+    next: (schedule, afterMs) => {
+      asked += 1;
+      return cronerCron.next(schedule, afterMs);
+    },
+  };
+  return { cron, asked: () => asked };
+}
+
+const bookOf = (cron: Cron = cronerCron): WindowBook => new WindowBook({ cron, logger: silentLogger });
+
+describe("the windows in memory", () => {
+  it("tell whom those are for that are active, overlapping ones each", () => {
+    const book = bookOf();
+    book.set(window("web", { starts_at: at(0), ends_at: at(2) }), parseSelector("role=web"));
+    book.set(window("all", { starts_at: at(1), ends_at: at(3) }), null);
+    const ids = (tags: Record<string, string>, hours: number): string[] =>
+      book.of(target(tags), startMs + hours * hourMs).map(({ document }) => document.id);
+    expect([0, 1, 2, 3].map((hours) => ids({ role: "web" }, hours))).toEqual([
+      ["web"],
+      ["web", "all"],
+      ["all"],
+      [],
+    ]);
+    expect([0, 1].map((hours) => ids({ role: "db" }, hours))).toEqual([[], ["all"]]);
+    expect(book.of(null, startMs + hourMs).map(({ document }) => document.id)).toEqual(["all"]);
+  });
+
+  it("are right again after a clock was set back", () => {
+    const book = bookOf();
+    book.set(window("one", { starts_at: at(1), ends_at: at(2) }), null);
+    const active = (hours: number): number => book.active(startMs + hours * hourMs).length;
+    expect([1.5, 3, 1.5, 0, 1.9].map(active)).toEqual([1, 0, 1, 0, 1]);
+  });
+
+  it("work out nothing between two boundaries, however often and of however many agents they are asked", () => {
+    const { cron, asked } = counting();
+    const book = bookOf(cron);
+    const schedule = { cron: "0 * * * *", time_zone: "UTC", duration_minutes: 30 };
+    for (let each = 0; each < 50; each += 1)
+      book.set(window(`w${each}`, { ends_at: at(100), schedule }), null);
+    book.active(startMs);
+    const first = asked();
+    for (let each = 0; each < 10_000; each += 1) book.of(target({ n: String(each) }), startMs + each);
+    expect(asked()).toBe(first);
+    expect(book.nextChange(startMs)).toBe(startMs + hourMs / 2);
+    expect(book.active(startMs + hourMs / 2)).toEqual([]);
+  });
+
+  it("tell of another instant without forgetting the present", () => {
+    const book = bookOf();
+    book.set(window("one", { starts_at: at(1), ends_at: at(2) }), null);
+    expect(book.active(startMs)).toEqual([]);
+    const edition = book.edition(startMs);
+    expect(book.ofAnyTime(target({}), startMs + 1.5 * hourMs)).toHaveLength(1);
+    expect(book.edition(startMs)).toBe(edition);
+  });
+
+  it("say the same as each window by itself, at any instants in any order", () => {
+    const random = seededRandom(17);
+    const below = (most: number): number => Math.floor(random() * most);
+    const book = bookOf();
+    const all = new Map<string, WindowDocument>();
+    for (let step = 0; step < 300; step += 1) {
+      const id = `w${below(8)}`;
+      if (below(5) === 0) {
+        book.delete(id);
+        all.delete(id);
+      } else if (below(3) === 0) {
+        const from = below(40);
+        const schedule = { cron: `${below(60)} */2 * * *`, time_zone: "UTC", duration_minutes: 45 };
+        const of = { starts_at: at(from), ends_at: at(from + 1 + below(40)) };
+        const document = window(id, below(2) === 0 ? of : { ...of, schedule });
+        book.set(document, null);
+        all.set(id, document);
+      }
+      const nowMs = startMs + below(80 * 60) * 60_000;
+      const fresh = bookOf();
+      for (const document of all.values()) fresh.set(document, null);
+      const ids = (some: WindowBook): string[] =>
+        some
+          .active(nowMs)
+          .map(({ document }) => document.id)
+          .toSorted();
+      expect(ids(book)).toEqual(ids(fresh));
+      expect(book.nextChange(nowMs)).toBe(fresh.nextChange(nowMs));
+    }
+  });
+});

@@ -1,0 +1,137 @@
+/** What is secret of a channel: where it is kept, who sees it, and what reads it. */
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { systemCaller, type Channel } from "fleetwright";
+import type { TestOrchestrator } from "fleetwright/testing";
+import { createNotifying, webhook } from "../../support/channel-scene.ts";
+import { startReceiver } from "../../support/receiver.ts";
+
+const canary = "c4nary0f-a-channel";
+
+let test: TestOrchestrator;
+beforeEach(async () => {
+  test = await createNotifying();
+});
+afterEach(() => test[Symbol.asyncDispose]());
+
+const channels = () => test.orchestrator.channels;
+const send = (id: string) => channels().test(systemCaller, { id });
+
+/** Everything that is stored, told or listed, as text. */
+async function everything(): Promise<string> {
+  const stored: unknown[] = [];
+  for (const collection of ["channels", "secret_values", "channel_states", "deliveries", "idempotency"])
+    stored.push((await test.storage.list(collection, { limit: 1000 }).catch(() => ({ items: [] }))).items);
+  for (const log of ["events", "audit"])
+    stored.push((await test.storage.readLog(log, { limit: 1000 })).entries);
+  const listed = await channels().list(systemCaller);
+  return JSON.stringify([stored, listed, test.events, test.loggedErrors]);
+}
+
+describe("a secret field of a channel", () => {
+  it("is nowhere to be read, and arrives", async () => {
+    const { url, received } = await startReceiver((response) => response.end());
+    const created = await webhook(test, url, { config: { url, headers: { authorization: canary } } });
+    expect(created.config).toEqual({ url, headers: "********" });
+    expect((await send(created.id)).delivered).toBe(true);
+    expect(received[0]!.headers.authorization).toBe(canary);
+    expect(await everything()).not.toContain(canary);
+  });
+
+  it("stays where its mask is sent back, is changed where it is not, and goes with the channel", async () => {
+    const { url, received } = await startReceiver((response) => response.end());
+    const { id, config } = await webhook(test, url, { config: { url, headers: { "x-key": "one" } } });
+    await channels().update(systemCaller, { id, config, name: "other" });
+    await send(id);
+    await channels().update(systemCaller, { id, config: { url, headers: { "x-key": "two" } } });
+    await send(id);
+    await channels().update(systemCaller, { id, config: { url } });
+    await send(id);
+    expect(received.map(({ headers }) => headers["x-key"])).toEqual(["one", "two", undefined]);
+    expect(await test.storage.count("secret_values")).toBe(0);
+    await channels().update(systemCaller, { id, config: { url, headers: { "x-key": "three" } } });
+    expect(await test.storage.count("secret_values")).toBe(1);
+    await channels().remove(systemCaller, { id });
+    expect(await test.storage.count("secret_values")).toBe(0);
+  });
+
+  it("is read with another key after the keys of secrets have changed", async () => {
+    const { url, received } = await startReceiver((response) => response.end());
+    const { id } = await webhook(test, url, { config: { url, headers: { "x-key": "one" } } });
+    expect((await test.orchestrator.secrets.rotateKey(systemCaller)).rewrapped).toBe(1);
+    await send(id);
+    expect(received[0]!.headers["x-key"]).toBe("one");
+  });
+
+  it("may name a secret, whose newest value is read for each message, and which is in use then", async () => {
+    const one = await startReceiver((response) => response.end());
+    const two = await startReceiver((response) => response.end());
+    const { secrets } = test.orchestrator;
+    await secrets.create(systemCaller, { name: "hook", value: one.url });
+    const created: Channel = await channels().create(systemCaller, {
+      name: "chat",
+      type: "slack",
+      config: { url: "secret:hook" },
+    });
+    expect(created.config).toEqual({ url: "secret:hook" });
+    await send(created.id);
+    await secrets.update(systemCaller, { name: "hook", value: two.url });
+    await send(created.id);
+    expect([one.received.length, two.received.length]).toEqual([1, 1]);
+    expect((await secrets.get(systemCaller, { name: "hook" })).used_by).toEqual(["channel chat"]);
+    await expect(secrets.remove(systemCaller, { name: "hook" })).rejects.toMatchObject({ code: "IN_USE" });
+    await secrets.update(systemCaller, { name: "hook", value: "no address" });
+    expect(await send(created.id)).toMatchObject({
+      delivered: false,
+      error: expect.stringContaining("config.url") as string,
+    });
+    await channels().remove(systemCaller, { id: created.id });
+    await secrets.remove(systemCaller, { name: "hook" });
+  });
+
+  it("is not told by a type that fails with it in its words", async () => {
+    await using own = await createNotifying({
+      channelTypes: {
+        loud: {
+          config: z.strictObject({ token: z.string() }) as never,
+          secretFields: ["token"],
+          send: (_message, config) =>
+            Promise.resolve({
+              delivered: false,
+              error: `the token ${String(config["token"])}\nis wrong`,
+              duration_ms: 1,
+            }),
+        },
+      },
+    });
+    const channel = { name: "loud", type: "loud", config: { token: canary } };
+    const { id } = await own.orchestrator.channels.create(systemCaller, channel);
+    const outcome = await own.orchestrator.channels.test(systemCaller, { id });
+    expect(outcome.error).toBe("the token ******** is wrong");
+  });
+});
+
+describe("a change of a channel", () => {
+  it("is made to the version that was seen alone", async () => {
+    const { id, version } = await webhook(test, "https://hooks.example.com");
+    await channels().update(systemCaller, { id, name: "b" }, { ifVersion: [version] });
+    const stale = channels().update(systemCaller, { id, name: "c" }, { ifVersion: [version] });
+    await expect(stale).rejects.toMatchObject({ code: "PRECONDITION_FAILED" });
+    const removed = channels().remove(systemCaller, { id }, { ifVersion: [version] });
+    await expect(removed).rejects.toMatchObject({ code: "PRECONDITION_FAILED" });
+  });
+
+  it("of two at once loses neither", async () => {
+    const { id } = await webhook(test, "https://hooks.example.com");
+    await Promise.all([
+      channels().update(systemCaller, { id, name: "b" }),
+      channels().update(systemCaller, { id, config: { url: "https://c.test", headers: { a: "b" } } }),
+      channels().update(systemCaller, { id, min_severity: "critical" }),
+    ]);
+    expect(await channels().get(systemCaller, { id })).toMatchObject({
+      name: "b",
+      config: { url: "https://c.test", headers: "********" },
+      min_severity: "critical",
+    });
+  });
+});

@@ -1,0 +1,137 @@
+/** Requests about maintenance windows, channels and notifications that must be refused. */
+import { randomUUID } from "node:crypto";
+import { get, post, put, type Refused } from "./bad-input-cases.ts";
+
+const field = (name: string, call: Refused[1], pointer: string): Refused => [
+  name,
+  call,
+  400,
+  "VALIDATION_FAILED",
+  pointer,
+];
+
+const later = "2100-01-01T00:00:00Z";
+const window = (fields: object) =>
+  post("/maintenance-windows", { reason: "work", mode: "freeze", ends_at: later, ...fields });
+const recurring = (schedule: object, fields: object = {}) =>
+  post("/maintenance-windows", {
+    reason: "work",
+    mode: "mute",
+    schedule: { cron: "0 2 * * *", duration_minutes: 60, ...schedule },
+    ...fields,
+  });
+
+const windows: Refused[] = [
+  field(
+    "a window without an end",
+    post("/maintenance-windows", { reason: "work", mode: "mute" }),
+    "/ends_at",
+  ),
+  field("a window that ends before it starts", window({ starts_at: "2100-01-02T00:00:00Z" }), "/ends_at"),
+  field("a window that ends as it starts", window({ starts_at: later }), "/ends_at"),
+  field("a window that has ended", window({ ends_at: "2001-01-01T00:00:00Z" }), "/ends_at"),
+  field("a window until a time without a zone", window({ ends_at: "2100-01-01T00:00:00" }), "/ends_at"),
+  field("a window that does something else", window({ mode: "silence" }), "/mode"),
+  field("a window without a reason", window({ reason: "" }), "/reason"),
+  field("a window with a reason of two lines", window({ reason: "a\nb" }), "/reason"),
+  field("a window with a reason that moves the cursor", window({ reason: "\u001b[2J" }), "/reason"),
+  field("a window with a field that there is not", window({ minutes: 5 }), "/minutes"),
+  ["a window for a selector that is none", window({ selector: "role=" }), 400, "SELECTOR_INVALID"],
+  field("a window at no time that there is", recurring({ cron: "99 2 * * *" }), "/schedule/cron"),
+  field("a window on the 30th of February", recurring({ cron: "0 0 30 2 *" }), "/schedule/cron"),
+  field("a window of no minutes", recurring({ duration_minutes: 0 }), "/schedule/duration_minutes"),
+  field("a window of 10,081 minutes", recurring({ duration_minutes: 10_081 }), "/schedule/duration_minutes"),
+  field("a window in no zone that there is", recurring({ time_zone: "Mars/Olympus" }), "/schedule/time_zone"),
+  field(
+    "a window on a 29th of February that does not come in time",
+    recurring({ cron: "0 0 29 2 *" }, { starts_at: "2097-01-01T00:00:00Z", ends_at: "2103-01-01T00:00:00Z" }),
+    "/schedule",
+  ),
+  ["a window that there is not", get(`/maintenance-windows/${randomUUID()}`), 404, "NOT_FOUND"],
+  [
+    "a change of a window that there is not",
+    put(`/maintenance-windows/${randomUUID()}`, {}),
+    404,
+    "NOT_FOUND",
+  ],
+];
+
+const hook = { url: "https://hooks.example.com/fleet" };
+const channel = (fields: object) =>
+  post("/channels", { name: "hook", type: "webhook", config: hook, ...fields });
+
+const channels: Refused[] = [
+  field("a channel of a type that there is not", channel({ type: "pigeon" }), "/type"),
+  field("a channel of a type that every object has", channel({ type: "constructor" }), "/type"),
+  field("a channel without a name", channel({ name: "" }), "/name"),
+  field("a channel with a name of two lines", channel({ name: "a\r\nBcc: b" }), "/name"),
+  field("a channel to a file", channel({ config: { url: "file:///etc/passwd" } }), "/config/url"),
+  field(
+    "a channel with a user in its address",
+    channel({ config: { url: "https://a:b@c.test/" } }),
+    "/config/url",
+  ),
+  field("a channel without an address", channel({ config: {} }), "/config/url"),
+  field("a channel with a field that there is not", channel({ config: { ...hook, prox: "x" } }), "/config"),
+  field(
+    "a channel with a line end in a header",
+    channel({ config: { ...hook, headers: { "x-a": "b\r\nx-c: d" } } }),
+    "/config/headers/x-a",
+  ),
+  field(
+    "a channel with a header of the connection",
+    channel({ config: { ...hook, headers: { "Content-Length": "0" } } }),
+    "/config/headers",
+  ),
+  field(
+    "mail with a line end in an address",
+    channel({
+      type: "email",
+      config: { host: "mail.test", from: "a@b.test\r\nBcc: c@d.test", to: ["a@b.test"] },
+    }),
+    "/config/from",
+  ),
+  field(
+    "a channel with a config of 40,000 characters",
+    channel({ config: { ...hook, a: "x".repeat(40_000) } }),
+    "/config",
+  ),
+  field("a channel for no event", channel({ events: [] }), "/events"),
+  field("a channel for an event that there is not", channel({ events: ["agent.offlin"] }), "/events/0"),
+  field("a channel for half a star", channel({ events: ["agent*"] }), "/events/0"),
+  field("a channel from a severity that there is not", channel({ min_severity: "fatal" }), "/min_severity"),
+  ["a channel for a selector that is none", channel({ selector: "role=" }), 400, "SELECTOR_INVALID"],
+  [
+    "a channel with a secret that there is not",
+    channel({ type: "slack", config: { url: "secret:nothing" } }),
+    409,
+    "SECRET_UNAVAILABLE",
+  ],
+  field(
+    "a channel with a mask in the place of a secret",
+    channel({ config: { ...hook, secret: "********" } }),
+    "/config/secret",
+  ),
+  [
+    "a channel with a secret where there is no key",
+    channel({ type: "slack", config: hook }),
+    409,
+    "SECRETS_KEY_MISSING",
+  ],
+  ["a channel that there is not", get(`/channels/${randomUUID()}`), 404, "NOT_FOUND"],
+  ["a test of a channel that there is not", post(`/channels/${randomUUID()}/test`, {}), 404, "NOT_FOUND"],
+  ["messages of a channel that there is not", get(`/channels/${randomUUID()}/deliveries`), 404, "NOT_FOUND"],
+];
+
+const notifications: Refused[] = [
+  field(
+    "notifications of a severity that there is not",
+    get("/notifications?min_severity=fatal"),
+    "/min_severity",
+  ),
+  field("a page of no notifications", get("/notifications?limit=0"), "/limit"),
+  ["notifications from a cursor that is none", get("/notifications?cursor=x"), 400, "CURSOR_INVALID"],
+  ["a notification that there is not", post(`/notifications/${randomUUID()}/read`, {}), 404, "NOT_FOUND"],
+];
+
+export const operatorSide: Refused[] = [...windows, ...channels, ...notifications];

@@ -1,0 +1,138 @@
+/** Terminals of which another process of the cluster holds the agent. */
+import { describe, expect, it, vi } from "vitest";
+import { systemCaller } from "fleetwright";
+import { eventOf } from "../support/fleet.ts";
+import { textOf } from "../support/open-terminal.ts";
+import { TestViewer } from "../support/terminal-viewer.ts";
+import { terminalsElsewhere } from "../support/terminals-elsewhere.ts";
+
+async function opened() {
+  const scene = await terminalsElsewhere();
+  const operator = await scene.test.signIn("Operator", "ada");
+  const { caller } = operator;
+  const terminal = await scene.terminals.open(caller, { node_id: scene.nodeId, shell: "/bin/sh" });
+  return { scene, caller, operator, ...terminal };
+}
+
+describe("a terminal that another process holds", () => {
+  it("is opened, typed to, resized, listed, recorded, and ends with its exit code", async () => {
+    const { scene, caller, session_id, ticket } = await opened();
+    await using _ = scene;
+    expect(scene.services.terminals.size).toBe(0);
+    const viewer = scene.attach(session_id, ticket);
+    expect(await viewer.next("opened")).toMatchObject({ types: true });
+    viewer.say({ type: "resize", cols: 120, rows: 40 });
+    viewer.type("stty size; echo $((40+2))\n");
+    await viewer.shows(/40 120\r\n42\r\n.*[#$] $/s);
+    for (const face of [scene.terminals, scene.test.orchestrator.terminals])
+      expect((await face.list(caller)).items).toMatchObject([
+        { session_id, status: "active", viewers: 1, bytes: viewer.offset },
+      ]);
+    expect(await textOf(await scene.terminals.transcript(caller, { session_id }))).toContain("42");
+    viewer.type("exit 7\n");
+    expect(await viewer.next("exit")).toMatchObject({ exit_code: 7 });
+    expect(await viewer.next("closed")).toMatchObject({ status: "closed", reason: "exit" });
+    await vi.waitFor(() => expect(viewer.closedWith).toMatchObject({ code: 1000 }));
+    expect(await scene.terminals.get(caller, { session_id })).toMatchObject({
+      status: "closed",
+      recording: "complete",
+      bytes: viewer.offset,
+      viewers: 0,
+    });
+  });
+
+  it("shows 5 MB whole, to a viewer that takes it slowly, too", async () => {
+    const { scene, session_id, ticket } = await opened();
+    await using _ = scene;
+    const viewer = scene.attach(session_id, ticket);
+    await viewer.next("opened");
+    await viewer.shows(/[#$] $/);
+    const seen = viewer.offset;
+    viewer.acknowledges = false;
+    viewer.type("head -c 5000000 /dev/zero | tr '\\0' x; echo; exit\n");
+    await vi.waitFor(() => expect(viewer.offset - seen).toBe(524_288), 10_000);
+    viewer.acknowledges = true;
+    viewer.say({ type: "ack", offset: viewer.offset });
+    await viewer.next("closed");
+    expect(viewer.text.match(/x+/g)?.some(({ length }) => length === 5_000_000)).toBe(true);
+  }, 40_000);
+
+  it("is closed from here", async () => {
+    const { scene, caller, session_id, ticket } = await opened();
+    await using _ = scene;
+    const viewer = scene.attach(session_id, ticket);
+    await viewer.next("opened");
+    await scene.terminals.close(caller, { session_id });
+    expect(await viewer.next("closed")).toMatchObject({ status: "closed", reason: "closed" });
+  });
+
+  it("is seen no more by an operator who signs out here", async () => {
+    const { scene, session_id, ticket, operator } = await opened();
+    await using _ = scene;
+    const viewer = scene.attach(session_id, ticket);
+    await viewer.next("opened");
+    await scene.test.orchestrator.access.signOut(operator.caller);
+    expect(await viewer.next("refused")).toMatchObject({ code: "UNAUTHENTICATED" });
+    await vi.waitFor(async () =>
+      expect((await scene.terminals.get(systemCaller, { session_id })).viewers).toBe(0),
+    );
+  });
+
+  it("is attached to again where the way between the processes broke, and nothing is missed", async () => {
+    const { scene, caller, session_id, ticket } = await opened();
+    await using _ = scene;
+    const first = scene.attach(session_id, ticket);
+    await first.next("opened");
+    first.type("echo one\n");
+    await first.shows(/one\r\n.*[#$] $/s);
+    await scene.here.stop();
+    await vi.waitFor(() => expect(first.closedWith).toEqual({ code: 1013, reason: "UNAVAILABLE" }));
+    const other = scene.test.orchestrator.terminals;
+    const again = await other.ticket(caller, { session_id });
+    const second = new TestViewer((socket) => other.accept(socket, session_id));
+    second.say({ type: "attach", ticket: again.ticket, last_offset: first.offset });
+    second.type("echo two\n");
+    await second.shows(/two\r\n/);
+    expect(second.text).not.toContain("one");
+  });
+
+  it("that the holder refuses has ended, with its event", async () => {
+    await using scene = await terminalsElsewhere();
+    const opening = scene.terminals.open(systemCaller, { node_id: scene.nodeId, shell: "/no/such/shell" });
+    await expect(opening).rejects.toMatchObject({ code: "HOST_ERROR" });
+    expect((await scene.terminals.list(systemCaller)).items).toMatchObject([
+      { status: "interrupted", close_reason: "refused", recording: "missing" },
+    ]);
+  });
+
+  it("of a holder that is not there is not opened, and has ended", async () => {
+    await using scene = await terminalsElsewhere();
+    scene.services.terminals.holders.holderOf = () => "nobody";
+    const opening = scene.terminals.open(systemCaller, { node_id: scene.nodeId });
+    await expect(opening).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    expect((await scene.terminals.list(systemCaller)).items).toMatchObject([
+      { status: "interrupted", recording: "missing" },
+    ]);
+  });
+});
+
+describe("a process that starts", () => {
+  it("leaves terminals alone whose holder is there, and settles those of one that is gone", async () => {
+    const { scene, session_id, ticket } = await opened();
+    await using _ = scene;
+    const viewer = scene.attach(session_id, ticket);
+    await viewer.next("opened");
+    const { storage } = scene.test;
+    const stored = await storage.get("terminals", session_id);
+    const lost = { ...stored!.value, session_id: "00000000-0000-7000-8000-000000000000", holder: "gone" };
+    await storage.commit([{ kind: "put", collection: "terminals", key: lost.session_id, value: lost }]);
+    const again = await scene.services.terminals.start();
+    await eventOf(scene.test, "terminal.interrupted", lost.session_id);
+    expect(await scene.terminals.get(systemCaller, { session_id })).toMatchObject({ status: "active" });
+    expect(await scene.terminals.get(systemCaller, { session_id: lost.session_id })).toMatchObject({
+      status: "interrupted",
+      close_reason: "server_lost",
+    });
+    await again();
+  });
+});
