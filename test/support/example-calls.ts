@@ -14,6 +14,7 @@ import { undescribedHeaders } from "./described-headers.ts";
 import { startListener } from "./discovery.ts";
 import { playNotifications, playWindows } from "./example-notifications.ts";
 import { eventOf, newFolders } from "./fleet.ts";
+import { eventually } from "./processes.ts";
 import { RecordedMachine } from "./recorded-machine.ts";
 import { connectScriptedAgent } from "./scripted-agent.ts";
 import { MemorySecretsKey } from "./secrets-key.ts";
@@ -183,6 +184,12 @@ async function playTerminal(session: ExampleSession, node_id: string): Promise<v
   const opening = { cols: 120, rows: 40, shell: "/bin/sh", reason: "The disk is full" };
   const { session_id } = await session.call("terminals.open", { node_id }, opening);
   await session.call("terminals.ticket", { session_id });
+  // The prompt is recorded in its own time.
+  const { terminals } = session.product.orchestrator;
+  await eventually("the prompt is recorded", async () => {
+    const { bytes } = await terminals.get(systemCaller, { session_id: session_id as string });
+    return bytes > 0;
+  });
   await session.call("terminals.get", { session_id });
   await session.call("terminals.list", { status: "active", limit: 10 });
   await session.call("terminals.close", { session_id });
