@@ -1,0 +1,8 @@
+/** The tests of one room alone, which FLEETWRIGHT_MUTANT_TESTS names: its mutants are tried with nothing else. */
+import { defineConfig } from "vitest/config";
+import base from "../../vitest.config.ts";
+
+const { projects: _, ...test } = base.test ?? {};
+const include = (process.env["FLEETWRIGHT_MUTANT_TESTS"] ?? "").split(",").filter((path) => path !== "");
+
+export default defineConfig({ ...base, test: { ...test, include, exclude: ["test/**/*.real.test.ts"] } });
