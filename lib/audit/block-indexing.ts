@@ -6,6 +6,7 @@ import { systemCaller } from "../callers/caller.ts";
 import { auditLog, type Context } from "../context.ts";
 import { isOrchestratorError } from "../errors.ts";
 import { eventTable } from "../events.ts";
+import type { LogEntry } from "../storage/storage.ts";
 import { BackgroundWork } from "../upkeep/background-work.ts";
 import { keepRounds } from "../upkeep/rounds.ts";
 import { blockCollection, blockOf, blockSize, keyOf, rangeOf, toBlockPut } from "./block-index.ts";
@@ -18,7 +19,7 @@ const pauseMs = 20;
 export class BlockIndexing {
   readonly #context: Context;
   readonly #work: BackgroundWork;
-  /** Audited events that were told since the last look. */
+  /** Events in the block that is not full yet, as far as was told since the last look. */
   #told = 0;
   #isRunning = false;
 
@@ -39,7 +40,6 @@ export class BlockIndexing {
     });
     const unlisten = feed.listen(({ event_type }) => {
       if (!eventTable[event_type].audited || (this.#told += 1) < blockSize) return;
-      this.#told = 0;
       this.#work.do(() => this.#catchUp());
     });
     return async () => {
@@ -88,22 +88,34 @@ export class BlockIndexing {
 
   async #isFull(block: number): Promise<boolean> {
     const { head } = await this.#context.storage.readLog(auditLog, { reverse: true, limit: 1 });
-    return rangeOf(block).to <= head.sequence;
+    const { from, to } = rangeOf(block);
+    if (to <= head.sequence) return true;
+    this.#told = Math.max(0, head.sequence - from + 1);
+    return false;
   }
 
   async #add(block: number): Promise<void> {
-    const { storage, crypto } = this.#context;
-    const { entries } = await storage.readLog<StoredEvent>(auditLog, {
-      ...rangeOf(block),
-      limit: blockSize,
-    });
-    // Pruned meanwhile.
+    const { crypto } = this.#context;
+    const entries = await this.#read(block);
+    // Pruned meanwhile, or damaged.
     if (entries.length === 0) return;
     try {
       await this.#context.commit(systemCaller, [toBlockPut(crypto, block, entries)]);
     } catch (error) {
       // Another process has written the same.
       if (!isOrchestratorError(error, "REVISION_CONFLICT")) throw error;
+    }
+  }
+
+  /** A block that can't be read stays without an entry, and does not keep those behind it from theirs. */
+  async #read(block: number): Promise<LogEntry<StoredEvent>[]> {
+    const { storage, logger } = this.#context;
+    try {
+      return (await storage.readLog<StoredEvent>(auditLog, { ...rangeOf(block), limit: blockSize })).entries;
+    } catch (error) {
+      if (!isOrchestratorError(error, "STORAGE_CORRUPT")) throw error;
+      logger.error("A part of the audit log can't be read, and is not indexed.", { error });
+      return [];
     }
   }
 }

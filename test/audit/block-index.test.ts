@@ -70,6 +70,11 @@ function countRead(storage: Storage): () => number {
   return () => count;
 }
 
+async function addEvents({ orchestrator }: Test, count: number): Promise<void> {
+  for (let days = 1; days <= count; days += 1)
+    await orchestrator.audit.setRetention(systemCaller, { retention_days: days });
+}
+
 async function listAll({ orchestrator }: Test, filter: Filter): Promise<{ ids: string[]; calls: number }> {
   const ids: string[] = [];
   let cursor: string | null = null;
@@ -154,19 +159,16 @@ describe("the index of the audit log", () => {
       await using test = await start(data);
       await index(test);
       expect(await keys(test)).toEqual([0, 1]);
-      for (let days = 1; days <= 700; days += 1)
-        await test.orchestrator.audit.setRetention(systemCaller, { retention_days: days });
-      await test.orchestrator.audit.setRetention(systemCaller, { retention_days: null });
+      await addEvents(test, 699);
       expect(await keys(test)).toEqual([0, 1]);
-      for (let days = 1; days <= 299; days += 1)
-        await test.orchestrator.audit.setRetention(systemCaller, { retention_days: days });
-      await test.orchestrator.audit.setRetention(systemCaller, { retention_days: null });
+      // The thousandth of its block, though not of those that were told since the start.
+      await addEvents(test, 1);
       await vi.waitFor(async () => expect(await keys(test)).toEqual([0, 1, 2]));
+      await addEvents(test, 300);
     }
     await using test = await start(data);
-    for (let days = 1; days <= 999; days += 1)
-      await test.orchestrator.audit.setRetention(systemCaller, { retention_days: days });
-    await test.orchestrator.audit.setRetention(systemCaller, { retention_days: null });
+    await index(test);
+    await addEvents(test, 700);
     await vi.waitFor(async () => expect(await keys(test)).toEqual([0, 1, 2, 3]));
     const before = toTimestamp(startMs + 2_100_000);
     await test.clock.advance(3_000_000);
@@ -189,6 +191,19 @@ describe("the index of the audit log", () => {
     await test.clock.advance(3_600_000);
     expect(await test.storage.count("audit_blocks")).toBe(3);
     expect((await listAll(test, { actor: "grace" })).ids).toEqual(["1500"]);
+  });
+
+  it("goes on behind a block that can't be read", async () => {
+    const data = await filled(Array.from({ length: 3_000 }, (_, n) => eventOf(n)));
+    await using test = await start(data);
+    const readLog = test.storage.readLog.bind(test.storage);
+    test.storage.readLog = (log, query) =>
+      log === "audit" && query?.from === 1_001
+        ? Promise.reject(new OrchestratorError("STORAGE_CORRUPT"))
+        : readLog(log, query);
+    await index(test);
+    const { items } = await test.storage.list("audit_blocks");
+    expect(items.map(({ key }) => Number(key))).toEqual([0, 2]);
   });
 
   it("is written once where several processes keep it", async () => {
