@@ -1,6 +1,6 @@
 import { Authorizer, type Denial } from "./callers/authorizer.ts";
 import { toSubject, type Caller } from "./callers/caller.ts";
-import { permissionTable, type Permission } from "./callers/permissions.ts";
+import type { Permission } from "./callers/permissions.ts";
 import type { Clock } from "./clock.ts";
 import { toTimestamp } from "./clock.ts";
 import type { Cluster } from "./cluster/cluster.ts";
@@ -125,6 +125,15 @@ export class Context {
     return this.#authorizer.authorize(caller, permission);
   }
 
+  /**
+   * Refuses a caller who has a permission, but not for this thing, and records the refusal.
+   *
+   * @throws {OrchestratorError} `UNAUTHENTICATED`; `FORBIDDEN`.
+   */
+  refuse(caller: Caller, refused: Required<Omit<Denial, "caller" | "unrecorded">>): Promise<never> {
+    return this.#authorizer.refuse(caller, refused);
+  }
+
   /** The present instant, as every boundary writes it. */
   timestamp(): string {
     return toTimestamp(this.clock.now());
@@ -201,15 +210,13 @@ export class Context {
     }
   }
 
-  #recordDenial({ caller, permission, unrecorded }: Denial): Promise<unknown> {
+  #recordDenial({ caller, permission, needed, target, unrecorded }: Denial): Promise<unknown> {
+    const where = target ? ` on ${target.name}: it is somebody else's` : "";
     return this.commit(caller, [], {
       type: "access.denied",
-      summary: `${caller.username} (${caller.role}) may not use ${permission}`,
-      metadata: {
-        permission,
-        needed: permissionTable[permission],
-        ...(unrecorded > 0 && { unrecorded }),
-      },
+      ...(target && { target }),
+      summary: `${caller.username} (${caller.role}) may not use ${permission}${where}`,
+      metadata: { permission, needed, ...(unrecorded > 0 && { unrecorded }) },
     });
   }
 

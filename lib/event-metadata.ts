@@ -125,6 +125,7 @@ export interface EventMetadata {
   "drift.resolved": DriftFacts;
   "terminal.opened": TerminalFacts & { /** Why, as the operator says. */ reason?: string };
   "terminal.watched": TerminalFacts;
+  "terminal.closeRequested": TerminalFacts;
   "terminal.closed": TerminalEndFacts;
   "terminal.interrupted": TerminalEndFacts;
   "terminal.pruned": { removed: number; /** They ended before this instant. */ before: string };

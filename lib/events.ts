@@ -79,6 +79,7 @@ export const eventTable = {
   "drift.resolved": { category: "drift", severity: "info", audited: true },
   "terminal.opened": { category: "terminal", severity: "info", audited: true },
   "terminal.watched": { category: "terminal", severity: "warning", audited: true },
+  "terminal.closeRequested": { category: "terminal", severity: "info", audited: true },
   "terminal.closed": { category: "terminal", severity: "info", audited: true },
   "terminal.interrupted": { category: "terminal", severity: "warning", audited: true },
   "terminal.pruned": { category: "terminal", severity: "info", audited: true },

@@ -1,6 +1,7 @@
 /** Who may: asked by every verb before it does anything else. */
 import type { Clock } from "../clock.ts";
 import { OrchestratorError } from "../errors.ts";
+import type { EventSubject } from "../events.ts";
 import { allows } from "./allows.ts";
 import type { Caller, OperatorCaller } from "./caller.ts";
 import { Denials } from "./denials.ts";
@@ -16,6 +17,10 @@ const deniedPerMinute = 20;
 export interface Denial {
   caller: OperatorCaller;
   permission: Permission;
+  /** The least role that may. */
+  needed: (typeof permissionTable)[Permission];
+  /** What they may not use it on; absent where they may use it on nothing. */
+  target?: EventSubject;
   /** How many refusals of this operator before it were not recorded. */
   unrecorded: number;
 }
@@ -38,15 +43,20 @@ export class Authorizer {
    * @throws {OrchestratorError} `UNAUTHENTICATED`; `FORBIDDEN`.
    */
   authorize(caller: Caller, permission: Permission): Promise<void> {
-    return allows(caller, permission) ? allowed : this.#deny(caller, permission);
+    if (allows(caller, permission)) return allowed;
+    return this.refuse(caller, { permission, needed: permissionTable[permission] });
   }
 
-  async #deny(caller: Caller, permission: Permission): Promise<never> {
+  /**
+   * Refuses a call, as {@link authorize} does, where the role alone does not tell.
+   *
+   * @throws {OrchestratorError} `UNAUTHENTICATED`; `FORBIDDEN`.
+   */
+  async refuse(caller: Caller, refused: Omit<Denial, "caller" | "unrecorded">): Promise<never> {
     if (caller.kind !== "operator") throw new OrchestratorError("UNAUTHENTICATED");
     const unrecorded = this.#denials.next(caller.operator_id);
-    if (unrecorded !== null) await this.#record({ caller, permission, unrecorded });
-    throw new OrchestratorError("FORBIDDEN", {
-      details: { permission, needed: permissionTable[permission] },
-    });
+    if (unrecorded !== null) await this.#record({ caller, ...refused, unrecorded });
+    const { permission, needed } = refused;
+    throw new OrchestratorError("FORBIDDEN", { details: { permission, needed } });
   }
 }

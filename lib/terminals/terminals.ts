@@ -1,9 +1,11 @@
 import type { z } from "zod";
 import type { AgentService } from "../agents/agent-service.ts";
 import type { Caller } from "../callers/caller.ts";
+import type { Permission } from "../callers/permissions.ts";
 import { isAtLeast } from "../callers/roles.ts";
 import type { Context } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
+import type { EventSubject } from "../events.ts";
 import type { Page } from "../internal/common-schemas.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import { toJsonObject } from "../json.ts";
@@ -113,7 +115,11 @@ export class Terminals {
    */
   async ticket(caller: Caller, input: z.input<typeof terminalIdInput>): Promise<TerminalTicket> {
     await this.#context.authorize(caller, "terminals.ticket");
-    const terminal = await this.#readOwn(caller, parseInput(terminalIdInput, input).session_id);
+    const terminal = await this.#readOwn(
+      caller,
+      "terminals.ticket",
+      parseInput(terminalIdInput, input).session_id,
+    );
     if (terminal.status !== "active") {
       throw new OrchestratorError("INVALID_TRANSITION", { message: "The terminal is closed." });
     }
@@ -129,8 +135,21 @@ export class Terminals {
    */
   async close(caller: Caller, input: z.input<typeof terminalIdInput>): Promise<void> {
     await this.#context.authorize(caller, "terminals.close");
-    const terminal = await this.#readOwn(caller, parseInput(terminalIdInput, input).session_id);
-    if (terminal.status === "active") await this.#service.holders.close(terminal);
+    const terminal = await this.#readOwn(
+      caller,
+      "terminals.close",
+      parseInput(terminalIdInput, input).session_id,
+    );
+    if (terminal.status !== "active") return;
+    const { session_id, node_id, operator_id, agent_name, username } = terminal;
+    // Who wants it: that it is closed is told by whoever holds it. With the reserve, as its end is.
+    await this.#context.commitWithReserve(caller, [], {
+      type: "terminal.closeRequested",
+      target: toTarget(terminal),
+      summary: `The terminal of ${username} on ${agent_name} is to be closed`,
+      metadata: { session_id, node_id, operator_id },
+    });
+    await this.#service.holders.close(terminal);
   }
 
   /**
@@ -145,7 +164,11 @@ export class Terminals {
   ): Promise<AsyncIterable<Uint8Array>> {
     await this.#context.authorize(caller, "terminals.transcript");
     const { session_id, ...form } = parseInput(transcriptInput, input);
-    return readTranscript(this.#context, await this.#readOwn(caller, session_id), form);
+    return readTranscript(
+      this.#context,
+      await this.#readOwn(caller, "terminals.transcript", session_id),
+      form,
+    );
   }
 
   /**
@@ -163,12 +186,16 @@ export class Terminals {
     return documents.map((document) => toTerminal(document, figures.get(document.session_id)));
   }
 
-  async #readOwn(caller: Caller, sessionId: string): Promise<Readonly<TerminalDocument>> {
+  async #readOwn(
+    caller: Caller,
+    permission: Permission,
+    sessionId: string,
+  ): Promise<Readonly<TerminalDocument>> {
     const terminal = await this.#read(sessionId);
     const mayAll =
       caller.kind === "system" || (caller.kind === "operator" && isAtLeast(caller.role, "Admin"));
     if (mayAll || isOpener(caller, terminal)) return terminal;
-    throw new OrchestratorError("FORBIDDEN", { message: "The terminal is somebody else's." });
+    return this.#context.refuse(caller, { permission, needed: "Admin", target: toTarget(terminal) });
   }
 
   async #read(sessionId: string): Promise<Readonly<TerminalDocument>> {
@@ -176,4 +203,8 @@ export class Terminals {
     if (!stored) throw new OrchestratorError("NOT_FOUND", { message: `There is no terminal ${sessionId}.` });
     return stored.value;
   }
+}
+
+function toTarget({ session_id, agent_name }: Readonly<TerminalDocument>): EventSubject {
+  return { type: "terminal", id: session_id, name: agent_name };
 }

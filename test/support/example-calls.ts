@@ -32,8 +32,11 @@ resources:
   - { id: warm, type: script, run: "echo warmed", run_on: [site] }
 `;
 
+/** Told of each call that succeeded, and what the audit log got by it, with the id of its request. */
+export type CallObserver = (procedure: string, audited: { event_type: string; request_id?: string }[]) => void;
+
 /** Plays all calls against a server of their own. */
-export async function playExampleCalls(): Promise<RecordedCall[]> {
+export async function playExampleCalls(observe: CallObserver = () => {}): Promise<RecordedCall[]> {
   const network = new MemoryNetwork();
   const datagrams = network.machine("192.0.2.1");
   await using product = await createTestOrchestrator({
@@ -42,7 +45,7 @@ export async function playExampleCalls(): Promise<RecordedCall[]> {
     channelNetworks: ["127.0.0.1"],
   });
   await using server = await serve(product.orchestrator);
-  const session = new ExampleSession(product, server);
+  const session = new ExampleSession(product, server, observe);
   await playAccess(session);
   await playDiscovery(session, { product, network });
   await using agent = createAgent({
@@ -58,17 +61,17 @@ export async function playExampleCalls(): Promise<RecordedCall[]> {
   await using silent = await connectScriptedAgent(product, undefined, product.clock);
   await playOpenWork(session, silent.nodeId);
   await playEnd(session);
-  return [...session.calls, ...(await playRestore())];
+  return [...session.calls, ...(await playRestore(observe))];
 }
 
 /** Plays what is asked of a server that was restored. */
-async function playRestore(): Promise<RecordedCall[]> {
+async function playRestore(observe: CallObserver): Promise<RecordedCall[]> {
   await using before = await createTestOrchestrator();
   const data = (before.storage as MemoryStorage).restoredCopy();
   const storage = new MemoryStorage({ clock: before.clock, data });
   await using product = await createTestOrchestrator({ storage });
   await using server = await serve(product.orchestrator);
-  const session = new ExampleSession(product, server);
+  const session = new ExampleSession(product, server, observe);
   await session.signIn();
   await session.call("restores.get");
   await session.call("restores.resume");
@@ -243,11 +246,13 @@ class ExampleSession {
   readonly calls: RecordedCall[] = [];
   readonly product: TestOrchestrator;
   readonly #server: TestServer;
+  readonly #observe: CallObserver;
   #token: string | undefined;
 
-  constructor(product: TestOrchestrator, server: TestServer) {
+  constructor(product: TestOrchestrator, server: TestServer, observe: CallObserver) {
     this.product = product;
     this.#server = server;
+    this.#observe = observe;
   }
 
   async signIn(): Promise<void> {
@@ -267,8 +272,15 @@ class ExampleSession {
   /** Makes a call that must succeed; returns what it answered. */
   async call(procedure: string, parameters: Json = {}, body?: Json): Promise<Json> {
     const { method, path } = this.#target(procedure, parameters);
+    const { storage } = this.product;
+    const { head } = await storage.readLog("audit", { limit: 1 });
     const { status, json, text } = await this.#server.rest(method, path, { token: this.#token, body });
     if (status >= 300) throw new Error(`${procedure} was refused: ${text}`);
+    const { entries } = await storage.readLog("audit", { from: head.sequence + 1, limit: 1000 });
+    this.#observe(
+      procedure,
+      entries.map(({ value }) => value as { event_type: string; request_id?: string }),
+    );
     this.#write(procedure, { parameters, body, status, answer: json });
     await this.product.clock.advance(1000);
     return (json ?? {}) as Json;

@@ -55,6 +55,11 @@ describe("somebody else's terminal", () => {
       terminals.transcript(caller, { session_id }),
     ])
       await expect(call).rejects.toMatchObject({ code: "FORBIDDEN" });
+    const denied = scene.test.events.filter(({ event_type }) => event_type === "access.denied");
+    expect(denied.map(({ metadata }) => metadata)).toEqual(
+      ["ticket", "close", "transcript"].map((verb) => ({ permission: `terminals.${verb}`, needed: "Admin" })),
+    );
+    expect(denied[0]).toMatchObject({ actor: { name: "bob" }, target: { type: "terminal", id: session_id } });
   });
 
   it("is watched by an Admin, who can't type nor resize, and that is in the audit log", async () => {
@@ -75,6 +80,8 @@ describe("somebody else's terminal", () => {
     expect(scene.test.events.map(({ event_type }) => event_type)).toContain("terminal.watched");
     await scene.terminals.close(caller, { session_id });
     expect(await opener.next("closed")).toMatchObject({ reason: "closed" });
+    const asked = scene.test.events.find(({ event_type }) => event_type === "terminal.closeRequested");
+    expect(asked).toMatchObject({ actor: { name: "root" }, target: { id: session_id } });
   });
 
   it("is seen by no Viewer", async () => {
