@@ -5,6 +5,7 @@ import { servicesOf } from "../../lib/orchestrator.ts";
 import type { SecretValueDocument } from "../../lib/secrets/documents.ts";
 import { MemoryData } from "../../lib/storage/memory-storage.ts";
 import type { Storage, StoredDocument, Write } from "../../lib/storage/storage.ts";
+import { MortalProcess } from "../support/mortal-process.ts";
 import { MemorySecretsKey, numberedKey } from "../support/secrets-key.ts";
 
 const names = ["a", "b", "c"];
@@ -181,7 +182,7 @@ describe("another key", () => {
     for (let step = 1; !isOver; step += 1) {
       const data = new MemoryData();
       const keys = new MemorySecretsKey();
-      const process = new MortalProcess(keys, new MemoryStorage({ data }));
+      const process = new MortalProcess(new MemoryStorage({ data }), keys);
       const first = await startFilled({ storage: process.storage, secretsKey: process.key });
       process.left = step;
       isOver = await first.orchestrator.secrets.rotateKey(systemCaller).then(
@@ -214,38 +215,3 @@ describe("another key", () => {
     expect(new Set((await rows(test.storage)).map(({ value }) => value.key_id)).size).toBe(1);
   });
 });
-
-/** A process that dies before or after one of the steps that outlive it: commits, and changes of the key. */
-class MortalProcess {
-  /** How many of the moments around such steps are left. */
-  left = Infinity;
-  readonly key: SecretsKeySource;
-  readonly storage: Storage;
-
-  constructor(keys: MemorySecretsKey, storage: Storage) {
-    const mortal = async <Result>(work: () => Promise<Result>): Promise<Result> => {
-      this.#pass();
-      const result = await work();
-      this.#pass();
-      return result;
-    };
-    this.key = {
-      read: () => keys.read(),
-      renew: () => mortal(() => keys.renew()),
-      retire: () => mortal(() => keys.retire()),
-    };
-    this.storage = new Proxy(storage, {
-      get(target, name) {
-        const member: unknown = Reflect.get(target, name, target);
-        if (typeof member !== "function") return member;
-        const method = member.bind(target) as (...given: unknown[]) => Promise<unknown>;
-        return name === "commit" ? (...given: unknown[]) => mortal(() => method(...given)) : method;
-      },
-    });
-  }
-
-  #pass(): void {
-    if (this.left <= 0) throw new Error("The process was killed.");
-    this.left -= 1;
-  }
-}
