@@ -5,7 +5,7 @@ import { agentProcedures, tagProcedures } from "./procedures/agents.ts";
 import { assignmentProcedures } from "./procedures/assignments.ts";
 import { auditProcedures } from "./procedures/audit.ts";
 import { backupProcedures } from "./procedures/backups.ts";
-import { procedure, route, t } from "./procedures/builder.ts";
+import { procedure, requirePermissions, route, t } from "./procedures/builder.ts";
 import { channelProcedures } from "./procedures/channels.ts";
 import { discoveryProcedures } from "./procedures/discovery.ts";
 import { eventProcedures } from "./procedures/events.ts";
@@ -20,7 +20,7 @@ import { secretProcedures } from "./procedures/secrets.ts";
 import { driftProcedures, operationProcedures, stateProcedures } from "./procedures/state.ts";
 import { terminalProcedures } from "./procedures/terminals.ts";
 
-export const appRouter = t.router({
+const everything = t.router({
   status: t.router({
     get: procedure
       .meta(
@@ -58,6 +58,9 @@ export const appRouter = t.router({
   restores: restoreProcedures,
   audit: auditProcedures,
 });
+
+/** Every procedure there is. */
+export const appRouter: typeof everything = requirePermissions(everything);
 
 /** The type of the router, for typed clients. */
 export type AppRouter = typeof appRouter;

@@ -1,5 +1,5 @@
 /** What every procedure begins with. A procedure is one line of glue: schemas, how it shows over REST, one call into lib. */
-import { initTRPC } from "@trpc/server";
+import { initTRPC, type AnyProcedure } from "@trpc/server";
 import { permissionTable } from "fleetwright";
 import type { Caller, ErrorCode, Orchestrator, Permission } from "fleetwright";
 import type { RequestContext } from "../context.ts";
@@ -12,6 +12,20 @@ export type ProcedureContext = RequestContext<Orchestrator, Caller>;
 export const t = initTRPC.context<ProcedureContext>().meta<ProcedureMeta>().create(trpcOptions);
 
 export const procedure = t.procedure.use(errorLink).use(permissionLink).use(onceLink);
+
+/**
+ * Hands a router on, in which every procedure has the permission that it is named after.
+ *
+ * @throws {Error} Where one has none, or another's: nothing is served that nobody decided about.
+ */
+export function requirePermissions<Router extends { _def: { procedures: object } }>(router: Router): Router {
+  for (const [name, { _def }] of Object.entries(router._def.procedures as Record<string, AnyProcedure>)) {
+    const permission = (_def.meta as ProcedureMeta | undefined)?.permission;
+    if (permission !== name || !(name in permissionTable))
+      throw new Error(`The procedure ${name} has no permission of its own.`);
+  }
+  return router;
+}
 
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
