@@ -10,6 +10,9 @@ export interface EnvEntry {
 
 const linePattern = /^(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)$/;
 
+/** All of a value in double quotes, or in single ones. */
+const quotedPattern = /^(?:"((?:[^"\\]|\\.)*)"|'([^']*)')$/;
+
 /**
  * Reads the values. Blank lines and lines that begin with `#` count for nothing. A value may stand in quotes: in double ones `\n`, `\"`,
  * `\\` and `\$` mean a line end and the character, in single ones every character means itself. Nothing is put in the place of `$NAME`.
@@ -32,9 +35,12 @@ export function parseEnvFile(text: string): EnvEntry[] {
 function unquote(value: string, line: number): string {
   const quote = value.charAt(0);
   if (quote !== '"' && quote !== "'") return value;
-  if (value.length < 2 || !value.endsWith(quote))
-    throw new UsageError(`Line ${line}: a quote is not closed.`);
-  const inside = value.slice(1, -1);
+  const inside = quotedPattern
+    .exec(value)
+    ?.slice(1)
+    .find((each) => each !== undefined);
+  if (inside === undefined)
+    throw new UsageError(`Line ${line}: what is in quotes does not end with the line.`);
   if (quote === "'") return inside;
   return inside.replaceAll(/\\(.)/g, (all, next: string) =>
     next === "n" ? "\n" : '"\\$'.includes(next) ? next : all,

@@ -4,7 +4,10 @@ import type { listAuditInput } from "./schemas.ts";
 import type { StoredEvent } from "./stored-event.ts";
 
 /** What a query looks for; every part of it must hold. */
-export type EventFilter = Omit<z.output<typeof listAuditInput>, "limit" | "cursor" | "order">;
+export type EventFilter = Omit<
+  z.output<typeof listAuditInput>,
+  "limit" | "cursor" | "order" | "from_sequence"
+>;
 
 /** Whether an event is what a query looks for. */
 export function passes(event: Readonly<StoredEvent>, filter: EventFilter): boolean {

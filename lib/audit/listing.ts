@@ -40,13 +40,14 @@ export async function listEvents(
   { limit = 50, cursor, ...asked }: ListAudit,
 ): Promise<Page<AuditEvent>> {
   const bound = JSON.parse(JSON.stringify(asked)) as JsonObject;
-  const { order = "desc", ...filter } = asked;
+  const { order = "desc", from_sequence = 1, ...filter } = asked;
   const position = cursor === undefined ? null : toSequence(decodeCursor("audit", bound, cursor));
   const { head, base } = await context.storage.readLog(auditLog, { reverse: true, limit: 1 });
   const reverse = order === "desc";
+  const oldest = Math.max(from_sequence, base.sequence + 1);
   const whole = reverse
-    ? { oldest: base.sequence + 1, newest: Math.min(position ?? Infinity, head.sequence) }
-    : { oldest: Math.max(position ?? 0, base.sequence + 1), newest: head.sequence };
+    ? { oldest, newest: Math.min(position ?? Infinity, head.sequence) }
+    : { oldest: Math.max(position ?? 0, oldest), newest: head.sequence };
   const items: AuditEvent[] = [];
   const isWanted = (entry: LogEntry<StoredEvent>): boolean => passes(entry.value, filter);
   for await (const step of stepsThrough(context, whole, { reverse, filter })) {

@@ -42,6 +42,12 @@ export const listAuditInput = z.strictObject({
   target: z.string().max(100).optional().describe("Id or name of what it was done to."),
   from: timestampSchema.optional(),
   to: timestampSchema.optional(),
+  from_sequence: z
+    .number()
+    .int()
+    .min(1)
+    .optional()
+    .describe("The first sequence, inclusive: where one has read up to the one before."),
   search: z.string().min(1).max(100).optional().describe("Part of the summary, without regard to case."),
   order: z.enum(["desc", "asc"]).optional().describe("Newest first (`desc`, the default) or oldest first."),
   ...pageInput,

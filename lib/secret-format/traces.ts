@@ -51,15 +51,30 @@ function* writings(value: Uint8Array): Generator<string> {
     yield new TextDecoder().decode(value);
     return;
   }
-  yield text;
+  yield* writingsOf(text);
   const lines = text.split(/\r?\n/).map((line) => line.trim());
   if (lines.length > 1) yield* lines.filter((line) => line.length >= shortestLine);
+  // Programs cut off what is blank around a value that they read, the line end of a file above all.
+  const trimmed = text.trim();
+  if (trimmed !== text && trimmed.length >= shortestTrace) yield* writingsOf(trimmed);
+}
+
+function* writingsOf(text: string): Generator<string> {
+  yield text;
   const json = JSON.stringify(text).slice(1, -1);
   yield json;
   yield json.replaceAll("/", "\\/");
-  yield json.replaceAll(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  yield json.replaceAll(/[^ -~]/g, (unit) => unicodeEscape(unit));
+  yield json.replaceAll(/[^ -~]/g, (unit) => unicodeEscape(unit).toUpperCase().replace("U", "u"));
+  // As Go writes it, and others that mind what ends up in HTML.
+  yield json.replaceAll(/[<>&\u2028\u2029]/g, (unit) => unicodeEscape(unit));
+  // As Python, Ruby and $'...' of shells quote.
+  yield json.replaceAll('\\"', '"').replaceAll("'", "\\'");
   yield text.replaceAll("'", `'\\''`);
   yield text.replaceAll("'", `'"'"'`);
+  // As YAML and SQL quote, and CSV.
+  yield text.replaceAll("'", "''");
+  yield text.replaceAll('"', '""');
   yield text.replaceAll(/[^A-Za-z0-9_@%+=:,./-]/g, "\\$&");
   yield text.replaceAll(/["$`\\]/g, "\\$&");
   const url = encodeURIComponent(text);
@@ -73,7 +88,14 @@ function* writings(value: Uint8Array): Generator<string> {
   yield encodeURI(text);
   const xml = text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
   yield xml;
-  yield xml.replaceAll('"', "&quot;").replaceAll("'", "&#39;");
+  yield xml.replaceAll('"', "&quot;");
+  for (const quote of ["&quot;", "&#34;"])
+    for (const apostrophe of ["&#39;", "&#x27;", "&apos;"])
+      yield xml.replaceAll('"', quote).replaceAll("'", apostrophe);
+}
+
+function unicodeEscape(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
 function* piecesOf(text: string): Generator<string> {

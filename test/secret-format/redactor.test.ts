@@ -15,9 +15,29 @@ describe("a redactor", () => {
     ["as hex", Buffer.from(secret).toString("hex")],
     ["as JSON", JSON.stringify(secret)],
     ["as JSON of ASCII alone", JSON.stringify(secret).replaceAll("ü", "\\u00fc").replaceAll("ï", "\\u00ef")],
+    [
+      "as JSON with upper-case escapes",
+      JSON.stringify(secret).replaceAll("ü", "\\u00FC").replaceAll("ï", "\\u00EF"),
+    ],
+    [
+      "as JSON that Go writes",
+      JSON.stringify(secret).replaceAll("&", "\\u0026").replaceAll("<", "\\u003c").replaceAll(">", "\\u003e"),
+    ],
+    ["as Python shows it", `'${secret.replaceAll("'", "\\'")}'`],
+    ["quoted for YAML and SQL", `'${secret.replaceAll("'", "''")}'`],
+    ["in a CSV", `"${secret.replaceAll('"', '""')}"`],
     ["in a URL", encodeURIComponent(secret)],
     ["in a form", new URLSearchParams({ a: secret }).toString()],
     ["in XML", secret.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;")],
+    [
+      "in HTML",
+      secret
+        .replaceAll("&", "&amp;")
+        .replaceAll("<", "&lt;")
+        .replaceAll(">", "&gt;")
+        .replaceAll('"', "&#34;")
+        .replaceAll("'", "&#x27;"),
+    ],
     ["quoted for a shell", `'${secret.replaceAll("'", `'\\''`)}'`],
     ["quoted for a shell by Python", `'${secret.replaceAll("'", `'"'"'`)}'`],
     ["broken over lines", `${secret.slice(0, 3)}\n${secret.slice(3, 9)}\r\n${secret.slice(9)}`],
@@ -94,6 +114,21 @@ describe("a redactor", () => {
     const clean = new Redactor([bytes(key)]).redact(`  +abcdefghijklmnop\n  +MIIEvQIBADANBgkqhkiG9w0`);
     expect(clean).toBe(`  +${redacted}\n  +${redacted}`);
   });
+
+  it.each(["hunter2\n", "  hunter2 ", "hunter2\r\n"])(
+    "takes %j out where what is blank around it is gone",
+    (value) => {
+      const own = new Redactor([bytes(value)]);
+      expect(own.redact("<hunter2>")).toBe(`<${redacted}>`);
+      for (const before of ["", "x", "xy"]) {
+        const text = Buffer.from(`${before}hunter2`).toString("base64");
+        expect(Buffer.from(own.redact(text).replace(redacted, ""), "base64").toString()).not.toMatch(
+          /hun|ter|er2/,
+        );
+      }
+      expect(own.redact(Buffer.from("hunter2").toString("hex"))).toBe(redacted);
+    },
+  );
 
   it("leaves values of less than four bytes where they are: they stand in any text", () => {
     const short = new Redactor(["a", "ab", "abc"].map(bytes));

@@ -9,7 +9,7 @@ import type { VerifyOptions } from "../work/audit-head.ts";
 import type { ExportOptions, PruneOptions } from "../work/audit-log.ts";
 
 /** As they were typed: whether there is such a category is for the server to say. */
-interface ListOptions extends Omit<Input<"listAuditInput">, "event_type" | "cursor"> {
+interface ListOptions extends Omit<Input<"listAuditInput">, "event_type" | "cursor" | "from_sequence"> {
   type?: string;
 }
 
@@ -23,6 +23,7 @@ export function addAuditCommands(program: Command, run: Run): void {
     .description("write the events before a time, oldest first, as lines of JSON that can be verified")
     .requiredOption(...beforeOption)
     .option("--output <file>", "a new file; default standard output")
+    .option("--after <file>", "an earlier export: only the events behind its last")
     .action(
       run(async (call, options: ExportOptions) =>
         (await import("../work/audit-log.ts")).exportOldest(call, options),

@@ -138,10 +138,23 @@ async function importFile(
   const named = entries.map(({ name, ...entry }): EnvEntry => ({ ...entry, name: prefix + toName(name) }));
   const twice = named.find(({ name }, at) => named.findIndex((other) => other.name === name) < at);
   if (twice) throw new UsageError(`Line ${twice.line}: there are two values for ${twice.name}.`);
+  // Before any is set: what the server would refuse halfway.
+  for (const entry of named) requireSettable(entry);
   const all: Secret[] = [];
   for (const { name, value } of named)
     all.push(await setOne(call, name, { changes: { value }, created: { value } }));
   call.show(all, () => toLines(all.map(({ name, value_version }) => `${name}: version ${value_version}`)));
+}
+
+/** Refuses, by its line, what can be no secret. */
+function requireSettable({ name, value, line }: EnvEntry): void {
+  const bytes = Buffer.byteLength(value);
+  if (bytes < 1 || bytes > 65_536)
+    throw new UsageError(`Line ${line}: the value has ${bytes} bytes; 1 to 65536 can be kept.`);
+  if (!/^[a-z0-9][a-z0-9._-]{0,63}$/.test(name))
+    throw new UsageError(
+      `Line ${line}: its name as a secret begins with a letter or digit, and has 64 characters at most of a-z, 0-9, ".", "_" and "-".`,
+    );
 }
 
 /** The name of a variable as one of a secret: `DB_PASSWORD` is `db-password`. */

@@ -42,11 +42,16 @@ export async function prune(call: CommandCall, { before, export: file, yes }: Pr
 export interface ExportOptions {
   before: string;
   output?: string;
+  after?: string;
 }
 
-/** Writes old events into a new file, or to standard output. */
-export async function exportOldest(call: CommandCall, { before, output }: ExportOptions): Promise<void> {
-  const oldest = await look(call, before);
+/** Writes old events into a new file, or to standard output; where an earlier export is given, those behind it. */
+export async function exportOldest(
+  call: CommandCall,
+  { before, output, after }: ExportOptions,
+): Promise<void> {
+  const all = await look(call, before);
+  const oldest = after === undefined ? all : goOn(all, await endOf(after));
   if (output === undefined) {
     await write(call, oldest, (text) => Promise.resolve(call.context.stdout(text)));
     return;
@@ -66,6 +71,27 @@ export async function verifyFiles(call: CommandCall, files: readonly string[]): 
   const where = check.valid ? {} : { first_bad_file: place.file, first_bad_line: place.line };
   call.show({ ...result, ...where }, () => toLines([describeCheck(check, place)]));
   return check.valid ? exitCode.ok : exitCode.failure;
+}
+
+/** Where exported files end that are whole. */
+async function endOf(file: string): Promise<{ sequence: number; hash: string }> {
+  const place = { file: "", line: 0 };
+  const { valid, to_sequence, head_hash } = await checkAuditExport(readLines([file], place));
+  if (!valid)
+    throw new UsageError(`Line ${place.line} of ${file} is no event, or does not follow the one before.`);
+  if (to_sequence === null || head_hash === null) throw new UsageError(`${file} has no events.`);
+  return { sequence: to_sequence, hash: head_hash };
+}
+
+/** What there is behind an event. */
+function goOn(oldest: OldestEvents, { sequence, hash }: { sequence: number; hash: string }): OldestEvents {
+  if (sequence + 1 < oldest.from_sequence)
+    throw new UsageError(
+      `Events ${sequence + 1} to ${oldest.from_sequence - 1}, which would come next, were removed from the log.`,
+    );
+  const events = Math.max(0, oldest.through_sequence - sequence);
+  const end = events === 0 ? { through_sequence: sequence, through_hash: hash } : {};
+  return { ...oldest, events, from_sequence: sequence + 1, previous_hash: hash, ...end };
 }
 
 async function look(call: CommandCall, before: string): Promise<OldestEvents> {
@@ -96,7 +122,12 @@ async function write(
   let cursor: string | null = null;
   while (lines.head.sequence < through_sequence) {
     const after = cursor !== null && { cursor };
-    const page: Page<AuditEvent> = await client.audit.list({ order: "asc", limit: 500, ...after });
+    const page: Page<AuditEvent> = await client.audit.list({
+      order: "asc",
+      limit: 500,
+      from_sequence,
+      ...after,
+    });
     const items = page.items.filter(({ sequence }) => sequence <= through_sequence);
     if (items.length > 0) await put(toLines(items.map((event) => lines.add(event))));
     cursor = page.next_cursor;

@@ -228,6 +228,49 @@ describe("fleetwright audit export", () => {
     expect(changed.code).toBe(1);
   });
 
+  it("goes on behind an earlier export, also where that was cut off between two lines", async () => {
+    const { audit } = line.server.orchestrator;
+    await line.print("audit", "export", "--before", before, "--output", file);
+    const cut = join(line.folder, "cut.jsonl");
+    writeFileSync(cut, `${linesOf(file).slice(0, 700).join("\n")}\n`);
+    await clock.advance(1000);
+    const now = toTimestamp(clock.now());
+    const rest = join(line.folder, "rest.jsonl");
+    await line.print("audit", "export", "--before", now, "--after", cut, "--output", rest);
+    expect(await line.print("audit", "verify", cut, rest)).toMatch(/is whole: events 1 to /);
+    expect((JSON.parse(linesOf(rest)[0]!) as { sequence: number }).sequence).toBe(701);
+    // Nothing is new: nothing is written.
+    expect(await line.print("audit", "export", "--before", now, "--after", rest)).toBe("");
+    expect(await line.print("audit", "export", "--before", before, "--after", rest)).toBe("");
+    writeFileSync(cut, readFileSync(cut, "utf8").slice(0, -40));
+    expect(await line.run("audit", "export", "--before", now, "--after", cut)).toMatchObject({
+      code: 2,
+      stdout: "",
+      stderr: expect.stringContaining(`Line 700 of ${cut}`) as string,
+    });
+    await audit.prune(systemCaller, { before });
+    writeFileSync(cut, `${linesOf(file).slice(0, 700).join("\n")}\n`);
+    expect(await line.run("audit", "export", "--before", now, "--after", cut)).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/Events 701 to \d+, which would come next, were removed/) as string,
+    });
+    expect(await line.run("audit", "export", "--before", now, "--after", "/dev/null")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("has no events") as string,
+    });
+  });
+
+  it("fails where the earlier export is of another log", async () => {
+    await line.print("audit", "export", "--before", before, "--output", file);
+    const other = await startCommandLine({ clock });
+    await other.print("login", "--key", other.key);
+    for (let n = 0; n < 1_300; n += 1)
+      await other.server.orchestrator.audit.setRetention(systemCaller, { retention_days: 7 });
+    await clock.advance(1000);
+    const refused = await other.run("audit", "export", "--before", toTimestamp(clock.now()), "--after", file);
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("does not follow") as string });
+  });
+
   it("ends a line where JSON does: what other programs take for a line break is text", async () => {
     const storage = new MemoryStorage();
     await using test = await createTestOrchestrator({ storage });

@@ -80,6 +80,41 @@ describe("fleetwright secrets", () => {
   });
 });
 
+describe("an evil file of variables", () => {
+  const long = "N".repeat(65);
+  it.each([
+    ["an empty value", "A=1\nB=\n", "Line 2: the value has 0 bytes"],
+    ["an empty value in quotes", `A=1\nB=""\n`, "Line 2: the value has 0 bytes"],
+    ["a value of 65,537 bytes", `A=1\nB=${"x".repeat(65_537)}\n`, "Line 2: the value has 65537 bytes"],
+    ["a name that is too long", `A=1\n${long}=hunter2\n`, "Line 2: its name"],
+    ["a name of which nothing is left", "A=1\n__=hunter2\n", "Line 2: its name"],
+    ["a quote that is escaped at the end", `A=1\nB="hunter2\\"\n`, "Line 2: what is in quotes"],
+    ["something behind the quotes", `A=1\nB="hunter2" x\n`, "Line 2: what is in quotes"],
+    ["a quote within quotes", `A=1\nB='hunter2'x'\n`, "Line 2: what is in quotes"],
+    ["a value over two lines", `A=1\nB="hunter2\nmore"\n`, "Line 2: what is in quotes"],
+    ["a name that goes on", "A=1\nB.C=hunter2\n", "Line 2 is no NAME=value"],
+    ["no name", "A=1\n=hunter2\n", "Line 2 is no NAME=value"],
+  ])("with %s sets nothing, and is not quoted", async (_what, text, message) => {
+    const { run, folder, server } = await start();
+    const file = join(folder, "evil.env");
+    writeFileSync(file, text);
+    const { code, stdout, stderr } = await run("secrets", "import", "--from-env-file", file);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toContain(message);
+    expect(stderr).not.toContain("hunter2");
+    expect((await server.orchestrator.secrets.list({ kind: "system" })).items).toEqual([]);
+  });
+
+  it("with a byte order mark, line ends of Windows and variables in values is taken as it is", () => {
+    const text = `\ufeffA=1\r\nB=$HOME\r\nC="\\$x \\q"\r\n`;
+    expect(parseEnvFile(text).map(({ name, value }) => [name, value])).toEqual([
+      ["A", "1"],
+      ["B", "$HOME"],
+      ["C", "$x \\q"],
+    ]);
+  });
+});
+
 describe("the server's key", () => {
   const none = { secretsKey: null, secretsKeyCommand: null };
 
