@@ -25,5 +25,5 @@ describe.each(controls)("%s", (name, shownBy) => {
 it("the table has no row that no test stands for", () => {
   const section = /^## Controls$(.*?)^## /ms.exec(read("docs/security.md"))?.[1] ?? "";
   const names = [...section.matchAll(/^\| ([^|]+?) +\|/gm)].map(([, name]) => name);
-  expect(names).toEqual(["Control", ...controls.map(([name]) => name)].filter((name) => !/^-+$/.test(name)));
+  expect(names.filter((name) => !/^-+$/.test(name!))).toEqual(["Control", ...controls.map(([name]) => name)]);
 });

@@ -21,7 +21,7 @@ export const procedure = t.procedure.use(errorLink).use(permissionLink).use(once
 export function requirePermissions<Router extends { _def: { procedures: object } }>(router: Router): Router {
   for (const [name, { _def }] of Object.entries(router._def.procedures as Record<string, AnyProcedure>)) {
     const permission = (_def.meta as ProcedureMeta | undefined)?.permission;
-    if (permission !== name || !(name in permissionTable))
+    if (permission !== name || !Object.hasOwn(permissionTable, name))
       throw new Error(`The procedure ${name} has no permission of its own.`);
   }
   return router;
