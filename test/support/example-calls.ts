@@ -33,7 +33,10 @@ resources:
 `;
 
 /** Told of each call that succeeded, and what the audit log got by it, with the id of its request. */
-export type CallObserver = (procedure: string, audited: { event_type: string; request_id?: string }[]) => void;
+export type CallObserver = (
+  procedure: string,
+  audited: { event_type: string; request_id?: string }[],
+) => void;
 
 /** Plays all calls against a server of their own. */
 export async function playExampleCalls(observe: CallObserver = () => {}): Promise<RecordedCall[]> {
