@@ -46,14 +46,14 @@ export class Metrics {
   async history(caller: Caller, input: z.input<typeof metricHistoryInput>): Promise<MetricHistory> {
     await this.#context.authorize(caller, "metrics.history");
     const { node_id, step_seconds, series, ...range } = parseInput(metricHistoryInput, input);
-    await this.#agents.registry.read(node_id);
     const nowMs = this.#context.fleetTime.now();
     const to = range.to === undefined ? nowMs + 1 : Date.parse(range.to);
     const begin = range.from === undefined ? to - hourMs : Date.parse(range.from);
     if (begin >= to)
       throw new OrchestratorError("VALIDATION_FAILED", {
-        details: { issues: [{ path: ["to"], message: "must be later than from" }] },
+        issues: [{ path: ["to"], message: "must be later than from" }],
       });
+    await this.#agents.registry.read(node_id);
     const { intervalMs } = this.#service;
     const wanted = step_seconds === undefined ? undefined : step_seconds * 1_000;
     const stepMs = stepOf({ from: begin, to }, { stepMs: wanted, intervalMs, nowMs });
