@@ -151,6 +151,24 @@ describe("a run", () => {
     await expect(again).rejects.toMatchObject({ code: "INVALID_TRANSITION" });
   });
 
+  it("is ended where it still runs, also once it is stopping after a failure", async () => {
+    const folder = temporaryFolder();
+    const script = `if mkdir ${folder}/first 2>/dev/null; then exit 1; fi; echo begun > ${folder}/begun; sleep 60`;
+    const node_ids = agents.slice(0, 2).map(({ nodeId }) => nodeId);
+    const { rollout_id } = await start({ node_ids, script, wait_seconds: 0 });
+    const standing = (): Promise<RunDetail> => test.orchestrator.runs.get(systemCaller, { rollout_id });
+    await vi.waitFor(async () => {
+      expect(existsSync(join(folder, "begun"))).toBe(true);
+      expect(await standing()).toMatchObject({ status: "stopping", counts: { failed: 1 } });
+    }, 10_000);
+    await test.orchestrator.runs.cancel(systemCaller, { rollout_id });
+    await vi.waitFor(async () => {
+      expect(await standing()).toMatchObject({ status: "failed", counts: { failed: 1, cancelled: 1 } });
+    }, 10_000);
+    const again = test.orchestrator.runs.cancel(systemCaller, { rollout_id });
+    await expect(again).rejects.toMatchObject({ code: "INVALID_TRANSITION" });
+  });
+
   it("is refused by an agent whose owner lets nobody run commands, and not begun there", async () => {
     const folders = newFolders();
     const closed = await startApprovedAgent(test, { ...folders, commands: false });
