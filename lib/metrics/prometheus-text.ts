@@ -2,7 +2,7 @@
  * Samples of agents in the text format of Prometheus.
  *
  * The format wants all lines of a metric in one group, and samples come by agent: they are gathered by metric first, as numbers beside
- * names that agents share, some 30 bytes a line.
+ * names that agents share, about 35 bytes a line.
  */
 import type { SampleRow } from "../storage/storage.ts";
 

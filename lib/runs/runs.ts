@@ -82,8 +82,9 @@ export class Runs {
       if (!isRefused || (await this.#read(rollout_id)).status !== "stopping") throw error;
     });
     let some: Promise<void>[] = [];
-    for await (const { operation_id, status } of this.#operations.store.ofRollout(rollout_id)) {
-      if (status !== "queued" && status !== "running") continue;
+    for await (const operation of this.#operations.store.ofRollout(rollout_id)) {
+      const { operation_id, status, cancel_requested = false } = operation;
+      if (cancel_requested || (status !== "queued" && status !== "running")) continue;
       some.push(this.#cancelOne(caller, operation_id));
       if (some.length < cancelsAtOnce) continue;
       await Promise.all(some);
