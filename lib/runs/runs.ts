@@ -69,7 +69,7 @@ export class Runs {
 
   /**
    * Ends a run: no further agent begins, and where the command runs it is ended (SIGTERM, after 5 s SIGKILL). One that is stopping
-   * already, after failures or a call that broke off, is ended where it still runs.
+   * already, as a call that broke off leaves it, is ended where it still runs.
    *
    * @throws {OrchestratorError} `NOT_FOUND`; `INVALID_TRANSITION` where it has ended.
    */
