@@ -124,12 +124,11 @@ async function follow({ client, context }: CommandCall, begun: RunDetail): Promi
   // Whoever can't end it is told when it has ended by itself.
   stopped.catch(() => {});
   try {
-    let run = begun;
-    for (let polls = 0; isUnfinished(run); polls += 1) {
-      if (polls > 0) await pause(polls < firstWaitSeconds ? pollMs / 5 : pollMs);
-      run = await client.runs.get(rollout_id);
-    }
-    return run;
+    if (!isUnfinished(begun)) return begun;
+    // How far it is costs the server little; what every agent said is asked for once.
+    for (let polls = 0; isUnfinished(await client.rollouts.get(rollout_id)); polls += 1)
+      await pause(polls < firstWaitSeconds ? pollMs / 5 : pollMs);
+    return await client.runs.get(rollout_id);
   } finally {
     done.abort();
     await stopped;
@@ -142,7 +141,7 @@ function tell(call: CommandCall, run: RunDetail): ExitCode {
   return run.status === "succeeded" ? exitCode.ok : exitCode.failure;
 }
 
-function isUnfinished({ status }: RunDetail): boolean {
+function isUnfinished({ status }: Pick<RunDetail, "status">): boolean {
   return status === "running" || status === "paused" || status === "stopping";
 }
 

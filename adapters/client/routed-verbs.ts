@@ -225,9 +225,9 @@ export interface RoutedVerbs {
     /** Get what an agent measured last. The newest sample of an agent, with the value of each series. */
     latest: (nodeId: string, options?: CallOptions) => Promise<Output<"latestMetricsSchema">>;
     /**
-     * Get the newest values of many agents for Prometheus. In its text format, one agent after the other, each value with its time:
-     * of all approved agents, or of those that a selector matches, whose newest sample is not older than five minutes or three
-     * intervals. `cpu.percent{state=user}` is `fleetwright_cpu_percent{node_id="...",name="web-1",state="user"}`.
+     * Get the newest values of many agents for Prometheus. In its text format, metric by metric, each value with its time: of all
+     * approved agents, or of those that a selector matches, whose newest sample is not older than five minutes or three intervals.
+     * `cpu.percent{state=user}` is `fleetwright_cpu_percent{node_id="...",name="web-1",state="user"}`.
      */
     prometheus: (input?: Input<"metricPrometheusInput">, options?: CallOptions) => Promise<ReadableStream<Uint8Array>>;
   };

@@ -10,7 +10,7 @@ import { nextTurn } from "../internal/next-turn.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import type { MetricService } from "./metric-service.ts";
 import { stepOf, toPoints, unitOf } from "./points.ts";
-import { toPrometheusLines } from "./prometheus-text.ts";
+import { PrometheusText } from "./prometheus-text.ts";
 import {
   metricHistoryInput,
   metricPrometheusInput,
@@ -20,7 +20,7 @@ import {
 
 /** How old a value may be that counts as one of now. */
 const freshMs = 300_000;
-/** Agents whose values are in memory at one time. */
+/** Agents that are read in one turn. */
 const agentsAtOnce = 16;
 
 /** What agents measure on their machines: load, memory, disks, network, and what their owners add. */
@@ -46,14 +46,14 @@ export class Metrics {
   async history(caller: Caller, input: z.input<typeof metricHistoryInput>): Promise<MetricHistory> {
     await this.#context.authorize(caller, "metrics.history");
     const { node_id, step_seconds, series, ...range } = parseInput(metricHistoryInput, input);
-    await this.#agents.registry.read(node_id);
     const nowMs = this.#context.fleetTime.now();
     const to = range.to === undefined ? nowMs + 1 : Date.parse(range.to);
     const begin = range.from === undefined ? to - hourMs : Date.parse(range.from);
     if (begin >= to)
       throw new OrchestratorError("VALIDATION_FAILED", {
-        details: { issues: [{ path: ["to"], message: "must be later than from" }] },
+        issues: [{ path: ["to"], message: "must be later than from" }],
       });
+    await this.#agents.registry.read(node_id);
     const { intervalMs } = this.#service;
     const wanted = step_seconds === undefined ? undefined : step_seconds * 1_000;
     const stepMs = stepOf({ from: begin, to }, { stepMs: wanted, intervalMs, nowMs });
@@ -93,7 +93,7 @@ export class Metrics {
 
   /**
    * Reads the newest values of many agents, in the text format of Prometheus: of each agent that a selector matches, of those that are
-   * approved, whose newest sample is not older than five minutes or three intervals. One agent after the other, as they are asked for.
+   * approved, whose newest sample is not older than five minutes or three intervals. All lines of a metric stand together, as the format wants.
    *
    * @throws {OrchestratorError} `SELECTOR_INVALID`.
    */
@@ -108,15 +108,18 @@ export class Metrics {
 
   async *#lines(nodeIds: readonly string[]): AsyncGenerator<string> {
     const windowMs = Math.max(freshMs, 3 * this.#service.intervalMs);
+    const text = new PrometheusText();
     for (let begin = 0; begin < nodeIds.length; begin += agentsAtOnce) {
-      let text = "";
       for (const agent of await this.#agents.describe(nodeIds.slice(begin, begin + agentsAtOnce))) {
         const newest = await this.#service.within(agent.node_id, windowMs);
-        if (newest) text += toPrometheusLines(agent, newest);
+        if (newest) text.add(agent, newest);
       }
       // Others have their turn in between: of a large fleet this takes a while.
       await nextTurn();
-      if (text !== "") yield text;
+    }
+    for (const piece of text.pieces()) {
+      await nextTurn();
+      yield piece;
     }
   }
 }

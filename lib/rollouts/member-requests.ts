@@ -16,8 +16,8 @@ type Rollout = Readonly<RolloutDocument>;
 
 export class MemberRequests {
   readonly #parts: { agents: AgentService; operations: OperationService };
-  /** Absent where an assignment is rolled out. */
-  readonly #script: ResolvedResource | undefined;
+  /** What runs on each agent; absent where an assignment is rolled out. The same list for all, so that it is kept and written out once. */
+  readonly #command: OperationRequest["desired"] | undefined;
   /** What agents share is read once. */
   readonly #desired: DesiredReader;
 
@@ -26,7 +26,7 @@ export class MemberRequests {
     script: ResolvedResource | undefined,
   ) {
     this.#parts = parts;
-    this.#script = script;
+    this.#command = script && { modules: [], resources: [script] };
     this.#desired = parts.operations.desiredReader();
   }
 
@@ -57,10 +57,7 @@ export class MemberRequests {
     nodeId: string,
     { assignment = "", modules, command = "" }: Rollout,
   ): Promise<Pick<OperationRequest, "desired" | "assignment" | "command">> {
-    if (this.#script) {
-      const desired = { modules: [], resources: [this.#script] };
-      return { desired, command: firstOf(command, shownCharacters) };
-    }
+    if (this.#command) return { desired: this.#command, command: firstOf(command, shownCharacters) };
     const { scopes } = this.#parts.operations;
     return { ...(await scopes.ofAssignment(nodeId, { assignment, modules }, this.#desired)), assignment };
   }

@@ -10,6 +10,9 @@ import { groupRun, type Refused } from "./run-groups.ts";
 import { toScript } from "./run-script.ts";
 import { runIdInput, startRunInput, type RunDetail } from "./schemas.ts";
 
+/** Operations that are told to end together, so that they are written together. */
+const cancelsAtOnce = 100;
+
 /** Commands on many agents: each a rollout that carries one script out on every agent of it, and keeps nothing of it as applied. */
 export class Runs {
   readonly #context: Context;
@@ -65,7 +68,8 @@ export class Runs {
   }
 
   /**
-   * Ends a run: no further agent begins, and where the command runs it is ended (SIGTERM, after 5 s SIGKILL).
+   * Ends a run: no further agent begins, and where the command runs it is ended (SIGTERM, after 5 s SIGKILL). One that is stopping
+   * already, as a call that broke off leaves it, is ended where it still runs.
    *
    * @throws {OrchestratorError} `NOT_FOUND`; `INVALID_TRANSITION` where it has ended.
    */
@@ -73,15 +77,30 @@ export class Runs {
     await this.#context.authorize(caller, "runs.cancel");
     const { rollout_id } = parseInput(runIdInput, input);
     await this.#read(rollout_id);
-    await this.#rollouts.cancel(caller, rollout_id);
-    for await (const { operation_id, status } of this.#operations.store.ofRollout(rollout_id)) {
-      if (status !== "queued" && status !== "running") continue;
-      // One that has ended meanwhile needs no end.
-      await this.#operations.requestCancel(caller, operation_id).catch((error: unknown) => {
-        if (!isOrchestratorError(error, "INVALID_TRANSITION")) throw error;
-      });
+    await this.#rollouts.cancel(caller, rollout_id).catch(async (error: unknown) => {
+      const isRefused = isOrchestratorError(error, "INVALID_TRANSITION");
+      if (!isRefused || (await this.#read(rollout_id)).status !== "stopping") throw error;
+    });
+    let some: Promise<void>[] = [];
+    for await (const operation of this.#operations.store.ofRollout(rollout_id)) {
+      const { operation_id, status, cancel_requested = false } = operation;
+      if (cancel_requested || (status !== "queued" && status !== "running")) continue;
+      some.push(this.#cancelOne(caller, operation_id));
+      if (some.length < cancelsAtOnce) continue;
+      await Promise.all(some);
+      some = [];
     }
+    await Promise.all(some);
     return this.#detail(rollout_id);
+  }
+
+  async #cancelOne(caller: Caller, operationId: string): Promise<void> {
+    try {
+      await this.#operations.requestCancel(caller, operationId);
+    } catch (error) {
+      // One that has ended meanwhile needs no end.
+      if (!isOrchestratorError(error, "INVALID_TRANSITION")) throw error;
+    }
   }
 
   async #requireAll(nodeIds: readonly string[]): Promise<void> {

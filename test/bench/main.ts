@@ -16,6 +16,7 @@ const all = [
   "fleet",
   "latency",
   "reconnect",
+  "scale",
   "peers",
 ];
 const asked = process.argv.slice(2);

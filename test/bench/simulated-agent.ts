@@ -1,4 +1,4 @@
-/** Agents without a machine: they speak the real protocol and answer every plan, apply and check at once, as if all were in order. */
+/** Agents without a machine: they speak the real protocol and answer every plan, apply, check and run at once, as if all were in order. */
 import { createHash } from "node:crypto";
 import type { FrameSocket, ResourceResult } from "fleetwright";
 
@@ -18,6 +18,9 @@ export interface SimulatedAgentOptions {
   /** Called when a connection, or the attempt to make one, has ended. */
   onDown?: (ending: { message: string }) => void;
 }
+
+/** The commands that it does. */
+const answered: ReadonlySet<string> = new Set(["plan", "apply", "check", "run"]);
 
 /** The secret of an agent's key. */
 export function seedOf(number: number): Uint8Array {
@@ -68,7 +71,7 @@ export function createSimulatedAgent(options: SimulatedAgentOptions): Link {
       accepted: () => onAccepted?.(),
       statusChanged() {},
       async command(message) {
-        if (message.type !== "plan" && message.type !== "apply" && message.type !== "check") return;
+        if (!answered.has(message.type) || !("operation_id" in message)) return;
         const { id, operation_id } = message;
         const at = new Date().toISOString();
         link.send({ type: "reply", id });

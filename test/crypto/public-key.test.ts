@@ -57,3 +57,30 @@ test("accepts about half of all random encodings: the rest is not on the curve",
   expect(accepted).toBeGreaterThan(120);
   expect(accepted).toBeLessThan(280);
 });
+
+test("finds the same keys as Euler's criterion, which the curve is defined by", () => {
+  const p = 2n ** 255n - 19n;
+  const power = (base: bigint, exponent: bigint): bigint => {
+    let result = 1n;
+    for (let [square, rest] = [base, exponent]; rest > 0n; rest >>= 1n, square = (square * square) % p)
+      if (rest % 2n === 1n) result = (result * square) % p;
+    return result;
+  };
+  const d = ((p - 121665n) * power(121666n, p - 2n)) % p;
+  const small = fc.nat({ max: 5_000 }).map((y) => BigInt(y) + 2n);
+  const any = fc.bigInt({ min: 2n, max: p - 2n });
+  const nearTheTop = small.map((y) => p - y);
+  const zeros = fc
+    .tuple(fc.nat({ max: 250 }), fc.nat({ max: 15 }))
+    .map(([by, low]) => (BigInt(low) + 2n) << BigInt(by));
+  fc.assert(
+    fc.property(fc.oneof(any, small, nearTheTop, zeros), (value) => {
+      const y = value % p;
+      const isOnCurve = power(((y * y - 1n) * ((d * y * y + 1n) % p)) % p, (p - 1n) / 2n) === 1n;
+      const encoding = Uint8Array.from({ length: 32 }, (_, at) => Number((y >> BigInt(8 * at)) & 255n));
+      fc.pre(y > 1n && y < p - 1n);
+      expect(isAcceptableEd25519Key(encoding)).toBe(isOnCurve);
+    }),
+    { numRuns: 400 },
+  );
+});

@@ -134,7 +134,7 @@ test("a range that ends before it begins is refused", async () => {
   await using agent = await begin(test);
   const range = { from: "2030-01-01T01:00:00Z", to: "2030-01-01T00:00:00Z" };
   const history = test.orchestrator.metrics.history(systemCaller, { node_id: agent.nodeId, ...range });
-  await expect(history).rejects.toMatchObject({ code: "VALIDATION_FAILED" });
+  await expect(history).rejects.toMatchObject({ code: "VALIDATION_FAILED", issues: [{ path: ["to"] }] });
 });
 
 /** The same machine, with an agent that was started anew. */

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { systemCaller } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
-import { toPrometheusLines } from "../../lib/metrics/prometheus-text.ts";
+import { PrometheusText } from "../../lib/metrics/prometheus-text.ts";
 import { startApprovedAgent } from "../support/fleet.ts";
 
 async function read(test: TestOrchestrator, selector?: string): Promise<string> {
@@ -26,7 +26,8 @@ test("the newest values of the agents that a selector matches, of those that are
   const { name } = await test.orchestrator.agents.get(systemCaller, { node_id: first.nodeId });
   const agent = `node_id="${first.nodeId}",name="${name}"`;
   expect(await read(test, "role=web")).toBe(
-    `fleetwright_load_1{${agent}} 0 ${now - 1_000}\nfleetwright_mount_used_bytes{${agent},path="/"} 5 ${now - 1_000}\n`,
+    `# TYPE fleetwright_load_1 gauge\nfleetwright_load_1{${agent}} 0 ${now - 1_000}\n` +
+      `# TYPE fleetwright_mount_used_bytes gauge\nfleetwright_mount_used_bytes{${agent},path="/"} 5 ${now - 1_000}\n`,
   );
   await test.clock.advance(301_000);
   expect(await read(test)).toBe("");
@@ -37,19 +38,51 @@ test("a selector that can't be read is refused, before anything is sent", async 
   await expect(read(test, "role=")).rejects.toMatchObject({ code: "SELECTOR_INVALID" });
 });
 
-test.each<[what: string, series: string, expected: string]>([
-  ["quotes and backslashes", 'a.b{c="d\\e"}', 'fleetwright_a_b{node_id="n",name="w",c="\\"d\\\\e\\""} 1 2\n'],
-  ["line ends", "a{c=d\ne}", 'fleetwright_a{node_id="n",name="w",c="d\\ne"} 1 2\n'],
+/** The text of these samples, each of an agent of its own. */
+function textOf(...samples: Record<string, number>[]): string {
+  const text = new PrometheusText();
+  samples.forEach((values, index) => text.add({ node_id: `n${index}`, name: "w" }, { at: 2, values }));
+  return [...text.pieces()].join("");
+}
+
+test("the lines of a metric stand together, whatever agents have and however much there is", () => {
+  const samples = Array.from({ length: 3_000 }, (_, n) => ({
+    "load.1": n,
+    "cpu.percent": n,
+    [`a.b${n % 7}`]: 1,
+  }));
+  const text = textOf(...samples);
+  const metrics = text.match(/^\w+(?=\{)/gm) ?? [];
+  expect(metrics).toHaveLength(9_000);
+  const groups = metrics.filter((metric, index) => metric !== metrics[index - 1]);
+  expect(groups).toHaveLength(9);
+  expect(new Set(groups).size).toBe(groups.length);
+  expect(text.match(/^# TYPE \w+/gm)?.map((line) => line.slice(7))).toEqual(groups);
+});
+
+test.each<[what: string, values: Record<string, number>, line: string]>([
+  ["dots where the other has none", { "a.b": 1, a_b: 2 }, 'fleetwright_a_b{node_id="n0",name="w"} 1 2'],
   [
-    "names of ours",
-    "a{name=x,node_id=y}",
-    'fleetwright_a{node_id="n",name="w",_name="x",_node_id="y"} 1 2\n',
+    "labels in another order",
+    { "a{b=1,c=2}": 1, "a{c=2,b=1}": 2 },
+    'fleetwright_a{node_id="n0",name="w",b="1",c="2"} 1 2',
   ],
-  [
-    "no labels",
-    "a{what is this,c=d=e}",
-    'fleetwright_a{node_id="n",name="w",label="what is this",c="d=e"} 1 2\n',
-  ],
-])("labels with %s stay labels", (_what, series, expected) => {
-  expect(toPrometheusLines({ node_id: "n", name: "w" }, { at: 2, values: { [series]: 1 } })).toBe(expected);
+])(
+  "of two series that differ by %s alone the first counts, so that no line is there twice",
+  (_what, values, line) => {
+    expect(textOf(values).split("\n").slice(1)).toEqual([line, ""]);
+  },
+);
+
+test("what the owner of a machine adds may be a counter, and is not called a gauge", () => {
+  expect(textOf({ "custom.sent_total": 1 })).toMatch(/^# TYPE fleetwright_custom_sent_total untyped\n/);
+});
+
+test.each<[what: string, series: string, labels: string]>([
+  ["quotes and backslashes", 'a.b{c="d\\e"}', ',c="\\"d\\\\e\\""'],
+  ["line ends", "a{c=d\ne}", ',c="d\\ne"'],
+  ["names of ours", "a{name=x,node_id=y}", ',_name="x",_node_id="y"'],
+  ["no labels", "a{what is this,c=d=e}", ',c="d=e",label="what is this"'],
+])("labels with %s stay labels", (_what, series, labels) => {
+  expect(textOf({ [series]: 1 })).toContain(`{node_id="n0",name="w"${labels}} 1 2\n`);
 });

@@ -78,6 +78,14 @@ describe("a run", () => {
     expect(text(await start({ selector: "role=db", command: "echo $((6 * 7))" }))).toBe("42\n");
   });
 
+  it("is kept once, however many agents it goes to", async () => {
+    const append = vi.spyOn(test.storage, "appendBlob");
+    await start({ selector: "*", command: "echo shared" });
+    const kept = append.mock.calls.filter(([id]) => id.startsWith("snapshot-"));
+    append.mockRestore();
+    expect(kept).toHaveLength(1);
+  });
+
   it("leaves no trace in what is applied, nor in drift", async () => {
     const { nodeId, root } = agents[0]!;
     const content = "name: motd\nresources:\n  - { type: file, path: /etc/motd, content: hi }\n";
@@ -148,6 +156,24 @@ describe("a run", () => {
     expect(ended.counts).toMatchObject({ cancelled: 3 });
     expect(readFileSync(join(folder, "begun"), "utf8")).toBe("begun\n".repeat(2));
     const again = test.orchestrator.runs.cancel(systemCaller, { rollout_id: run.rollout_id });
+    await expect(again).rejects.toMatchObject({ code: "INVALID_TRANSITION" });
+  });
+
+  it("is ended where it still runs, also once it is stopping", async () => {
+    const folder = temporaryFolder();
+    const script = `echo begun > ${folder}/begun; sleep 60`;
+    const node_ids = [agents[0]!.nodeId];
+    const { rollout_id } = await start({ node_ids, script, wait_seconds: 0 });
+    const standing = (): Promise<RunDetail> => test.orchestrator.runs.get(systemCaller, { rollout_id });
+    await vi.waitFor(() => expect(existsSync(join(folder, "begun"))).toBe(true), 5_000);
+    // As a crash leaves it between the rollout and its operations: nothing further begins, and what runs was told nothing.
+    await test.orchestrator.rollouts.cancel(systemCaller, { rollout_id });
+    expect(await standing()).toMatchObject({ status: "stopping" });
+    await test.orchestrator.runs.cancel(systemCaller, { rollout_id });
+    await vi.waitFor(async () => {
+      expect(await standing()).toMatchObject({ status: "cancelled", counts: { cancelled: 1 } });
+    }, 10_000);
+    const again = test.orchestrator.runs.cancel(systemCaller, { rollout_id });
     await expect(again).rejects.toMatchObject({ code: "INVALID_TRANSITION" });
   });
 
