@@ -39,7 +39,10 @@ export interface AttachOptions {
   connect?: (url: string, protocol: string) => TerminalSocket;
   /** Place after the last byte that was seen, to go on there. Default what is still there, 1 MiB at most. */
   lastOffset?: number;
-  /** Takes the next bytes; they are acknowledged, and so more of them come, when what it returns has resolved. */
+  /**
+   * Takes the next bytes; they are acknowledged, and so more of them come, when what it returns has resolved. Where it, or `message`,
+   * throws or rejects, the connection is left, and no more output is handed over.
+   */
   output: (bytes: Uint8Array) => void | Promise<void>;
   /** Hears what the server says. */
   message?: (message: TerminalMessage) => void;
@@ -51,7 +54,7 @@ export interface AttachOptions {
 export interface AttachedTerminal {
   /** Place after the last byte that was taken. */
   readonly offset: number;
-  /** Types. */
+  /** Types. What is typed before the terminal is attached to waits for that; after the connection is over it is dropped. */
   type(bytes: Uint8Array): void;
   resize(cols: number, rows: number): void;
   /** Leaves; the terminal goes on for a minute. */
@@ -64,9 +67,10 @@ const mostInputBytes = 65_536;
 /** Input that may be on its way; more waits here, so that the server goes on reading what is acknowledged. */
 const inputWindowBytes = 196_608;
 
-/** What is typed, and waits until the server has taken what was sent before. */
+/** What is typed, and waits until the terminal is attached to, and until the server has taken what was sent before. */
 class InputWindow {
   readonly #send: (bytes: Uint8Array) => void;
+  #isOpen = false;
   readonly #waiting: Uint8Array[] = [];
   #sent = 0;
   #taken = 0;
@@ -81,6 +85,12 @@ class InputWindow {
     this.#sendMore();
   }
 
+  /** The terminal is attached to. */
+  open(): void {
+    this.#isOpen = true;
+    this.#sendMore();
+  }
+
   /** The server has taken so many bytes in all. */
   taken(offset: number): void {
     this.#taken = offset;
@@ -88,12 +98,34 @@ class InputWindow {
   }
 
   #sendMore(): void {
-    while (this.#sent - this.#taken < inputWindowBytes) {
+    while (this.#isOpen && this.#sent - this.#taken < inputWindowBytes) {
       const piece = this.#waiting.shift();
       if (piece === undefined) return;
       this.#sent += piece.length;
       this.#send(piece);
     }
+  }
+}
+
+/** The size that was asked for, which waits until the terminal is attached to. */
+class FirstSize {
+  readonly #send: (size: { cols: number; rows: number }) => void;
+  #isOpen = false;
+  #waiting: { cols: number; rows: number } | null = null;
+
+  constructor(send: (size: { cols: number; rows: number }) => void) {
+    this.#send = send;
+  }
+
+  ask(size: { cols: number; rows: number }): void {
+    if (this.#isOpen) this.#send(size);
+    else this.#waiting = size;
+  }
+
+  /** The terminal is attached to. */
+  open(): void {
+    this.#isOpen = true;
+    if (this.#waiting !== null) this.#send(this.#waiting);
   }
 }
 
@@ -106,6 +138,10 @@ export function attachTerminal(
   const base = server.replace(/\/+$/, "").replace(/^http/, "ws");
   const connect = options.connect ?? connectGlobally;
   const socket = connect(base + websocket_url, "fleetwright.terminal.v1");
+  return attachOver(socket, ticket, options);
+}
+
+function attachOver(socket: TerminalSocket, ticket: string, options: AttachOptions): AttachedTerminal {
   socket.binaryType = "arraybuffer";
   let offset = options.lastOffset ?? 0;
   let taking: Promise<void> = Promise.resolve();
@@ -114,6 +150,7 @@ export function attachTerminal(
   };
   const input = new InputWindow(send);
   const say = (message: object): void => send(JSON.stringify(message));
+  const size = new FirstSize((asked) => say({ type: "resize", ...asked }));
   socket.addEventListener("open", () =>
     say({
       type: "attach",
@@ -121,7 +158,14 @@ export function attachTerminal(
       ...(options.lastOffset !== undefined && { last_offset: options.lastOffset }),
     }),
   );
+  let hasGivenUp = false;
+  // Whoever fails to take what comes has lost their place in it.
+  const giveUp = (): void => {
+    hasGivenUp = true;
+    socket.close(1000);
+  };
   const take = async (bytes: Uint8Array): Promise<void> => {
+    if (hasGivenUp) return;
     await options.output(bytes);
     offset += bytes.length;
     say({ type: "ack", offset });
@@ -129,26 +173,32 @@ export function attachTerminal(
   socket.addEventListener("message", ({ data }) => {
     if (typeof data !== "string") {
       const bytes = new Uint8Array(data as ArrayBuffer);
-      taking = taking.then(() => take(bytes));
+      taking = taking.then(() => take(bytes)).catch(giveUp);
       return;
     }
     const message = JSON.parse(data) as TerminalMessage;
     if (message.type === "taken") return input.taken(message.offset);
+    if (message.type === "opened") {
+      size.open();
+      input.open();
+    }
     // In one order with the output.
-    taking = taking.then(() => {
-      if (message.type === "opened") ({ offset } = message);
-      options.message?.(message);
-    });
+    taking = taking
+      .then(() => {
+        if (message.type === "opened") ({ offset } = message);
+        options.message?.(message);
+      })
+      .catch(giveUp);
   });
   // It is followed by a close.
   socket.addEventListener("error", () => {});
-  socket.addEventListener("close", () => void taking.then(options.ended, options.ended));
+  socket.addEventListener("close", () => void taking.then(options.ended));
   return {
     get offset() {
       return offset;
     },
     type: (bytes) => input.add(bytes),
-    resize: (cols, rows) => say({ type: "resize", cols, rows }),
+    resize: (cols, rows) => size.ask({ cols, rows }),
     leave: () => socket.close(1000),
   };
 }

@@ -3,7 +3,7 @@
  *
  *   opening --the agent answers--> open --the program ends, or a reason to close--> closing --all is recorded--> ended
  *
- * opening: at most 30 s
+ * opening: at most 30 s; nobody sees it, and the agent may send nothing: the recording has not begun
  * open:    output is recorded, then shown; the agent may send 1 MiB beyond what the one who types has seen, so that a slow viewer holds the
  *          program up and fills nothing
  * closing: at most 10 s for the agent to send the rest
@@ -23,6 +23,8 @@ import type { TerminalEnd, TerminalViewer } from "./terminal-viewer.ts";
 
 /** Output that the agent may send beyond what was seen. */
 const windowBytes = 1_048_576;
+/** Output that is kept: whoever takes the place of one who types begins within the newest half, and has what may still come before them. */
+const keptBytes = 2 * windowBytes;
 /** A grant is worth a message from so many bytes on. */
 const grantStepBytes = 262_144;
 /** Output that may follow while it is closed: far more than an agent that obeys holds. */
@@ -44,12 +46,16 @@ type Bare<Message> = Message extends { type: string } ? Omit<Message, "id" | "no
 /** A terminal that is open. */
 export class LiveTerminal {
   readonly document: Readonly<TerminalDocument>;
-  readonly window = new OutputWindow(windowBytes);
+  /** Resolves when its end is written. */
+  readonly done: Promise<void>;
+  #isDone: () => void = () => {};
+  readonly window = new OutputWindow(keptBytes);
   readonly #parts: LiveTerminalParts;
+  readonly #place: { session_id: string; node_id: string };
   readonly #recorder: Recorder;
   readonly #viewers = new Set<TerminalViewer>();
   readonly #timers = new Map<string, Timer>();
-  #state: "open" | "closing" | "ended" = "open";
+  #state: "opening" | "open" | "closing" | "ended" = "opening";
   /** What came and is not recorded. */
   #incoming: Uint8Array[] = [];
   #received = 0;
@@ -65,12 +71,17 @@ export class LiveTerminal {
   constructor(document: Readonly<TerminalDocument>, parts: LiveTerminalParts) {
     this.document = document;
     this.#parts = parts;
+    this.#place = { session_id: document.session_id, node_id: document.node_id };
+    this.done = new Promise((resolve) => (this.#isDone = resolve));
     this.#recorder = new Recorder(parts.context, document.session_id, (error) => this.#loseRecording(error));
   }
 
   /** Begins the recording, and lets the agent send. */
   async begin(): Promise<void> {
     await this.#recorder.begin(this.document);
+    // It may have been closed, or have ended, meanwhile.
+    if (this.#state !== "opening") return;
+    this.#state = "open";
     const { options } = this.#parts.context;
     this.#after("longest", options.terminalMaxSeconds * 1000, () => this.close("too_long"));
     this.#watchIdleness();
@@ -80,6 +91,11 @@ export class LiveTerminal {
 
   get viewers(): number {
     return this.#viewers.size;
+  }
+
+  /** Place of the oldest byte that somebody gets who attaches. */
+  get offered(): number {
+    return Math.max(this.window.start, this.window.end - windowBytes);
   }
 
   /** Bytes that were ever typed. */
@@ -92,23 +108,26 @@ export class LiveTerminal {
     return this.#typed - this.#taken >= inputBytes;
   }
 
-  /** Somebody begins to see it; one who types takes the place of the one before. Errors where it has ended. */
+  /** Somebody begins to see it; one who types takes the place of the one before. Errors where it has ended, or is not open yet. */
   join(viewer: TerminalViewer): void {
-    if (this.#state === "ended")
-      throw new OrchestratorError("INVALID_TRANSITION", { message: "The terminal is closed." });
-    if (viewer.types)
-      for (const other of this.#viewers)
-        if (other.types) {
-          this.#viewers.delete(other);
-          other.ended({
-            status: "closed",
-            reason: "attached_elsewhere",
-            bytes: this.#received,
-            recording: "complete",
-          });
-        }
+    if (this.#state === "ended" || this.#state === "opening") {
+      const message = `The terminal is ${this.#state === "ended" ? "closed" : "not open yet"}.`;
+      throw new OrchestratorError("INVALID_TRANSITION", { message });
+    }
+    if (viewer.types) this.#replaceBy(viewer);
     this.#viewers.add(viewer);
     this.#watchAttachment();
+  }
+
+  #replaceBy(viewer: TerminalViewer): void {
+    for (const other of this.#viewers) {
+      if (!other.types) continue;
+      this.#viewers.delete(other);
+      const end = { status: "closed", reason: "attached_elsewhere", recording: "complete" } as const;
+      other.ended({ ...end, bytes: this.#received });
+    }
+    // What the one before has seen is nothing to this one, who may have to see it first.
+    this.#seen = viewer.seen;
   }
 
   leave(viewer: TerminalViewer): void {
@@ -162,11 +181,11 @@ export class LiveTerminal {
 
   /** Ends it from here. */
   async close(reason: string): Promise<void> {
-    if (this.#state !== "open") return;
+    if (this.#state !== "open" && this.#state !== "opening") return;
     this.#state = "closing";
     this.#reason = reason;
     this.#after("closing", closingMs, () => this.#end({ status: "interrupted", reason }));
-    const { session_id } = this.document;
+    const { session_id } = this.#place;
     this.#granted = this.#received + restBytes;
     await this.#send({ type: "terminal.grant", session_id, through: this.#granted });
     await this.#send({ type: "terminal.close", session_id });
@@ -202,6 +221,7 @@ export class LiveTerminal {
     const recording = isWhole ? "complete" : this.#recorder.size > 0 ? "partial" : "missing";
     const whole: TerminalEnd = { ...end, bytes: this.window.end, recording };
     await this.#parts.ended(this, whole);
+    this.#isDone();
     for (const viewer of this.#viewers) viewer.ended(whole);
     this.#viewers.clear();
   }
@@ -230,7 +250,7 @@ export class LiveTerminal {
 
   #loseRecording(error: unknown): void {
     if (this.#state === "ended") return;
-    this.#parts.context.logger.error("A terminal could not be recorded.", { error, ...this.#place() });
+    this.#parts.context.logger.error("A terminal could not be recorded.", { error, ...this.#place });
     void this.#send({ type: "terminal.close", session_id: this.document.session_id });
     void this.#end({ status: "closed", reason: "recording_failed" });
   }
@@ -273,12 +293,7 @@ export class LiveTerminal {
       await send();
     } catch (error) {
       if (!isOrchestratorError(error)) throw error;
-      this.#parts.context.logger.debug("A terminal's agent was not reached.", { error, ...this.#place() });
+      this.#parts.context.logger.debug("A terminal's agent was not reached.", { error, ...this.#place });
     }
-  }
-
-  #place(): { session_id: string; node_id: string } {
-    const { session_id, node_id } = this.document;
-    return { session_id, node_id };
   }
 }

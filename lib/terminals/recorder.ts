@@ -4,6 +4,7 @@
  * What is written outlives this process from then on; it is synced behind its back, once a second while anything comes, and at the end.
  */
 import type { Clock, Timer } from "../clock.ts";
+import { OrchestratorError } from "../errors.ts";
 import type { BlobWriter, Storage } from "../storage/storage.ts";
 import { recordingOf, type TerminalDocument } from "./documents.ts";
 
@@ -84,7 +85,10 @@ export class Recorder {
   }
 
   async #write(line: string): Promise<void> {
-    await this.#writer?.append(Buffer.from(line));
+    // Never past a recording that has not begun: what is not written must not be shown.
+    if (this.#writer === null)
+      throw new OrchestratorError("INTERNAL", { message: "The recording has not begun." });
+    await this.#writer.append(Buffer.from(line));
     this.#sync ??= this.#parts.clock.setTimer(syncMs, () => {
       this.#sync = null;
       this.#writer?.sync().catch(this.#failed);

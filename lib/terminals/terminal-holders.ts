@@ -66,9 +66,9 @@ export class TerminalHolders {
     }
   }
 
-  /** Closes a terminal at its holder. */
+  /** Closes a terminal at its holder. Resolves when its end is written: at most 10 s later, where its agent says nothing. */
   async close({ session_id, holder }: Readonly<TerminalDocument>): Promise<void> {
-    if (this.isOwn({ holder })) await this.#held.find(session_id)?.close("closed");
+    if (this.isOwn({ holder })) await closeHeld(this.#held, session_id);
     else await this.#ask(holder, methods.close, { body: { session_id }, timeoutMs: closeMs });
   }
 
@@ -130,7 +130,7 @@ export function terminalCalls(held: HeldTerminals): [method: string, answers: Ca
     [
       methods.close,
       async ({ body }) => {
-        await held.find(parseInput(sessionSchema, body).session_id)?.close("closed");
+        await closeHeld(held, parseInput(sessionSchema, body).session_id);
         return {};
       },
     ],
@@ -139,6 +139,12 @@ export function terminalCalls(held: HeldTerminals): [method: string, answers: Ca
       async ({ body }) => toJsonObject(figuresOf(held, parseInput(sessionsSchema, body).session_ids)),
     ],
   ];
+}
+
+async function closeHeld(held: HeldTerminals, sessionId: string): Promise<void> {
+  const terminal = held.find(sessionId);
+  await terminal?.close("closed");
+  await terminal?.done;
 }
 
 function figuresOf(held: HeldTerminals, ids: readonly string[]): Record<string, TerminalFigures> {

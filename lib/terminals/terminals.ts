@@ -129,7 +129,8 @@ export class Terminals {
   }
 
   /**
-   * Closes a terminal: its program and all that it started are ended. Nothing happens where it has ended.
+   * Closes a terminal: its program and all that it started are ended. Nothing happens where it has ended. Resolves when its end is written,
+   * at most 10 seconds later where the agent does not answer.
    *
    * @throws {OrchestratorError} `NOT_FOUND`; `FORBIDDEN` for somebody else's, unless the caller is Admin.
    */

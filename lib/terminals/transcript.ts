@@ -31,7 +31,8 @@ export async function readTranscript(
     throw new OrchestratorError("NOT_FOUND", { message: "Nothing was recorded, or it is kept no longer." });
   if (recording_hash !== undefined && (await hashRecording(context, blob))?.hash !== recording_hash)
     throw new OrchestratorError("STORAGE_CORRUPT", {
-      message: "The recording is not what was recorded: its hash differs from the one in the audit log.",
+      message:
+        "The recording is not what was recorded: its hash differs from the one that was taken at its end.",
     });
   const pieces = readPieces(context, blob);
   // A complete one has whole events alone.

@@ -4,17 +4,20 @@
  *   attached --the terminal ends, or the socket--> over
  *
  * attached: output goes out as far as 512 KiB beyond what the viewer acknowledged; input is taken as far as the agent takes it. Who sends no more than 192 KiB
- *           of it beyond what was told to be taken is never asked to wait: whoever is asked that is not heard acknowledging output either
+ *           of it beyond what was told to be taken is never asked to wait: whoever is asked that is not heard acknowledging output either.
+ *           Who says more than can be done is not read meanwhile, and who does not read what was acknowledged is cut off
  */
 import { OrchestratorError } from "../errors.ts";
 import { closeCode, type FrameSocket, type SocketHandlers } from "../transport/socket.ts";
 import type { LiveTerminal } from "./live-terminal.ts";
 import type { TerminalEnd, TerminalViewer } from "./terminal-viewer.ts";
-import { broken, parseViewerMessage, refuseViewer } from "./viewer-messages.ts";
+import { broken, mostUnreadBytes, parseViewerMessage, refuseViewer } from "./viewer-messages.ts";
 
 const windowBytes = 524_288;
 const frameBytes = 65_536;
 const mostInputBytes = 65_536;
+/** Frames that may wait for the one before them. */
+const mostWaiting = 16;
 
 /** What somebody sees, and how. */
 export interface Attachment {
@@ -38,6 +41,8 @@ export class ViewerConnection implements TerminalViewer, SocketHandlers {
   readonly #typedBefore: number;
   /** One after the other: what is typed keeps its order. */
   #work: Promise<void> = Promise.resolve();
+  /** Frames that are still to be worked on. */
+  #waiting = 0;
 
   /** Shows a terminal on a socket, of which the caller hands frames over from then on. Errors where it has ended. */
   static attach(socket: FrameSocket, attachment: Attachment): ViewerConnection {
@@ -73,12 +78,20 @@ export class ViewerConnection implements TerminalViewer, SocketHandlers {
     while (this.#sent < end) {
       const piece = this.#attachment.terminal.window.read(this.#sent, Math.min(frameBytes, end - this.#sent));
       this.#sent += piece.length;
-      this.#socket.send(piece);
+      this.#send(piece);
     }
   }
 
+  #send(frame: Uint8Array | string): void {
+    if (this.#isOver) return;
+    this.#socket.send(frame);
+    if (this.#socket.bufferedBytes <= mostUnreadBytes) return;
+    this.#end();
+    this.#socket.destroy();
+  }
+
   inputTaken(through: number): void {
-    if (!this.#attachment.terminal.isInputFull) this.#socket.resume();
+    this.#readOn();
     this.#tell({ type: "taken", offset: Math.max(0, through - this.#typedBefore) });
   }
 
@@ -98,7 +111,15 @@ export class ViewerConnection implements TerminalViewer, SocketHandlers {
   }
 
   frame(frame: Uint8Array | string): void {
-    this.#work = this.#work.then(() => this.#take(frame)).catch((error: unknown) => this.#fail(error));
+    this.#waiting += 1;
+    if (this.#waiting >= mostWaiting) this.#socket.pause();
+    this.#work = this.#work
+      .then(() => this.#take(frame))
+      .catch((error: unknown) => this.#fail(error))
+      .then(() => {
+        this.#waiting -= 1;
+        this.#readOn();
+      });
   }
 
   closed(): void {
@@ -126,7 +147,7 @@ export class ViewerConnection implements TerminalViewer, SocketHandlers {
   #begin(): void {
     const { terminal, types, signal, lastOffset } = this.#attachment;
     const { window, document } = terminal;
-    const from = Math.max(window.start, Math.min(lastOffset ?? window.start, window.end));
+    const from = Math.max(terminal.offered, Math.min(lastOffset ?? 0, window.end));
     this.#sent = from;
     this.#seen = from;
     terminal.join(this);
@@ -147,12 +168,16 @@ export class ViewerConnection implements TerminalViewer, SocketHandlers {
     if (terminal.isInputFull) this.#socket.pause();
   }
 
+  #readOn(): void {
+    if (this.#waiting < mostWaiting && !this.#attachment.terminal.isInputFull) this.#socket.resume();
+  }
+
   #warn(message: string): void {
     this.#tell({ type: "warning", code: "FORBIDDEN", message });
   }
 
   #tell(message: object): void {
-    if (!this.#isOver) this.#socket.send(JSON.stringify(message));
+    this.#send(JSON.stringify(message));
   }
 
   #fail(error: unknown): void {

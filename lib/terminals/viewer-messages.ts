@@ -7,6 +7,12 @@ import { viewerMessageSchema, type ViewerMessage } from "./schemas.ts";
 const mostMessageChars = 1_000;
 
 /**
+ * Bytes that may wait in a socket. Who acknowledges what came has it, so that no honest viewer leaves a fourth of it unread: more waits
+ * only for one that says so and does not read.
+ */
+export const mostUnreadBytes = 2_097_152;
+
+/**
  * Reads what a viewer says.
  *
  * @throws {OrchestratorError} `VALIDATION_FAILED`.

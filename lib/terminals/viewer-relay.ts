@@ -14,7 +14,7 @@ import { closeCode, type FrameSocket, type SocketHandlers } from "../transport/s
 import type { LiveTerminal } from "./live-terminal.ts";
 import { PipeSocket } from "./pipe-socket.ts";
 import { ViewerConnection, type Attachment } from "./viewer-connection.ts";
-import { refuseViewer } from "./viewer-messages.ts";
+import { mostUnreadBytes, refuseViewer } from "./viewer-messages.ts";
 
 /** The method by which a viewer is brought to the process that holds a terminal. */
 export const attachMethod = "terminals.attach";
@@ -39,15 +39,6 @@ export async function relayViewer(
   const body = { session_id: sessionId, types, ...(lastOffset !== undefined && { last_offset: lastOffset }) };
   const pipe = await cluster.open(holder, attachMethod, { body });
   const remoteSocket = new PipeSocket(pipe, () => socket.resume());
-  remoteSocket.listen({
-    frame: (frame) => socket.send(frame),
-    closed: (code, reason) => {
-      end();
-      // A viewer that was cut off attaches again.
-      if (code === cutCode) socket.close(closeCode.tryAgainLater, "UNAVAILABLE");
-      else socket.close(code, reason);
-    },
-  });
   const end = (): void => {
     signal.removeEventListener("abort", refuse);
     release();
@@ -56,6 +47,19 @@ export async function relayViewer(
     refuseViewer(socket, new OrchestratorError("UNAUTHENTICATED"));
     remoteSocket.destroy();
   };
+  remoteSocket.listen({
+    frame: (frame) => {
+      socket.send(frame);
+      // The pipe is read on: what the viewer does not read waits here.
+      if (socket.bufferedBytes > mostUnreadBytes) socket.destroy();
+    },
+    closed: (code, reason) => {
+      end();
+      // A viewer that was cut off attaches again.
+      if (code === cutCode) socket.close(closeCode.tryAgainLater, "UNAVAILABLE");
+      else socket.close(code, reason);
+    },
+  });
   signal.addEventListener("abort", refuse, { once: true });
   if (signal.aborted) refuse();
   return {

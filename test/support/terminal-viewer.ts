@@ -8,6 +8,9 @@ export class TestViewer {
   /** What the server said beside output. */
   readonly messages: { type: string; [field: string]: unknown }[] = [];
   readonly pieces: Uint8Array[] = [];
+  /** What was shown. */
+  text = "";
+  readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   /** Whether what comes is acknowledged. */
   acknowledges = true;
   offset = 0;
@@ -27,9 +30,6 @@ export class TestViewer {
     return Buffer.concat(this.pieces);
   }
 
-  get text(): string {
-    return this.bytes.toString();
-  }
 
   say(message: object): void {
     this.socket.send(JSON.stringify(message));
@@ -53,7 +53,7 @@ export class TestViewer {
     await vi.waitFor(() => {
       if (!pattern.test(this.text))
         throw new Error(`${pattern} is not in ${JSON.stringify(this.text.slice(-2000))}`);
-    }, 10_000);
+    }, 20_000);
   }
 
   #take(frame: Uint8Array | string): void {
@@ -64,6 +64,7 @@ export class TestViewer {
       return;
     }
     this.pieces.push(Uint8Array.from(frame));
+    this.text += this.#decoder.decode(frame, { stream: true });
     this.offset += frame.length;
     if (this.acknowledges) this.say({ type: "ack", offset: this.offset });
   }

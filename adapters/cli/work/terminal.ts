@@ -16,6 +16,7 @@ import type { CommandCall } from "../call.ts";
 import type { ExitCode } from "../context.ts";
 import { UsageError } from "../failure.ts";
 import { toLine, toSafeText } from "../text.ts";
+import { Picture } from "./picture.ts";
 
 /** Options of `fleetwright terminal open`. */
 export interface OpenOptions {
@@ -32,11 +33,18 @@ export interface ReplayOptions {
 
 const returnMs = 60_000;
 const retryMs = 1_000;
+/** Width and height of a machine's terminal at most. */
+const mostCharacters = 1_000;
 /** Ctrl-], as of telnet: twice in a row it leaves. */
 const leaveKey = 0x1d;
 /** Turns off what a program may have left on: alternate screen, mouse, bracketed paste, hidden cursor, colours, scrolling region. */
 const resetTerminal =
   "\u001b[?1047l\u001b[?1000l\u001b[?1002l\u001b[?1003l\u001b[?1006l\u001b[?2004l\u001b[?25h\u001b7\u001b[r\u001b8\u001b[0m";
+
+/** Size of the operator's terminal, as far as a terminal of a machine can have it. One that does not know its own has 0. */
+function sizeOf({ columns, rows }: { columns: number; rows: number }): { cols: number; rows: number } {
+  return { cols: Math.min(columns || 80, mostCharacters), rows: Math.min(rows || 24, mostCharacters) };
+}
 
 /** Opens a terminal and stays at it. Resolves with the exit code of its shell. */
 export async function openTerminal(
@@ -49,7 +57,7 @@ export async function openTerminal(
     throw new UsageError(
       "A terminal can be opened at a terminal only: standard input and output must be one.",
     );
-  const size = { cols: stdout.columns, rows: stdout.rows };
+  const size = sizeOf(stdout);
   const { session_id, ...ticket } = await call.client.terminals.open(nodeId, { ...size, ...options });
   const seat = new Seat(call, session_id);
   const restore = makeRaw(seat);
@@ -108,7 +116,8 @@ class Seat {
   }
 
   resize(): void {
-    this.#terminal?.resize(process.stdout.columns, process.stdout.rows);
+    const { cols, rows } = sizeOf(process.stdout);
+    this.#terminal?.resize(cols, rows);
   }
 
   leave(): void {
@@ -212,6 +221,7 @@ export async function replayTerminal(
 async function play(stream: AsyncIterable<Uint8Array>, speed: number): Promise<void> {
   const began = performance.now();
   const decoder = new TextDecoder();
+  const picture = new Picture();
   let rest = "";
   for await (const piece of stream) {
     const lines = (rest + decoder.decode(piece, { stream: true })).split("\n");
@@ -221,14 +231,7 @@ async function play(stream: AsyncIterable<Uint8Array>, speed: number): Promise<v
       if (!Array.isArray(event) || event[1] !== "o") continue;
       const wait = (Number(event[0]) * 1000) / speed - (performance.now() - began);
       if (wait > 0) await delay(wait);
-      await write(new TextEncoder().encode(withoutReach(String(event[2]))));
+      await write(new TextEncoder().encode(picture.take(String(event[2]))));
     }
   }
-}
-
-/** What would reach beyond the picture, to the clipboard, the title or the programs around the terminal, is left out of a replay. */
-export function withoutReach(text: string): string {
-  // Whole sequences: system commands, device control and the like, with their text; and questions, which the terminal would answer as if typed.
-  // oxlint-disable-next-line no-control-regex -- It looks for control characters.
-  return text.replace(/\u001b[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\|$)|\u001b\[[?>=]*[\d;]*[cn]/g, "");
 }

@@ -88,7 +88,15 @@ class SystemPty implements Pty {
     const made = native.fork(file, args, variables, folder, cols, rows, -1, -1, true, helper, ended);
     this.pid = made.pid;
     this.#fd = made.fd;
-    this.#held = openSync(made.pty, constants.O_RDWR | constants.O_NOCTTY);
+    try {
+      this.#held = openSync(made.pty, constants.O_RDWR | constants.O_NOCTTY);
+    } catch (error) {
+      // The program runs already, and nobody would ever hear of it.
+      this.#state = "ended";
+      this.#killAll();
+      closeSync(made.fd);
+      throw error;
+    }
     this.#stream = new ReadStream(made.fd);
     this.#input = new PtyInput(made.fd);
     this.#stream.on("data", (bytes: Buffer) => this.#handlers.output(bytes));
@@ -126,6 +134,7 @@ class SystemPty implements Pty {
   }
 
   #end(exitCode: number): void {
+    if (this.#state !== "running") return;
     this.#exitCode = exitCode;
     this.#input.end();
     // What it left behind would hold the terminal open, and write on.

@@ -46,12 +46,14 @@ export class BlobFileWriter implements BlobWriter {
   /** Opens the writer of a blob that is there. */
   static async open(disk: Disk, path: string, ends: WriterEnds): Promise<BlobFileWriter> {
     const file = await disk.open(path, "stream");
+    let mark: DiskFile | null = null;
     try {
       const size = await file.size();
-      const mark = await disk.open(ends.mark, "note");
+      mark = await disk.open(ends.mark, "note");
       await writeMark(mark, size);
       return new BlobFileWriter(disk, ends, { file, mark, size });
     } catch (error) {
+      await mark?.close();
       await file.close();
       throw error;
     }

@@ -60,3 +60,34 @@ it("whose it is says the ticket, not what else the request brings", async () => 
   const { messages } = await attached(scene, { authorization: `Bearer ${token}` });
   expect(messages[0]).toMatchObject({ type: "opened", types: true });
 });
+
+it("what is typed and asked for before the terminal is attached to waits for that", async () => {
+  await using scene = await startViewerScene();
+  const ended = deferred();
+  let text = "";
+  const terminal = attachTerminal(`http://127.0.0.1:${scene.server.port}`, scene.terminal.opened, {
+    connect: () => scene.connect() as never,
+    output: (bytes) => void (text += Buffer.from(bytes).toString()),
+    ended: ended.resolve,
+  });
+  terminal.resize(101, 31);
+  terminal.type(Buffer.from("stty size; exit\n"));
+  await ended.promise;
+  expect(text).toMatch(/31 101\r\n/);
+});
+
+it("a viewer whose output fails leaves, and hears that it is over", async () => {
+  await using scene = await startViewerScene();
+  const ended = deferred();
+  let calls = 0;
+  attachTerminal(`http://127.0.0.1:${scene.server.port}`, scene.terminal.opened, {
+    connect: () => scene.connect() as never,
+    output() {
+      calls += 1;
+      return Promise.reject(new Error("The page is gone."));
+    },
+    ended: ended.resolve,
+  });
+  await ended.promise;
+  expect(calls).toBe(1);
+});

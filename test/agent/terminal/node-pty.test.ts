@@ -1,4 +1,6 @@
 import { createHash } from "node:crypto";
+import fs from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { describe, expect, it, vi } from "vitest";
 import { loadNodePty } from "../../../lib/agent/terminal/node-pty.ts";
 import type { Pty } from "../../../lib/agent/terminal/pty.ts";
@@ -54,6 +56,33 @@ describe("a pseudoterminal", () => {
     one.pty.resume();
     await one.exitCode;
     expect(one.bytes()).toBe(3000);
+  });
+
+  it("that can't be held open leaves neither a program nor a file, and nothing is heard of it", async () => {
+    const { openSync } = fs;
+    const descriptors = (): number => fs.readdirSync("/proc/self/fd").length;
+    const before = descriptors();
+    const failing = (path: fs.PathLike, ...more: [string, number?]): number => {
+      if (String(path).startsWith("/dev/pts/")) throw Object.assign(new Error("EMFILE"), { code: "EMFILE" });
+      return openSync(path, ...more);
+    };
+    Object.assign(fs, { openSync: failing });
+    syncBuiltinESMExports();
+    try {
+      expect(() => run("exec sleep 1000", "node/unheld")).toThrow("EMFILE");
+    } finally {
+      Object.assign(fs, { openSync });
+      syncBuiltinESMExports();
+    }
+    const isMarked = (pid: string): boolean => {
+      try {
+        return fs.readFileSync(`/proc/${pid}/environ`, "latin1").includes("node/unheld");
+      } catch {
+        return false;
+      }
+    };
+    await vi.waitFor(() => expect(fs.readdirSync("/proc").filter(isMarked)).toEqual([]), 5_000);
+    expect(descriptors()).toBe(before);
   });
 
   it("holds a program up whose output nobody takes", async () => {

@@ -1,0 +1,163 @@
+/** `fleetwright terminal` in a terminal that tmux emulates, against a real server and a real agent: what an operator sees. */
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { eventually, Program, startFleetMember, startServerProcess } from "../support/processes.ts";
+import { hasPrograms } from "../support/programs.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { Tmux } from "../support/tmux.ts";
+
+const main = fileURLToPath(new URL("../../dist/adapters/cli/main.js", import.meta.url));
+const manyBytes = 50_000_000;
+
+async function startScene() {
+  const folder = temporaryFolder();
+  const [home, work] = [join(folder, "home"), join(folder, "work")];
+  mkdirSync(work);
+  const server = await startServerProcess(join(folder, "data"));
+  const agent = await startFleetMember(join(folder, "machine"), server);
+  const environment = { FLEETWRIGHT_HOME: home, FLEETWRIGHT_URL: server.url };
+  const run = async (...args: string[]): Promise<{ code: number | null; stdout: string; stderr: string }> => {
+    await using program = new Program(args, environment);
+    const code = await program.exited();
+    return { code, stdout: program.stdout, stderr: program.stderr };
+  };
+  expect(await run("login", "--key", join(folder, "data", "admin-key"))).toMatchObject({ code: 0 });
+  return {
+    work,
+    run,
+    client: server.client,
+    /** Runs the command line at a terminal. */
+    at: (columns: number, rows: number, ...args: string[]) =>
+      new Tmux([process.execPath, main, ...args], { folder, columns, rows, environment }),
+    async [Symbol.asyncDispose]() {
+      await agent[Symbol.asyncDispose]();
+      await server[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const opening = ["terminal", "open", "web-1", "--shell", "/bin/sh"] as const;
+
+/** Text in pieces, and programs that take the whole screen. */
+async function useFullScreens(terminal: Tmux, file: string): Promise<void> {
+  // A character of four bytes that comes in two frames.
+  terminal.enter(
+    "clear; printf '\\360\\237'; sleep 0.3; printf '\\216\\211 gr\\303'; sleep 0.3; printf '\\274n\\n'",
+  );
+  await terminal.shows(/^🎉 grün$/m);
+
+  terminal.enter(`vim -u NONE -i NONE -N ${file}`);
+  await terminal.shows(/^~$[^]*file/m);
+  expect(terminal.modes).toMatch(/^1/);
+  terminal.type("ihello from vim");
+  terminal.press("Escape");
+  terminal.enter(":wq");
+  await terminal.shows(/^at>$/m);
+  expect(readFileSync(file, "utf8")).toBe("hello from vim\n");
+
+  terminal.enter("top -d 1");
+  await terminal.shows(/^top - .*load average[^]*PID +USER/m);
+  terminal.type("q");
+  await terminal.shows(/^at>$/m);
+
+  terminal.enter("seq 1 5000 | less");
+  await terminal.shows(/^1\n2\n3\n/m);
+  terminal.type("G");
+  await terminal.shows(/^4999\n5000$/m);
+  terminal.type("q");
+  await terminal.shows(/^at>$/m);
+}
+
+/** The size of the terminal, its keys, and much output. */
+async function useItself(terminal: Tmux): Promise<void> {
+  terminal.resize(120, 40);
+  await eventually("the machine has the size", () => {
+    terminal.enter("clear; stty size");
+    return /^40 120$/m.test(terminal.screen);
+  });
+
+  terminal.enter("clear; echo waits; sleep 1000");
+  await terminal.shows(/^waits$/m);
+  terminal.press("C-c");
+  terminal.enter("echo code-$?");
+  await terminal.shows(/^code-130$/m);
+
+  terminal.enter(`clear; yes '${"x".repeat(98)}' | head -c ${manyBytes}; echo all-$((40+2))`);
+  await terminal.shows(/all-42$/m);
+}
+
+describe.skipIf(!hasPrograms("a terminal in tmux", "tmux", "vim", "less", "top"))(
+  "at a real terminal",
+  () => {
+    it("an operator works on the machine as at its own, ends with its exit code, and replays it", async () => {
+      await using scene = await startScene();
+      const file = join(scene.work, "file");
+      let sessionId: string;
+      {
+        using terminal = scene.at(100, 30, ...opening, "--reason", "a look around");
+        await terminal.shows(/^[#$]$/m);
+        terminal.enter("export PS1='at> '; stty size; echo $FLEETWRIGHT_OPERATOR");
+        await terminal.shows(/^30 100\n\w+\nat>$/m);
+
+        await useFullScreens(terminal, file);
+        await useItself(terminal);
+        const { items } = await scene.client.terminals.list({ status: "active" });
+        sessionId = items[0]!.session_id;
+        expect(items).toMatchObject([{ viewers: 1, agent_name: "web-1", reason: "a look around" }]);
+        terminal.enter("exit 7");
+        expect(await terminal.exited()).toBe(7);
+        expect(terminal.modes).toMatch(/^0 0/);
+      }
+      const shown = await scene.run("terminal", "show", sessionId);
+      expect(shown).toMatchObject({ code: 0, stderr: "" });
+      expect(shown.stdout).toMatch(
+        /^status +closed$[^]*^ended by +exit$[^]*^exit code +7$[^]*^recording +complete$/m,
+      );
+      expect((await scene.run("terminal", "list", "--status", "closed")).stdout).toMatch(
+        new RegExp(`^${sessionId} .*closed .*exit .*complete .*a look around`, "m"),
+      );
+      const { stdout: text } = await scene.run("terminal", "replay", sessionId, "--text");
+      expect(text.match(/^x{98}$/gm)?.length).toBe(Math.floor(manyBytes / 99));
+      // oxlint-disable-next-line no-control-regex -- It looks for control characters.
+      expect(text).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/);
+      const found = await scene.run("terminal", "replay", sessionId, "--search", "code-130");
+      expect(found.stdout).toMatch(/^\d+: code-130$/m);
+    }, 180_000);
+
+    it("of any size a terminal is opened, replayed as it looked, and closed from outside", async () => {
+      await using scene = await startScene();
+      {
+        using terminal = scene.at(1_200, 30, ...opening);
+        await terminal.shows(/^[#$]$/m);
+        terminal.enter(
+          "stty size; printf '\\033]0;hostile\\007\\033]52;c;cm0K\\007\\033[31mred\\033[0m\\033[6n\\n'",
+        );
+        await terminal.shows(/^30 1000\nred$/m);
+        const [{ session_id: sessionId } = { session_id: "" }] = (await scene.client.terminals.list()).items;
+        expect(await scene.run("terminal", "close", sessionId)).toMatchObject({ code: 0 });
+        expect(await terminal.exited()).toBe(137);
+        expect(terminal.screen).toContain("The terminal ended: closed.");
+      }
+      const [{ session_id: sessionId } = { session_id: "" }] = (await scene.client.terminals.list()).items;
+      using replay = scene.at(100, 30, "terminal", "replay", sessionId, "--speed", "100");
+      expect(await replay.exited()).toBe(0);
+      expect(replay.screen).toMatch(/^30 1000\nred$/m);
+    }, 60_000);
+
+    it("without one, and by Ctrl-] twice, nothing is left behind", async () => {
+      await using scene = await startScene();
+      const refused = await scene.run(...opening);
+      expect(refused).toMatchObject({ code: 2 });
+      expect(refused.stderr).toContain("standard input and output must be one");
+      using terminal = scene.at(80, 24, ...opening);
+      await terminal.shows(/^[#$]$/m);
+      terminal.press("C-]", "C-]");
+      expect(await terminal.exited()).toBe(0);
+      expect((await scene.client.terminals.list()).items).toMatchObject([
+        { status: "closed", close_reason: "closed" },
+      ]);
+    }, 60_000);
+  },
+);

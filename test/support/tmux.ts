@@ -1,0 +1,94 @@
+/** A command at a terminal that another program emulates: what stands on its screen, as somebody sees it. */
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import { eventually } from "./processes.ts";
+
+/** Size of the terminal, and what the command has for an environment. */
+export interface TmuxOptions {
+  /** Folder of the socket. */
+  folder: string;
+  columns: number;
+  rows: number;
+  environment: Record<string, string>;
+}
+
+export class Tmux implements Disposable {
+  readonly #socket: string;
+
+  /** @param argv - The command. */
+  constructor(argv: readonly string[], { folder, columns, rows, environment }: TmuxOptions) {
+    this.#socket = join(folder, "tmux");
+    const variables = Object.entries(environment).flatMap(([name, value]) => ["-e", `${name}=${value}`]);
+    const size = ["-x", String(columns), "-y", String(rows)];
+    // The first session stays where the command ends at once, so that its screen can be looked at.
+    this.#tell("-f", "/dev/null", "new-session", "-d", "-s", "keeper", "sleep 1000");
+    this.#tell("set-option", "-g", "remain-on-exit", "on");
+    this.#tell("set-option", "-g", "status", "off");
+    this.#tell("new-session", "-d", "-s", "main", ...size, ...variables, "--", ...argv);
+  }
+
+  /** What the terminal shows now, a line a line, without the spaces at their ends. */
+  get screen(): string {
+    return this.#tell("capture-pane", "-p", "-t", "main");
+  }
+
+  /** Resolves when the screen matches. */
+  async shows(pattern: RegExp): Promise<void> {
+    try {
+      await eventually(`the screen shows ${pattern}`, () => pattern.test(this.screen));
+    } catch (cause) {
+      throw new Error(`The screen has no ${pattern}:\n${this.screen}`, { cause });
+    }
+  }
+
+  type(text: string): void {
+    this.#tell("send-keys", "-t", "main", "-l", "--", text);
+  }
+
+  /** @param names - As tmux calls them, e.g. `Enter` or `C-c`. */
+  press(...names: string[]): void {
+    this.#tell("send-keys", "-t", "main", ...names);
+  }
+
+  enter(line: string): void {
+    this.type(line);
+    this.press("Enter");
+  }
+
+  resize(columns: number, rows: number): void {
+    this.#tell("resize-window", "-t", "main", "-x", String(columns), "-y", String(rows));
+  }
+
+  /** Resolves with the exit code of the command. */
+  async exited(): Promise<number> {
+    const told = (): string =>
+      this.#tell("display-message", "-p", "-t", "main", "#{pane_dead} #{pane_dead_status}");
+    await eventually("the command has ended", () => told().startsWith("1"));
+    return Number(told().split(" ")[1]);
+  }
+
+  /** What is set at the terminal now: its screen and what the mouse does. */
+  get modes(): string {
+    return this.#tell(
+      "display-message",
+      "-p",
+      "-t",
+      "main",
+      "#{alternate_on} #{mouse_any_flag} #{cursor_flag}",
+    ).trim();
+  }
+
+  [Symbol.dispose](): void {
+    this.#tell("kill-server");
+  }
+
+  #tell(...args: string[]): string {
+    const env = {
+      PATH: process.env["PATH"] ?? "",
+      LANG: "C.UTF-8",
+      TERM: "xterm-256color",
+      SHELL: "/bin/sh",
+    };
+    return execFileSync("tmux", ["-u", "-S", this.#socket, ...args], { encoding: "utf8", env });
+  }
+}
