@@ -102,7 +102,7 @@ export class Context {
     this.contents = new Contents(options);
     this.retentionClock = new RetentionClock(options);
     this.fleetTime = new FleetTime(options);
-    this.epochs = new Epochs({ ...options, ids: this.ids });
+    this.epochs = new Epochs({ ...options, ids: this.ids, feed: this.feed });
     this.#authorizer = new Authorizer(options.clock, (denial) => this.#recordDenial(denial));
   }
 

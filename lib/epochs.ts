@@ -11,6 +11,7 @@
  */
 import { toTimestamp, type Clock } from "./clock.ts";
 import { isOrchestratorError, OrchestratorError } from "./errors.ts";
+import type { Feed } from "./feed/feed.ts";
 import type { Ids } from "./ids.ts";
 import { toJsonObject } from "./json.ts";
 import type { Logger } from "./logger.ts";
@@ -49,12 +50,13 @@ export interface OfEpoch {
 
 interface Parts {
   storage: Storage;
+  feed: Feed;
   clock: Clock;
   ids: Ids;
   logger: Logger;
 }
 
-/** Tells which epoch it is, and what it has to do with. */
+/** Tells which epoch it is, and what it has to do with. Follows the feed: whichever process begins one, or goes on, each hears of it. */
 export class Epochs {
   readonly #parts: Parts;
   readonly #watchers: (() => void)[] = [];
@@ -64,6 +66,7 @@ export class Epochs {
 
   constructor(parts: Parts) {
     this.#parts = parts;
+    parts.feed.follow<EpochDocument>(collection, ({ document }) => this.#follow(document));
   }
 
   /**
@@ -137,8 +140,7 @@ export class Epochs {
       });
     const resumed_at = toTimestamp(this.#parts.clock.now());
     const value = { ...stored.value, restore: { ...restore, resumed_at } };
-    await this.#write(stored, value, (write) => commit(write, value));
-    for (const watcher of this.#watchers) watcher();
+    await commit(toPut(stored, value), value);
   }
 
   /** The newest epoch that an approved agent follows in place of this one; null where none does. */
@@ -187,17 +189,13 @@ export class Epochs {
       begun_at: toTimestamp(now),
       ...(restore && { restore }),
     };
-    await this.#write(before, value, commit);
+    await commit(toPut(before, value));
   }
 
-  async #write(
-    before: StoredDocument<EpochDocument> | null,
-    value: EpochDocument,
-    commit: (write: Write) => Promise<unknown>,
-  ): Promise<void> {
-    const expected = before?.revision ?? 0;
-    await commit({ kind: "put", collection, key, value: toJsonObject(value), expected });
-    this.#stored = { key, revision: expected + 1, value };
+  #follow(document: StoredDocument<EpochDocument> | null): void {
+    const wasPaused = this.isPaused;
+    this.#stored = document;
+    if (wasPaused && !this.isPaused) for (const watcher of this.#watchers) watcher();
   }
 
   /** The last that a backup knows is that it was made. */
@@ -205,4 +203,9 @@ export class Epochs {
     const { entries } = await this.#parts.storage.readLog("audit", { reverse: true, limit: 1 });
     return entries[0] ? toTimestamp(entries[0].at) : null;
   }
+}
+
+function toPut(before: StoredDocument<EpochDocument> | null, value: EpochDocument): Write {
+  const expected = before?.revision ?? 0;
+  return { kind: "put", collection, key, value: toJsonObject(value), expected };
 }

@@ -68,6 +68,7 @@ export function describeTotals(operations: readonly Operation[]): string {
   const totals = { ...noCounts };
   for (const { counts } of operations) for (const name of countNames) totals[name] += counts[name];
   const removing = operations.filter(({ counts }) => counts.removed > 0).length;
+  if (totals.total === 0 && operations.some(({ status }) => status !== "succeeded")) return "no results";
   return describeCounts(totals, ` on ${countOf(removing, "agent")}`);
 }
 

@@ -87,14 +87,28 @@ function isSameNaming(one: NamedModules, other: NamedModules): boolean {
   return text(one) === text(other);
 }
 
+/** Whether the newest apply about a module put all of it in place, or was to bring no more than what had been. */
+export function isWhole(module: Readonly<AppliedModule> | undefined): boolean {
+  if (module?.applied === undefined || module.doubtful) return false;
+  return module.applied.operation_id === module.operation_id;
+}
+
 /** How an apply ended: all of it is in place, or some may be, or nobody knows what it did. */
 export type ApplyEnd = "applied" | "partial" | "doubtful";
 
-/** What is known of the modules of an agent once an apply has ended, however it ended. */
+/**
+ * What is known of the modules of an agent once an apply has ended, however it ended.
+ *
+ * @param apply.isRepetition - Whether it was to bring exactly what had been applied before: what it left undone is drift then.
+ */
 export function modulesAfter(
   state: State,
   operation: Operation,
-  { results, end }: { results: readonly ResourceResult[]; end: ApplyEnd },
+  {
+    results,
+    end,
+    isRepetition,
+  }: { results: readonly ResourceResult[]; end: ApplyEnd; isRepetition: boolean },
 ): { modules: NonNullable<AgentStateDocument["modules"]>; named: NonNullable<AgentStateDocument["named"]> } {
   const {
     operation_id,
@@ -119,7 +133,9 @@ export function modulesAfter(
   }
   for (const { name, revision } of wanted) {
     const before = after.get(name);
-    const applied = isApplied ? { revision, operation_id } : before?.applied;
+    const isStillWhole = isRepetition && isWhole(before);
+    if (end === "doubtful" && isStillWhole) continue;
+    const applied = isApplied || isStillWhole ? { revision, operation_id } : before?.applied;
     const assignments =
       sources && Object.hasOwn(sources, name) ? sources[name]! : (before?.assignments ?? []);
     if (end === "doubtful" && before) after.set(name, { ...before, doubtful: true });

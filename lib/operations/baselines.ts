@@ -1,5 +1,7 @@
 /** What is applied to a machine in all: an apply of some modules takes the place of their part, and leaves the rest. */
 import { BoundedCache } from "../internal/bounded-cache.ts";
+import { canonicalJson } from "../internal/canonical-json.ts";
+import type { Json } from "../json.ts";
 import type { ResolvedResource } from "../state/resource.ts";
 import type { OperationDocument } from "./documents.ts";
 import type { Snapshots } from "./snapshots.ts";
@@ -38,6 +40,26 @@ export class Baselines {
     const after = await this.#snapshots.save([...inOrder(parts).values()].flat());
     this.#known.set(key, after);
     return after;
+  }
+
+  /** Whether an apply was to bring exactly what had been applied before, so that no end of it leaves two states to choose from. */
+  async isRepetition(
+    before: string | undefined,
+    { snapshot, scope, repeats_snapshot }: Pick<OperationDocument, "snapshot" | "scope" | "repeats_snapshot">,
+  ): Promise<boolean> {
+    if (before === undefined) return false;
+    if (repeats_snapshot !== undefined) return repeats_snapshot === before;
+    if (snapshot === before) return true;
+    if (scope === undefined) return false;
+    const old = await this.#snapshots.loadIfWhole(before);
+    if (!old) return false;
+    const own = byModule(await this.#snapshots.load(snapshot));
+    const parts = byModule(old.filter(({ module }) => scope.includes(module)));
+    const text = (resources: readonly ResolvedResource[] = []): string =>
+      canonicalJson(resources as unknown as Json);
+    return [...new Set([...own.keys(), ...parts.keys()])].every(
+      (name) => text(own.get(name)) === text(parts.get(name)),
+    );
   }
 
   /** The part of a whole that some modules brought, and the snapshot that names it. */

@@ -131,7 +131,7 @@ export interface AppliedModule {
   operation_id: string;
   /** The assignments that brought it. */
   assignments: readonly string[];
-  /** The newest apply that put all of it in place; absent = none has. */
+  /** The newest apply that put all of it in place, or was to bring no more than that; absent = none has. */
   applied?: { revision: number; operation_id: string };
   /** When that apply began, a fleet time. */
   begun_at?: number;

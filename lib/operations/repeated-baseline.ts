@@ -1,7 +1,7 @@
 /** Whether an apply that waits is overtaken: by another that was asked of the machine since. */
 import type { Storage, StoredDocument } from "../storage/storage.ts";
 import { readAgentState } from "./agent-states.ts";
-import { modulesOf } from "./applied-modules.ts";
+import { isWhole, modulesOf } from "./applied-modules.ts";
 import type { AgentStateDocument, OperationDocument } from "./documents.ts";
 import { isOpen } from "./operation-store.ts";
 
@@ -19,7 +19,7 @@ interface Repeated {
 
 /**
  * What is known of an agent, to be expected by the commit that makes the apply; null where the baseline may not be repeated:
- * another apply made its own, or ended without success for one of the modules, or is open, or nobody knows how it ended.
+ * another apply made its own, or ended without success for something else of one of the modules, or is open, or nobody knows how it ended.
  */
 export async function findRepeatable(
   storage: Storage,
@@ -29,12 +29,7 @@ export async function findRepeatable(
   if (state?.value.baseline?.operation_id !== operationId) return null;
   const known = modulesOf(state.value);
   // After an apply that failed a module is between two states; which one is right, only people know.
-  const isBetween = (name: string): boolean => {
-    const module = known.get(name);
-    const isWhole = module?.applied !== undefined && module.applied.operation_id === module.operation_id;
-    return !isWhole || module.doubtful === true;
-  };
-  if (modules.some(isBetween)) return null;
+  if (!modules.every((name) => isWhole(known.get(name)))) return null;
   for (const kind of ["apply", "forget"]) {
     for (const { key, value } of await newestOf(storage, nodeId, kind)) {
       if (key <= operationId) break;

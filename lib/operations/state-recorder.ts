@@ -6,9 +6,9 @@ import { resourceKey } from "../state/resource.ts";
 import type { ResourceResult } from "../state/result.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import { putAgentState, readAgentState } from "./agent-states.ts";
-import { type ApplyEnd, modulesAfter, modulesOf, revisionsOf } from "./applied-modules.ts";
+import { type ApplyEnd, isWhole, modulesAfter, modulesOf, revisionsOf } from "./applied-modules.ts";
 import type { Baselines } from "./baselines.ts";
-import type { AgentStateDocument, AppliedModule, OperationDocument } from "./documents.ts";
+import type { AgentStateDocument, OperationDocument } from "./documents.ts";
 import type { Ended } from "./outcomes.ts";
 import type { Snapshots } from "./snapshots.ts";
 
@@ -41,7 +41,9 @@ export class StateRecorder {
     if (end === null || !(await this.#agents.isKnown(node_id))) return { writes: [] };
     const before = await readAgentState(this.#context.storage, node_id);
     if (isCorrection && isOld(operation, before?.value)) return { writes: [] };
-    const { modules, named } = modulesAfter(before?.value ?? null, operation, { results, end });
+    const isRepetition =
+      end !== "applied" && (await this.#baselines.isRepetition(before?.value.baseline?.snapshot, operation));
+    const { modules, named } = modulesAfter(before?.value ?? null, operation, { results, end, isRepetition });
     const { named: _, ...known } = before?.value ?? { node_id };
     const isNewest = (before?.value.last_apply?.begun_at ?? 0) <= (operation.begun_at ?? 0);
     const state: AgentStateDocument = {
@@ -119,12 +121,6 @@ export class StateRecorder {
 
 function versionsOf(secrets: AgentStateDocument["secrets"] = {}): Map<string, number> {
   return new Map(Object.entries(secrets));
-}
-
-/** Whether the newest apply about a module put all of it in place. */
-function isWhole(module: Readonly<AppliedModule> | undefined): boolean {
-  if (module?.applied === undefined || module.doubtful) return false;
-  return module.applied.operation_id === module.operation_id;
 }
 
 function toLastApply(

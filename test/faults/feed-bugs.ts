@@ -73,6 +73,12 @@ export const feedBugs: readonly Bug[] = [
     tests: ["test/operations/sweeper.test.ts"],
   },
   {
+    name: "what is held after a restore does not hear that it may go on",
+    file: "lib/epochs.ts",
+    from: `    if (wasPaused && !this.isPaused) for (const watcher of this.#watchers) watcher();\n`,
+    tests: ["test/restores/restores.test.ts"],
+  },
+  {
     name: "an agent is not told of its status",
     file: "lib/agents/standing.ts",
     from: `    if (after === "approved") this.approve(nodeId);`,

@@ -19,7 +19,7 @@ import { buildProgram } from "../support/strace.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { TestOrchestrator } from "../support/test-orchestrator.ts";
 
-const kills = isSoak ? 200 : 50;
+const kills = Number(process.env["FLEETWRIGHT_TRIGGER_KILLS"] ?? (isSoak ? 200 : 50));
 
 /** Prints its configuration at the start and whenever it is told to read it again; each print takes as long as it takes. */
 const daemonScript = `
@@ -55,7 +55,12 @@ test(`a daemon runs with the newest configuration after ${kills} kills`, { timeo
     let said = "";
     agent.stdout.setEncoding("utf8").on("data", (text: string) => (said += text));
     await once(agent.stdout, "data");
-    await sleep(random() * 60);
+    // Every second one once the configuration has changed: on a machine of any speed some come before its trigger.
+    if (kill % 2 === 1) {
+      const before = read("conf")[0];
+      while (read("conf")[0] === before) await sleep(1);
+    }
+    await sleep(random() * (kill % 2 === 1 ? 20 : 60));
     agent.kill("SIGKILL");
     await once(agent, "close");
     number = Number(said.trim().split("\n").at(-1));
@@ -74,7 +79,7 @@ test(`a daemon runs with the newest configuration after ${kills} kills`, { timeo
     number += 1;
   }
   console.log(`Killed ${kills} times, ${caughtUp} of them between the change and its trigger.`);
-  expect(caughtUp).toBeGreaterThan(0);
+  expect(caughtUp).toBeGreaterThan(kills / 10);
   // No configuration was skipped over that an apply had brought to its end, and none came back.
   const printed = read("printed").map(Number);
   expect(printed).toEqual(printed.toSorted((a, b) => a - b));

@@ -76,6 +76,13 @@ export const scopeBugs: readonly Bug[] = [
     tests: ["test/drift/enforced-scope.test.ts"],
   },
   {
+    name: "a repair that does not come to its end is the last one",
+    file: "lib/operations/applied-modules.ts",
+    from: `isApplied || isStillWhole ?`,
+    to: `isApplied ?`,
+    tests: ["test/drift/enforced-again.test.ts"],
+  },
+  {
     name: "forgetting begins before it is written down",
     file: "lib/agent/recovery.ts",
     from: `    if (isForgetting(operation)) finishForgetting(operation, applied);

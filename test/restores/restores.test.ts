@@ -1,6 +1,8 @@
 /** What a restored server does with what was open in its backup, and with what would happen by itself. */
 import { describe, expect, it } from "vitest";
 import { systemCaller, type Operation } from "fleetwright";
+import type { EpochDocument } from "../../lib/epochs.ts";
+import { toJsonObject } from "../../lib/json.ts";
 import { createClockScene, hour, minute, type ClockScene } from "../support/clock-scene.ts";
 import { deferred } from "../support/deferred.ts";
 
@@ -100,6 +102,26 @@ describe("a restored server", () => {
     expect([await scene.statusOf(waiting), scene.runs]).toEqual(["succeeded", 1]);
     await scene.pass(10 * minute);
     expect(scene.runs).toBe(1);
+  });
+
+  it("goes on by what the feed says, whichever process had it go on", async () => {
+    await using scene = await createClockScene();
+    scene.isDeaf = true;
+    await scene.apply();
+    const waiting = await scene.queue();
+    const backup = scene.backup();
+    scene.isDeaf = false;
+    await scene.restore(backup);
+    await scene.pass(1_000);
+    const { storage } = scene.server;
+    const { key, value, revision } = (await storage.get<EpochDocument>("epochs", "now"))!;
+    const restore = { ...value.restore!, resumed_at: new Date(scene.clock.now()).toISOString() };
+    const resumed = toJsonObject({ ...value, restore });
+    await storage.commit([{ kind: "put", collection: "epochs", key, value: resumed, expected: revision }]);
+    await scene.pass(1_000);
+    expect(await stateOf(scene)).toMatchObject({ status: "active", resumed_at: restore.resumed_at });
+    expect([await scene.statusOf(waiting), scene.runs]).toEqual(["succeeded", 1]);
+    await expect(resume(scene)).rejects.toMatchObject({ code: "INVALID_TRANSITION" });
   });
 
   it("begins all that waited, in their order", async () => {

@@ -112,4 +112,11 @@ describe("counts", () => {
     ).toBe("3 to remove on 2 agents, 1 to change, 4 unchanged");
     expect(describeTotals(of({ changed: 1 }))).toBe("1 changed");
   });
+
+  it("of several agents say that there are no results where an operation was refused before it began", () => {
+    const of = (...statuses: Operation["status"][]): Operation[] =>
+      statuses.map((status) => ({ status, counts: counts({ total: 0 }) }) as Operation);
+    expect(describeTotals(of("succeeded", "failed"))).toBe("no results");
+    expect(describeTotals(of("succeeded"))).toBe("nothing to do");
+  });
 });

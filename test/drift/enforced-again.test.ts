@@ -1,0 +1,131 @@
+/**
+ * A repair, or another apply of what is applied already, that did not come to its end. What it was to bring is what the machine has
+ * had before, so nobody has to decide which state is right: enforcement goes on, and pays what is owed.
+ */
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { systemCaller, type Operation } from "fleetwright";
+import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
+import { servicesOf } from "../../lib/orchestrator.ts";
+import { settleAll } from "../support/deferred.ts";
+import { newFolders, startApprovedAgent, type TestAgent } from "../support/fleet.ts";
+
+let fleet: TestOrchestrator;
+let agent: TestAgent;
+beforeEach(async () => {
+  fleet = await createTestOrchestrator({ driftIntervalSeconds: 0 });
+  agent = await startApprovedAgent(fleet, { ...newFolders(), clock: fleet.clock });
+});
+afterEach(async () => {
+  await agent[Symbol.asyncDispose]();
+  await fleet[Symbol.asyncDispose]();
+});
+
+const at = (name: string): string => join(agent.root, name);
+const read = (name: string): string => readFileSync(at(name), "utf8");
+
+/** A file, and a daemon that reads it: as soon as `ready` is there, and for as long as `slow` is. */
+const daemon = (content: string): string => `name: web
+resources:
+  - { id: f, type: file, path: /web, content: ${content} }
+  - id: load
+    type: script
+    run: "touch ${at("loading")}; while [ -e ${at("slow")} ]; do sleep 0.05; done; test -e ${at("ready")} && cp ${at("web")} ${at("loaded")}"
+    run_on: [f]
+`;
+
+async function enforced(content: string): Promise<void> {
+  const { modules, assignments, operations } = fleet.orchestrator;
+  await modules.upload(systemCaller, { content });
+  await assignments.create(systemCaller, { name: "web", selector: "*", modules: ["web"], enforce: true });
+  writeFileSync(at("ready"), "");
+  const first = await operations.apply(systemCaller, { node_id: agent.nodeId });
+  expect(first.status).toBe("succeeded");
+}
+
+const applies = async (): Promise<Operation[]> =>
+  (await fleet.orchestrator.operations.list(systemCaller, { kind: "apply" })).items;
+
+async function check(): Promise<string> {
+  await fleet.clock.advance(300_000);
+  const { nodeId: node_id } = agent;
+  const { status } = await fleet.orchestrator.drift.check(systemCaller, { node_id });
+  await settleAll();
+  return status;
+}
+
+async function checkAndRepair(): Promise<string> {
+  const status = await check();
+  const { operations } = servicesOf(fleet.orchestrator);
+  for (const { operation_id } of await applies()) await operations.wait(operation_id, 30);
+  return status;
+}
+
+/** Cancels the newest apply while the daemon loads. */
+async function cancelWhileItLoads(): Promise<Operation> {
+  await vi.waitFor(() => expect(existsSync(at("loading"))).toBe(true), { timeout: 10_000 });
+  const [newest] = await applies();
+  return fleet.orchestrator.operations.cancel(systemCaller, { operation_id: newest!.operation_id });
+}
+
+test("a repair that was cancelled between a change and its trigger is begun again, and pays the trigger", async () => {
+  await enforced(daemon("ours"));
+  for (const name of ["web", "loaded"]) writeFileSync(at(name), "theirs");
+  writeFileSync(at("slow"), "");
+  rmSync(at("loading"));
+  expect(await check()).toBe("drifted");
+  const { operation_id } = await cancelWhileItLoads();
+  await servicesOf(fleet.orchestrator).operations.wait(operation_id, 30);
+  expect((await applies())[0]).toMatchObject({ operation_id, status: "cancelled" });
+  rmSync(at("slow"));
+  expect([read("web"), read("loaded")]).toEqual(["ours", "theirs"]);
+  expect(await checkAndRepair()).toBe("drifted");
+  expect(read("loaded")).toBe("ours");
+  expect(await checkAndRepair()).toBe("in_sync");
+});
+
+test("a repair in which something failed is begun again", async () => {
+  await enforced(`name: web
+resources:
+  - { id: f, type: file, path: /web, content: ours }
+  - { id: gate, type: script, run: "test -e ${at("ready")} && touch ${at("open")}", check: "test -e ${at("open")}" }
+`);
+  writeFileSync(at("web"), "theirs");
+  for (const name of ["ready", "open"]) rmSync(at(name));
+  expect(await checkAndRepair()).toBe("drifted");
+  expect((await applies())[0]).toMatchObject({ status: "partial" });
+  writeFileSync(at("ready"), "");
+  expect(await checkAndRepair()).toBe("drifted");
+  expect(existsSync(at("open"))).toBe(true);
+  expect(await checkAndRepair()).toBe("in_sync");
+});
+
+test("what somebody applied anew without a difference, and cancelled, is put back", async () => {
+  await enforced(daemon("ours"));
+  for (const name of ["web", "loaded"]) writeFileSync(at(name), "theirs");
+  writeFileSync(at("slow"), "");
+  rmSync(at("loading"));
+  const { operations } = fleet.orchestrator;
+  const asked = operations.apply(systemCaller, { node_id: agent.nodeId });
+  await cancelWhileItLoads();
+  expect((await asked).status).toBe("cancelled");
+  rmSync(at("slow"));
+  expect(await checkAndRepair()).toBe("drifted");
+  expect([read("web"), read("loaded")]).toEqual(["ours", "ours"]);
+});
+
+test("a newer revision that was cancelled in the middle is left to people, as is its trigger", async () => {
+  await enforced(daemon("one"));
+  writeFileSync(at("slow"), "");
+  rmSync(at("loading"));
+  await fleet.orchestrator.modules.upload(systemCaller, { content: daemon("two") });
+  const asked = fleet.orchestrator.operations.apply(systemCaller, { node_id: agent.nodeId });
+  await cancelWhileItLoads();
+  await asked;
+  rmSync(at("slow"));
+  expect(await checkAndRepair()).toBe("drifted");
+  expect([read("web"), read("loaded")]).toEqual(["two", "one"]);
+  await fleet.orchestrator.operations.apply(systemCaller, { node_id: agent.nodeId });
+  expect([read("web"), read("loaded")]).toEqual(["two", "two"]);
+});
