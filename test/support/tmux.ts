@@ -1,5 +1,7 @@
 /** A command at a terminal that another program emulates: what stands on its screen, as somebody sees it. */
 import { execFileSync } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { eventually } from "./processes.ts";
 
@@ -14,17 +16,20 @@ export interface TmuxOptions {
 
 export class Tmux implements Disposable {
   readonly #socket: string;
+  /** Where the exit code of the command comes to stand: tmux itself at times never asks for it. */
+  readonly #codeFile: string;
 
   /** @param argv - The command. */
   constructor(argv: readonly string[], { folder, columns, rows, environment }: TmuxOptions) {
     this.#socket = join(folder, "tmux");
+    this.#codeFile = join(folder, `code-${randomUUID()}`);
     const variables = Object.entries(environment).flatMap(([name, value]) => ["-e", `${name}=${value}`]);
     const size = ["-x", String(columns), "-y", String(rows)];
     // The first session stays where the command ends at once, so that its screen can be looked at.
     this.#tell("-f", "/dev/null", "new-session", "-d", "-s", "keeper", "sleep 1000");
     this.#tell("set-option", "-g", "remain-on-exit", "on");
     this.#tell("set-option", "-g", "status", "off");
-    this.#tell("new-session", "-d", "-s", "main", ...size, ...variables, "--", ...argv);
+    this.#tell("new-session", "-d", "-s", "main", ...size, ...variables, "--", ...this.#noted(argv));
   }
 
   /** What the terminal shows now, a line a line, without the spaces at their ends. */
@@ -61,10 +66,8 @@ export class Tmux implements Disposable {
 
   /** Resolves with the exit code of the command. */
   async exited(): Promise<number> {
-    const told = (): string =>
-      this.#tell("display-message", "-p", "-t", "main", "#{pane_dead} #{pane_dead_status}");
-    await eventually("the command has ended", () => told().startsWith("1"));
-    return Number(told().split(" ")[1]);
+    await eventually("the command has ended", () => existsSync(this.#codeFile));
+    return Number(readFileSync(this.#codeFile, "utf8"));
   }
 
   /** What is set at the terminal now: its screen and what the mouse does. */
@@ -80,6 +83,11 @@ export class Tmux implements Disposable {
 
   [Symbol.dispose](): void {
     this.#tell("kill-server");
+  }
+
+  #noted(argv: readonly string[]): string[] {
+    const script = 'file=$1; shift; "$@"; echo $? > "$file.new"; mv "$file.new" "$file"';
+    return ["/bin/sh", "-c", script, "sh", this.#codeFile, ...argv];
   }
 
   #tell(...args: string[]): string {
