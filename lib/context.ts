@@ -83,6 +83,7 @@ export class Context {
   readonly leaving = new AbortController();
   readonly #authorizer: Authorizer;
   readonly #commitListeners = new Set<(seconds: number) => void>();
+  readonly #refusalListeners = new Set<(error: unknown) => void>();
   /** Events that could not be written, and for which nothing stands in the log yet. */
   #missing = 0;
   #identity: Signer | null = null;
@@ -145,6 +146,12 @@ export class Context {
     return () => void this.#commitListeners.delete(listener);
   }
 
+  /** Has a listener hear why the storage refused a commit. The function returned ends it. */
+  onRefusal(listener: (error: unknown) => void): () => void {
+    this.#refusalListeners.add(listener);
+    return () => void this.#refusalListeners.delete(listener);
+  }
+
   /** Commits documents together with the events that tell of them, as one durable step. */
   commit(caller: Caller, writes: readonly Write[], ...inputs: EventInput[]): Promise<CommitResult> {
     return this.#commit({ caller, writes, inputs, reserve: false });
@@ -191,6 +198,9 @@ export class Context {
     const begunMs = this.clock.monotonic();
     try {
       return await this.#writeClaimed(caller, writes, reserve);
+    } catch (error) {
+      for (const listener of this.#refusalListeners) listener(error);
+      throw error;
     } finally {
       const seconds = (this.clock.monotonic() - begunMs) / 1_000;
       for (const listener of this.#commitListeners) listener(seconds);

@@ -170,6 +170,8 @@ export interface EventMetadata {
       /** For people. */ what: string;
     }[];
   };
+  "storage.full": NoMetadata;
+  "audit.invalid": { /** Of the first event that does not fit. */ first_bad_sequence: number };
   "audit.pruned": {
     from_sequence: number;
     through_sequence: number;

@@ -105,6 +105,8 @@ export const eventTable = {
   "storage.restored": { category: "storage", severity: "critical", audited: true },
   "storage.resumed": { category: "storage", severity: "warning", audited: true },
   "storage.lossAccepted": { category: "storage", severity: "critical", audited: true },
+  "storage.full": { category: "storage", severity: "critical", audited: true },
+  "audit.invalid": { category: "audit", severity: "critical", audited: true },
   "audit.pruned": { category: "audit", severity: "warning", audited: true },
   "audit.retentionChanged": { category: "audit", severity: "warning", audited: true },
 } as const satisfies Record<string, EventDefinition>;

@@ -38,6 +38,7 @@ import { StatusReport } from "./status/status.ts";
 import { storageSchema } from "./storage-schema.ts";
 import { tellLosses } from "./tell-losses.ts";
 import { Terminals } from "./terminals/terminals.ts";
+import { tellFull } from "./upkeep/full-storage.ts";
 import type { Epoch } from "./wire/epoch.ts";
 
 let readServices: (orchestrator: Orchestrator) => Services;
@@ -181,6 +182,7 @@ export class Orchestrator {
       await epochs.start((write, restore) =>
         this.#context.commitWithReserve(systemCaller, [write], ...(restore ? [restoredEvent(restore)] : [])),
       );
+      this.#ends.push(tellFull(this.#context));
       await tellLosses(this.#context);
       await ensureAdmins(this.#context, { registry: access.operators, operators: this.operators });
       await startFeatures(this.#services, { secret: identity.secret, ends: this.#ends });

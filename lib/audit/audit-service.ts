@@ -1,10 +1,11 @@
+import { systemCaller } from "../callers/caller.ts";
 import type { Context } from "../context.ts";
 import { dayMs } from "../internal/durations.ts";
 import { keepRounds } from "../upkeep/rounds.ts";
 import { BlockIndexing } from "./block-indexing.ts";
 import { LeastAge } from "./least-age.ts";
 import { AuditPruning } from "./pruning.ts";
-import type { AuditRetention } from "./schemas.ts";
+import type { AuditRetention, AuditVerification } from "./schemas.ts";
 
 const defaultRetentionDays = 90;
 const pruneEveryMs = 3_600_000;
@@ -18,6 +19,8 @@ export class AuditService {
   readonly pruning: AuditPruning;
   readonly #context: Context;
   readonly #indexing: BlockIndexing;
+  /** Where the log broke when that was told last. */
+  #toldBad: number | null = null;
 
   constructor(context: Context) {
     this.#context = context;
@@ -45,6 +48,20 @@ export class AuditService {
     const now = await this.#context.retentionClock.now();
     // Also where nothing is old: what a call left when the process ended in it.
     yield void (await this.pruning.prune({ beforeMs: days === null ? -Infinity : now - days * dayMs }));
+  }
+
+  /** Tells that the log was found broken, unless that is known. */
+  async tellVerified({ first_bad_sequence }: AuditVerification): Promise<void> {
+    const [known, bad] = [this.#toldBad, first_bad_sequence ?? null];
+    this.#toldBad = bad;
+    if (bad === null || bad === known) return;
+    await this.#context.tell("audit.invalid", () =>
+      this.#context.commitWithReserve(systemCaller, [], {
+        type: "audit.invalid",
+        summary: `The audit log does not fit from event ${bad} on: it was changed, or is damaged`,
+        metadata: { first_bad_sequence: bad },
+      }),
+    );
   }
 
   /** Version 0 where nobody has set it yet. What was set before there was a least age counts for no less than that. */

@@ -109,7 +109,9 @@ export class Audit {
    */
   async verify(caller: Caller, input: z.input<typeof verifyAuditInput> = {}): Promise<AuditVerification> {
     await this.#context.authorize(caller, "audit.verify");
-    return verifyLog(this.#context, toKnownHead(parseInput(verifyAuditInput, input)));
+    const verification = await verifyLog(this.#context, toKnownHead(parseInput(verifyAuditInput, input)));
+    await this.#service.tellVerified(verification);
+    return verification;
   }
 
   /** Signs where the log ends now: keep it elsewhere, and {@link Audit.verify} tells later whether this is still the same log. */

@@ -1,6 +1,8 @@
+import type { OfEpoch } from "../epochs.ts";
 import type { EventSubject, EventType, Severity } from "../events.ts";
 import type { JsonObject } from "../json.ts";
 import type { CollectionDefinition } from "../storage/storage.ts";
+import type { Template } from "./channels/template.ts";
 import type { Message } from "./senders/sender.ts";
 
 /** A notification as stored, under its id (a UUIDv7, so that keys are in order of time). The same for every operator. */
@@ -33,7 +35,7 @@ export interface ReaderDocument {
 }
 
 /** Up to which event of the log notifications were made. One document, `events`. */
-export interface CursorDocument {
+export interface CursorDocument extends OfEpoch {
   /** Of the log `events`. */
   sequence: number;
   /** Id of that event: another one there is of a history that a restore took back. */
@@ -55,16 +57,26 @@ export interface ChannelDocument {
   min_severity: Severity;
   /** As the grammar prints it. */
   selector?: string;
+  /** Absent = its messages are told as they come. */
+  template?: Template;
   enabled: boolean;
+  /** Absent = `notifications`. */
+  source?: "audit";
   created_at: string;
   created_by: string;
+}
+
+/** Up to which event of the audit log a channel was told, under its id. */
+export interface AuditPlaceDocument extends OfEpoch {
+  channel_id: string;
+  sequence: number;
 }
 
 /** How the attempts of a channel go, under its id: apart from what people change. */
 export interface ChannelStateDocument {
   channel_id: string;
   last_delivery: { at: string; delivered: boolean; status_code?: number; error?: string };
-  /** Set from the first message that could not be delivered until one is. */
+  /** Set from the first message that could not be delivered, or not for some minutes, until one is. */
   is_failing: boolean;
 }
 
@@ -72,7 +84,7 @@ export interface ChannelStateDocument {
 export type DeliveryStatus = "pending" | "delivered" | "dead";
 
 /** One message to one channel, under its id (a UUIDv7): the outbox, and the record of it afterwards. */
-export interface DeliveryDocument {
+export interface DeliveryDocument extends OfEpoch {
   id: string;
   channel_id: string;
   /** Names the attempt to its receiver, too: it drops what came twice. */
@@ -96,5 +108,6 @@ export const notificationCollections = {
   notification_cursors: { indexes: {} },
   channels: { indexes: {} },
   channel_states: { indexes: {} },
+  audit_places: { indexes: {} },
   deliveries: { indexes: { by_channel: ["channel_id"], by_queue: ["channel_id", "status"] } },
 } as const satisfies Record<string, CollectionDefinition>;

@@ -13,12 +13,19 @@ const mostKept = 10_000;
 const deliveryDays = 7;
 const atOnce = 100;
 
-/** Removes what is old now and every hour. The function returned ends it. */
-export function keepNotifications(context: Context, count: () => number): () => Promise<void> {
-  return keepRetention(context, "notifications", { round: () => round(context, count) });
+/** What is kept now. */
+interface Kept {
+  /** How many notifications there are. */
+  count: () => number;
+  hasChannel: (id: string) => boolean;
 }
 
-async function* round(context: Context, count: () => number): AsyncGenerator<void> {
+/** Removes what is old now and every hour. The function returned ends it. */
+export function keepNotifications(context: Context, kept: Kept): () => Promise<void> {
+  return keepRetention(context, "notifications", { round: () => round(context, kept) });
+}
+
+async function* round(context: Context, { count, hasChannel }: Kept): AsyncGenerator<void> {
   const { storage, retentionClock, options } = context;
   const now = await retentionClock.now();
   const before = now - options.notificationRetentionDays * dayMs;
@@ -31,7 +38,8 @@ async function* round(context: Context, count: () => number): AsyncGenerator<voi
     yield remove(context, items);
   }
   for await (const page of eachOldPage<DeliveryDocument>(context, "deliveries", now - deliveryDays * dayMs)) {
-    const over = page.filter(({ value }) => value.status !== "pending");
+    // A channel may have been removed in the moment in which a message was made for it.
+    const over = page.filter(({ value }) => value.status !== "pending" || !hasChannel(value.channel_id));
     yield void (await context.commit(systemCaller, deletes("deliveries", over)));
   }
 }

@@ -8,6 +8,7 @@ import type { SelectorCache } from "../selectors/selector-cache.ts";
 import { eachPage } from "../storage/each-document.ts";
 import type { Write } from "../storage/storage.ts";
 import { BackgroundWork } from "../upkeep/background-work.ts";
+import { AuditForwarding } from "./channels/audit-forwarding.ts";
 import { ChannelBook } from "./channels/channel-book.ts";
 import { ChannelConfigs } from "./channels/channel-config.ts";
 import { Outbox } from "./channels/outbox.ts";
@@ -40,6 +41,7 @@ export class NotificationService {
   readonly #agents: AgentService;
   readonly #notifier: Notifier;
   readonly #outbox: Outbox;
+  readonly #forwarding: AuditForwarding;
   readonly #work: BackgroundWork;
 
   constructor(context: Context, { agents, maintenance, secrets }: Features) {
@@ -49,11 +51,12 @@ export class NotificationService {
     this.#work = new BackgroundWork(context);
     this.selectors = agents.registry.selectors;
     this.index = new InboxIndex(context);
-    this.book = new ChannelBook(context, { selectors: this.selectors });
+    this.book = new ChannelBook(context, agents.registry);
     const types = { ...channelTypes, ...options.channelTypes };
     this.configs = new ChannelConfigs({ secrets, types });
     this.outbound = new CheckedOutbound({ allow: options.channelNetworks, clock });
     this.#outbox = new Outbox(context, this);
+    this.#forwarding = new AuditForwarding(context, this);
     const isMuted = (nodeId: string, atMs: number): boolean => maintenance.isMuted(nodeId, atMs);
     const nameOf = (nodeId: string): string => agents.registry.index.get(nodeId)?.name ?? nodeId;
     this.#notifier = new Notifier(context, {
@@ -69,10 +72,15 @@ export class NotificationService {
     await this.book.load(this.#context);
     this.#notifier.start();
     await this.#outbox.start();
-    const endRetention = keepNotifications(this.#context, () => this.index.size);
+    await this.#forwarding.start();
+    const endRetention = keepNotifications(this.#context, {
+      count: () => this.index.size,
+      hasChannel: (id) => this.book.get(id) !== null,
+    });
     return async () => {
       await endRetention();
       await this.#notifier.stop();
+      await this.#forwarding.stop();
       await this.#outbox.stop();
       await this.#work.stop();
     };

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { isEventPattern, mismatch } from "../event-pattern.ts";
 import { severities } from "../events.ts";
 import { idSchema, jsonSchema, pageInput, pageOf, versionSchema } from "../internal/common-schemas.ts";
+import { templateSchema } from "./channels/template.ts";
 
 const severitySchema = z.enum(severities);
 
@@ -70,6 +71,14 @@ const selectorField = z
   .min(1)
   .max(4096)
   .describe("The agents that it tells of; nothing else is told then. Default all, and what is about none.");
+const templateField = templateSchema.describe(
+  "Words of its own for its messages, with `{{ title }}`, `{{ body }}` and the like in them. Default as they come.",
+);
+const sourceField = z
+  .enum(["notifications", "audit"])
+  .describe(
+    "What it tells of: `notifications`, or `audit`: each event of the audit log, one by one, in order and without a gap.",
+  );
 const enabledField = z.boolean().describe("Whether it tells anything. Default true.");
 
 /** How the last attempt of a channel ended. */
@@ -95,7 +104,16 @@ export const channelSchema = z
       .string()
       .optional()
       .describe("Of which agents it tells; absent = all, and what is about none."),
+    template: templateSchema
+      .optional()
+      .describe("Words of its own for its messages; absent = they are told as they come."),
     enabled: z.boolean().describe("Whether it tells anything."),
+    source: sourceField,
+    forwarded_sequence: z
+      .number()
+      .int()
+      .optional()
+      .describe("With the source `audit`: up to which sequence of the audit log it was told."),
     last_delivery: lastDeliverySchema.optional().describe("The last attempt; absent before the first."),
     created_at: z.string(),
     created_by: z.string(),
@@ -123,7 +141,9 @@ export const createChannelInput = z.strictObject({
   events: eventsField.optional(),
   min_severity: leastField.optional(),
   selector: selectorField.optional(),
+  template: templateField.optional(),
   enabled: enabledField.optional(),
+  source: sourceField.optional().describe("Default `notifications`; it stays what it is."),
 });
 
 /** Input of `channels.update`; what is absent stays. */
@@ -136,6 +156,7 @@ export const updateChannelInput = z.strictObject({
   events: eventsField.optional(),
   min_severity: leastField.optional(),
   selector: selectorField.nullable().optional().describe("null = all agents, and what is about none."),
+  template: templateField.nullable().optional().describe("null = its messages are told as they come."),
   enabled: enabledField.optional(),
 });
 

@@ -40,12 +40,15 @@ describe("with a full disk", () => {
     });
     await orchestrator.access.signOut(caller);
     const types = (await orchestrator.audit.list(systemCaller)).items.map((event) => event.event_type);
-    expect(types.slice(0, 2)).toEqual(["operator.signedOut", "operator.signedIn"]);
+    expect(types.slice(0, 3)).toEqual(["operator.signedOut", "storage.full", "operator.signedIn"]);
     await test[Symbol.asyncDispose]();
   });
 
   it("nobody else can use the reserve up", async () => {
     const { test, data, signer } = await startFull();
+    // That the storage is full is told once, and has its part of the reserve.
+    await expect(test.orchestrator.audit.setRetention(systemCaller, { retention_days: 5 })).rejects.toThrow();
+    await test.orchestrator.audit.list(systemCaller);
     const before = data.reserveBytes;
     const stranger = nodeCrypto.createSigner(nodeCrypto.createSigningKeyPair().secretKey);
     for (let n = 0; n < 5; n++) {

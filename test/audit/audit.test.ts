@@ -3,6 +3,7 @@ import { MemoryStorage, systemCaller } from "fleetwright";
 import { createTestOrchestrator, FakeClock } from "fleetwright/testing";
 import { encodeCursor } from "../../lib/internal/cursor.ts";
 import { MemoryData } from "../../lib/storage/memory-storage.ts";
+import { settle } from "../support/deferred.ts";
 
 const dayMs = 86_400_000;
 
@@ -44,6 +45,11 @@ describe("audit", () => {
     const forged = { sequence: 3, hash: "0".repeat(64), signature: "00".repeat(64) };
     await test.storage.commit([{ kind: "put", collection: "settings", key: "audit_anchor", value: forged }]);
     expect(await audit.verify(systemCaller)).toMatchObject({ valid: false });
+    await audit.verify(systemCaller);
+    await settle();
+    // Told once, however often somebody looks.
+    const told = test.events.filter(({ event_type }) => event_type === "audit.invalid");
+    expect(told.map(({ metadata }) => metadata)).toEqual([{ first_bad_sequence: 1 }]);
   });
 
   it("verifies although the process ended between the anchor of a removal and the removal", async () => {

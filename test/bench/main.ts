@@ -18,6 +18,7 @@ const all = [
   "reconnect",
   "scale",
   "peers",
+  "notifications",
 ];
 const asked = process.argv.slice(2);
 const unknown = asked.filter((name) => !all.includes(name));

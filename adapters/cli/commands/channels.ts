@@ -20,6 +20,9 @@ interface Given {
   minSeverity?: Channel["min_severity"];
   selector?: string;
   allAgents?: true;
+  title?: string;
+  body?: string;
+  plainWords?: true;
   enable?: true;
   disable?: true;
 }
@@ -61,17 +64,23 @@ export function addChannelsCommands(program: Command, run: Run): void {
     .action(run(async (call, channel: string) => show(call, await findChannel(call, channel))));
   withFields(channels.command("create <name>").description("make a channel"))
     .requiredOption("--type <type>", "webhook, email, slack, discord, teams, ntfy, syslog")
+    .option("--audit", "tell each event of the audit log in place of notifications")
     .action(
-      run(async (call, name: string, { type, ...given }: Given & { type: string }) => {
+      run(async (call, name: string, { type, audit, ...given }: Given & { type: string; audit?: true }) => {
         const config = (await configOf(call, given)) ?? {};
-        const { selector: _, ...fields } = fieldsOf(given);
-        const selector = given.selector === undefined ? {} : { selector: given.selector };
-        show(call, await call.client.channels.create({ ...fields, ...selector, name, type, config }));
+        const { selector: _selector, template, ...fields } = fieldsOf(given);
+        const rest = {
+          ...(given.selector !== undefined && { selector: given.selector }),
+          ...(template && { template }),
+          ...(audit && { source: "audit" as const }),
+        };
+        show(call, await call.client.channels.create({ ...fields, ...rest, name, type, config }));
       }),
     );
   withFields(channels.command("update <channel>").description("change a channel; what is not given stays"))
     .option("--name <name>", "another name")
     .option("--all-agents", "tell of all agents, and of what is about none")
+    .option("--plain-words", "tell messages as they come, without words of its own")
     .option("--enable", "tell again")
     .action(
       run(async (call, channel: string, given: Given) => {
@@ -137,16 +146,21 @@ function withFields(command: Command): Command {
       new Option("--min-severity <severity>", "the least severity").choices(["info", "warning", "critical"]),
     )
     .option("--selector <selector>", "tell of these agents alone")
+    .option("--title <words>", "words of its own for the titles, with {{ title }} in them")
+    .option("--body <words>", "words of its own for what follows, with {{ body }} in them")
     .option("--disable", "tell nothing for now");
 }
 
-function fieldsOf({ name, event, minSeverity, selector, allAgents, enable, disable }: Given): {
+function fieldsOf(given: Given): {
   name?: string;
   events?: string[];
   min_severity?: Channel["min_severity"];
   selector?: string | null;
+  template?: { title?: string; body?: string } | null;
   enabled?: boolean;
 } {
+  const { name, event, minSeverity, selector, allAgents, title, body, plainWords, enable, disable } = given;
+  const words = { ...(title !== undefined && { title }), ...(body !== undefined && { body }) };
   if (enable && disable) throw new UsageError("--enable and --disable do not go together.");
   return {
     ...(name !== undefined && { name }),
@@ -154,6 +168,8 @@ function fieldsOf({ name, event, minSeverity, selector, allAgents, enable, disab
     ...(minSeverity !== undefined && { min_severity: minSeverity }),
     ...(selector !== undefined && { selector }),
     ...(allAgents && { selector: null }),
+    ...(Object.keys(words).length > 0 && { template: words }),
+    ...(plainWords && { template: null }),
     ...((enable ?? disable) && { enabled: enable === true }),
   };
 }
@@ -225,7 +241,15 @@ function show(call: CommandCall, channel: Channel): void {
         typeof value === "string" ? value : JSON.stringify(value),
       ]),
       ["Tells", `${channel.events.join(", ")} from ${channel.min_severity}`],
+      [
+        "Source",
+        channel.source === "audit" ? `audit log, told up to ${channel.forwarded_sequence}` : "notifications",
+      ],
       ["Agents", channel.selector ?? "all"],
+      ...Object.entries(channel.template ?? {}).map(([part, words = ""]): [string, string] => [
+        `Words of ${part}`,
+        words,
+      ]),
       ["Enabled", channel.enabled ? "yes" : "no"],
       ["Last delivery", lastOf(channel)],
     ]),

@@ -7,6 +7,7 @@ import { orAborted, TimeLimit } from "../outbound/time-limit.ts";
 import type { Attempt, Message } from "../senders/sender.ts";
 import { oneLine } from "../senders/text.ts";
 import type { ChannelConfigs, Configured } from "./channel-config.ts";
+import { inWordsOf, type Template } from "./template.ts";
 
 /** Longest that an attempt may take, milliseconds: types end theirs before. */
 const longestMs = 120_000;
@@ -24,7 +25,7 @@ export interface Attempting {
 /** Tries once. Never rejects: what goes wrong is in the answer, and nothing of it is secret. */
 export async function attempt(
   { context, configs, outbound, signal }: Attempting,
-  channel: Configured,
+  channel: Configured & { template?: Template },
   message: Message,
 ): Promise<Attempt> {
   const { clock, logger } = context;
@@ -50,7 +51,11 @@ export async function attempt(
   const type = configs.typeOf(channel.type);
   using limit = new TimeLimit(clock, longestMs, { within: signal, error: "the attempt took too long" });
   try {
-    const sent = type.send(message, config, { clock, signal: limit.signal, outbound });
+    const sent = type.send(inWordsOf(channel.template, message), config, {
+      clock,
+      signal: limit.signal,
+      outbound,
+    });
     const outcome = await orAborted(sent, limit.signal);
     if (outcome.error === undefined) return outcome;
     return { ...outcome, error: cleaned(outcome.error, secretsIn(config, type.secretFields)) };

@@ -3,6 +3,9 @@
 const firstMs = 5_000;
 const longestMs = 3_600_000;
 
+/** From this attempt for one message on a channel counts as failing: some two and a half minutes after the first. */
+export const failingAttempts = 6;
+
 /** For how long a message is tried, milliseconds. */
 export const triedForMs = 86_400_000;
 

@@ -1,11 +1,13 @@
 /** The channels, in memory: which of them a notification goes to is asked for each. They are few, and follow the feed. */
+import type { AgentRegistry } from "../../agents/registry.ts";
 import type { Context } from "../../context.ts";
 import { isEventPattern, toTypeFilter } from "../../event-pattern.ts";
-import { severities, type EventType } from "../../events.ts";
+import { severities, type EventType, type OrchestratorEvent } from "../../events.ts";
+import { matchesSelector } from "../../selectors/match.ts";
 import type { SelectorCache } from "../../selectors/selector-cache.ts";
 import type { Selector } from "../../selectors/selector.ts";
 import { eachDocument } from "../../storage/each-document.ts";
-import type { ChannelDocument, ChannelStateDocument } from "../documents.ts";
+import type { AuditPlaceDocument, ChannelDocument, ChannelStateDocument } from "../documents.ts";
 import type { Bundle } from "../inbox/bundles.ts";
 
 interface Known {
@@ -17,11 +19,21 @@ interface Known {
 
 export class ChannelBook {
   readonly #selectors: SelectorCache;
+  readonly #agents: AgentRegistry["index"];
   readonly #channels = new Map<string, Known>();
   readonly #states = new Map<string, Readonly<ChannelStateDocument>>();
+  readonly #places = new Map<string, Readonly<AuditPlaceDocument>>();
 
-  constructor({ feed }: Pick<Context, "feed">, { selectors }: { selectors: SelectorCache }) {
+  constructor(
+    { feed }: Pick<Context, "feed">,
+    { index, selectors }: Pick<AgentRegistry, "index" | "selectors">,
+  ) {
     this.#selectors = selectors;
+    this.#agents = index;
+    feed.follow<AuditPlaceDocument>("audit_places", ({ key, document }) => {
+      if (document) this.#places.set(key, document.value);
+      else this.#places.delete(key);
+    });
     feed.follow<ChannelDocument>("channels", ({ key, document }) => {
       if (document) this.#take(document.value);
       else this.#channels.delete(key);
@@ -37,6 +49,23 @@ export class ChannelBook {
     for await (const { value } of eachDocument<ChannelDocument>(storage, "channels")) this.#take(value);
     for await (const { key, value } of eachDocument<ChannelStateDocument>(storage, "channel_states"))
       this.#states.set(key, value);
+    for await (const { key, value } of eachDocument<AuditPlaceDocument>(storage, "audit_places"))
+      this.#places.set(key, value);
+  }
+
+  /** Up to where a channel was told of the audit log; null for one that is not. */
+  placeOf(id: string): Readonly<AuditPlaceDocument> | null {
+    return this.#places.get(id) ?? null;
+  }
+
+  /** Whether an event of the audit log passes the filters of a channel. */
+  wantsAudited(id: string, event: Pick<OrchestratorEvent, "event_type" | "severity" | "target">): boolean {
+    const known = this.#channels.get(id);
+    if (!known?.wants(event.event_type)) return false;
+    if (severities.indexOf(event.severity) < severities.indexOf(known.document.min_severity)) return false;
+    if (known.selector === null) return true;
+    const agent = event.target?.type === "agent" ? this.#agents.get(event.target.id) : null;
+    return agent !== null && matchesSelector(known.selector, agent);
   }
 
   /** A channel; null where there is none. */
@@ -62,8 +91,9 @@ export class ChannelBook {
   }: Bundle): { document: Readonly<ChannelDocument>; selector: Selector | null }[] {
     const level = severities.indexOf(severity);
     return [...this.#channels.values()].filter(({ document, wants }) => {
-      const { enabled, min_severity, id } = document;
-      if (!enabled || level < severities.indexOf(min_severity) || !wants(event_type)) return false;
+      const { enabled, min_severity, id, source } = document;
+      if (!enabled || source === "audit" || level < severities.indexOf(min_severity) || !wants(event_type))
+        return false;
       // What a channel can't deliver it can't tell.
       return event_type !== "channel.failed" || events.some(({ target }) => target?.id !== id);
     });

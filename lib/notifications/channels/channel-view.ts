@@ -1,19 +1,40 @@
 /** Channels and their messages as callers see them. */
 import { toTimestamp } from "../../clock.ts";
-import type { Context } from "../../context.ts";
+import type { Context, EventInput } from "../../context.ts";
+import type { DeliveryFacts } from "../../event-facts.ts";
 import type { EventSubject } from "../../events.ts";
 import type { JsonObject } from "../../json.ts";
 import type { StoredDocument } from "../../storage/storage.ts";
-import type { ChannelDocument, ChannelStateDocument, DeliveryDocument } from "../documents.ts";
+import type {
+  AuditPlaceDocument,
+  ChannelDocument,
+  ChannelStateDocument,
+  DeliveryDocument,
+} from "../documents.ts";
 import type { Channel, Delivery } from "../schemas.ts";
 
 /** A channel, with its config as people may see it. */
 export function toChannel(
   { value, revision }: Pick<StoredDocument<ChannelDocument>, "value" | "revision">,
-  { config, state }: { config: JsonObject; state: Readonly<ChannelStateDocument> | null },
+  {
+    config,
+    state,
+    place,
+  }: {
+    config: JsonObject;
+    state: Readonly<ChannelStateDocument> | null;
+    place: Readonly<AuditPlaceDocument> | null;
+  },
 ): Channel {
   const { sealed_fields: _fields, sealed_version: _version, ...shown } = value;
-  return { ...shown, config, ...(state && { last_delivery: state.last_delivery }), version: revision };
+  return {
+    ...shown,
+    source: value.source ?? "notifications",
+    config,
+    ...(place && { forwarded_sequence: place.sequence }),
+    ...(state && { last_delivery: state.last_delivery }),
+    version: revision,
+  };
 }
 
 /** A message, and what came of it. */
@@ -43,4 +64,17 @@ export function channelSubject({
   name,
 }: Pick<ChannelDocument, "id" | "name">): EventSubject & { type: "channel" } {
   return { type: "channel", id, name };
+}
+
+/** Tells that a channel does not deliver. */
+export function channelFailed(
+  channel: Pick<ChannelDocument, "id" | "name">,
+  metadata: DeliveryFacts,
+): EventInput<"channel.failed"> {
+  return {
+    type: "channel.failed",
+    target: channelSubject(channel),
+    summary: `Channel ${channel.name} does not deliver: ${metadata.error || "no reason is known"}`,
+    metadata,
+  };
 }

@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { answering, toSubject, type Caller } from "../../callers/caller.ts";
-import type { Context, EventInput } from "../../context.ts";
+import { auditLog, type Context, type EventInput } from "../../context.ts";
 import { requireVersion, type ChangeOptions } from "../../document-version.ts";
 import { OrchestratorError } from "../../errors.ts";
 import type { Page } from "../../internal/common-schemas.ts";
@@ -10,7 +10,7 @@ import { retryOnConflict } from "../../internal/retry-on-conflict.ts";
 import { toJsonObject } from "../../json.ts";
 import { printSelector } from "../../selectors/print.ts";
 import type { StoredDocument, Write } from "../../storage/storage.ts";
-import type { ChannelDocument, DeliveryDocument } from "../documents.ts";
+import type { AuditPlaceDocument, ChannelDocument, DeliveryDocument } from "../documents.ts";
 import type { NotificationService } from "../notification-service.ts";
 import {
   channelIdInput,
@@ -65,7 +65,7 @@ export class Channels {
   }
 
   /**
-   * Makes a channel. It tells what happens from now on. Nothing is sent for it yet; see {@link test}.
+   * Makes a channel. It tells what happens from now on: what operators are notified of, or, with the source `audit`, all that is recorded. Nothing is sent for it yet; see {@link test}.
    *
    * @throws {OrchestratorError} `VALIDATION_FAILED` for a type that there is not, and a config that it refuses; `SELECTOR_INVALID`;
    * `SECRET_UNAVAILABLE` where a secret that the config names can't be read; `SECRETS_KEY_MISSING`.
@@ -73,7 +73,17 @@ export class Channels {
   async create(caller: Caller, input: z.input<typeof createChannelInput>): Promise<Channel> {
     await this.#context.authorize(caller, "channels.create");
     const given = parseInput(createChannelInput, input);
-    const { name, type, config, events = ["*"], min_severity = "info", selector, enabled = true } = given;
+    const {
+      name,
+      type,
+      config,
+      events = ["*"],
+      min_severity = "info",
+      selector,
+      template,
+      enabled = true,
+      source,
+    } = given;
     const id = this.#context.ids.next();
     const { kept, writes } = await this.#service.configs.prepare({ id, type }, config, null);
     const document: ChannelDocument = {
@@ -84,10 +94,13 @@ export class Channels {
       events,
       min_severity,
       ...(selector !== undefined && { selector: this.#printed(selector) }),
+      ...(template && { template }),
       enabled,
+      ...(source === "audit" && { source }),
       created_at: this.#context.timestamp(),
       created_by: toSubject(caller).name,
     };
+    if (source === "audit") writes.push(await this.#auditPlace(id));
     return this.#write(caller, null, { document, writes, changed: [] });
   }
 
@@ -103,7 +116,7 @@ export class Channels {
     options?: ChangeOptions,
   ): Promise<Channel> {
     await this.#context.authorize(caller, "channels.update");
-    const { id, config, selector, ...given } = parseInput(updateChannelInput, input);
+    const { id, config, selector, template, ...given } = parseInput(updateChannelInput, input);
     const changed = Object.keys(input)
       .filter((field) => field !== "id")
       .sort();
@@ -116,6 +129,8 @@ export class Channels {
       const document: ChannelDocument = { ...before, ...rest, ...prepared?.kept };
       if (typeof selector === "string") document.selector = this.#printed(selector);
       if (selector === null) delete document.selector;
+      if (template) document.template = template;
+      if (template === null) delete document.template;
       return this.#write(caller, stored, { document, writes: prepared?.writes ?? [], changed });
     });
   }
@@ -138,6 +153,7 @@ export class Channels {
       const writes: Write[] = [
         { kind: "delete", collection, key: id, expected: stored.revision },
         { kind: "delete", collection: "channel_states", key: id },
+        { kind: "delete", collection: "audit_places", key: id },
         ...this.#service.configs.forget(stored.value),
       ];
       await this.#context.commit(answering(caller), writes, {
@@ -226,6 +242,7 @@ export class Channels {
       const now = this.#context.fleetTime.now();
       const value: DeliveryDocument = {
         ...stored.value,
+        ...this.#context.epochs.mark,
         status: "pending",
         next_at: now,
         until: now + triedForMs,
@@ -244,6 +261,14 @@ export class Channels {
       );
       return answer;
     });
+  }
+
+  /** Where a channel begins that is told of the audit log: with what comes from now on. */
+  async #auditPlace(id: string): Promise<Write> {
+    const { storage, epochs } = this.#context;
+    const { head } = await storage.readLog(auditLog, { reverse: true, limit: 1 });
+    const place: AuditPlaceDocument = { channel_id: id, sequence: head.sequence, ...epochs.mark };
+    return { kind: "put", collection: "audit_places", key: id, value: toJsonObject(place), expected: 0 };
   }
 
   async #write(
@@ -285,6 +310,10 @@ export class Channels {
 
   #view(stored: Pick<Stored, "value" | "revision">): Channel {
     const { configs, book } = this.#service;
-    return toChannel(stored, { config: configs.masked(stored.value), state: book.stateOf(stored.value.id) });
+    return toChannel(stored, {
+      config: configs.masked(stored.value),
+      state: book.stateOf(stored.value.id),
+      place: book.placeOf(stored.value.id),
+    });
   }
 }

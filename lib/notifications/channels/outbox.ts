@@ -6,7 +6,7 @@
  *      └─┘ not taken: later, see `backoff.ts`
  *
  * What came of an attempt is on disk before the next begins. A process that is killed in between sends the message again, with the same
- * id. One process does it for all.
+ * id. One process does it for all. What waited in a backup that was restored is dead at once: the server that made the backup went on.
  */
 import { systemCaller } from "../../callers/caller.ts";
 import type { Timer } from "../../clock.ts";
@@ -21,12 +21,15 @@ import type { ChannelDocument, ChannelStateDocument, DeliveryDocument } from "..
 import type { Outbound } from "../outbound/outbound.ts";
 import type { Attempt } from "../senders/sender.ts";
 import { attempt } from "./attempt.ts";
-import { backoffMs } from "./backoff.ts";
+import { backoffMs, failingAttempts } from "./backoff.ts";
 import type { ChannelBook } from "./channel-book.ts";
 import type { ChannelConfigs } from "./channel-config.ts";
+import { channelFailed } from "./channel-view.ts";
 
 const collection = "deliveries";
 const leastPauseMs = 1_000;
+/** Said of what waited in a backup. */
+const fromBackup = "it waited in the backup that was restored, and may have been delivered since";
 
 type Waiting = StoredDocument<DeliveryDocument>;
 
@@ -104,6 +107,7 @@ export class Outbox {
     const query = { index: "by_queue", equals: [channelId, "pending"], limit: 1 };
     const [waiting] = (await this.#context.storage.list<DeliveryDocument>(collection, query)).items;
     if (!waiting) return false;
+    if (this.#context.epochs.isBefore(waiting.value)) return this.#giveUp(waiting);
     const waitMs = waiting.value.next_at - this.#context.fleetTime.now();
     if (waitMs > 0) {
       this.#timers.get(channelId)?.cancel();
@@ -118,6 +122,12 @@ export class Outbox {
     this.#unwritten.set(waiting.key, outcome);
     await this.#write(channel, waiting, outcome);
     this.#unwritten.delete(waiting.key);
+    return true;
+  }
+
+  async #giveUp({ key, revision, value }: Waiting): Promise<true> {
+    const dead = toJsonObject({ ...value, status: "dead", error: fromBackup } satisfies DeliveryDocument);
+    await this.#commit([{ kind: "put", collection, key, value: dead, expected: revision }], []);
     return true;
   }
 
@@ -142,7 +152,9 @@ export class Outbox {
     const chance = crypto.randomBytes(1)[0]! / 255;
     const after = { ...afterAttempt(before, outcome, { now: fleetTime.now(), chance }), last_attempt_at: at };
     const wasFailing = this.#parts.book.stateOf(channel.id)?.is_failing ?? false;
-    const is_failing = delivered ? false : wasFailing || after.status === "dead";
+    const is_failing = delivered
+      ? false
+      : wasFailing || after.status === "dead" || after.attempts >= failingAttempts;
     const state: ChannelStateDocument = {
       channel_id: channel.id,
       last_delivery: { at, delivered, ...said },
@@ -154,7 +166,9 @@ export class Outbox {
         { kind: "put", collection, key, value: toJsonObject(after), expected: revision },
         { kind: "put", collection: "channel_states", key: channel.id, value: toJsonObject(state) },
       ],
-      isNews ? [failedEvent(channel, after)] : [],
+      isNews
+        ? [channelFailed(channel, { delivery_id: key, error: error ?? "", attempts: after.attempts })]
+        : [],
     );
   }
 
@@ -188,13 +202,4 @@ function afterAttempt(
   const next = now + (pauseMs ?? backoffMs(attempts, chance));
   // The last attempt is made when the time is over, not before.
   return { ...told, status: "pending", next_at: Math.min(next, Math.max(before.until, now + leastPauseMs)) };
-}
-
-function failedEvent({ id, name }: Readonly<ChannelDocument>, delivery: DeliveryDocument): EventInput {
-  return {
-    type: "channel.failed",
-    target: { type: "channel", id, name },
-    summary: `Channel ${name} does not deliver: ${delivery.error ?? "no reason is known"}`,
-    metadata: { delivery_id: delivery.id, error: delivery.error ?? "", attempts: delivery.attempts },
-  };
 }

@@ -38,7 +38,7 @@ function factsOf({ events, count, agents }: Bundle): JsonObject {
 }
 
 /** What puts a message into the outbox. */
-export function toWrite({ clock, fleetTime }: Context, message: Message, channelId: string): Write {
+export function toWrite({ clock, fleetTime, epochs }: Context, message: Message, channelId: string): Write {
   const now = fleetTime.now();
   const delivery: DeliveryDocument = {
     id: message.id,
@@ -49,6 +49,7 @@ export function toWrite({ clock, fleetTime }: Context, message: Message, channel
     created_at: new Date(clock.now()).toISOString(),
     next_at: now,
     until: now + triedForMs,
+    ...epochs.mark,
   };
   return {
     kind: "put",

@@ -44,6 +44,8 @@ export const notifiedEvents: Readonly<Partial<Record<EventType, Notified>>> = {
   "channel.failed": {},
   "storage.restored": {},
   "storage.lossAccepted": {},
+  "storage.full": {},
+  "audit.invalid": {},
   "audit.pruned": {},
   "audit.retentionChanged": {},
 };

@@ -7,7 +7,8 @@
  *                                      ▼
  *                          notifications + deliveries + cursor
  *
- * Events that come one soon after the other are told together. What came before the first start is not told.
+ * Events that come one soon after the other are told together. What came before the first start is not told. What waited in a backup that
+ * was restored is told in the inbox alone: the server that made the backup went on, and told it.
  */
 import { systemCaller } from "../../callers/caller.ts";
 import type { Timer } from "../../clock.ts";
@@ -109,9 +110,11 @@ export class Notifier {
     const cursor = await storage.get<CursorDocument>(collection, key);
     const from = await this.#after(cursor);
     if (from === null) return true;
-    const { events, last, isEnd } = await this.#read(from);
-    if (!last) return false;
-    if (events.length === 0 && last.sequence - (cursor?.value.sequence ?? 0) < pageSize) return false;
+    const isFromBackup = cursor !== null && this.#context.epochs.isBefore(cursor.value);
+    const { events, last, isEnd } = await this.#read(from, isFromBackup);
+    if (!isFromBackup && !last) return false;
+    if (!isFromBackup && events.length === 0 && last!.sequence - (cursor?.value.sequence ?? 0) < pageSize)
+      return false;
     const made = toBundles(events, this.#parts.agents).map((bundle) => this.#toMade(bundle));
     const writes: Write[] = [];
     for (const each of made) {
@@ -123,10 +126,13 @@ export class Notifier {
         value,
         expected: 0,
       });
-      if (!each.bundle.muted) writes.push(...(await this.#parts.deliveriesOf(each)));
+      if (!each.bundle.muted && !isFromBackup) writes.push(...(await this.#parts.deliveriesOf(each)));
     }
-    await this.#commit(cursor, last, writes);
-    return !isEnd;
+    // It counts as of the backup until the end of that is reached.
+    const { sequence, event_id } = last ? placeOf(last) : cursor!.value;
+    const mark = isFromBackup && !isEnd ? { epoch: cursor.value.epoch ?? 0 } : this.#context.epochs.mark;
+    await this.#commit(cursor, { sequence, event_id, ...mark }, writes);
+    return isFromBackup || !isEnd;
   }
 
   /** From which entry on to read; null where that was not known, and is now. */
@@ -141,12 +147,15 @@ export class Notifier {
       if (at?.value.id === event_id) return sequence + 1;
       // A restore took back what the cursor stands on: what is older was told by then.
     }
-    await this.#commit(cursor, newest ?? null, []);
+    const place = newest ? placeOf(newest) : { sequence: 0, event_id: "" };
+    await this.#commit(cursor, { ...place, ...this.#context.epochs.mark }, []);
     return null;
   }
 
+  /** @param ofBackup - Whether it ends where the log of a backup does, before what tells of the restore. */
   async #read(
     from: number,
+    ofBackup: boolean,
   ): Promise<{ events: OrchestratorEvent[]; last: LogEntry<StoredRecord> | null; isEnd: boolean }> {
     const events: OrchestratorEvent[] = [];
     let last: LogEntry<StoredRecord> | null = null;
@@ -154,6 +163,8 @@ export class Notifier {
       const page: LogPage<StoredRecord> = await this.#readPage(next);
       for (const entry of page.entries) {
         const record = readRecord(entry.value);
+        const isRestore = "event" in record && record.event.event_type === "storage.restored";
+        if (ofBackup && isRestore) return { events, last, isEnd: true };
         if ("event" in record && isNotified(record.event)) events.push(record.event);
         last = entry;
       }
@@ -176,16 +187,21 @@ export class Notifier {
 
   async #commit(
     cursor: StoredDocument<CursorDocument> | null,
-    last: LogEntry<StoredRecord> | null,
+    place: CursorDocument,
     writes: Write[],
   ): Promise<void> {
-    const value = { sequence: last?.sequence ?? 0, event_id: last?.value.id ?? "" };
+    const value = toJsonObject(place);
     const moved: Write = { kind: "put", collection, key, value, expected: cursor?.revision ?? 0 };
     try {
-      await this.#context.commit(systemCaller, [moved, ...writes]);
+      // With the reserve: that the storage is full must not wait until it is not.
+      await this.#context.commitWithReserve(systemCaller, [moved, ...writes]);
     } catch (error) {
       // Another process has told these events.
       if (!isOrchestratorError(error, "REVISION_CONFLICT")) throw error;
     }
   }
+}
+
+function placeOf({ sequence, value }: LogEntry<StoredRecord>): Pick<CursorDocument, "sequence" | "event_id"> {
+  return { sequence, event_id: value.id };
 }

@@ -1,0 +1,222 @@
+/**
+ * Forwards the audit log to the channels whose source it is: every event that their filters let pass, one by one and in order. Nothing is
+ * put into the outbox: the log itself is what waits, and each channel has a place in it.
+ *
+ *   audit log ── … ──▶ [place] ── next event ──taken──▶ the place moves on
+ *                                     └──not taken──▶ the same again, later, for as long as it takes
+ *
+ * The place is on disk after 100 events, a second, and whenever nothing is left: what a killed process sent since comes again, with its id.
+ * One process does it for all. After a restore it waits for an operator's word, and goes on from the place that the backup knows.
+ */
+import { systemCaller } from "../../callers/caller.ts";
+import { toTimestamp } from "../../clock.ts";
+import { auditLog, type Context } from "../../context.ts";
+import { isOrchestratorError } from "../../errors.ts";
+import { eventTable, type EventType } from "../../events.ts";
+import { toJsonObject, type JsonObject } from "../../json.ts";
+import type { LogEntry, StoredDocument, Write } from "../../storage/storage.ts";
+import { BackgroundWork } from "../../upkeep/background-work.ts";
+import { SoleDuty } from "../../upkeep/sole-duty.ts";
+import type { AuditPlaceDocument, ChannelDocument, ChannelStateDocument } from "../documents.ts";
+import type { Outbound } from "../outbound/outbound.ts";
+import type { Attempt, Message } from "../senders/sender.ts";
+import { attempt } from "./attempt.ts";
+import { backoffMs, failingAttempts } from "./backoff.ts";
+import type { ChannelBook } from "./channel-book.ts";
+import type { ChannelConfigs } from "./channel-config.ts";
+import { channelFailed } from "./channel-view.ts";
+
+const collection = "audit_places";
+/** Events that are read, and told before the place is written, and for how long it is not, milliseconds. */
+const atOnce = 100;
+const unwrittenMs = 1_000;
+
+type Place = StoredDocument<AuditPlaceDocument>;
+type Channel = Readonly<ChannelDocument>;
+
+/** An event as the log has it. */
+interface AuditRecord extends JsonObject {
+  id: string;
+  timestamp: string;
+  event_type: EventType;
+  severity: Message["severity"];
+  summary: string;
+  actor: { type: string; id: string; name: string };
+}
+
+type Entry = LogEntry<AuditRecord>;
+
+interface Parts {
+  book: ChannelBook;
+  configs: ChannelConfigs;
+  outbound: Outbound;
+}
+
+export class AuditForwarding {
+  readonly #context: Context;
+  readonly #parts: Parts;
+  readonly #work: BackgroundWork;
+  readonly #duty: SoleDuty;
+  readonly #stopping = new AbortController();
+  /** Channels that are being told; true where there is something new meanwhile. */
+  readonly #busy = new Map<string, boolean>();
+  /** Channels that rest after an attempt that failed. */
+  readonly #resting = new Set<string>();
+  /** How many attempts failed for the event that is next. */
+  readonly #attempts = new Map<string, number>();
+  #unlisten: () => void = () => {};
+
+  constructor(context: Context, parts: Parts) {
+    this.#context = context;
+    this.#parts = parts;
+    this.#work = new BackgroundWork(context);
+    this.#duty = new SoleDuty(context, collection, () => this.#wakeAll());
+    for (const name of ["channels", "epochs"]) context.feed.follow(name, () => this.#wakeAll());
+  }
+
+  /** Goes on from where each channel was. */
+  start(): Promise<void> {
+    this.#unlisten = this.#context.feed.listen(({ event_type }) => {
+      if (eventTable[event_type].audited) this.#wakeAll();
+    });
+    this.#context.epochs.onResume(() => this.#wakeAll());
+    return this.#duty.start();
+  }
+
+  /** Ends what is under way: it is told again after the next start. */
+  async stop(): Promise<void> {
+    this.#unlisten();
+    this.#stopping.abort();
+    await this.#work.stop();
+    await this.#duty.stop();
+  }
+
+  #wakeAll(): void {
+    if (!this.#duty.isMine) return;
+    for (const { id, source } of this.#parts.book.all()) {
+      if (source !== "audit") continue;
+      if (this.#busy.has(id)) this.#busy.set(id, true);
+      else if (!this.#resting.has(id)) this.#work.do(() => this.#forward(id));
+    }
+  }
+
+  async #forward(channelId: string): Promise<void> {
+    if (this.#busy.has(channelId)) return;
+    try {
+      do {
+        this.#busy.set(channelId, false);
+        while (await this.#forwardNext(channelId));
+      } while (this.#busy.get(channelId) === true && !this.#resting.has(channelId));
+    } finally {
+      this.#busy.delete(channelId);
+    }
+  }
+
+  /** Tells the next page of events. Returns whether there may be more. */
+  async #forwardNext(channelId: string): Promise<boolean> {
+    const { storage, epochs, clock } = this.#context;
+    const place = await storage.get<AuditPlaceDocument>(collection, channelId);
+    if (!place || epochs.isHeld(place.value)) return false;
+    const { base } = await storage.readLog(auditLog, { reverse: true, limit: 1 });
+    const from = Math.max(place.value.sequence, base.sequence) + 1;
+    const { entries, next } = await storage.readLog<AuditRecord>(auditLog, { from, limit: atOnce });
+    let told = place.value.sequence;
+    let last: Attempt | null = null;
+    const begunMs = clock.monotonic();
+    for (const entry of entries) {
+      const channel = this.#parts.book.get(channelId);
+      if (!channel?.enabled || !this.#duty.isMine || this.#stopping.signal.aborted) break;
+      if (this.#parts.book.wantsAudited(channelId, entry.value)) {
+        last = await this.#try(channel, entry);
+        if (!last.delivered) break;
+      }
+      told = entry.sequence;
+      if (clock.monotonic() - begunMs >= unwrittenMs) break;
+    }
+    const channel = this.#parts.book.get(channelId);
+    if (!channel || (told === place.value.sequence && last === null)) return false;
+    if (this.#stopping.signal.aborted && last?.delivered === false) last = null;
+    await this.#write(
+      channel,
+      { place, told },
+      last && { attempt: last, entry: entries.find(({ sequence }) => sequence > told) },
+    );
+    return last?.delivered !== false && (next !== null || told < (entries.at(-1)?.sequence ?? 0));
+  }
+
+  #try(channel: Channel, entry: Entry): Promise<Attempt> {
+    const { configs, outbound } = this.#parts;
+    const attempting = { context: this.#context, configs, outbound, signal: this.#stopping.signal };
+    return attempt(attempting, channel, toAuditMessage(entry));
+  }
+
+  async #write(
+    channel: Channel,
+    { place, told }: { place: Place; told: number },
+    last: { attempt: Attempt; entry: Entry | undefined } | null,
+  ): Promise<void> {
+    const { clock, epochs } = this.#context;
+    const moved: AuditPlaceDocument = { channel_id: channel.id, sequence: told, ...epochs.mark };
+    const writes: Write[] = [
+      { kind: "put", collection, key: channel.id, value: toJsonObject(moved), expected: place.revision },
+    ];
+    const attempts = last?.attempt.delivered === false ? this.#rest(channel.id, last.attempt) : 0;
+    if (attempts === 0 || told > place.value.sequence) this.#attempts.delete(channel.id);
+    if (attempts > 0) this.#attempts.set(channel.id, attempts);
+    const wasFailing = this.#parts.book.stateOf(channel.id)?.is_failing ?? false;
+    const isFailing =
+      attempts > 0 && (wasFailing || last?.attempt.permanent === true || attempts >= failingAttempts);
+    if (last) {
+      const { delivered, status_code, error } = last.attempt;
+      const said = {
+        ...(status_code !== undefined && { status_code }),
+        ...(error !== undefined && { error }),
+      };
+      const state: ChannelStateDocument = {
+        channel_id: channel.id,
+        last_delivery: { at: toTimestamp(clock.now()), delivered, ...said },
+        is_failing: isFailing,
+      };
+      writes.push({ kind: "put", collection: "channel_states", key: channel.id, value: toJsonObject(state) });
+    }
+    const delivery_id = last?.entry?.value.id ?? "";
+    const failed = channelFailed(channel, { delivery_id, error: last?.attempt.error ?? "", attempts });
+    try {
+      await this.#context.commitWithReserve(
+        systemCaller,
+        writes,
+        ...(isFailing && !wasFailing ? [failed] : []),
+      );
+    } catch (error) {
+      // The channel is gone, or another process has told it.
+      if (!isOrchestratorError(error, "REVISION_CONFLICT")) throw error;
+    }
+  }
+
+  /** Has a channel rest after an attempt that failed. Returns how many there were for this event. */
+  #rest(channelId: string, { retry_after_ms }: Attempt): number {
+    const attempts = (this.#attempts.get(channelId) ?? 0) + 1;
+    this.#resting.add(channelId);
+    const chance = this.#context.crypto.randomBytes(1)[0]! / 255;
+    this.#work.after(retry_after_ms ?? backoffMs(attempts, chance), () => {
+      this.#resting.delete(channelId);
+      return this.#forward(channelId);
+    });
+    return attempts;
+  }
+}
+
+/** An event as a channel is told of it, with the place and the hash by which the log knows it. */
+function toAuditMessage({ sequence, hash, value }: Entry): Message {
+  const { id, event_type, severity, summary, timestamp, actor, target, ...facts } = value;
+  return {
+    id,
+    event_type,
+    severity,
+    title: summary,
+    body: "",
+    subject: (target as AuditRecord["actor"] | undefined) ?? actor,
+    created_at: timestamp,
+    data: { sequence, hash, actor, ...facts },
+  };
+}
