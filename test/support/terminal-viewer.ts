@@ -30,7 +30,6 @@ export class TestViewer {
     return Buffer.concat(this.pieces);
   }
 
-
   say(message: object): void {
     this.socket.send(JSON.stringify(message));
   }
