@@ -37,11 +37,18 @@ async function* round(context: Context, { count, hasChannel }: Kept): AsyncGener
     if (items.length === 0) break;
     yield remove(context, items);
   }
-  for await (const page of eachOldPage<DeliveryDocument>(context, "deliveries", now - deliveryDays * dayMs)) {
+  const ended = now - deliveryDays * dayMs;
+  for await (const page of eachOldPage<DeliveryDocument>(context, "deliveries", ended)) {
     // A channel may have been removed in the moment in which a message was made for it.
-    const over = page.filter(({ value }) => value.status !== "pending" || !hasChannel(value.channel_id));
-    yield void (await context.commit(systemCaller, deletes("deliveries", over)));
+    const over = page.filter(({ value }) => hasEnded(value, ended) || !hasChannel(value.channel_id));
+    if (over.length > 0)
+      yield void (await context.commitWithReserve(systemCaller, deletes("deliveries", over)));
   }
+}
+
+/** Whether a message ended before an instant: it may have waited for long. */
+function hasEnded({ status, last_attempt_at }: Readonly<DeliveryDocument>, beforeMs: number): boolean {
+  return status !== "pending" && (last_attempt_at === undefined || Date.parse(last_attempt_at) < beforeMs);
 }
 
 /** Removes notifications with the marks of who read them. */

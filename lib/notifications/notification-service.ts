@@ -92,7 +92,8 @@ export class NotificationService {
       const query = { index: "by_channel", equals: [channelId], limit: atOnce };
       for await (const page of eachPage(this.#context.storage, "deliveries", query)) {
         const deletes = page.map(({ key }): Write => ({ kind: "delete", collection: "deliveries", key }));
-        await this.#context.commit(systemCaller, deletes);
+        // With the reserve: what is removed makes space.
+        await this.#context.commitWithReserve(systemCaller, deletes);
       }
     });
   }

@@ -65,7 +65,7 @@ export class HeldWork {
     // Who is matched by a window, and who no longer, goes by what is known of the agent.
     for (const collection of ["agents", "agent_attributes"])
       context.feed.follow(collection, ({ key }) => {
-        if (this.#ofAgents.has(key)) this.look();
+        if (this.#ofAgents.has(key) && parts.maintenance.freezeOf(key) === null) this.look();
       });
   }
 

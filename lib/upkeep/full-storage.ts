@@ -6,6 +6,7 @@
 import { systemCaller } from "../callers/caller.ts";
 import type { Context } from "../context.ts";
 import { isOrchestratorError } from "../errors.ts";
+import { nextTurn } from "../internal/next-turn.ts";
 import { BackgroundWork } from "./background-work.ts";
 
 /** How often it is looked whether there is space again, milliseconds. */
@@ -23,13 +24,16 @@ export function tellFull(context: Context): () => Promise<void> {
       work.after(lookMs, look);
     }
   };
-  const tell = (): Promise<void> =>
-    context.tell("storage.full", () =>
+  const tell = async (): Promise<void> => {
+    // What was refused is counted as missing first, and told before this.
+    await nextTurn();
+    await context.tell("storage.full", () =>
       context.commitWithReserve(systemCaller, [], {
         type: "storage.full",
         summary: "The storage is full: changes are refused until there is space",
       }),
     );
+  };
   const unlisten = context.onRefusal((error) => {
     if (isTold || !isOrchestratorError(error, "STORAGE_FULL")) return;
     isTold = true;

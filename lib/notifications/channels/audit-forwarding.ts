@@ -64,6 +64,8 @@ export class AuditForwarding {
   readonly #resting = new Set<string>();
   /** How many attempts failed for the event that is next. */
   readonly #attempts = new Map<string, number>();
+  /** Up to where channels were told, and could not be noted: it is noted before they are told more. */
+  readonly #unwritten = new Map<string, { revision: number; told: number }>();
   #unlisten: () => void = () => {};
 
   constructor(context: Context, parts: Parts) {
@@ -101,7 +103,7 @@ export class AuditForwarding {
   }
 
   async #forward(channelId: string): Promise<void> {
-    if (this.#busy.has(channelId)) return;
+    if (this.#busy.has(channelId) || this.#resting.has(channelId)) return;
     try {
       do {
         this.#busy.set(channelId, false);
@@ -117,6 +119,12 @@ export class AuditForwarding {
     const { storage, epochs, clock } = this.#context;
     const place = await storage.get<AuditPlaceDocument>(collection, channelId);
     if (!place || epochs.isHeld(place.value)) return false;
+    const unwritten = this.#unwritten.get(channelId);
+    const known = this.#parts.book.get(channelId);
+    if (known && unwritten?.revision === place.revision) {
+      await this.#write(known, { place, told: unwritten.told }, null);
+      return true;
+    }
     const { base } = await storage.readLog(auditLog, { reverse: true, limit: 1 });
     const from = Math.max(place.value.sequence, base.sequence) + 1;
     const { entries, next } = await storage.readLog<AuditRecord>(auditLog, { from, limit: atOnce });
@@ -156,6 +164,7 @@ export class AuditForwarding {
     last: { attempt: Attempt; entry: Entry | undefined } | null,
   ): Promise<void> {
     const { clock, epochs } = this.#context;
+    this.#unwritten.set(channel.id, { revision: place.revision, told });
     const moved: AuditPlaceDocument = { channel_id: channel.id, sequence: told, ...epochs.mark };
     const writes: Write[] = [
       { kind: "put", collection, key: channel.id, value: toJsonObject(moved), expected: place.revision },
@@ -191,6 +200,7 @@ export class AuditForwarding {
       // The channel is gone, or another process has told it.
       if (!isOrchestratorError(error, "REVISION_CONFLICT")) throw error;
     }
+    this.#unwritten.delete(channel.id);
   }
 
   /** Has a channel rest after an attempt that failed. Returns how many there were for this event. */
@@ -198,7 +208,7 @@ export class AuditForwarding {
     const attempts = (this.#attempts.get(channelId) ?? 0) + 1;
     this.#resting.add(channelId);
     const chance = this.#context.crypto.randomBytes(1)[0]! / 255;
-    this.#work.after(retry_after_ms ?? backoffMs(attempts, chance), () => {
+    this.#work.after(Math.max(retry_after_ms ?? 0, backoffMs(attempts, chance)), () => {
       this.#resting.delete(channelId);
       return this.#forward(channelId);
     });

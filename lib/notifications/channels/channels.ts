@@ -244,6 +244,7 @@ export class Channels {
         ...stored.value,
         ...this.#context.epochs.mark,
         status: "pending",
+        attempts: 0,
         next_at: now,
         until: now + triedForMs,
       };

@@ -126,7 +126,9 @@ export class Outbox {
   }
 
   async #giveUp({ key, revision, value }: Waiting): Promise<true> {
-    const dead = toJsonObject({ ...value, status: "dead", error: fromBackup } satisfies DeliveryDocument);
+    const at = toTimestamp(this.#context.clock.now());
+    const over = { status: "dead", error: fromBackup, last_attempt_at: value.last_attempt_at ?? at } as const;
+    const dead = toJsonObject({ ...value, ...over } satisfies DeliveryDocument);
     await this.#commit([{ kind: "put", collection, key, value: dead, expected: revision }], []);
     return true;
   }
@@ -199,7 +201,8 @@ function afterAttempt(
   const told = { ...before, ...said, attempts };
   if (delivered) return { ...told, status: "delivered" };
   if (permanent === true || now >= before.until) return { ...told, status: "dead" };
-  const next = now + (pauseMs ?? backoffMs(attempts, chance));
+  // A receiver may ask for a longer rest, and for no shorter one.
+  const next = now + Math.max(pauseMs ?? 0, backoffMs(attempts, chance));
   // The last attempt is made when the time is over, not before.
   return { ...told, status: "pending", next_at: Math.min(next, Math.max(before.until, now + leastPauseMs)) };
 }

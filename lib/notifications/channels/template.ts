@@ -25,6 +25,10 @@ type Name = keyof typeof values;
 const placeholder = /\{\{\s*([\w.]+)\s*\}\}/g;
 const names = Object.keys(values).join(", ");
 
+// Not as patterns of the schema: validators of other languages have no such classes.
+const isLine = /^[^\p{C}\p{Zl}\p{Zp}]+$/u;
+const isPlain = /^(?:[^\p{Cc}\p{Cs}]|[\n\t])*$/u;
+
 const isKnown = (name: string): name is Name => Object.hasOwn(values, name);
 
 /** Whether each `{{` begins a name that there is, and each `}}` ends one. */
@@ -43,7 +47,7 @@ export const templateSchema = z.strictObject({
       .string()
       .min(1)
       .max(500)
-      .regex(/^[^\p{C}\u2028\u2029]+$/u, "must be one line of text"),
+      .refine((words) => isLine.test(words), "must be one line of text"),
   )
     .optional()
     .describe("The title. Default `{{ title }}`."),
@@ -51,7 +55,7 @@ export const templateSchema = z.strictObject({
     z
       .string()
       .max(4_000)
-      .regex(/^(?:[^\p{Cc}\p{Cs}]|[\n\t])*$/u, "must be text; lines end with a line feed"),
+      .refine((words) => isPlain.test(words), "must be text; lines end with a line feed"),
   )
     .optional()
     .describe("The body. Default `{{ body }}`."),

@@ -54,6 +54,7 @@ export class Notifier {
   #firstAt: number | null = null;
   #lastAt = 0;
   #isMaking = false;
+  #isAsked = false;
 
   constructor(context: Context, parts: Parts) {
     this.#context = context;
@@ -93,12 +94,16 @@ export class Notifier {
     await this.#make();
   }
 
-  /** One at a time: what comes meanwhile has a timer of its own. */
+  /** One at a time: what is due meanwhile is told next. */
   async #make(): Promise<void> {
+    this.#isAsked = true;
     if (this.#isMaking) return;
     this.#isMaking = true;
     try {
-      while (await this.#makeNext());
+      while (this.#isAsked) {
+        this.#isAsked = false;
+        while (await this.#makeNext());
+      }
     } finally {
       this.#isMaking = false;
     }

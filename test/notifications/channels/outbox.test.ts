@@ -40,6 +40,8 @@ describe("a channel", () => {
     let status = 503;
     const { url, received } = await startReceiver((response) => {
       response.statusCode = status;
+      // It asks for no rest at all, and gets one.
+      response.setHeader("retry-after", "0");
       response.end();
     });
     await using test = await createNotifying();
