@@ -230,3 +230,10 @@ function toAuditMessage({ sequence, hash, value }: Entry): Message {
     data: { sequence, hash, actor, ...facts },
   };
 }
+
+/** What has a new channel told of the audit log from now on. */
+export async function auditPlaceFromNowOn({ storage, epochs }: Context, channelId: string): Promise<Write> {
+  const { head } = await storage.readLog(auditLog, { reverse: true, limit: 1 });
+  const place: AuditPlaceDocument = { channel_id: channelId, sequence: head.sequence, ...epochs.mark };
+  return { kind: "put", collection, key: channelId, value: toJsonObject(place), expected: 0 };
+}

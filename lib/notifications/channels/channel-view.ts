@@ -78,3 +78,14 @@ export function channelFailed(
     metadata,
   };
 }
+
+/** Tells that a channel was made, or changed; `changed` are the fields that were given, null for a new one. */
+export function channelChanged(channel: Readonly<ChannelDocument>, changed: string[] | null): EventInput {
+  const { type: channel_type, enabled, events, name } = channel;
+  const facts = { channel_type, enabled, events };
+  const target = channelSubject(channel);
+  if (changed === null)
+    return { type: "channel.created", target, summary: `Channel ${name} was created`, metadata: facts };
+  const summary = `Channel ${name} was updated`;
+  return { type: "channel.updated", target, summary, metadata: { ...facts, changed } };
+}

@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { answering, toSubject, type Caller } from "../../callers/caller.ts";
-import { auditLog, type Context, type EventInput } from "../../context.ts";
+import type { Context } from "../../context.ts";
 import { requireVersion, type ChangeOptions } from "../../document-version.ts";
 import { OrchestratorError } from "../../errors.ts";
 import type { Page } from "../../internal/common-schemas.ts";
@@ -10,7 +10,7 @@ import { retryOnConflict } from "../../internal/retry-on-conflict.ts";
 import { toJsonObject } from "../../json.ts";
 import { printSelector } from "../../selectors/print.ts";
 import type { StoredDocument, Write } from "../../storage/storage.ts";
-import type { AuditPlaceDocument, ChannelDocument, DeliveryDocument } from "../documents.ts";
+import type { ChannelDocument, DeliveryDocument } from "../documents.ts";
 import type { NotificationService } from "../notification-service.ts";
 import {
   channelIdInput,
@@ -24,8 +24,9 @@ import {
   type Delivery,
 } from "../schemas.ts";
 import { attempt } from "./attempt.ts";
+import { auditPlaceFromNowOn } from "./audit-forwarding.ts";
 import { triedForMs } from "./backoff.ts";
-import { channelSubject, toChannel, toDelivery } from "./channel-view.ts";
+import { channelChanged, channelSubject, toChannel, toDelivery } from "./channel-view.ts";
 
 const collection = "channels";
 
@@ -65,7 +66,8 @@ export class Channels {
   }
 
   /**
-   * Makes a channel. It tells what happens from now on: what operators are notified of, or, with the source `audit`, all that is recorded. Nothing is sent for it yet; see {@link test}.
+   * Makes a channel. It tells what happens from now on: what operators are notified of, or, with the source
+   * `audit`, all that is recorded. Nothing is sent for it yet; see {@link test}.
    *
    * @throws {OrchestratorError} `VALIDATION_FAILED` for a type that there is not, and a config that it refuses; `SELECTOR_INVALID`;
    * `SECRET_UNAVAILABLE` where a secret that the config names can't be read; `SECRETS_KEY_MISSING`.
@@ -100,7 +102,7 @@ export class Channels {
       created_at: this.#context.timestamp(),
       created_by: toSubject(caller).name,
     };
-    if (source === "audit") writes.push(await this.#auditPlace(id));
+    if (source === "audit") writes.push(await auditPlaceFromNowOn(this.#context, id));
     return this.#write(caller, null, { document, writes, changed: [] });
   }
 
@@ -264,14 +266,6 @@ export class Channels {
     });
   }
 
-  /** Where a channel begins that is told of the audit log: with what comes from now on. */
-  async #auditPlace(id: string): Promise<Write> {
-    const { storage, epochs } = this.#context;
-    const { head } = await storage.readLog(auditLog, { reverse: true, limit: 1 });
-    const place: AuditPlaceDocument = { channel_id: id, sequence: head.sequence, ...epochs.mark };
-    return { kind: "put", collection: "audit_places", key: id, value: toJsonObject(place), expected: 0 };
-  }
-
   async #write(
     caller: Caller,
     before: Stored | null,
@@ -280,21 +274,7 @@ export class Channels {
     const expected = before?.revision ?? 0;
     const answer = this.#view({ value: document, revision: expected + 1 });
     const put: Write = { kind: "put", collection, key: document.id, value: toJsonObject(document), expected };
-    const { type: channel_type, enabled, events, name } = document;
-    const facts = { channel_type, enabled, events };
-    const event: EventInput = before
-      ? {
-          type: "channel.updated",
-          target: channelSubject(document),
-          summary: `Channel ${name} was updated`,
-          metadata: { ...facts, changed },
-        }
-      : {
-          type: "channel.created",
-          target: channelSubject(document),
-          summary: `Channel ${name} was created`,
-          metadata: facts,
-        };
+    const event = channelChanged(document, before && changed);
     await this.#context.commit(answering(caller, answer), [put, ...writes], event);
     return answer;
   }
