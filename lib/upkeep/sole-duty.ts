@@ -1,7 +1,9 @@
 /**
  * Work that one process does for all, under a lease: another takes it over some seconds after this one is gone.
  *
- *   waits ──the lease is free──▶ on duty ──it could not be renewed──▶ waits
+ *   idle ──there is something to do──▶ waits ──the lease is free──▶ on duty ──it could not be renewed──▶ waits
+ *     ▲                                  └───────────────┬──────────────┘
+ *     └──────────────there is nothing to do any more─────┘
  */
 import type { Timer } from "../clock.ts";
 import type { Context } from "../context.ts";
@@ -11,22 +13,28 @@ import type { Lease } from "../storage/storage.ts";
 const ttlMs = 15_000;
 const beatMs = 5_000;
 
+interface Work {
+  /** Called each time this process takes the duty over. */
+  began: () => void;
+  /** Whether there is anything to do; {@link SoleDuty.look} is told where that may have changed. */
+  isNeeded: () => boolean;
+}
+
 export class SoleDuty {
   readonly #context: Context;
   readonly #name: string;
-  readonly #began: () => void;
+  readonly #work: Work;
   #lease: Lease | null = null;
   /** Until when it is certain, by the clock that never goes back. */
   #until = -Infinity;
   #timer: Timer | null = null;
-  #isStopped = false;
+  #state: "new" | "idle" | "beating" | "stopped" = "new";
   #beating: Promise<void> = Promise.resolve();
 
-  /** @param began - Called each time this process takes the duty over. */
-  constructor(context: Context, name: string, began: () => void) {
+  constructor(context: Context, name: string, work: Work) {
     this.#context = context;
     this.#name = name;
-    this.#began = began;
+    this.#work = work;
   }
 
   /** Whether it is this process's. */
@@ -34,31 +42,55 @@ export class SoleDuty {
     return this.#context.clock.monotonic() < this.#until;
   }
 
-  /** Takes the duty, or waits for it. */
+  /** Takes the duty where there is something to do, or waits for it. */
   start(): Promise<void> {
+    this.#state = "idle";
+    return this.look();
+  }
+
+  /** Looks whether there is something to do. */
+  look(): Promise<void> {
+    if (this.#state !== "idle" || !this.#work.isNeeded()) return Promise.resolve();
+    this.#state = "beating";
     return (this.#beating = this.#beat());
   }
 
   /** Gives it up. */
   async stop(): Promise<void> {
-    this.#isStopped = true;
+    this.#state = "stopped";
     this.#timer?.cancel();
     await this.#beating;
-    this.#until = -Infinity;
-    await this.#lease?.release();
+    await this.#giveUp();
   }
 
   async #beat(): Promise<void> {
     const { storage, clock, logger } = this.#context;
     const askedAt = clock.monotonic();
     try {
+      if (!this.#work.isNeeded()) return await this.#rest();
       const isRenewed = (await this.#lease?.renew()) ?? false;
       if (!isRenewed) this.#lease = await storage.lease(this.#name, ttlMs);
       this.#until = this.#lease ? askedAt + ttlMs : -Infinity;
-      if (this.#lease && !isRenewed) this.#began();
+      if (this.#lease && !isRenewed) this.#work.began();
     } catch (error) {
       logger.warn("A duty could not be renewed.", { error, duty: this.#name });
     }
-    if (!this.#isStopped) this.#timer = clock.setTimer(beatMs, () => void (this.#beating = this.#beat()));
+    if (this.#state === "beating")
+      this.#timer = clock.setTimer(beatMs, () => void (this.#beating = this.#beat()));
+  }
+
+  async #rest(): Promise<void> {
+    await this.#giveUp();
+    if (this.#state !== "beating") return;
+    this.#state = "idle";
+    // Something may have come meanwhile.
+    await this.look();
+  }
+
+  async #giveUp(): Promise<void> {
+    this.#until = -Infinity;
+    const lease = this.#lease;
+    this.#lease = null;
+    await lease?.release();
   }
 }

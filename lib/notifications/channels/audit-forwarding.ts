@@ -72,8 +72,15 @@ export class AuditForwarding {
     this.#context = context;
     this.#parts = parts;
     this.#work = new BackgroundWork(context);
-    this.#duty = new SoleDuty(context, collection, () => this.#wakeAll());
-    for (const name of ["channels", "epochs"]) context.feed.follow(name, () => this.#wakeAll());
+    this.#duty = new SoleDuty(context, collection, {
+      began: () => this.#wakeAll(),
+      isNeeded: () => parts.book.all().some(({ source }) => source === "audit"),
+    });
+    for (const name of ["channels", "epochs"])
+      context.feed.follow(name, () => {
+        this.#wakeAll();
+        void this.#duty.look();
+      });
   }
 
   /** Goes on from where each channel was. */

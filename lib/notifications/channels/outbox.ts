@@ -55,12 +55,16 @@ export class Outbox {
     this.#context = context;
     this.#parts = parts;
     this.#work = new BackgroundWork(context);
-    this.#duty = new SoleDuty(context, collection, () => this.#wakeAll());
+    this.#duty = new SoleDuty(context, collection, {
+      began: () => this.#wakeAll(),
+      isNeeded: () => parts.book.all().length > 0,
+    });
     context.feed.follow<DeliveryDocument>(collection, ({ document }) => {
       if (document?.value.status === "pending") this.#wake(document.value.channel_id);
     });
     context.feed.follow<ChannelDocument>("channels", ({ key, document }) => {
       if (document) this.#wake(key);
+      void this.#duty.look();
     });
   }
 
