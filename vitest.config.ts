@@ -3,20 +3,6 @@ import { defineConfig } from "vitest/config";
 
 const source = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
-// Files that change the machine itself, such as its packages and users, that fill it with processes, or that count the time of the
-// processor: one after the other, when all others are done.
-const alone = [
-  "test/**/*.real.test.ts",
-  "test/e2e/discovery.test.ts",
-  "test/faults/attacks.test.ts",
-  "test/faults/trial.test.ts",
-  "test/fuzz/*.test.ts",
-  "test/state/real-machine.test.ts",
-  "test/support/machine/*.test.ts",
-  "test/transport/hostile-agents.test.ts",
-  "test/transport/long-messages.test.ts",
-];
-
 // Tests import the package by its public name and run the sources, so that a stale build can't pass for a fresh one.
 export default defineConfig({
   resolve: {
@@ -37,24 +23,9 @@ export default defineConfig({
     ],
   },
   test: {
+    include: ["test/**/*.test.ts"],
     setupFiles: ["test/support/setup.ts"],
     testTimeout: 20_000,
     hookTimeout: 30_000,
-    projects: [
-      {
-        extends: true,
-        test: {
-          name: "parallel",
-          include: ["test/**/*.test.ts"],
-          exclude: alone,
-          maxWorkers: "100%",
-          sequence: { groupOrder: 1 },
-        },
-      },
-      {
-        extends: true,
-        test: { name: "alone", include: alone, maxWorkers: 1, sequence: { groupOrder: 2 } },
-      },
-    ],
   },
 });

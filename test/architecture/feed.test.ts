@@ -32,6 +32,7 @@ const registrations: Readonly<Record<string, string>> = {
   onExpiry: "asked before an operation is removed",
   onRollout: "asked before an operation is removed",
   onCommit: "measures how long commits took; is not told what they say",
+  onRefusal: "hears that a commit was refused, of which the feed has nothing",
 };
 
 describe("who is connected", () => {
