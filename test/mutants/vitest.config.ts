@@ -4,4 +4,7 @@ import base from "../../vitest.config.ts";
 
 const include = (process.env["FLEETWRIGHT_MUTANT_TESTS"] ?? "").split(",").filter((path) => path !== "");
 
-export default defineConfig({ ...base, test: { ...base.test, include, exclude: ["test/**/*.real.test.ts"] } });
+export default defineConfig({
+  ...base,
+  test: { ...base.test, include, exclude: ["test/**/*.real.test.ts"] },
+});
