@@ -3,13 +3,13 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Client } from "fleetwright/client";
-import { eventLog } from "../../lib/feed/event-record.ts";
-import { createIds } from "../../lib/ids.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { nodeCrypto } from "../../lib/crypto/node-crypto.ts";
+import { eventLog } from "../../lib/feed/event-record.ts";
+import { createIds } from "../../lib/ids.ts";
+import { storageSchema } from "../../lib/storage-schema.ts";
 import { FileStorage } from "../../lib/storage/file-storage.ts";
 import type { Write } from "../../lib/storage/storage.ts";
-import { storageSchema } from "../../lib/storage-schema.ts";
 
 /** Flags of a server whose channels may reach this machine. */
 export const fanOutFlags = ["--channel-networks", "127.0.0.1"];
