@@ -19,6 +19,7 @@ export const features = {
   maintenance: ["agents"],
   metrics: ["agents"],
   terminals: ["agents"],
+  thresholds: ["agents"],
   discovery: ["agents"],
   secrets: ["agents"],
   assignments: ["modules", "agents"],

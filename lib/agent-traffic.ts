@@ -9,6 +9,7 @@ import { RateLimiter } from "./internal/rate-limiter.ts";
 import type { MetricService } from "./metrics/metric-service.ts";
 import type { OperationService } from "./operations/operation-service.ts";
 import type { TerminalService } from "./terminals/terminal-service.ts";
+import type { ThresholdService } from "./thresholds/threshold-service.ts";
 import type { Admission, AgentIntroduction, TransportHandlers } from "./transport/transport.ts";
 import type { MessageHead } from "./wire/message-head.ts";
 import type { AgentMessage } from "./wire/messages.ts";
@@ -30,6 +31,7 @@ interface HearingFeatures {
   metrics: MetricService;
   operations: OperationService;
   terminals: TerminalService;
+  thresholds: ThresholdService;
 }
 
 export function createAgentTraffic(context: Context, features: HearingFeatures): AgentTraffic {
@@ -76,7 +78,14 @@ export function createAgentTraffic(context: Context, features: HearingFeatures):
 
 /** Hands a message of an agent to the feature that it is for. */
 async function hear(
-  { agents, metrics, operations, terminals, reports }: HearingFeatures & { reports: AgentReports },
+  {
+    agents,
+    metrics,
+    operations,
+    terminals,
+    thresholds,
+    reports,
+  }: HearingFeatures & { reports: AgentReports },
   nodeId: string,
   message: AgentMessage,
 ): Promise<void> {
@@ -94,7 +103,7 @@ async function hear(
     case "output":
       return answers.progress(nodeId, message);
     case "metrics":
-      return metrics.intake.take(nodeId, message);
+      return thresholds.look(nodeId, await metrics.intake.take(nodeId, message));
     case "terminal.closed":
     case "terminal.taken":
       return terminals.hear(nodeId, message);

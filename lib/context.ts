@@ -9,7 +9,13 @@ import type { Crypto, Signer } from "./crypto/crypto.ts";
 import { Epochs } from "./epochs.ts";
 import type { NoMetadata } from "./event-facts.ts";
 import type { EventMetadata } from "./event-metadata.ts";
-import { eventTable, type EventSubject, type EventType, type OrchestratorEvent } from "./events.ts";
+import {
+  eventTable,
+  type EventSubject,
+  type EventType,
+  type OrchestratorEvent,
+  type Severity,
+} from "./events.ts";
 import { eventLog, missingRecord } from "./feed/event-record.ts";
 import { Feed } from "./feed/feed.ts";
 import { FleetTime } from "./fleet-time.ts";
@@ -37,6 +43,8 @@ type InputOf<Type extends EventType> = {
   type: Type;
   summary: string;
   target?: EventSubject;
+  /** Absent = that of the type. */
+  severity?: Severity;
 } & (EventMetadata[Type] extends NoMetadata
   ? { metadata?: EventMetadata[Type] }
   : { metadata: EventMetadata[Type] });
@@ -236,7 +244,7 @@ export class Context {
       id: this.ids.next(),
       timestamp: this.timestamp(),
       event_type: input.type,
-      severity: eventTable[input.type].severity,
+      severity: input.severity ?? eventTable[input.type].severity,
       actor: toSubject(caller),
       ...(input.target && { target: input.target }),
       summary: input.summary,

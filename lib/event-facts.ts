@@ -1,7 +1,9 @@
 /** The parts that facts of events are made of. */
+import type { Severity } from "./events.ts";
 import type { WindowMode, WindowSchedule } from "./maintenance/schemas.ts";
 import type { OperationStatus } from "./operations/schemas.ts";
 import type { Counts } from "./state/result.ts";
+import type { ThresholdCondition } from "./thresholds/schemas.ts";
 
 /** Nothing beside the target and the summary. */
 export type NoMetadata = Record<string, never>;
@@ -127,6 +129,27 @@ export interface TerminalEndFacts extends TerminalFacts {
   recording_bytes: number;
   /** SHA-256 over the SHA-256 of each MiB of the recording, hex; absent where there is none. */
   recording_hash?: string;
+}
+
+/** What a threshold watches. */
+export interface ThresholdFacts {
+  metric: string;
+  /** The metric that it counts in percent of; null = it counts what is measured. */
+  percent_of: string | null;
+  condition: ThresholdCondition;
+  value: number;
+  /** Null = the whole fleet. */
+  selector: string | null;
+  severity: Severity;
+  enabled: boolean;
+}
+
+/** Which threshold, and which series of the agent. */
+export interface AlarmFacts {
+  threshold_id: string;
+  /** Its name. */
+  threshold: string;
+  series: string;
 }
 
 /** Which agents a maintenance window is for, and what it does there. */

@@ -3,6 +3,7 @@ import type { Permission, permissionTable } from "./callers/permissions.ts";
 import type { Role } from "./callers/roles.ts";
 import type { ErrorCode } from "./errors.ts";
 import type {
+  AlarmFacts,
   NoMetadata,
   RefusalFacts,
   AttributeFacts,
@@ -18,6 +19,7 @@ import type {
   DeliveryFacts,
   TerminalFacts,
   TerminalEndFacts,
+  ThresholdFacts,
   WindowFacts,
   WindowTimeFacts,
 } from "./event-facts.ts";
@@ -136,6 +138,23 @@ export interface EventMetadata {
   "secret.removed": NoMetadata;
   "secret.expiring": SecretFacts & { expires_at: string };
   "secret.expired": SecretFacts & { expires_at: string };
+  "metric.thresholdCreated": ThresholdFacts;
+  "metric.thresholdUpdated": ThresholdFacts;
+  "metric.thresholdRemoved": ThresholdFacts;
+  "metric.thresholdCrossed": AlarmFacts & {
+    /** What was measured; in percent where the threshold counts so. */
+    value: number;
+    /** The limit as it was. */
+    limit: number;
+    /** Since when it is beyond. */
+    since: string;
+  };
+  "metric.thresholdRecovered": AlarmFacts & {
+    /** Null where it was not measured any more, or nobody looks at it. */
+    value: number | null;
+    crossed_at: string;
+    reason: "recovered" | "not_measured" | "withdrawn";
+  };
   "maintenance.created": WindowTimeFacts;
   "maintenance.updated": WindowTimeFacts;
   "maintenance.removed": WindowTimeFacts;

@@ -14,6 +14,7 @@ export type EventCategory =
   | "assignment"
   | "operation"
   | "drift"
+  | "metric"
   | "terminal"
   | "secret"
   | "channel"
@@ -77,6 +78,11 @@ export const eventTable = {
   "drift.enforced": { category: "drift", severity: "info", audited: true },
   "drift.enforcementStopped": { category: "drift", severity: "warning", audited: true },
   "drift.resolved": { category: "drift", severity: "info", audited: true },
+  "metric.thresholdCreated": { category: "metric", severity: "info", audited: true },
+  "metric.thresholdUpdated": { category: "metric", severity: "info", audited: true },
+  "metric.thresholdRemoved": { category: "metric", severity: "warning", audited: true },
+  "metric.thresholdCrossed": { category: "metric", severity: "warning", audited: false },
+  "metric.thresholdRecovered": { category: "metric", severity: "info", audited: false },
   "terminal.opened": { category: "terminal", severity: "info", audited: true },
   "terminal.watched": { category: "terminal", severity: "warning", audited: true },
   "terminal.closeRequested": { category: "terminal", severity: "info", audited: true },
@@ -125,6 +131,7 @@ export interface EventSubject {
     | "operation"
     | "drift"
     | "terminal"
+    | "threshold"
     | "secret"
     | "channel"
     | "maintenance"

@@ -91,6 +91,7 @@ export type { Restores } from "./restores/restores.ts";
 export type { Rollouts } from "./rollouts/rollouts.ts";
 export type { Runs } from "./runs/runs.ts";
 export type { StatusReport } from "./status/status.ts";
+export type { Thresholds } from "./thresholds/thresholds.ts";
 
 // What the verbs take and return: the schemas that adapters serve
 export * as schemas from "./schemas.ts";
@@ -112,6 +113,7 @@ export type {
   PruneResult,
 } from "./audit/schemas.ts";
 export type { MaintenanceWindow, WindowMode, WindowSchedule } from "./maintenance/schemas.ts";
+export type { Alarm, Threshold, ThresholdCondition } from "./thresholds/schemas.ts";
 export type { LatestMetrics, MetricHistory, MetricPoint, MetricUnit } from "./metrics/schemas.ts";
 export type { DriftDetail, DriftRecord, DriftStatus } from "./drift/schemas.ts";
 export type { EventStreamItem } from "./event-feed/schemas.ts";

@@ -38,6 +38,7 @@ import { StatusReport } from "./status/status.ts";
 import { storageSchema } from "./storage-schema.ts";
 import { tellLosses } from "./tell-losses.ts";
 import { Terminals } from "./terminals/terminals.ts";
+import { Thresholds } from "./thresholds/thresholds.ts";
 import { tellFull } from "./upkeep/full-storage.ts";
 import type { Epoch } from "./wire/epoch.ts";
 
@@ -96,6 +97,8 @@ export class Orchestrator {
   readonly maintenanceWindows: MaintenanceWindows;
   /** What machines measure. */
   readonly metrics: Metrics;
+  /** Limits of what machines measure, and alarms where one is crossed. */
+  readonly thresholds: Thresholds;
   /** What was done, by whom and when. */
   readonly audit: Audit;
   /** Calls into the local network for agents that have no orchestrator. */
@@ -143,6 +146,7 @@ export class Orchestrator {
     this.channels = new Channels(context, services.notifications);
     this.maintenanceWindows = new MaintenanceWindows(context, services.maintenance);
     this.metrics = new Metrics(context, services.metrics, services);
+    this.thresholds = new Thresholds(context, services.thresholds);
     this.audit = new Audit(context, services.audit);
     this.discovery = new Discovery(context, services.agents);
     this.backups = new Backups(context);

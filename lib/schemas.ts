@@ -18,4 +18,5 @@ export * from "./runs/schemas.ts";
 export * from "./status/schemas.ts";
 export * from "./secrets/schemas.ts";
 export * from "./terminals/schemas.ts";
+export * from "./thresholds/schemas.ts";
 export { nothingSchema } from "./internal/common-schemas.ts";

@@ -16,6 +16,7 @@ import { OperationService } from "./operations/operation-service.ts";
 import { RolloutService } from "./rollouts/rollout-service.ts";
 import { SecretService } from "./secrets/secret-service.ts";
 import { TerminalService } from "./terminals/terminal-service.ts";
+import { ThresholdService } from "./thresholds/threshold-service.ts";
 
 /** The services of one orchestrator. */
 export interface Services {
@@ -35,6 +36,7 @@ export interface Services {
   secrets: SecretService;
   streams: Streams;
   terminals: TerminalService;
+  thresholds: ThresholdService;
 }
 
 /** Makes them, each of those before it. */
@@ -54,6 +56,7 @@ export function createServices(context: Context): Services {
   const events = new EventFeedService(context);
   const terminals = new TerminalService(context, { access, agents, streams });
   const metrics = new MetricService(context, { agents });
+  const thresholds = new ThresholdService(context, { agents });
   const idempotency = new IdempotencyService(context);
   const notifications = new NotificationService(context, { agents, maintenance, secrets });
   return {
@@ -73,5 +76,6 @@ export function createServices(context: Context): Services {
     secrets,
     streams,
     terminals,
+    thresholds,
   };
 }

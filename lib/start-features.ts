@@ -43,6 +43,7 @@ export async function startFeatures(
   ends.push(await idempotency.start(secret));
   ends.push(() => metrics.stop());
   await metrics.start();
+  ends.push(await services.thresholds.start());
   ends.push(await services.terminals.start());
   ends.push(await notifications.start());
 }

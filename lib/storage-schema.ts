@@ -16,6 +16,7 @@ import { rolloutCollections } from "./rollouts/documents.ts";
 import { secretCollections } from "./secrets/documents.ts";
 import type { StorageSchema } from "./storage/storage.ts";
 import { terminalCollections } from "./terminals/documents.ts";
+import { thresholdCollections } from "./thresholds/documents.ts";
 import { retentionClockCollections } from "./upkeep/retention-clock.ts";
 
 /** Everything that an orchestrator keeps: the collections and logs of all features. */
@@ -39,6 +40,7 @@ export const storageSchema: StorageSchema = {
     ...rolloutCollections,
     ...secretCollections,
     ...terminalCollections,
+    ...thresholdCollections,
   },
   logs: { ...auditLogs, ...eventLogs, ...operationLogs },
 };

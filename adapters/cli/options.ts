@@ -13,6 +13,12 @@ export function integer(minimum: number, maximum: number): (text: string) => num
   };
 }
 
+/** Reads a number, with or without a fraction. */
+export function decimal(text: string): number {
+  if (!/^-?\d+(\.\d+)?$/.test(text)) throw new InvalidArgumentError("Not a number.");
+  return Number(text);
+}
+
 const unitMs: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** Reads a time, or how long ago it was: `30m`, `6h`, `7d`. */

@@ -30,6 +30,7 @@ import { addSessionCommands } from "./commands/session.ts";
 import { addStateCommands } from "./commands/state.ts";
 import { addTagsCommands } from "./commands/tags.ts";
 import { addTerminalCommands } from "./commands/terminal.ts";
+import { addThresholdsCommands } from "./commands/thresholds.ts";
 import { addWindowsCommands } from "./commands/windows.ts";
 import { exitCode } from "./context.ts";
 import type { CommandContext, ExitCode } from "./context.ts";
@@ -87,6 +88,7 @@ const commands = [
   addAssignmentsCommands,
   addStateCommands,
   addMetricsCommand,
+  addThresholdsCommands,
   addLocalCommands,
   addRunCommands,
   addRolloutsCommands,

@@ -231,6 +231,29 @@ export interface RoutedVerbs {
      */
     prometheus: (input?: Input<"metricPrometheusInput">, options?: CallOptions) => Promise<ReadableStream<Uint8Array>>;
   };
+  thresholds: {
+    /** List all thresholds. Newest first. */
+    list: (input?: Input<"listThresholdsInput">, options?: CallOptions) => Promise<Output<"thresholdPageSchema">>;
+    /** Get one threshold. As it stands. */
+    get: (id: string, options?: CallOptions) => Promise<Output<"thresholdSchema">>;
+    /**
+     * Create a threshold. Each series of each agent that it is for is compared by itself: beyond the limit for `for_seconds` it
+     * begins an alarm, back for `recovery_seconds` it ends it. There are 100 thresholds at most.
+     */
+    create: (input: Input<"createThresholdInput">, options?: CallOptions) => Promise<Output<"thresholdSchema">>;
+    /**
+     * Update a threshold. What is absent stays, and null takes away. Durations begin anew; alarms end where it watches something
+     * else from now on, or is not enabled.
+     */
+    update: (id: string, input?: Input<"updateThresholdInput", "id">, options?: CallOptions) => Promise<Output<"thresholdSchema">>;
+    /** Delete a threshold. Its alarms end. */
+    remove: (id: string, options?: CallOptions) => Promise<null>;
+    /**
+     * List the alarms that there are now. Newest first. One that is over is gone; the events `metric.thresholdCrossed` and
+     * `metric.thresholdRecovered` tell of it.
+     */
+    alarms: (input?: Input<"listAlarmsInput">, options?: CallOptions) => Promise<Output<"alarmPageSchema">>;
+  };
   secrets: {
     /** List all secrets (metadata only). By name: what each is for, who may get it and what uses it. No value is ever told. */
     list: (input?: Input<"listSecretsInput">, options?: CallOptions) => Promise<Output<"secretPageSchema">>;

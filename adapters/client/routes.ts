@@ -102,6 +102,14 @@ export const routes: {
     latest: { method: "GET", path: "/agents/{node_id}/metrics/latest" },
     prometheus: { method: "GET", path: "/metrics/prometheus", input: "query", asStream: true },
   },
+  thresholds: {
+    list: { method: "GET", path: "/thresholds", input: "query" },
+    get: { method: "GET", path: "/thresholds/{id}" },
+    create: { method: "POST", path: "/thresholds", input: "body" },
+    update: { method: "PUT", path: "/thresholds/{id}", input: "body" },
+    remove: { method: "DELETE", path: "/thresholds/{id}" },
+    alarms: { method: "GET", path: "/alarms", input: "query" },
+  },
   secrets: {
     list: { method: "GET", path: "/secrets", input: "query" },
     get: { method: "GET", path: "/secrets/{name}" },

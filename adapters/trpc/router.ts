@@ -19,6 +19,7 @@ import { runProcedures } from "./procedures/runs.ts";
 import { secretProcedures } from "./procedures/secrets.ts";
 import { driftProcedures, operationProcedures, stateProcedures } from "./procedures/state.ts";
 import { terminalProcedures } from "./procedures/terminals.ts";
+import { thresholdProcedures } from "./procedures/thresholds.ts";
 
 const everything = t.router({
   status: t.router({
@@ -48,6 +49,7 @@ const everything = t.router({
   drift: driftProcedures,
   discovery: discoveryProcedures,
   metrics: metricProcedures,
+  thresholds: thresholdProcedures,
   events: eventProcedures,
   secrets: secretProcedures,
   terminals: terminalProcedures,

@@ -12,6 +12,7 @@ import type { Context } from "../context.ts";
 import { isOrchestratorError } from "../errors.ts";
 import { hourMs } from "../internal/durations.ts";
 import { RateLimiter } from "../internal/rate-limiter.ts";
+import type { SampleRow } from "../storage/storage.ts";
 import type { AgentMessage, MessageOf } from "../wire/messages.ts";
 import { newNames, noSamples, takeSamples, type SampleState } from "./sample-rules.ts";
 
@@ -57,15 +58,19 @@ export class MetricIntake {
     return (series?.fault?.() ?? null) === null && this.#messages.tryTake(nodeId);
   }
 
-  /** Takes samples of an agent. Where they can't be stored they are not acknowledged, and the agent sends them again. */
-  async take(nodeId: string, message: MessageOf<AgentMessage, "metrics">): Promise<void> {
+  /**
+   * Takes samples of an agent, and tells which were taken. Where they can't be stored they are not acknowledged, and the agent sends them
+   * again.
+   */
+  async take(nodeId: string, message: MessageOf<AgentMessage, "metrics">): Promise<readonly SampleRow[]> {
     const { logger } = this.#context;
     if (message.gap) logger.info("An agent dropped samples for want of space.", { node_id: nodeId });
     try {
-      await this.#take(nodeId, message.samples);
+      return await this.#take(nodeId, message.samples);
     } catch (error) {
       logger.error("Metrics of an agent could not be taken in.", { node_id: nodeId, error });
       this.#agents.delete(nodeId);
+      return [];
     }
   }
 
@@ -83,16 +88,20 @@ export class MetricIntake {
     await this.#syncing;
   }
 
-  async #take(nodeId: string, samples: MessageOf<AgentMessage, "metrics">["samples"]): Promise<void> {
+  async #take(
+    nodeId: string,
+    samples: MessageOf<AgentMessage, "metrics">["samples"],
+  ): Promise<readonly SampleRow[]> {
     const { storage, clock, logger } = this.#context;
     const state = await this.#stateOf(nodeId, samples);
     const { rows, through, leftOut } = takeSamples(samples, state, this.#now());
     if (leftOut.samples + leftOut.values > 0 && this.#complaints.tryTake(nodeId))
       logger.warn("Metrics of an agent were left out.", { node_id: nodeId, ...leftOut });
     if (rows.length > 0) await storage.series?.append(nodeId, rows);
-    if (through === null) return;
+    if (through === null) return rows;
     const isDue = clock.monotonic() - state.acknowledgedMs >= acknowledgedMs;
     if (samples.length > 1 || isDue || this.#waiting.has(nodeId)) this.#await(nodeId, through);
+    return rows;
   }
 
   #now(): { nowMs: number; monotonicMs: number; intervalMs: number } {

@@ -12,7 +12,7 @@ import type { ProcedureMeta } from "../../adapters/trpc/trpc.ts";
 import { settle } from "./deferred.ts";
 import { undescribedHeaders } from "./described-headers.ts";
 import { startListener } from "./discovery.ts";
-import { playNotifications, playWindows } from "./example-notifications.ts";
+import { playNotifications, playThresholds, playWindows } from "./example-notifications.ts";
 import { eventOf, newFolders } from "./fleet.ts";
 import { eventually } from "./processes.ts";
 import { RecordedMachine } from "./recorded-machine.ts";
@@ -121,6 +121,7 @@ async function playAgents(session: ExampleSession, node_id: string): Promise<voi
   await session.call("metrics.latest", { node_id });
   await session.call("metrics.history", { node_id, series: ["cpu.percent", "load.1"], step_seconds: 60 });
   await session.call("metrics.prometheus", { selector: "role=web" });
+  await playThresholds(session);
   await session.call("modules.upload", {}, { content: web });
   await session.call("modules.list");
   await session.call("modules.get", { name: "web", revision: 1 });

@@ -25,6 +25,18 @@ export async function playWindows({ call }: Session): Promise<void> {
   await call("maintenanceWindows.remove", { id });
 }
 
+/** Plays the calls about thresholds. */
+export async function playThresholds(session: Pick<Session, "call">): Promise<void> {
+  const call: Session["call"] = (...given) => session.call(...given);
+  const disk = { metric: "mount.used_bytes", percent_of: "mount.total_bytes", condition: "above", value: 90 };
+  const { id } = await call("thresholds.create", {}, { name: "Disk full", ...disk, recovery_value: 85 });
+  await call("thresholds.update", { id }, { severity: "critical", selector: "role=db" });
+  await call("thresholds.list", { limit: 10 });
+  await call("thresholds.get", { id });
+  await call("thresholds.alarms", { severity: "critical" });
+  await call("thresholds.remove", { id });
+}
+
 /** Plays them; whoever is called `hopper` is added on the way. */
 export async function playNotifications({ product, call }: Session): Promise<void> {
   const { orchestrator, clock } = product;

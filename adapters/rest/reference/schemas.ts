@@ -32,6 +32,8 @@ export const schemaReference: Readonly<Record<string, string>> = {
   Channel: "A way to tell people and programs elsewhere, without what is secret of it.",
   ChannelTest: "What came of a test message.",
   Delivery: "A message to a channel, and what came of it.",
+  Alarm: "A threshold that an agent has crossed, until it has recovered.",
+  Threshold: "A limit of what agents measure.",
   MaintenanceWindow: "A time in which agents are left alone, or are silent.",
   Notification: "Something that operators were told.",
   DriftDetail: "A drift check, with the result of each resource.",

@@ -34,9 +34,10 @@ export function toBundles(events: readonly OrchestratorEvent[], facts: AgentFact
   const bundles = new Map<string, { bundle: Bundle; known: Set<string> }>();
   for (const event of events) {
     for (const part of partsOf(event, facts)) {
-      const together = notifiedEvents[event.event_type]?.many !== undefined;
-      const key = JSON.stringify([event.event_type, part.muted, together ? "" : event.id]);
       const { event_type, severity } = event;
+      const { many, by } = notifiedEvents[event_type] ?? {};
+      const kind = many === undefined ? event.id : (by?.(event) ?? "");
+      const key = JSON.stringify([event_type, severity, part.muted, kind]);
       const made = bundles.get(key) ?? {
         bundle: { event_type, severity, muted: part.muted, events: [], agents: [], count: 0 },
         known: new Set<string>(),
@@ -106,13 +107,14 @@ const mostNamed = 20;
 export function tell(bundle: Bundle): Told {
   const { events, agents, count } = bundle;
   const [event] = events;
-  const { many, one } = notifiedEvents[bundle.event_type] ?? {};
+  const { many, one, by } = notifiedEvents[bundle.event_type] ?? {};
   const subject = subjectOf(bundle);
   const isWhole = events.length === 1 && count === concerned(event!).count;
   if (many === undefined || isWhole) return { title: event!.summary, body: namesOf(agents), subject };
   if (count === 1 && agents[0] && one) return { title: one(agents[0].name), body: "", subject };
   const summaries = events.slice(0, mostNamed).map(({ summary }) => summary);
-  return { title: many(count), body: agents.length > 0 ? namesOf(agents) : summaries.join("\n"), subject };
+  const title = by ? `${by(event!)}: ${many(count)}` : many(count);
+  return { title, body: agents.length > 0 ? namesOf(agents) : summaries.join("\n"), subject };
 }
 
 function namesOf(agents: readonly ConcernedAgent[]): string {

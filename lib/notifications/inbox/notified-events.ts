@@ -6,6 +6,8 @@ interface Notified {
   many?: (count: number) => string;
   /** What one agent of an event is called that tells of many; absent where events tell of one. */
   one?: (agent: string) => string;
+  /** Of what alone events are told together, and what goes before {@link many}; absent = of the type. */
+  by?: (event: OrchestratorEvent) => string;
   /** Which of them; absent = all. */
   when?: (event: OrchestratorEvent) => boolean;
 }
@@ -37,6 +39,8 @@ export const notifiedEvents: Readonly<Partial<Record<EventType, Notified>>> = {
   "drift.detected": { many: (count) => `${count} agents have drifted` },
   "drift.enforcementStopped": { many: (count) => `Drift comes back on ${count} agents` },
   "drift.resolved": { many: (count) => `${count} agents are in sync again` },
+  "metric.thresholdCrossed": { many: (count) => `${count} alarms`, by: thresholdOf },
+  "metric.thresholdRecovered": { many: (count) => `${count} alarms are over`, by: thresholdOf },
   "terminal.interrupted": { many: (count) => `${count} terminals were interrupted` },
   "secret.expiring": { many: (count) => `${count} secrets expire soon` },
   "secret.expired": { many: (count) => `${count} secrets have expired` },
@@ -49,6 +53,10 @@ export const notifiedEvents: Readonly<Partial<Record<EventType, Notified>>> = {
   "audit.pruned": {},
   "audit.retentionChanged": {},
 };
+
+function thresholdOf({ metadata }: OrchestratorEvent): string {
+  return "threshold" in metadata ? metadata.threshold : "";
+}
 
 /** Whether operators are notified of an event. */
 export function isNotified(event: OrchestratorEvent): boolean {

@@ -1,0 +1,49 @@
+import type { Severity } from "../events.ts";
+import type { CollectionDefinition } from "../storage/storage.ts";
+import type { ThresholdCondition } from "./schemas.ts";
+
+/** A threshold as stored, under its id (a UUIDv7, so that keys are in order of time). */
+export interface ThresholdDocument {
+  id: string;
+  name: string;
+  metric: string;
+  /** Absent = what is measured counts as it is. */
+  percent_of?: string;
+  condition: ThresholdCondition;
+  value: number;
+  /** Absent = `value`. */
+  recovery_value?: number;
+  for_seconds: number;
+  recovery_seconds: number;
+  severity: Severity;
+  /** Absent = the whole fleet. */
+  selector?: string;
+  enabled: boolean;
+  created_by: string;
+  created_at: string;
+}
+
+/** That a series of an agent is beyond a threshold, under what names the three, so that it is there once; gone when it has recovered. */
+export interface AlarmDocument {
+  id: string;
+  threshold_id: string;
+  threshold: string;
+  severity: Severity;
+  node_id: string;
+  series: string;
+  value: number;
+  since: string;
+  crossed_at: string;
+}
+
+/** What the thresholds feature keeps. */
+export const thresholdCollections = {
+  thresholds: { indexes: {} },
+  alarms: {
+    indexes: {
+      by_time: ["crossed_at"],
+      by_threshold: ["threshold_id", "crossed_at"],
+      by_node: ["node_id", "crossed_at"],
+    },
+  },
+} as const satisfies Record<string, CollectionDefinition>;

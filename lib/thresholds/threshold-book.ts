@@ -1,0 +1,94 @@
+/**
+ * The thresholds and the alarms that there are, in memory, as the feed tells: each sample of each agent asks for them, and reads nothing.
+ */
+import { matchesSelector } from "../selectors/match.ts";
+import type { Selector, SelectorTarget } from "../selectors/selector.ts";
+import type { StoredDocument } from "../storage/storage.ts";
+import type { AlarmDocument, ThresholdDocument } from "./documents.ts";
+import { watches } from "./judgement.ts";
+
+/** A threshold, and how its selector is read. */
+export interface KnownThreshold {
+  document: Readonly<ThresholdDocument>;
+  /** Null = the whole fleet. */
+  selector: Selector | null;
+}
+
+/** An alarm as stored. */
+export type StoredAlarm = StoredDocument<AlarmDocument>;
+
+/** Names a series of an agent that a threshold watches. */
+export function pairKey(thresholdId: string, series: string): string {
+  return `${thresholdId} ${series}`;
+}
+
+export class ThresholdBook {
+  readonly #thresholds = new Map<string, KnownThreshold>();
+  /** By agent, then by threshold and series. */
+  readonly #alarms = new Map<string, Map<string, StoredAlarm>>();
+  /** The agent and the pair of an alarm, by its id. */
+  readonly #places = new Map<string, { nodeId: string; pair: string }>();
+
+  /** How many thresholds there are. */
+  get size(): number {
+    return this.#thresholds.size;
+  }
+
+  /** Takes a threshold in, or replaces what is known of it. */
+  set(document: Readonly<ThresholdDocument>, selector: Selector | null): void {
+    this.#thresholds.set(document.id, { document, selector });
+  }
+
+  /** Forgets a threshold. */
+  delete(id: string): void {
+    this.#thresholds.delete(id);
+  }
+
+  /** The thresholds that watch an agent. `target` is null where nothing is known of it. */
+  of(target: SelectorTarget | null): Readonly<ThresholdDocument>[] {
+    const found: Readonly<ThresholdDocument>[] = [];
+    for (const { document, selector } of this.#thresholds.values())
+      if (document.enabled && target !== null && (selector === null || matchesSelector(selector, target)))
+        found.push(document);
+    return found;
+  }
+
+  /** Whether there is still a threshold that watches what an alarm is about. */
+  stands({ threshold_id, series }: Readonly<AlarmDocument>, target: SelectorTarget | null): boolean {
+    const known = this.#thresholds.get(threshold_id);
+    if (!known || !known.document.enabled || target === null || !watches(known.document, series))
+      return false;
+    return known.selector === null || matchesSelector(known.selector, target);
+  }
+
+  /** Takes an alarm in. */
+  setAlarm(alarm: StoredAlarm): void {
+    const { id, node_id, threshold_id, series } = alarm.value;
+    const pair = pairKey(threshold_id, series);
+    const alarms = this.#alarms.get(node_id) ?? new Map<string, StoredAlarm>();
+    this.#alarms.set(node_id, alarms.set(pair, alarm));
+    this.#places.set(id, { nodeId: node_id, pair });
+  }
+
+  /** Forgets an alarm. */
+  deleteAlarm(id: string): void {
+    const place = this.#places.get(id);
+    if (!place) return;
+    this.#places.delete(id);
+    const alarms = this.#alarms.get(place.nodeId);
+    alarms?.delete(place.pair);
+    if (alarms?.size === 0) this.#alarms.delete(place.nodeId);
+  }
+
+  /** The alarms of an agent, by {@link pairKey}. */
+  alarmsOf(nodeId: string): ReadonlyMap<string, StoredAlarm> {
+    return this.#alarms.get(nodeId) ?? none;
+  }
+
+  /** Every alarm. */
+  *alarms(): Generator<StoredAlarm> {
+    for (const alarms of this.#alarms.values()) yield* alarms.values();
+  }
+}
+
+const none: ReadonlyMap<string, StoredAlarm> = new Map();

@@ -1,0 +1,123 @@
+import type { AgentService } from "../agents/agent-service.ts";
+import type { Context } from "../context.ts";
+import { isOrchestratorError, OrchestratorError } from "../errors.ts";
+import type { Selector } from "../selectors/selector.ts";
+import { eachDocument } from "../storage/each-document.ts";
+import type { SampleRow, StoredDocument } from "../storage/storage.ts";
+import { BackgroundWork } from "../upkeep/background-work.ts";
+import { AlarmWriter } from "./alarm-writer.ts";
+import type { AlarmDocument, ThresholdDocument } from "./documents.ts";
+import { SampleWatcher } from "./sample-watcher.ts";
+import { ThresholdBook, type StoredAlarm } from "./threshold-book.ts";
+
+/** Most thresholds. */
+const mostThresholds = 100;
+
+/** Compares what agents measure with the limits that operators set. */
+export class ThresholdService {
+  readonly #context: Context;
+  readonly #agents: AgentService;
+  readonly #book = new ThresholdBook();
+  readonly #writer: AlarmWriter;
+  readonly #watcher: SampleWatcher;
+  readonly #work: BackgroundWork;
+
+  constructor(context: Context, { agents }: { agents: AgentService }) {
+    this.#context = context;
+    this.#agents = agents;
+    this.#writer = new AlarmWriter(context, agents);
+    this.#watcher = new SampleWatcher(context, { agents, book: this.#book, writer: this.#writer });
+    this.#work = new BackgroundWork(context);
+    context.feed.follow<ThresholdDocument>("thresholds", ({ key, document }) => {
+      if (document) this.#take(document.value);
+      else this.#book.delete(key);
+      this.#work.do(() => this.#withdraw(key));
+    });
+    context.feed.follow<AlarmDocument>("alarms", ({ key, document }) => {
+      if (document) this.#book.setAlarm(document);
+      else this.#book.deleteAlarm(key);
+    });
+    agents.registry.onStatus(({ nodeId, after }) => {
+      if (after === "approved") return;
+      this.#watcher.forget(nodeId);
+      if (this.#book.alarmsOf(nodeId).size > 0) this.#work.do(() => this.#drop(nodeId));
+    });
+  }
+
+  /** Reads the thresholds and the alarms that there are, and ends those that nothing stands behind any more. */
+  async start(): Promise<() => Promise<void>> {
+    const { storage } = this.#context;
+    for await (const { value } of eachDocument<ThresholdDocument>(storage, "thresholds")) this.#take(value);
+    for await (const alarm of eachDocument<AlarmDocument>(storage, "alarms")) this.#book.setAlarm(alarm);
+    const nodeIds = new Set([...this.#book.alarms()].map(({ value }) => value.node_id));
+    for (const nodeId of nodeIds)
+      if (!this.#agents.registry.isApproved(nodeId)) this.#work.do(() => this.#drop(nodeId));
+    this.#work.do(() => this.#withdraw(null));
+    return async () => {
+      await this.#work.stop();
+      await this.#watcher.settled();
+    };
+  }
+
+  /** Looks at samples of an agent that were taken in. Never rejects. */
+  look(nodeId: string, rows: readonly SampleRow[]): Promise<void> {
+    return this.#watcher.look(nodeId, rows);
+  }
+
+  /** Reads a threshold; `NOT_FOUND` where there is none. */
+  async read(id: string): Promise<StoredDocument<ThresholdDocument>> {
+    const stored = await this.#context.storage.get<ThresholdDocument>("thresholds", id);
+    if (!stored) throw new OrchestratorError("NOT_FOUND", { message: `There is no threshold ${id}.` });
+    return stored;
+  }
+
+  /** How a threshold's selector is read; null = the whole fleet. `SELECTOR_INVALID`. */
+  toSelector({ selector }: Pick<ThresholdDocument, "selector">): Selector | null {
+    return selector === undefined ? null : this.#agents.registry.selectors.parse(selector);
+  }
+
+  /** Refuses one threshold too many: each costs a look with each sample of the fleet. */
+  requireRoom(): void {
+    if (this.#book.size < mostThresholds) return;
+    throw new OrchestratorError("VALIDATION_FAILED", {
+      issues: [{ path: [], message: `there are ${mostThresholds} thresholds, which is the most` }],
+    });
+  }
+
+  #take(document: Readonly<ThresholdDocument>): void {
+    this.#book.set(document, this.toSelector(document));
+  }
+
+  /** Ends alarms of a threshold that was changed or removed, or of all, where nothing stands behind them any more. */
+  async #withdraw(thresholdId: string | null): Promise<void> {
+    const { registry } = this.#agents;
+    const ended = new Map<string, StoredAlarm[]>();
+    for (const alarm of this.#book.alarms()) {
+      const { threshold_id, node_id } = alarm.value;
+      if (thresholdId !== null && threshold_id !== thresholdId) continue;
+      if (!registry.isApproved(node_id) || this.#book.stands(alarm.value, registry.index.get(node_id)))
+        continue;
+      ended.set(node_id, [...(ended.get(node_id) ?? []), alarm]);
+    }
+    for (const [nodeId, alarms] of ended)
+      await this.#unlessChanged(() =>
+        this.#writer.write(
+          nodeId,
+          alarms.map((alarm) => ({ ended: alarm, reason: "withdrawn", value: null })),
+        ),
+      );
+  }
+
+  async #drop(nodeId: string): Promise<void> {
+    await this.#writer.drop([...this.#book.alarmsOf(nodeId).values()]);
+  }
+
+  /** Another process may have ended the same. */
+  async #unlessChanged(write: () => Promise<void>): Promise<void> {
+    try {
+      await write();
+    } catch (error) {
+      if (!isOrchestratorError(error, "REVISION_CONFLICT")) throw error;
+    }
+  }
+}
