@@ -1,9 +1,8 @@
 /** The parts that facts of events are made of. */
-import type { Severity } from "./events.ts";
 import type { WindowMode, WindowSchedule } from "./maintenance/schemas.ts";
 import type { OperationStatus } from "./operations/schemas.ts";
 import type { Counts } from "./state/result.ts";
-import type { ThresholdCondition } from "./thresholds/schemas.ts";
+import type { ThresholdCondition, ThresholdSeverity } from "./thresholds/schemas.ts";
 
 /** Nothing beside the target and the summary. */
 export type NoMetadata = Record<string, never>;
@@ -140,7 +139,7 @@ export interface ThresholdFacts {
   value: number;
   /** Null = the whole fleet. */
   selector: string | null;
-  severity: Severity;
+  severity: ThresholdSeverity;
   enabled: boolean;
 }
 

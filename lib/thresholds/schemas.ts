@@ -13,14 +13,14 @@ const seriesField = z
   .string()
   .max(200)
   .regex(
-    /^[a-z]\w*(\.\w+)*(\{[^{}\p{C}\p{Zl}\p{Zp}]{1,190}\})?$/u,
+    /^[a-z]\w*(\.\w+)*(\{[^{}\p{C}]{1,190}\})?$/u,
     "must be a series such as load.5, mount.used_bytes or mount.used_bytes{path=/}",
   );
 
 const nameField = z
   .string()
   .max(100)
-  .regex(/^[^\p{C}\p{Zl}\p{Zp}]+$/u, "must be one line of text")
+  .regex(/^[^\p{C}]+$/u, "must be one line of text")
   .describe("What people call it, 1-100 characters.");
 const metricField = seriesField.describe(
   "What is watched: one series, such as `mount.used_bytes{path=/}`, or without labels each series of the metric, by itself.",
@@ -64,16 +64,16 @@ export const thresholdSchema = z
   .object({
     id: idSchema,
     name: z.string(),
-    metric: z.string(),
+    metric: z.string().describe("What is watched: one series, or without labels each series of the metric."),
     percent_of: z.string().optional().describe("Absent = what is measured counts as it is."),
     condition: conditionField,
-    value: z.number(),
+    value: z.number().describe("The limit, in what the metric is measured in, or in percent."),
     recovery_value: z.number().optional().describe("Absent = `value`."),
-    for_seconds: z.number().int(),
-    recovery_seconds: z.number().int(),
+    for_seconds: z.number().int().describe("How long it must be beyond before there is an alarm."),
+    recovery_seconds: z.number().int().describe("How long it must have come back before an alarm is over."),
     severity: thresholdSeveritySchema,
     selector: z.string().optional().describe("Absent = the whole fleet."),
-    enabled: z.boolean(),
+    enabled: z.boolean().describe("Whether anything is watched."),
     created_by: z.string(),
     created_at: z.string(),
     version: versionSchema,
@@ -122,11 +122,11 @@ export const updateThresholdInput = z.strictObject({
 export const alarmSchema = z
   .object({
     id: z.string(),
-    threshold_id: idSchema,
+    threshold_id: idSchema.describe("The threshold that is crossed."),
     threshold: z.string().describe("What people called the threshold when it was crossed."),
     severity: thresholdSeveritySchema,
     node_id: keyIdSchema,
-    series: z.string(),
+    series: z.string().describe("What of the agent has crossed it."),
     value: z
       .number()
       .describe("What was measured when the alarm began, as the threshold counts: in percent where it does."),
@@ -148,6 +148,8 @@ export const listAlarmsInput = z.strictObject({
 
 /** On which side of its limit something is to be told. */
 export type ThresholdCondition = z.infer<typeof thresholdConditionSchema>;
+/** How much an alarm deserves attention. */
+export type ThresholdSeverity = z.infer<typeof thresholdSeveritySchema>;
 /** A limit of a metric. */
 export type Threshold = z.infer<typeof thresholdSchema>;
 /** A threshold that an agent has crossed. */

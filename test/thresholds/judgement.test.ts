@@ -9,9 +9,11 @@ import {
   watches,
 } from "../../lib/thresholds/judgement.ts";
 
-const limits = {
+type Given = Parameters<typeof continued>[1];
+
+const limits: Given = {
   metric: "load.5",
-  condition: "above" as const,
+  condition: "above",
   value: 8,
   recovery_value: 6,
   for_seconds: 30,
@@ -21,7 +23,7 @@ const limits = {
 /** What is said at each of some samples, fifteen seconds apart unless a time is given. */
 function said(
   values: readonly (number | null | [value: number | null, at: number])[],
-  given = limits,
+  given: Given = limits,
 ): string[] {
   let course = noCourse();
   let isAlarm = false;
@@ -58,7 +60,17 @@ describe("a series and a threshold", () => {
 
   it("recovers at the recovery value, after its own duration, and may be crossed again", () => {
     expect(said([9, 9, 9, 7, 7, 7, 6, 6, 9, 9, 9])).toEqual([
-      ...["", "", "crossed", "", "", "", "", "recovered", "", "", "crossed"],
+      "",
+      "",
+      "crossed",
+      "",
+      "",
+      "",
+      "",
+      "recovered",
+      "",
+      "",
+      "crossed",
     ]);
   });
 
@@ -98,9 +110,12 @@ describe("a series and a threshold", () => {
   });
 
   it("is crossed by one sample where no time has to pass, and is turned around by `below`", () => {
-    const below = { ...limits, condition: "below" as const, value: 2, recovery_value: 3 };
+    const below = { ...limits, condition: "below", value: 2, recovery_value: 3 };
     expect(said([1, 2, 3, 3], { ...below, for_seconds: 0, recovery_seconds: 0 })).toEqual([
-      ...["crossed", "", "recovered", ""],
+      "crossed",
+      "",
+      "recovered",
+      "",
     ]);
   });
 });

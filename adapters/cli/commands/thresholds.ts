@@ -62,6 +62,21 @@ export function addThresholdsCommands(program: Command, run: Run): void {
     .command("show <threshold>")
     .description("show a threshold")
     .action(run(async (call, id: string) => show(call, await call.client.thresholds.get(id))));
+  thresholds
+    .command("remove <threshold>")
+    .description("remove a threshold; its alarms end")
+    .action(
+      run(async (call, id: string) => {
+        await call.client.thresholds.remove(id);
+        call.show(null, () => toLines(["The threshold is removed."]));
+      }),
+    );
+  addCreate(thresholds, run);
+  addUpdate(thresholds, run);
+  addAlarms(program, run);
+}
+
+function addCreate(thresholds: Command, run: Run): void {
   withLimits(
     thresholds
       .command("create <name>")
@@ -77,6 +92,9 @@ export function addThresholdsCommands(program: Command, run: Run): void {
       show(call, await call.client.thresholds.create(input));
     }),
   );
+}
+
+function addUpdate(thresholds: Command, run: Run): void {
   withLimits(
     thresholds
       .command("update <threshold>")
@@ -101,15 +119,9 @@ export function addThresholdsCommands(program: Command, run: Run): void {
       ),
     ),
   );
-  thresholds
-    .command("remove <threshold>")
-    .description("remove a threshold; its alarms end")
-    .action(
-      run(async (call, id: string) => {
-        await call.client.thresholds.remove(id);
-        call.show(null, () => toLines(["The threshold is removed."]));
-      }),
-    );
+}
+
+function addAlarms(program: Command, run: Run): void {
   program
     .command("alarms")
     .description("list the alarms that there are now, newest first")
