@@ -110,7 +110,7 @@ describe("a series and a threshold", () => {
   });
 
   it("is crossed by one sample where no time has to pass, and is turned around by `below`", () => {
-    const below = { ...limits, condition: "below", value: 2, recovery_value: 3 };
+    const below: Given = { ...limits, condition: "below", value: 2, recovery_value: 3 };
     expect(said([1, 2, 3, 3], { ...below, for_seconds: 0, recovery_seconds: 0 })).toEqual([
       "crossed",
       "",
