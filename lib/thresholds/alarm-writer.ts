@@ -4,6 +4,7 @@ import { systemCaller } from "../callers/caller.ts";
 import { toTimestamp } from "../clock.ts";
 import type { Context, EventInput } from "../context.ts";
 import { toHex, toUtf8 } from "../crypto/encoding.ts";
+import { isOrchestratorError } from "../errors.ts";
 import { toJsonObject } from "../json.ts";
 import type { Write } from "../storage/storage.ts";
 import type { AlarmDocument, ThresholdDocument } from "./documents.ts";
@@ -32,7 +33,7 @@ export class AlarmWriter {
     this.#agents = agents;
   }
 
-  /** Writes changes of one agent's alarms, all or none. What somebody else has written meanwhile stays: `REVISION_CONFLICT`. */
+  /** Writes changes of one agent's alarms, all or none: none where another process has changed one of them meanwhile. */
   async write(nodeId: string, changes: readonly AlarmChange[]): Promise<void> {
     const [agent] = await this.#agents.describe([nodeId]);
     const agentName = agent?.name ?? nodeId;
@@ -50,12 +51,21 @@ export class AlarmWriter {
         events.push(recoveredEvent(ended.value, { value, reason, agentName }));
       }
     }
-    await this.#context.commit(systemCaller, writes, ...events);
+    await this.#unlessChanged(() => this.#context.commit(systemCaller, writes, ...events));
   }
 
   /** Deletes alarms of agents that are none of the fleet any more: of these something else was told. */
   async drop(alarms: readonly StoredAlarm[]): Promise<void> {
     await this.#context.storage.commit(alarms.map(({ key }): Write => ({ kind: "delete", collection, key })));
+  }
+
+  /** What another process has written is known from the feed, and the next sample is compared with it. */
+  async #unlessChanged(commit: () => Promise<unknown>): Promise<void> {
+    try {
+      await commit();
+    } catch (error) {
+      if (!isOrchestratorError(error, "REVISION_CONFLICT")) throw error;
+    }
   }
 
   #toAlarm(nodeId: string, { threshold, series, course }: Pair): AlarmDocument {

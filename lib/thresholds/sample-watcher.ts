@@ -20,7 +20,7 @@ import { pairKey, type ThresholdBook } from "./threshold-book.ts";
 const freshMs = 300_000;
 /** Alarms of one agent: a machine that is beyond all limits is one machine. */
 const mostAlarms = 50;
-/** Alarms of one agent that begin or end in a minute: a value may cross its limit with each sample. */
+/** Alarms of one agent that begin or end at once, and in each minute: a value may cross its limit with each sample. */
 const changesPerMinute = 60;
 
 type Threshold = Readonly<ThresholdDocument>;

@@ -1,6 +1,6 @@
 import type { AgentService } from "../agents/agent-service.ts";
 import type { Context } from "../context.ts";
-import { isOrchestratorError, OrchestratorError } from "../errors.ts";
+import { OrchestratorError } from "../errors.ts";
 import type { Selector } from "../selectors/selector.ts";
 import { eachDocument } from "../storage/each-document.ts";
 import type { SampleRow, StoredDocument } from "../storage/storage.ts";
@@ -100,24 +100,13 @@ export class ThresholdService {
       ended.set(node_id, [...(ended.get(node_id) ?? []), alarm]);
     }
     for (const [nodeId, alarms] of ended)
-      await this.#unlessChanged(() =>
-        this.#writer.write(
-          nodeId,
-          alarms.map((alarm) => ({ ended: alarm, reason: "withdrawn", value: null })),
-        ),
+      await this.#writer.write(
+        nodeId,
+        alarms.map((alarm) => ({ ended: alarm, reason: "withdrawn", value: null })),
       );
   }
 
   async #drop(nodeId: string): Promise<void> {
     await this.#writer.drop([...this.#book.alarmsOf(nodeId).values()]);
-  }
-
-  /** Another process may have ended the same. */
-  async #unlessChanged(write: () => Promise<void>): Promise<void> {
-    try {
-      await write();
-    } catch (error) {
-      if (!isOrchestratorError(error, "REVISION_CONFLICT")) throw error;
-    }
   }
 }

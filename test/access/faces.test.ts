@@ -53,6 +53,7 @@ describe("an orchestrator", () => {
       "channels",
       "maintenanceWindows",
       "metrics",
+      "thresholds",
       "audit",
       "discovery",
       "backups",

@@ -94,7 +94,7 @@ const examples: Record<string, unknown> = {
 /** Of procedures of whose optional fields some are needed together. */
 const leastInputs: Partial<Record<string, Record<string, unknown>>> = {
   "maintenanceWindows.create": { reason: "x", mode: "mute", ends_at: "2100-01-01T00:00:00Z" },
-  "thresholds.create": { name: "nothing", metric: "cpu.percent", value: 90 },
+  "thresholds.create": { name: "nothing", metric: "cpu.percent", condition: "above", value: 90 },
   "runs.start": { node_ids: ["0".repeat(32)], command: "true" },
 };
 

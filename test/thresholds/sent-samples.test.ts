@@ -1,0 +1,174 @@
+/** Thresholds where samples come late, all at once, over a restart, from many machines, and onto a disk that is full. */
+import { expect, onTestFinished, test } from "vitest";
+import { systemCaller } from "fleetwright";
+import { createTestOrchestrator, FakeClock, type TestOrchestrator } from "fleetwright/testing";
+import type { TestAgent } from "../../lib/testing/test-agent.ts";
+import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
+import { pass } from "../support/channel-scene.ts";
+import { settleAll } from "../support/deferred.ts";
+import { approved, connect } from "../support/leaving-agents.ts";
+
+const busy = { name: "Busy", metric: "load.1", condition: "above", value: 4 } as const;
+
+/** Sends samples of `load.1`, 15 s apart, the newest of them `ageSeconds` ago. */
+async function send(
+  product: TestOrchestrator,
+  agent: TestAgent,
+  values: readonly number[],
+  ageSeconds = 0,
+): Promise<void> {
+  const last = product.clock.now() - ageSeconds * 1_000;
+  const samples = values.map((value, index) => ({
+    at: new Date(last - (values.length - 1 - index) * 15_000).toISOString(),
+    values: { "load.1": value },
+  }));
+  agent.say({ type: "metrics", samples, gap: false });
+  for (let turn = 0; turn < 10; turn += 1) await settleAll();
+}
+
+const toldOf = ({ events }: TestOrchestrator) =>
+  events.flatMap(({ event_type, timestamp }) =>
+    /^metric\.threshold(Crossed|Recovered)$/.test(event_type)
+      ? [{ type: event_type.slice("metric.threshold".length), timestamp }]
+      : [],
+  );
+const namesOf = (product: TestOrchestrator): string[] => toldOf(product).map(({ type }) => type);
+const alarmsOf = async ({ orchestrator }: TestOrchestrator) =>
+  (await orchestrator.thresholds.alarms(systemCaller)).items;
+
+test("a duration goes on over a restart, from the samples that are stored", async () => {
+  const data = new MemoryData();
+  const clock = new FakeClock();
+  const begin = async (): Promise<TestOrchestrator> => ({
+    ...(await createTestOrchestrator({ clock, storage: new MemoryStorage({ clock, data }) })),
+    clock,
+  });
+  const first = await begin();
+  await first.orchestrator.thresholds.create(systemCaller, { ...busy, for_seconds: 120 });
+  await approved(first, 1);
+  await clock.advance(3_600_000);
+  await send(first, await connect(first, 1), [1, 5, 5, 5]);
+  expect(namesOf(first)).toEqual([]);
+  await first.orchestrator.stop();
+
+  const again = await begin();
+  onTestFinished(() => again.orchestrator.stop());
+  await clock.advance(75_000);
+  const agent = await connect(again, 1);
+  await send(again, agent, [5, 5, 5, 5, 5]);
+  expect(namesOf(again)).toEqual([]);
+  await clock.advance(15_000);
+  await send(again, agent, [5]);
+  expect(namesOf(again)).toEqual(["Crossed"]);
+  const [alarm] = await alarmsOf(again);
+  expect(Date.parse(alarm!.crossed_at) - Date.parse(alarm!.since)).toBe(120_000);
+});
+
+test("what comes late counts for durations, and nothing is told of what is over", async () => {
+  await using product = await createTestOrchestrator();
+  await product.orchestrator.thresholds.create(systemCaller, { ...busy, for_seconds: 60 });
+  await approved(product, 1);
+  await product.clock.advance(7_200_000);
+  const agent = await connect(product, 1);
+  await send(product, agent, Array<number>(30).fill(9), 3_600);
+  expect(namesOf(product)).toEqual([]);
+  await send(product, agent, [...Array<number>(200).fill(9), ...Array<number>(30).fill(1)]);
+  expect(namesOf(product)).toEqual([]);
+  await product.clock.advance(3_600_000);
+  await send(product, await connect(product, 1), Array<number>(60).fill(9));
+  expect(namesOf(product)).toEqual(["Crossed"]);
+  const [alarm] = await alarmsOf(product);
+  expect(alarm!.since).toBe(new Date(product.clock.now() - 59 * 15_000).toISOString());
+});
+
+test("one message may begin an alarm, end it and begin it again", async () => {
+  await using product = await createTestOrchestrator();
+  const limits = { ...busy, for_seconds: 0, recovery_seconds: 0 };
+  await product.orchestrator.thresholds.create(systemCaller, limits);
+  await approved(product, 1);
+  await product.clock.advance(300_000);
+  const agent = await connect(product, 1);
+  await send(product, agent, [5, 1, 5, 5, 1, 5]);
+  expect(namesOf(product)).toEqual(["Crossed", "Recovered", "Crossed", "Recovered", "Crossed"]);
+  expect(await alarmsOf(product)).toHaveLength(1);
+  expect(product.loggedErrors).toEqual([]);
+});
+
+test("alarms of one threshold on many machines are one notification, and those of another are another", async () => {
+  await using product = await createTestOrchestrator();
+  const { thresholds, notifications } = product.orchestrator;
+  await thresholds.create(systemCaller, { ...busy, for_seconds: 0 });
+  await thresholds.create(systemCaller, { ...busy, name: "Idle", condition: "below", for_seconds: 0 });
+  const agents = [await approved(product, 1), await approved(product, 2), await approved(product, 3)];
+  await pass(product, 40_000);
+  const { items: before } = await notifications.list(systemCaller);
+  for (const [index, agent] of agents.entries()) await send(product, agent, [index === 2 ? 1 : 5]);
+  await pass(product, 3_000);
+  const { items } = await notifications.list(systemCaller);
+  const made = items.slice(0, items.length - before.length);
+  expect(made.map(({ title, count, severity }) => ({ title, count, severity })).toReversed()).toEqual([
+    { title: "Busy: 2 alarms", count: 2, severity: "warning" },
+    {
+      title: expect.stringMatching(/^Idle: load\.1 of machine-3 is 1, below 4$/),
+      count: 1,
+      severity: "warning",
+    },
+  ]);
+});
+
+test("an alarm that a full disk keeps out begins with the first sample after it", async () => {
+  const data = new MemoryData();
+  await using product = await createTestOrchestrator({ storage: new MemoryStorage({ data }) });
+  await product.orchestrator.thresholds.create(systemCaller, { ...busy, for_seconds: 0 });
+  const agent = await approved(product, 1);
+  await product.clock.advance(15_000);
+  data.freeBytes = 0;
+  await send(product, agent, [5]);
+  expect(namesOf(product)).toEqual([]);
+  expect(await alarmsOf(product)).toEqual([]);
+  data.freeBytes = Infinity;
+  await product.clock.advance(15_000);
+  await send(product, agent, [5]);
+  expect(namesOf(product)).toEqual(["Crossed"]);
+  const [alarm] = await alarmsOf(product);
+  expect(alarm!.since).toBe(new Date(product.clock.now() - 15_000).toISOString());
+});
+
+test("a machine that is beyond every limit has 50 alarms, and begins or ends 60 at once and one a second", async () => {
+  await using product = await createTestOrchestrator();
+  const { thresholds } = product.orchestrator;
+  for (let each = 0; each < 60; each += 1)
+    await thresholds.create(systemCaller, { ...busy, for_seconds: 0, recovery_seconds: 0 });
+  const agent = await approved(product, 1);
+  await product.clock.advance(15_000);
+  await send(product, agent, [5]);
+  expect(namesOf(product)).toHaveLength(50);
+  await product.clock.advance(15_000);
+  await send(product, agent, [1]);
+  expect(namesOf(product)).toHaveLength(75);
+  await product.clock.advance(60_000);
+  await send(product, await connect(product, 1), [1]);
+  expect(await alarmsOf(product)).toEqual([]);
+  expect(namesOf(product)).toHaveLength(100);
+});
+
+test("the hundred-and-first threshold is refused, and one more fits once one is removed", async () => {
+  await using product = await createTestOrchestrator();
+  const { thresholds } = product.orchestrator;
+  const made = [];
+  for (let each = 0; each < 100; each += 1) made.push(await thresholds.create(systemCaller, busy));
+  await expect(thresholds.create(systemCaller, busy)).rejects.toMatchObject({ code: "VALIDATION_FAILED" });
+  await thresholds.remove(systemCaller, { id: made[0]!.id });
+  await thresholds.create(systemCaller, busy);
+  const ids: string[] = [];
+  for (let cursor: string | null | undefined; cursor !== null;) {
+    const page: Awaited<ReturnType<typeof thresholds.list>> = await thresholds.list(systemCaller, {
+      limit: 33,
+      ...(cursor !== undefined && { cursor }),
+    });
+    ids.push(...page.items.map(({ id }) => id));
+    cursor = page.next_cursor;
+  }
+  expect(ids).toHaveLength(100);
+  expect(new Set(ids).size).toBe(100);
+});
