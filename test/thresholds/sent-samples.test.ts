@@ -2,8 +2,8 @@
 import { expect, onTestFinished, test } from "vitest";
 import { systemCaller } from "fleetwright";
 import { createTestOrchestrator, FakeClock, type TestOrchestrator } from "fleetwright/testing";
-import type { TestAgent } from "../../lib/testing/test-agent.ts";
 import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
+import type { TestAgent } from "../../lib/testing/test-agent.ts";
 import { pass } from "../support/channel-scene.ts";
 import { settleAll } from "../support/deferred.ts";
 import { approved, connect } from "../support/leaving-agents.ts";
