@@ -30,6 +30,7 @@ export interface EventMetadata {
   "operator.added": { role: Role; /** Hex. */ public_key: string };
   "operator.removed": NoMetadata;
   "operator.roleChanged": { before: Role; after: Role };
+  "operator.notificationsMuted": { muted_events: string[]; min_severity: string };
   "operator.signedIn": NoMetadata;
   "operator.signInRefused": RefusalFacts & { code: ErrorCode };
   "operator.signedOut": NoMetadata;

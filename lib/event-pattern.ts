@@ -24,8 +24,8 @@ export function isEventPattern(text: unknown): text is EventPattern {
 }
 
 /** Makes what tells whether an event is of one of some types. */
-export function toTypeFilter(patterns: readonly EventPattern[]): (type: EventType) => boolean {
-  const wanted = new Set<string>(patterns);
+export function toTypeFilter(patterns: readonly string[]): (type: EventType) => boolean {
+  const wanted = new Set(patterns);
   return (type) => wanted.has(type) || wanted.has(`${kindOf(type)}.*`);
 }
 

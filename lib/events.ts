@@ -37,6 +37,7 @@ export const eventTable = {
   "operator.added": { category: "access", severity: "info", audited: true },
   "operator.removed": { category: "access", severity: "warning", audited: true },
   "operator.roleChanged": { category: "access", severity: "warning", audited: true },
+  "operator.notificationsMuted": { category: "access", severity: "info", audited: true },
   "operator.signedIn": { category: "access", severity: "info", audited: true },
   "operator.signInRefused": { category: "access", severity: "warning", audited: true },
   "operator.signedOut": { category: "access", severity: "info", audited: true },

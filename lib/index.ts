@@ -126,6 +126,7 @@ export type {
   Delivery,
   Notification,
   NotificationPage,
+  NotificationPreferences,
 } from "./notifications/schemas.ts";
 export type { RotatedKey, Secret } from "./secrets/schemas.ts";
 export type { OpenedTerminal, Terminal, TerminalTicket } from "./terminals/schemas.ts";

@@ -332,6 +332,13 @@ export interface RoutedVerbs {
     list: (input?: Input<"listNotificationsInput">, options?: CallOptions) => Promise<Output<"notificationPageSchema">>;
     /** Mark all notifications as read for the requesting operator. Those that there are; for other operators nothing changes. */
     readAll: (options?: CallOptions) => Promise<null>;
+    /** Get what the requesting operator has muted. Nothing, as long as they muted nothing. */
+    preferences: (options?: CallOptions) => Promise<Output<"notificationPreferencesSchema">>;
+    /**
+     * Mute kinds of notifications for the requesting operator. They are listed as muted, and count as unread no more; for other
+     * operators, and for channels, nothing changes. What is absent stays.
+     */
+    updatePreferences: (input?: Input<"updateNotificationPreferencesInput">, options?: CallOptions) => Promise<Output<"notificationPreferencesSchema">>;
     /** Mark one notification as read for the requesting operator. For other operators nothing changes. Again, it stays as it is. */
     read: (id: string, options?: CallOptions) => Promise<null>;
   };

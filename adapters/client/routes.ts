@@ -141,6 +141,8 @@ export const routes: {
   notifications: {
     list: { method: "GET", path: "/notifications", input: "query" },
     readAll: { method: "POST", path: "/notifications/read-all" },
+    preferences: { method: "GET", path: "/notifications/preferences" },
+    updatePreferences: { method: "PUT", path: "/notifications/preferences", input: "body" },
     read: { method: "POST", path: "/notifications/{id}/read" },
   },
   channels: {

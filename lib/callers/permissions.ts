@@ -96,6 +96,8 @@ export const permissionTable = {
   "notifications.list": "Viewer",
   "notifications.read": "Viewer",
   "notifications.readAll": "Viewer",
+  "notifications.preferences": "Viewer",
+  "notifications.updatePreferences": "Viewer",
   "maintenanceWindows.list": "Viewer",
   "maintenanceWindows.get": "Viewer",
   "maintenanceWindows.create": "Admin",

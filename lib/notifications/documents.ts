@@ -27,11 +27,13 @@ export interface ReadDocument {
   read_at: string;
 }
 
-/** That an operator read all there was, several times, under the operator's id. */
+/** How an operator reads, under the operator's id. */
 export interface ReaderDocument {
   operator_id: string;
-  /** Oldest first: up to which notification, and when. */
+  /** When all there was was read, oldest first: up to which notification, and when. */
   through: { id: string; read_at: string }[];
+  /** Absent = nothing was ever muted. */
+  preferences?: { muted_events: string[]; min_severity: Severity };
 }
 
 /** Up to which event of the log notifications were made. One document, `events`. */

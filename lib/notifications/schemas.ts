@@ -18,7 +18,11 @@ export const notificationSchema = z
     count: z.number().int().describe("How many events, or agents, it tells together; mostly 1."),
     created_at: z.string().describe("When the event happened, of several the first."),
     read_at: z.string().nullable().describe("When the caller read it; null where that is to come."),
-    muted: z.boolean().describe("Whether a maintenance window kept it from channels."),
+    muted: z
+      .boolean()
+      .describe(
+        "Whether it is silent: a maintenance window kept it from channels, or the caller has muted it.",
+      ),
   })
   .meta({ id: "Notification" });
 
@@ -41,6 +45,30 @@ export const listNotificationsInput = z.strictObject({
 
 /** Names one notification. */
 export const notificationIdInput = z.strictObject({ id: idSchema });
+
+const mutedEvents =
+  "Notifications that are silent for the caller: types of events, or all of a kind as in `drift.*`.";
+const mutedEventsField = z
+  .array(
+    z
+      .string()
+      .max(100)
+      .refine((text): boolean => isEventPattern(text), mismatch),
+  )
+  .max(100)
+  .describe(mutedEvents);
+const leastLoudField = severitySchema.describe("The least severity that is not silent for the caller.");
+
+/** What an operator wants to be told, and what not. */
+export const notificationPreferencesSchema = z
+  .object({ muted_events: z.array(z.string()).describe(mutedEvents), min_severity: leastLoudField })
+  .meta({ id: "NotificationPreferences" });
+
+/** Input of `notifications.updatePreferences`; what is absent stays. */
+export const updateNotificationPreferencesInput = z.strictObject({
+  muted_events: mutedEventsField.optional(),
+  min_severity: leastLoudField.optional(),
+});
 
 const channelNameField = z
   .string()
@@ -213,6 +241,8 @@ export const redeliverInput = z.strictObject({
 
 /** Something that operators were told. */
 export type Notification = z.infer<typeof notificationSchema>;
+/** What an operator wants to be told, and what not. */
+export type NotificationPreferences = z.infer<typeof notificationPreferencesSchema>;
 /** A page of notifications, with how many are unread. */
 export type NotificationPage = z.infer<typeof notificationPageSchema>;
 /** A way to tell people and programs elsewhere. */

@@ -79,5 +79,7 @@ export async function playNotifications({ product, call }: Session): Promise<voi
   const { items: notifications } = await call("notifications.list", { unread: true, limit: 1 });
   await call("notifications.read", { id: (notifications as { id: string }[])[0]!.id });
   await call("notifications.readAll");
+  await call("notifications.updatePreferences", undefined, { muted_events: ["agent.online", "drift.*"] });
+  await call("notifications.preferences");
   await new Promise((done) => receiver.close(done));
 }

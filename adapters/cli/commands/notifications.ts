@@ -1,8 +1,8 @@
 import { Option, type Command } from "commander";
-import type { Notification } from "fleetwright";
-import type { Run } from "../call.ts";
+import type { Notification, NotificationPreferences } from "fleetwright";
+import type { CommandCall, Run } from "../call.ts";
 import { limitOption } from "../options.ts";
-import { toLines } from "../text.ts";
+import { toFacts, toLines } from "../text.ts";
 import type { Column } from "../text.ts";
 
 interface ListOptions {
@@ -29,9 +29,7 @@ export function addNotificationsCommands(program: Command, run: Run): void {
     .command("list")
     .description("list notifications, newest first")
     .option("--unread", "only what you have not read")
-    .addOption(
-      new Option("--min-severity <severity>", "the least severity").choices(["info", "warning", "critical"]),
-    )
+    .addOption(severityOption("--min-severity <severity>", "the least severity"))
     .option(...limitOption)
     .action(
       run((call, { unread, minSeverity, limit }: ListOptions) => {
@@ -43,6 +41,36 @@ export function addNotificationsCommands(program: Command, run: Run): void {
         return call.showList(call.client.notifications.list, filter, columns);
       }),
     );
+  notifications
+    .command("mute [event...]")
+    .description("mute kinds of notifications for you, e.g. agent.online or drift.*")
+    .addOption(severityOption("--below <severity>", "and what is less severe"))
+    .action(
+      run(async (call, events: string[], { below }: { below?: Notification["severity"] }) => {
+        const { muted_events } = await call.client.notifications.preferences();
+        const change = {
+          muted_events: [...muted_events, ...events],
+          ...(below !== undefined && { min_severity: below }),
+        };
+        showMuted(call, await call.client.notifications.updatePreferences(change));
+      }),
+    );
+  notifications
+    .command("unmute [event...]")
+    .description("take a mute away; without an event all of them")
+    .action(
+      run(async (call, events: string[]) => {
+        const before = await call.client.notifications.preferences();
+        const muted_events = before.muted_events.filter((event) => !events.includes(event));
+        const change =
+          events.length > 0 ? { muted_events } : { muted_events: [], min_severity: "info" as const };
+        showMuted(call, await call.client.notifications.updatePreferences(change));
+      }),
+    );
+  notifications
+    .command("muted")
+    .description("show what you have muted")
+    .action(run(async (call) => showMuted(call, await call.client.notifications.preferences())));
   notifications
     .command("read <id...>")
     .description("mark notifications as read by you")
@@ -61,4 +89,18 @@ export function addNotificationsCommands(program: Command, run: Run): void {
         call.show(null, () => toLines(["All are marked as read."]));
       }),
     );
+}
+
+function severityOption(flags: string, text: string): Option {
+  return new Option(flags, text).choices(["info", "warning", "critical"]);
+}
+
+function showMuted(call: CommandCall, preferences: NotificationPreferences): void {
+  const { muted_events, min_severity } = preferences;
+  call.show(preferences, () =>
+    toFacts([
+      ["Muted", muted_events.length > 0 ? muted_events.join(", ") : "nothing"],
+      ["Below", min_severity === "info" ? "nothing" : `all below ${min_severity}`],
+    ]),
+  );
 }

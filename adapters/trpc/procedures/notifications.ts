@@ -27,6 +27,30 @@ export const notificationProcedures = t.router({
     )
     .output(schemas.nothingSchema)
     .mutation(async ({ ctx }) => ctx.orchestrator.notifications.readAll(await ctx.caller())),
+  preferences: procedure
+    .meta(
+      route("notifications.preferences", "GET /notifications/preferences", {
+        tag,
+        summary: "Get what the requesting operator has muted",
+        description: "Nothing, as long as they muted nothing.",
+      }),
+    )
+    .output(schemas.notificationPreferencesSchema)
+    .query(async ({ ctx }) => ctx.orchestrator.notifications.preferences(await ctx.caller())),
+  updatePreferences: procedure
+    .meta(
+      route("notifications.updatePreferences", "PUT /notifications/preferences", {
+        tag,
+        summary: "Mute kinds of notifications for the requesting operator",
+        description:
+          "They are listed as muted, and count as unread no more; for other operators, and for channels, nothing changes. What is absent stays.",
+      }),
+    )
+    .input(schemas.updateNotificationPreferencesInput)
+    .output(schemas.notificationPreferencesSchema)
+    .mutation(async ({ ctx, input }) =>
+      ctx.orchestrator.notifications.updatePreferences(await ctx.caller(), input),
+    ),
   read: procedure
     .meta(
       route("notifications.read", "POST /notifications/{id}/read", {

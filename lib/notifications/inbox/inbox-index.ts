@@ -3,15 +3,22 @@
  * follows the feed. A page or a count costs what it looks at, never what is stored.
  */
 import type { Context } from "../../context.ts";
-import { severities, type Severity } from "../../events.ts";
+import { toTypeFilter } from "../../event-pattern.ts";
+import { severities, type EventType, type Severity } from "../../events.ts";
 import { eachDocument } from "../../storage/each-document.ts";
 import type { StoredDocument } from "../../storage/storage.ts";
 import type { NotificationDocument, ReadDocument, ReaderDocument } from "../documents.ts";
 
 interface Entry {
   id: string;
-  severity: Severity;
+  kind: Kind;
   muted: boolean;
+}
+
+/** What notifications are muted by. */
+interface Kind {
+  event_type: EventType;
+  severity: Severity;
 }
 
 interface Reader {
@@ -19,6 +26,7 @@ interface Reader {
   through: ReaderDocument["through"];
   /** By notification: when it was read by itself. */
   reads: Map<string, string>;
+  isMuted: (kind: Kind) => boolean;
 }
 
 /** What is wanted of the notifications. */
@@ -31,8 +39,8 @@ export interface Wanted {
 export class InboxIndex {
   /** In the order of their ids. */
   #entries: Entry[] = [];
-  /** Ids of those that are not muted, in order: what counts as unread. */
-  #loud: string[] = [];
+  /** Ids of those that no window muted, in order, by their kind: what counts as unread. */
+  readonly #loud = new Map<string, { kind: Kind; ids: string[] }>();
   readonly #readers = new Map<string, Reader>();
 
   constructor({ feed }: Pick<Context, "feed">) {
@@ -42,7 +50,7 @@ export class InboxIndex {
     });
     feed.follow<ReadDocument>("notification_reads", (change) => this.#read(change));
     feed.follow<ReaderDocument>("notification_readers", ({ key, document }) => {
-      this.#readerOf(key).through = document ? document.value.through : [];
+      this.#take(key, document?.value ?? null);
     });
   }
 
@@ -51,7 +59,7 @@ export class InboxIndex {
     for await (const { value } of eachDocument<NotificationDocument>(storage, "notifications"))
       this.#put(value);
     for await (const { key, value } of eachDocument<ReaderDocument>(storage, "notification_readers"))
-      this.#readerOf(key).through = value.through;
+      this.#take(key, value);
     for await (const document of eachDocument<ReadDocument>(storage, "notification_reads"))
       this.#read({ key: document.key, document });
   }
@@ -68,7 +76,7 @@ export class InboxIndex {
 
   /** Whether there is such a notification. */
   has(id: string): boolean {
-    return this.#entries[placeOf(this.#entries, id, ({ id: each }) => each)]?.id === id;
+    return this.#entryOf(id) !== null;
   }
 
   /** The ids before one (all, without one) that are wanted, newest first. */
@@ -81,9 +89,10 @@ export class InboxIndex {
     const found: string[] = [];
     let at = before === null ? this.#entries.length : placeOf(this.#entries, before, ({ id }) => id);
     for (at -= 1; at >= 0 && found.length < most; at -= 1) {
-      const { id, severity, muted } = this.#entries[at]!;
-      if (severities.indexOf(severity) < least) continue;
-      if (wanted.unread && (muted || this.readAt(operatorId, id) !== null)) continue;
+      const { id, kind, muted } = this.#entries[at]!;
+      if (severities.indexOf(kind.severity) < least) continue;
+      if (wanted.unread && (muted || this.isMuted(operatorId, kind) || this.readAt(operatorId, id) !== null))
+        continue;
       found.push(id);
     }
     return found;
@@ -98,35 +107,61 @@ export class InboxIndex {
     return own ?? all ?? null;
   }
 
+  /** Whether an operator has muted such notifications. */
+  isMuted(operatorId: string, kind: Kind): boolean {
+    return this.#readers.get(operatorId)?.isMuted(kind) ?? false;
+  }
+
   /** How many an operator has not read, muted ones aside. */
   unread(operatorId: string): number {
     const reader = this.#readers.get(operatorId);
     const through = reader?.through.at(-1)?.id ?? "";
-    const from = through === "" ? 0 : placeOf(this.#loud, `${through}\u0000`, (id) => id);
-    let count = this.#loud.length - from;
-    for (const id of reader?.reads.keys() ?? [])
-      if (id > through && this.#loud[placeOf(this.#loud, id, (each) => each)] === id) count -= 1;
+    let count = 0;
+    for (const { kind, ids } of this.#loud.values())
+      if (!reader?.isMuted(kind)) count += ids.length - placeAfter(ids, through);
+    for (const id of reader?.reads.keys() ?? []) {
+      const entry = id > through ? this.#entryOf(id) : null;
+      if (entry && !entry.muted && !reader!.isMuted(entry.kind)) count -= 1;
+    }
     return count;
   }
 
-  #put({ id, severity, muted }: Readonly<NotificationDocument>): void {
-    const at = placeOf(this.#entries, id, (entry) => entry.id);
-    const isNew = this.#entries[at]?.id !== id;
-    this.#entries.splice(at, isNew ? 0 : 1, { id, severity, muted });
-    if (isNew && !muted)
-      this.#loud.splice(
-        placeOf(this.#loud, id, (each) => each),
-        0,
-        id,
-      );
+  #put({ id, event_type, severity, muted }: Readonly<NotificationDocument>): void {
+    // Documents of notifications never change.
+    if (this.has(id)) return;
+    const kind = { event_type, severity };
+    this.#entries.splice(
+      placeOf(this.#entries, id, (entry) => entry.id),
+      0,
+      { id, kind, muted },
+    );
+    if (muted) return;
+    const key = `${event_type} ${severity}`;
+    const loud = this.#loud.get(key) ?? { kind, ids: [] };
+    this.#loud.set(key, loud);
+    loud.ids.splice(placeAfter(loud.ids, id), 0, id);
   }
 
   #drop(id: string): void {
-    const at = placeOf(this.#entries, id, (entry) => entry.id);
-    if (this.#entries[at]?.id !== id) return;
-    this.#entries.splice(at, 1);
-    const loudAt = placeOf(this.#loud, id, (each) => each);
-    if (this.#loud[loudAt] === id) this.#loud.splice(loudAt, 1);
+    const entry = this.#entryOf(id);
+    if (!entry) return;
+    this.#entries.splice(
+      placeOf(this.#entries, id, (each) => each.id),
+      1,
+    );
+    const ids = this.#loud.get(`${entry.kind.event_type} ${entry.kind.severity}`)?.ids;
+    if (!entry.muted) ids?.splice(placeAfter(ids, id) - 1, 1);
+  }
+
+  #entryOf(id: string): Entry | null {
+    const entry = this.#entries[placeOf(this.#entries, id, (each) => each.id)];
+    return entry?.id === id ? entry : null;
+  }
+
+  #take(operatorId: string, document: Readonly<ReaderDocument> | null): void {
+    const reader = this.#readerOf(operatorId);
+    reader.through = document?.through ?? [];
+    reader.isMuted = toMuted(document?.preferences);
   }
 
   #read({ key, document }: { key: string; document: StoredDocument<ReadDocument> | null }): void {
@@ -136,10 +171,26 @@ export class InboxIndex {
   }
 
   #readerOf(operatorId: string): Reader {
-    const known = this.#readers.get(operatorId) ?? { through: [], reads: new Map<string, string>() };
+    const known = this.#readers.get(operatorId) ?? {
+      through: [],
+      reads: new Map<string, string>(),
+      isMuted: toMuted(),
+    };
     this.#readers.set(operatorId, known);
     return known;
   }
+}
+
+function toMuted(preferences?: Readonly<ReaderDocument>["preferences"]): Reader["isMuted"] {
+  if (!preferences) return () => false;
+  const isMutedType = toTypeFilter(preferences.muted_events);
+  const least = severities.indexOf(preferences.min_severity);
+  return ({ event_type, severity }) => severities.indexOf(severity) < least || isMutedType(event_type);
+}
+
+/** Where the first id is that is after another, in a list in order. */
+function placeAfter(ids: readonly string[], id: string): number {
+  return id === "" ? 0 : placeOf(ids, `${id}\u0000`, (each) => each);
 }
 
 /** Where the first item is whose key is not before one, in a list in the order of the keys. */

@@ -1,23 +1,28 @@
 import type { z } from "zod";
 import { answering, toSubject, type Caller } from "../../callers/caller.ts";
-import type { Context } from "../../context.ts";
+import type { Context, EventInput } from "../../context.ts";
 import { OrchestratorError } from "../../errors.ts";
 import { decodeCursor, encodeCursor } from "../../internal/cursor.ts";
 import { parseInput } from "../../internal/parse-input.ts";
 import { retryOnConflict } from "../../internal/retry-on-conflict.ts";
 import { toJsonObject } from "../../json.ts";
-import type { Write } from "../../storage/storage.ts";
+import type { StoredDocument, Write } from "../../storage/storage.ts";
 import type { NotificationDocument, ReadDocument, ReaderDocument } from "../documents.ts";
 import type { NotificationService } from "../notification-service.ts";
 import {
   listNotificationsInput,
   notificationIdInput,
+  updateNotificationPreferencesInput,
   type Notification,
   type NotificationPage,
+  type NotificationPreferences,
 } from "../schemas.ts";
 
 /** Times at which somebody read all that are told apart; of what was read before the first of them that one is told. */
 const mostMarks = 100;
+
+const collection = "notification_readers";
+const nothingMuted: NotificationPreferences = { muted_events: [], min_severity: "info" };
 
 /** What operators are told by themselves. Everybody has the same notifications, and reads them for themselves. */
 export class Notifications {
@@ -84,18 +89,63 @@ export class Notifications {
     const { newest } = this.#service.index;
     if (newest === null || this.#service.index.unread(reader) === 0) return;
     await retryOnConflict(async () => {
-      const collection = "notification_readers";
       const stored = await this.#context.storage.get<ReaderDocument>(collection, reader);
       const before = stored?.value.through ?? [];
       if ((before.at(-1)?.id ?? "") >= newest) return;
       const through = [...before, { id: newest, read_at: this.#context.timestamp() }].slice(-mostMarks);
-      const value = toJsonObject({ operator_id: reader, through } satisfies ReaderDocument);
-      const put: Write = { kind: "put", collection, key: reader, value, expected: stored?.revision ?? 0 };
-      await this.#context.commit(answering(caller), [put]);
+      await this.#context.commit(answering(caller), [toWrite(stored, { operator_id: reader, through })]);
+    });
+  }
+
+  /** Reads what the caller has muted. */
+  async preferences(caller: Caller): Promise<NotificationPreferences> {
+    await this.#context.authorize(caller, "notifications.preferences");
+    const { id: reader } = toSubject(caller);
+    const stored = await this.#context.storage.get<ReaderDocument>(collection, reader);
+    return stored?.value.preferences ?? nothingMuted;
+  }
+
+  /**
+   * Mutes kinds of notifications for the caller, and for nobody else: they are listed as muted, and count as unread no more. What is muted no
+   * longer counts again, unless it was read. Channels tell it all the same.
+   */
+  async updatePreferences(
+    caller: Caller,
+    input: z.input<typeof updateNotificationPreferencesInput>,
+  ): Promise<NotificationPreferences> {
+    await this.#context.authorize(caller, "notifications.updatePreferences");
+    const given = parseInput(updateNotificationPreferencesInput, input);
+    const subject = toSubject(caller);
+    return retryOnConflict(async () => {
+      const stored = await this.#context.storage.get<ReaderDocument>(collection, subject.id);
+      const before = stored?.value.preferences ?? nothingMuted;
+      const preferences = {
+        muted_events: [...new Set(given.muted_events ?? before.muted_events)],
+        min_severity: given.min_severity ?? before.min_severity,
+      };
+      const through = stored?.value.through ?? [];
+      const write = toWrite(stored, { operator_id: subject.id, through, preferences });
+      const event: EventInput = {
+        type: "operator.notificationsMuted",
+        target: subject,
+        summary: `${subject.name} chose what of the notifications is muted for themselves`,
+        metadata: preferences,
+      };
+      await this.#context.commit(answering(caller, preferences), [write], event);
+      return preferences;
     });
   }
 
   #view(reader: string, notification: Readonly<NotificationDocument>): Notification {
-    return { ...notification, read_at: this.#service.index.readAt(reader, notification.id) };
+    const { index } = this.#service;
+    const muted = notification.muted || index.isMuted(reader, notification);
+    return { ...notification, read_at: index.readAt(reader, notification.id), muted };
   }
+}
+
+/** With what else there is of the reader. */
+function toWrite(stored: StoredDocument<ReaderDocument> | null, change: ReaderDocument): Write {
+  const value = toJsonObject({ ...stored?.value, ...change });
+  const { operator_id: key } = change;
+  return { kind: "put", collection, key, value, expected: stored?.revision ?? 0 };
 }
