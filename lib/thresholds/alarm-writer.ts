@@ -41,7 +41,7 @@ export class AlarmWriter {
     const events: EventInput[] = [];
     for (const change of changes) {
       if ("began" in change) {
-        const alarm = this.#toAlarm(nodeId, change.began);
+        const alarm = this.#toAlarm({ id: nodeId, name: agentName }, change.began);
         const value = toJsonObject(alarm);
         writes.push({ kind: "put", collection, key: alarm.id, value, expected: 0 });
         events.push(crossedEvent(alarm, change.began.threshold, agentName));
@@ -68,14 +68,15 @@ export class AlarmWriter {
     }
   }
 
-  #toAlarm(nodeId: string, { threshold, series, course }: Pair): AlarmDocument {
-    const digest = this.#context.crypto.sha256(toUtf8(`${nodeId} ${pairKey(threshold.id, series)}`));
+  #toAlarm(agent: { id: string; name: string }, { threshold, series, course }: Pair): AlarmDocument {
+    const digest = this.#context.crypto.sha256(toUtf8(`${agent.id} ${pairKey(threshold.id, series)}`));
     return {
       id: toHex(digest).slice(0, 32),
       threshold_id: threshold.id,
       threshold: threshold.name,
       severity: threshold.severity,
-      node_id: nodeId,
+      node_id: agent.id,
+      agent_name: agent.name,
       series,
       value: course.value ?? 0,
       since: toTimestamp(course.beyondSince ?? course.at),

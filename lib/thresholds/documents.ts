@@ -30,6 +30,7 @@ export interface AlarmDocument {
   threshold: string;
   severity: Severity;
   node_id: string;
+  agent_name: string;
   series: string;
   value: number;
   since: string;

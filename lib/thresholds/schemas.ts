@@ -126,6 +126,7 @@ export const alarmSchema = z
     threshold: z.string().describe("What people called the threshold when it was crossed."),
     severity: thresholdSeveritySchema,
     node_id: keyIdSchema,
+    agent_name: z.string().describe("What people called the agent when it was crossed."),
     series: z.string().describe("What of the agent has crossed it."),
     value: z
       .number()

@@ -1,4 +1,4 @@
-/** Maintenance windows, channels and notifications on the command line. */
+/** Maintenance windows, channels, notifications and thresholds on the command line. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
@@ -151,5 +151,57 @@ describe("fleetwright notifications", () => {
     expect(await print("notifications", "read-all")).toBe("All are marked as read.\n");
     expect((await print("notifications", "list", "--unread")).match(/^[0-9a-f-]{36}/gm)).toBeNull();
     expect(await print("notifications", "list", "--min-severity", "info")).toContain(ids[0]!);
+  });
+
+  it("mutes kinds of them for oneself, and takes that back", async () => {
+    const { print, run } = await start();
+    expect(await print("notifications", "mute", "agent.online", "drift.*")).toBe(
+      "Muted  agent.online, drift.*\nBelow  nothing\n",
+    );
+    expect(await print("notifications", "mute", "agent.*", "--below", "warning")).toBe(
+      "Muted  agent.online, drift.*, agent.*\nBelow  all below warning\n",
+    );
+    expect(await print("notifications", "unmute", "agent.online", "agent.*")).toMatch(
+      /Muted +drift\.\*\nBelow +all below warning/,
+    );
+    const refused = await run("notifications", "mute", "agent.gone");
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("/muted_events/1") });
+    expect(await print("notifications", "muted")).toMatch(/Muted +drift\.\*/);
+    expect(await print("notifications", "unmute")).toBe("Muted  nothing\nBelow  nothing\n");
+  });
+});
+
+describe("fleetwright thresholds", () => {
+  it("sets, lists, shows, changes and removes thresholds", async () => {
+    const { print } = await start();
+    const disk = ["--metric", "mount.used_bytes", "--percent-of", "mount.total_bytes", "--above", "90"];
+    const made = await print("thresholds", "create", "Disk full", ...disk, "--recover-at", "85");
+    expect(made).toMatch(/Limit +mount\.used_bytes above 90 % of mount\.total_bytes\n/);
+    expect(made).toMatch(/Alarm +after 300 s, warning\nRecovery +at 85, after 60 s\n/);
+    const id = /[0-9a-f-]{36}/.exec(made)![0];
+    expect(await print("thresholds", "list")).toMatch(
+      new RegExp(`${id} +Disk full +mount.used_bytes above 90 .* 300 s +warning +the whole fleet`),
+    );
+    expect(await print("thresholds", "update", id, "--above", "95", "--selector", "role=db")).toMatch(
+      /above 95 %[^]*at 85[^]*role=db/,
+    );
+    expect(await print("thresholds", "show", id)).toMatch(/Agents +role=db/);
+    expect(await print("alarms")).not.toMatch(/\d/);
+    expect(await print("thresholds", "remove", id)).toBe("The threshold is removed.\n");
+    expect(await print("thresholds", "list")).not.toContain(id);
+  });
+
+  it.each([
+    [["--metric", "load.1"], 2, "Give --above or --below."],
+    [["--metric", "load.1", "--above", "1", "--below", "2"], 2, "cannot be used with"],
+    [["--metric", "load.1", "--above", "much"], 2, "Not a number"],
+    [["--metric", "Load 1", "--above", "1"], 1, "/metric"],
+    [["--metric", "load.1", "--above", "1", "--for", "86401"], 2, "86400"],
+    [["--metric", "load.1", "--above", "1", "--recover-at", "2"], 1, "/recovery_value"],
+    [["--metric", "load.1", "--above", "1", "--selector", "role="], 1, "SELECTOR_INVALID"],
+  ] as const)("refuses %j", async (given, code, told) => {
+    const { run } = await start();
+    const refused = await run("thresholds", "create", "Busy", ...given);
+    expect(refused).toMatchObject({ code, stderr: expect.stringContaining(told) });
   });
 });
