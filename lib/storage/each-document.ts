@@ -9,7 +9,7 @@ export async function* eachDocument<T>(
   for await (const items of eachPage<T>(storage, collection, { ...query, limit: 1000 })) yield* items;
 }
 
-/** The same in pages of `limit`, for what is done in slices. The last may be empty. */
+/** The same in pages of `limit`, for what is done in slices. None is empty. */
 export async function* eachPage<T>(
   storage: Storage,
   collection: string,
@@ -21,7 +21,7 @@ export async function* eachPage<T>(
       ...query,
       ...(after !== null && { after }),
     });
-    yield page.items;
+    if (page.items.length > 0) yield page.items;
     after = page.next;
   } while (after !== null);
 }
