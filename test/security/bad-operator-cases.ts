@@ -1,6 +1,6 @@
-/** Requests about maintenance windows, channels and notifications that must be refused. */
+/** Requests about maintenance windows, channels, notifications, thresholds and the audit log that must be refused. */
 import { randomUUID } from "node:crypto";
-import { get, post, put, type Refused } from "./bad-input-cases.ts";
+import { get, post, put, remove, type Refused } from "./bad-input-cases.ts";
 
 const field = (name: string, call: Refused[1], pointer: string): Refused => [
   name,
@@ -123,6 +123,8 @@ const channels: Refused[] = [
   ["messages of a channel that there is not", get(`/channels/${randomUUID()}/deliveries`), 404, "NOT_FOUND"],
 ];
 
+const preferences = (fields: object) => put("/notifications/preferences", fields);
+
 const notifications: Refused[] = [
   field(
     "notifications of a severity that there is not",
@@ -132,6 +134,55 @@ const notifications: Refused[] = [
   field("a page of no notifications", get("/notifications?limit=0"), "/limit"),
   ["notifications from a cursor that is none", get("/notifications?cursor=x"), 400, "CURSOR_INVALID"],
   ["a notification that there is not", post(`/notifications/${randomUUID()}/read`, {}), 404, "NOT_FOUND"],
+  field(
+    "a mute of an event that there is not",
+    preferences({ muted_events: ["agent.gone"] }),
+    "/muted_events/0",
+  ),
+  field("a mute of everything", preferences({ muted_events: ["*"] }), "/muted_events/0"),
+  field("a mute below a severity that there is not", preferences({ min_severity: "loud" }), "/min_severity"),
+  field("a mute with a field that there is not", preferences({ muted: true }), "/muted"),
 ];
 
-export const operatorSide: Refused[] = [...windows, ...channels, ...notifications];
+const load = { name: "Busy", metric: "load.1", condition: "above", value: 4 };
+const threshold = (fields: object) => post("/thresholds", { ...load, ...fields });
+const noThreshold = `/thresholds/${randomUUID()}`;
+
+const thresholds: Refused[] = [
+  field("a threshold without a name", threshold({ name: "" }), "/name"),
+  field("a threshold with a name of two lines", threshold({ name: "a\nb" }), "/name"),
+  field("a threshold with a name that moves the cursor", threshold({ name: "\u001b[2J" }), "/name"),
+  field("a threshold of what can be no metric", threshold({ metric: "Load 1" }), "/metric"),
+  field("a threshold of a part of what can be no metric", threshold({ percent_of: "a{b" }), "/percent_of"),
+  field("a threshold beside its limit", threshold({ condition: "beside" }), "/condition"),
+  field("a threshold without a limit", post("/thresholds", { ...load, value: undefined }), "/value"),
+  field("a threshold with a limit in words", threshold({ value: "4" }), "/value"),
+  field("a threshold that recovers beyond its limit", threshold({ recovery_value: 5 }), "/recovery_value"),
+  field("a threshold for less than no time", threshold({ for_seconds: -1 }), "/for_seconds"),
+  field("a threshold for longer than a day", threshold({ for_seconds: 86_401 }), "/for_seconds"),
+  field("a threshold for half a second", threshold({ recovery_seconds: 0.5 }), "/recovery_seconds"),
+  field("a threshold of a severity that there is not", threshold({ severity: "fatal" }), "/severity"),
+  field("a threshold with a field that there is not", threshold({ limit: 4 }), "/limit"),
+  ["a threshold for a selector that is none", threshold({ selector: "role=" }), 400, "SELECTOR_INVALID"],
+  ["a threshold that there is not", get(noThreshold), 404, "NOT_FOUND"],
+  ["a change of a threshold that there is not", put(noThreshold, { value: 5 }), 404, "NOT_FOUND"],
+  ["a removal of a threshold that there is not", remove(noThreshold), 404, "NOT_FOUND"],
+  field("a threshold by an id that can be none", get("/thresholds/1"), "/id"),
+  field("alarms of an agent that can be none", get("/alarms?node_id=1"), "/node_id"),
+  field("alarms of a severity that there is not", get("/alarms?severity=fatal"), "/severity"),
+  ["alarms from a cursor that is none", get("/alarms?cursor=x"), 400, "CURSOR_INVALID"],
+];
+
+const audit: Refused[] = [
+  field("an audit log before its beginning", get("/audit?from_sequence=0"), "/from_sequence"),
+  field("an audit log from below nothing", get("/audit?from_sequence=-1"), "/from_sequence"),
+  field("an audit log from between two events", get("/audit?from_sequence=1.5"), "/from_sequence"),
+  field("an audit log from a word", get("/audit?from_sequence=first"), "/from_sequence"),
+  field("an audit log from beyond all numbers", get("/audit?from_sequence=1e400"), "/from_sequence"),
+  field("an audit log sideways", get("/audit?order=sideways"), "/order"),
+  field("an audit log of a search for nothing", get("/audit?search="), "/search"),
+  field("an audit log of an actor of 101 characters", get(`/audit?actor=${"a".repeat(101)}`), "/actor"),
+  ["an audit log from a cursor that is none", get("/audit?cursor=x"), 400, "CURSOR_INVALID"],
+];
+
+export const operatorSide: Refused[] = [...windows, ...channels, ...notifications, ...thresholds, ...audit];
