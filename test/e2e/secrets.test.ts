@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node
 import { join, relative } from "node:path";
 import { expect, it } from "vitest";
 import type { Client } from "fleetwright/client";
-import { endOf, Program, startFleetMember, startServerProcess } from "../support/processes.ts";
+import { endOf, eventually, Program, startFleetMember, startServerProcess } from "../support/processes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const canary = "c4nary/w1th+'quotes\" & <ünï>";
@@ -107,6 +107,7 @@ it("a secret is in no file, log, event and answer after it was planned, applied,
   expect(check.status).toBe("drifted");
   await say(client.drift.get(check.drift_id));
   await say(client.state.believed(agent.nodeId));
+  await sendWithSecret(client, say);
   await say(client.secrets.rotateKey());
   await say(client.secrets.list());
   await say(client.secrets.get("db"));
@@ -121,6 +122,9 @@ it("a secret is in no file, log, event and answer after it was planned, applied,
   expect(await login.exited()).toBe(0);
   await using backup = new Program(["backup", join(folder, "fleet.backup")], home);
   expect(await backup.exited()).toBe(0);
+  await using exported = new Program(["audit", "export", "--output", join(folder, "audit.jsonl")], home);
+  expect(await exported.exited()).toBe(0);
+  expect(readFileSync(join(folder, "audit.jsonl"), "utf8")).toContain("secret.created");
   await server.program.end();
   await agent.program.end();
 
@@ -136,6 +140,25 @@ it("a secret is in no file, log, event and answer after it was planned, applied,
   expect(readFileSync(join(folder, "fleet.backup")).includes(Buffer.from(key, "hex"))).toBe(false);
   expect(readFileSync(join(folder, "fleet.backup"), "latin1")).not.toContain(key);
 });
+
+/** Has a channel whose address is a secret fail, in a test and with messages, and reads all that is told of it. */
+async function sendWithSecret(
+  client: Client,
+  say: <Answer>(answer: Promise<Answer>) => Promise<Answer>,
+): Promise<void> {
+  await say(client.secrets.create({ name: "hook", value: `https://127.0.0.1:9/${second}` }));
+  const given = { name: "chat", type: "slack", config: { url: "secret:hook" } };
+  const { id } = await say(client.channels.create(given));
+  expect(await say(client.channels.test(id))).toMatchObject({ delivered: false });
+  await say(client.secrets.create({ name: "unused", value: `${canary} and more` }));
+  await say(client.secrets.remove("unused"));
+  await eventually("a message failed", async () => {
+    const { items } = await say(client.channels.deliveries(id));
+    return items.some(({ error }) => error !== undefined);
+  });
+  await say(client.channels.get(id));
+  await say(client.notifications.list());
+}
 
 /** Plans and applies, and reads all that is told of it. */
 async function applyAndRead(

@@ -20,8 +20,8 @@ export function addAuditCommands(program: Command, run: Run): void {
   addVerify(audit, run);
   audit
     .command("export")
-    .description("write the events before a time, oldest first, as lines of JSON that can be verified")
-    .requiredOption(...beforeOption)
+    .description("write events, oldest first, as lines of JSON that can be verified")
+    .option("--before <time>", "only those before a time, with its zone; default all")
     .option("--output <file>", "a new file; default standard output")
     .option("--after <file>", "an earlier export: only the events behind its last")
     .action(

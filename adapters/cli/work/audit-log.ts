@@ -40,17 +40,17 @@ export async function prune(call: CommandCall, { before, export: file, yes }: Pr
 
 /** Options of `fleetwright audit export`. */
 export interface ExportOptions {
-  before: string;
+  before?: string;
   output?: string;
   after?: string;
 }
 
-/** Writes old events into a new file, or to standard output; where an earlier export is given, those behind it. */
+/** Writes events into a new file, or to standard output; where an earlier export is given, those behind it. */
 export async function exportOldest(
   call: CommandCall,
   { before, output, after }: ExportOptions,
 ): Promise<void> {
-  const all = await look(call, before);
+  const all = await (before === undefined ? lookAtAll(call) : look(call, before));
   const oldest = after === undefined ? all : goOn(all, await endOf(after));
   if (output === undefined) {
     await write(call, oldest, (text) => Promise.resolve(call.context.stdout(text)));
@@ -61,6 +61,14 @@ export async function exportOldest(
   call.show({ path, events: oldest.events, head_hash: oldest.through_hash }, () =>
     toLines([`${path} has ${countOf(oldest.events)}, head ${oldest.through_hash}.`]),
   );
+}
+
+/** All events there are: no time says so, since a clock may have been ahead when the newest was written. */
+async function lookAtAll(call: CommandCall): Promise<OldestEvents> {
+  const front = await look(call, "1970-01-01T00:00:00.000Z");
+  const { sequence, hash, recorded_at } = await call.client.audit.head();
+  const all = { through_sequence: sequence, through_hash: hash, through_recorded_at: recorded_at };
+  return { ...front, ...all, events: sequence - front.from_sequence + 1 };
 }
 
 /** Checks exported files, which must follow each other. */

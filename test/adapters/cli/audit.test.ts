@@ -208,6 +208,23 @@ describe("fleetwright audit export", () => {
     expect(await countEvents()).toBe(all);
   });
 
+  it("writes all there is where no time is given, and then what came since", async () => {
+    const { audit } = line.server.orchestrator;
+    await line.print("audit", "export", "--output", file);
+    expect(linesOf(file)).toHaveLength(await countEvents());
+    await line.print("audit", "prune", "--before", before, "--yes");
+    await audit.setRetention(systemCaller, { retention_days: 7 });
+    const more = (await line.print("audit", "export", "--after", file)).trimEnd().split("\n");
+    expect(more.map((text) => (JSON.parse(text) as { event_type: string }).event_type)).toEqual(
+      expect.arrayContaining(["audit.pruned", "audit.retentionChanged"]),
+    );
+    await line.print("audit", "export", "--output", join(line.folder, "all.jsonl"));
+    expect(linesOf(join(line.folder, "all.jsonl")).at(-1)).toBe(more.at(-1));
+    expect(await line.print("audit", "verify", join(line.folder, "all.jsonl"))).toMatch(
+      /^The export is whole/,
+    );
+  });
+
   it("goes on from file to file, and a change in any of them shows with its place", async () => {
     const { audit } = line.server.orchestrator;
     await line.print("audit", "prune", "--before", before, "--yes", "--export", file);
