@@ -6,6 +6,7 @@ import nacl from "tweetnacl";
 import type { Crypto } from "../crypto/crypto.ts";
 import { concatBytes, fromBase64, toBase64, toHex, toUtf8 } from "../crypto/encoding.ts";
 import { OrchestratorError } from "../errors.ts";
+import { BoundedCache } from "../internal/bounded-cache.ts";
 import { type SecretsKeyDocument, type SecretValueDocument, valueKey } from "./documents.ts";
 
 const salt = toUtf8("fleetwright/1 secret value");
@@ -18,6 +19,8 @@ type Crypt = Pick<Crypto, "deriveKey" | "randomBytes" | "sha256">;
 export class Vault {
   readonly #crypto: Crypt;
   readonly #keys = new Map<string, Uint8Array>();
+  /** Keys of values that were used lately: to derive one takes longer than to open a value with it. */
+  readonly #derivedKeys = new BoundedCache<Uint8Array>({ entries: 1_000 });
   #newest: string | null = null;
 
   constructor(crypto: Crypt) {
@@ -93,7 +96,12 @@ export class Vault {
   }
 
   #derived(keyId: string, what: string): Uint8Array {
-    return this.#crypto.deriveKey(this.#keyOf(keyId), salt, what, nacl.secretbox.keyLength);
+    const name = `${keyId} ${what}`;
+    const known = this.#derivedKeys.get(name);
+    if (known) return known;
+    const key = this.#crypto.deriveKey(this.#keyOf(keyId), salt, what, nacl.secretbox.keyLength);
+    this.#derivedKeys.set(name, key);
+    return key;
   }
 
   #keyOf(keyId: string): Uint8Array {
