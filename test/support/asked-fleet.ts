@@ -5,7 +5,6 @@ import type { OperationDetail, Page } from "fleetwright";
 import type { AgentProgram } from "fleetwright/agent";
 import { runIn, startSignedIn, startSocketAgent } from "./command-line.ts";
 import type { CommandLine, CommandResult, Typed } from "./command-line.ts";
-import { temporaryFolder } from "./temporary-folder.ts";
 
 /** A machine of the scene. */
 export interface Machine {
@@ -32,7 +31,7 @@ export async function startAskedFleet(count = 1): Promise<AskedFleet> {
   const line = await startSignedIn();
   const machines: Machine[] = [];
   for (let at = 1; at <= count; at += 1) {
-    const { agent, root } = await startSocketAgent({ server: line.server, folder: temporaryFolder() });
+    const { agent, root } = await startSocketAgent(line);
     await line.print("agents", "approve", agent.nodeId ?? "", "--name", `web-${at}`);
     machines.push({ agent, has: (path) => existsSync(join(root, path)) });
   }

@@ -99,8 +99,7 @@ export async function runIn(
 /** Starts an agent over a WebSocket and waits until the server knows it. Each has a folder of its own. */
 export async function startSocketAgent({
   server,
-  folder,
-}: Pick<CommandLine, "server" | "folder">): Promise<{ agent: AgentProgram; root: string }> {
+}: Pick<CommandLine, "server">): Promise<{ agent: AgentProgram; root: string }> {
   const root = temporaryFolder();
   const arrived = new Promise<void>((resolve) => {
     const end = server.orchestrator.listen(({ event_type }) => {
@@ -109,7 +108,7 @@ export async function startSocketAgent({
       resolve();
     });
   });
-  const agent = createAgent({ url: server.agentUrl, stateDir: join(folder, "agent"), root });
+  const agent = createAgent({ url: server.agentUrl, stateDir: temporaryFolder(), root });
   onTestFinished(() => agent.stop());
   await agent.start();
   await arrived;

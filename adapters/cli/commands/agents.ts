@@ -1,11 +1,12 @@
 import type { Command } from "commander";
 import type { Agent } from "fleetwright";
 import type { Input } from "../../client/inputs.ts";
-import type { CommandCall, Run } from "../call.ts";
+import { askerOf, confirm, firstLines, yesOption } from "../ask.ts";
+import { collect, type CommandCall, type Run } from "../call.ts";
 import { UsageError } from "../failure.ts";
 import { findAgent } from "../find-agent.ts";
 import { limitOption } from "../options.ts";
-import { toFacts, toLines, toTable } from "../text.ts";
+import { toFacts, toLine, toLines, toTable } from "../text.ts";
 import type { Column } from "../text.ts";
 
 /** As they were typed: whether there is such a status is for the server to say. */
@@ -63,18 +64,28 @@ export function addAgentsCommands(program: Command, run: Run): void {
 
 function addDecisions(agents: Command, run: Run): void {
   agents
-    .command("approve <agent>")
-    .description("let an agent into the fleet")
-    .option("--name <name>", "its name; default its hostname")
+    .command("approve [agent...]")
+    .description("let agents into the fleet")
+    .option("--name <name>", "its name, of one agent; default its hostname")
+    .option("--all-pending", "all that wait; at a terminal it shows them and asks")
+    .option(...yesOption)
     .action(
-      run((call, agent: string, options: { name?: string }) =>
-        decide(call, agent, { status: "approved", ...options }),
-      ),
+      run(async (call, names: string[], { name, allPending, yes }: ApproveOptions) => {
+        if (allPending) return approvePending(call, { names, name, yes });
+        if (names.length === 0) throw new UsageError("Name an agent, or say --all-pending.");
+        if (name !== undefined && names.length > 1) throw new UsageError("A --name is for one agent.");
+        const decision = { status: "approved" as const, ...(name !== undefined && { name }) };
+        for (const agent of names) await decide(call, agent, decision);
+      }),
     );
   agents
-    .command("reject <agent>")
-    .description("keep an agent out")
-    .action(run((call, agent: string) => decide(call, agent, { status: "rejected" })));
+    .command("reject <agent...>")
+    .description("keep agents out")
+    .action(
+      run(async (call, names: string[]) => {
+        for (const agent of names) await decide(call, agent, { status: "rejected" });
+      }),
+    );
   agents
     .command("reject-pending")
     .description("keep out agents that wait to be approved")
@@ -102,6 +113,33 @@ async function decide(
   const { node_id } = await findAgent(call.client, text);
   const agent = await call.client.agents.setStatus(node_id, decision);
   call.show(agent, () => toLines([`${agent.name ?? node_id} is ${agent.status}.`]));
+}
+
+interface ApproveOptions {
+  name?: string;
+  allPending?: true;
+  yes?: boolean;
+}
+
+/** Approves whoever waits when it is called: one that comes while somebody reads the list is not meant. */
+async function approvePending(
+  call: CommandCall,
+  { names, name, yes }: { names: readonly string[]; name: string | undefined; yes: boolean | undefined },
+): Promise<void> {
+  if (names.length > 0 || name !== undefined)
+    throw new UsageError("--all-pending is for all that wait, under the hostnames that they have.");
+  const { items: pending } = await collect(call.client.agents.list, {
+    status: "pending" as const,
+    limit: Infinity,
+  });
+  const ask = askerOf(call, yes);
+  if (ask !== null && pending.length > 0) {
+    const lines = pending.map(({ node_id, hostname }) => toLine(`  ${node_id}  ${hostname}`));
+    const question = `Approve ${pending.length === 1 ? "this agent" : `these ${pending.length} agents`}?`;
+    await confirm(ask, { told: firstLines(lines), question, otherwise: "Nobody was approved." });
+  }
+  for (const { node_id } of pending) await call.client.agents.setStatus(node_id, { status: "approved" });
+  call.show({ approved: pending.length }, () => toLines([`Approved: ${pending.length}`]));
 }
 
 async function rejectPending(

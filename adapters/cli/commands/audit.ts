@@ -1,10 +1,10 @@
-import type { Command } from "commander";
+import { Option, type Command } from "commander";
 import type { AuditEvent } from "fleetwright";
 import type { Input } from "../../client/inputs.ts";
 import type { Run } from "../call.ts";
 import { UsageError } from "../failure.ts";
-import { limitOption } from "../options.ts";
-import type { Column } from "../text.ts";
+import { integer, limitOption } from "../options.ts";
+import { toLines, type Column } from "../text.ts";
 import type { VerifyOptions } from "../work/audit-head.ts";
 import type { ExportOptions, PruneOptions } from "../work/audit-log.ts";
 
@@ -28,6 +28,28 @@ export function addAuditCommands(program: Command, run: Run): void {
       run(async (call, options: ExportOptions) =>
         (await import("../work/audit-log.ts")).exportOldest(call, options),
       ),
+    );
+  audit
+    .command("retention")
+    .description("show for how long events are kept, or set it")
+    .addOption(
+      new Option("--days <days>", "remove what is older").argParser(integer(1, 3650)).conflicts("forever"),
+    )
+    .option("--forever", "keep every event")
+    .action(
+      run(async (call, { days, forever }: { days?: number; forever?: true }) => {
+        const retention_days = forever ? null : days;
+        const { audit: verbs } = call.client;
+        const set =
+          retention_days === undefined
+            ? await verbs.getRetention()
+            : await verbs.setRetention({ retention_days });
+        const told =
+          set.retention_days === null
+            ? "Every event is kept."
+            : `Events are kept for ${set.retention_days} days.`;
+        call.show(set, () => toLines([told]));
+      }),
     );
   audit
     .command("prune")

@@ -1,9 +1,10 @@
-import type { Command } from "commander";
+import { Option, type Command } from "commander";
 import type { MetricHistory } from "fleetwright";
 import type { CommandCall, Run } from "../call.ts";
 import { findAgent } from "../find-agent.ts";
 import { integer, moment } from "../options.ts";
 import { describeMetrics, matches, sparklinePoints } from "../show-metrics.ts";
+import { toLine, toLines, toTable, type Column } from "../text.ts";
 
 /** Seconds between samples, where the server was told nothing else: with a shorter step most would be empty. */
 const usualInterval = 15;
@@ -12,6 +13,7 @@ interface MetricsOptions {
   from?: string;
   to?: string;
   step?: number;
+  now?: true;
 }
 
 type Asked = [agent: string, wanted: string[], options: MetricsOptions];
@@ -27,6 +29,7 @@ export function addMetricsCommand(program: Command, run: Run): void {
       moment,
     )
     .option("--to <time>", "end, in the same forms; default now", moment)
+    .addOption(new Option("--now", "the newest sample alone").conflicts(["from", "to", "step"]))
     .option("--step <seconds>", "seconds from one point to the next", integer(1, 2_678_400))
     .action(run((call, ...[agent, wanted, options]: Asked) => show(call, agent, { ...options, wanted })));
 }
@@ -35,9 +38,10 @@ export function addMetricsCommand(program: Command, run: Run): void {
 async function show(
   call: CommandCall,
   agent: string,
-  { wanted, from = moment("1h"), to, step }: MetricsOptions & { wanted: string[] },
+  { wanted, from = moment("1h"), to, step, now }: MetricsOptions & { wanted: string[] },
 ): Promise<void> {
   const { node_id, name = node_id } = await findAgent(call.client, agent);
+  if (now) return showLatest(call, { node_id, name, wanted });
   const lengthMs = (to === undefined ? Date.now() : Date.parse(to)) - Date.parse(from);
   const step_seconds = step ?? Math.max(usualInterval, Math.round(lengthMs / 1_000 / sparklinePoints));
   const query = { from, ...(to !== undefined && { to }), step_seconds };
@@ -45,3 +49,21 @@ async function show(
   const shown = { ...history, series: history.series.filter((each) => matches(each.name, wanted)) };
   call.show(shown, () => describeMetrics(name, shown));
 }
+
+async function showLatest(
+  call: CommandCall,
+  { node_id, name, wanted }: { node_id: string; name: string; wanted: string[] },
+): Promise<void> {
+  const latest = await call.client.metrics.latest(node_id);
+  const values = Object.entries(latest.values).filter(([series]) => matches(series, wanted));
+  const told = { ...latest, values: Object.fromEntries(values) };
+  call.show(
+    told,
+    () => toLines([toLine(`${name}: ${latest.collected_at}`)]) + toTable(values, latestColumns),
+  );
+}
+
+const latestColumns: readonly Column<[string, number]>[] = [
+  ["SERIES", ([name]) => name],
+  ["VALUE", ([, value]) => value],
+];

@@ -1,10 +1,10 @@
 import { Option } from "commander";
 import type { Command } from "commander";
-import type { Operator, Role } from "fleetwright";
-import type { Run } from "../call.ts";
+import type { Operator, Page, Role } from "fleetwright";
+import type { CommandCall, Run } from "../call.ts";
 import { UsageError } from "../failure.ts";
 import { limitOption } from "../options.ts";
-import { toLines } from "../text.ts";
+import { toFacts, toLines } from "../text.ts";
 import type { Column } from "../text.ts";
 
 const roles = Object.keys({ Viewer: true, Operator: true, Admin: true } satisfies Record<Role, true>);
@@ -30,17 +30,52 @@ export function addOperatorsCommands(program: Command, run: Run): void {
       }),
     );
   operators
+    .command("show <operator>")
+    .description("show somebody, by username or operator_id")
+    .action(
+      run(async (call, text: string) => {
+        const operator = await findOperator(call, text);
+        call.show(operator, () =>
+          toFacts(columns.map(([name, valueOf]) => [toTitle(name), valueOf(operator)])),
+        );
+      }),
+    );
+  operators
+    .command("set-role <operator> <role>")
+    .description(`give somebody another role: ${roles.join(", ")}; their sessions end`)
+    .action(
+      run(async (call, text: string, role: string) => {
+        const { operator_id, username } = await findOperator(call, text);
+        // Whether there is such a role is for the server to say.
+        const operator = await call.client.operators.setRole(operator_id, { role: role as Role });
+        call.show(operator, () => toLines([`${username} is ${operator.role} from now on.`]));
+      }),
+    );
+  operators
     .command("remove <operator>")
     .description("end somebody's access, by username or operator_id")
     .action(
       run(async (call, text: string) => {
-        const { items } = await call.client.operators.list({ limit: 500 });
-        const operator = items.find(({ operator_id, username }) => operator_id === text || username === text);
-        if (!operator) throw new UsageError(`There is no operator ${JSON.stringify(text)}.`);
+        const operator = await findOperator(call, text);
         await call.client.operators.remove(operator.operator_id);
         call.show(null, () => toLines([`${operator.username} is removed.`]));
       }),
     );
+}
+
+async function findOperator({ client }: CommandCall, text: string): Promise<Operator> {
+  if (/^[0-9a-f]{32}$/.test(text)) return client.operators.get(text);
+  for (let cursor: string | null | undefined; cursor !== null;) {
+    const page: Page<Operator> = await client.operators.list({ limit: 500, cursor });
+    const found = page.items.find(({ username }) => username === text);
+    if (found) return found;
+    cursor = page.next_cursor;
+  }
+  throw new UsageError(`There is no operator ${JSON.stringify(text)}.`);
+}
+
+function toTitle(name: string): string {
+  return name.charAt(0) + name.slice(1).toLowerCase();
 }
 
 const columns: readonly Column<Operator>[] = [

@@ -1,16 +1,31 @@
-import type { Command } from "commander";
+import { Option, type Command } from "commander";
+import type { DriftRecord } from "fleetwright";
 import { yesOption } from "../ask.ts";
 import type { Run } from "../call.ts";
 import { exitCode } from "../context.ts";
 import { findAgent } from "../find-agent.ts";
 import { forget } from "../forget.ts";
 import type { ForgetOptions } from "../forget.ts";
-import { gather, integer, paramOption } from "../options.ts";
+import { gather, integer, limitOption, paramOption } from "../options.ts";
 import { runOne } from "../run-one.ts";
 import type { RunOptions } from "../run-one.ts";
-import { describeDrift } from "../show-results.ts";
+import { describeCounts, describeDrift } from "../show-results.ts";
 import { describeState } from "../show-state.ts";
+import type { Column } from "../text.ts";
 import { awaitDrift, firstWaitSeconds } from "../wait.ts";
+
+interface DriftOptions {
+  last?: true;
+  list?: true;
+  limit?: number;
+}
+
+const driftColumns: readonly Column<DriftRecord>[] = [
+  ["CHECK", ({ drift_id }) => drift_id],
+  ["TIME", ({ checked_at }) => checked_at],
+  ["STATUS", ({ status }) => status],
+  ["FOUND", ({ counts }) => describeCounts(counts)],
+];
 
 /** `fleetwright plan|apply|drift AGENT`, `fleetwright state ...` */
 export function addStateCommands(program: Command, run: Run): void {
@@ -18,11 +33,22 @@ export function addStateCommands(program: Command, run: Run): void {
   program
     .command("drift <agent>")
     .description("compare a machine with its last successful apply")
+    .option("--last", "what the last check found, without another one")
+    .addOption(new Option("--list", "the checks there were, newest first").conflicts("last"))
+    .option(...limitOption)
     .action(
-      run(async (call, text: string) => {
+      run(async (call, text: string, { last, list, limit }: DriftOptions) => {
         const { node_id, name = node_id } = await findAgent(call.client, text);
-        const check = await call.client.drift.check(node_id, { wait_seconds: firstWaitSeconds });
-        const drift = await awaitDrift(call.client, check);
+        const verbs = call.client.drift;
+        if (list)
+          return call.showList(
+            (query) => verbs.list(node_id, query),
+            { ...(limit !== undefined && { limit }) },
+            driftColumns,
+          );
+        const drift = last
+          ? await verbs.latest(node_id)
+          : await awaitDrift(call.client, await verbs.check(node_id, { wait_seconds: firstWaitSeconds }));
         call.show(drift, () => describeDrift(name, drift));
         if (drift.status === "in_sync") return exitCode.ok;
         return drift.status === "drifted" ? exitCode.differs : exitCode.failure;
