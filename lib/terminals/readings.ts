@@ -7,7 +7,6 @@
  */
 import { toSubject, type Caller } from "../callers/caller.ts";
 import type { Context } from "../context.ts";
-
 import type { TerminalDocument } from "./documents.ts";
 import { isOpener } from "./terminal-service.ts";
 
