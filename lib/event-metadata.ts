@@ -128,6 +128,10 @@ export interface EventMetadata {
   "drift.resolved": DriftFacts;
   "terminal.opened": TerminalFacts & { /** Why, as the operator says. */ reason?: string };
   "terminal.watched": TerminalFacts;
+  "terminal.transcriptRead": TerminalFacts & {
+    /** Of it all (`asciicast`), its text, or the lines in which something stands (`search`). */
+    form: "asciicast" | "text" | "search";
+  };
   "terminal.closeRequested": TerminalFacts;
   "terminal.closed": TerminalEndFacts;
   "terminal.interrupted": TerminalEndFacts;

@@ -86,6 +86,7 @@ export const eventTable = {
   "metric.thresholdRecovered": { category: "metric", severity: "info", audited: false },
   "terminal.opened": { category: "terminal", severity: "info", audited: true },
   "terminal.watched": { category: "terminal", severity: "warning", audited: true },
+  "terminal.transcriptRead": { category: "terminal", severity: "info", audited: true },
   "terminal.closeRequested": { category: "terminal", severity: "info", audited: true },
   "terminal.closed": { category: "terminal", severity: "info", audited: true },
   "terminal.interrupted": { category: "terminal", severity: "warning", audited: true },

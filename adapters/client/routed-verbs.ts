@@ -301,7 +301,8 @@ export interface RoutedVerbs {
     /**
      * Download the transcript. An asciicast, version 2, for any player of these; with `format=text` plain text without a control
      * sequence, with `search` only its lines in which that stands. Also while the session is active. Somebody else's may be read by
-     * an Admin.
+     * an Admin. Each reading is in the audit log (`terminal.transcriptRead`) before the first byte of it is sent; where that can't
+     * be written, nothing is.
      */
     transcript: (sessionId: string, input?: Input<"transcriptInput", "session_id">, options?: CallOptions) => Promise<ReadableStream<Uint8Array>>;
   };

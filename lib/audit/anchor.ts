@@ -1,7 +1,9 @@
 /** The last event that was removed from the audit log: what the chain of the rest hangs on. It only ever moves forward. */
 import type { Context } from "../context.ts";
 import { fromHex, toHex, toUtf8 } from "../crypto/encoding.ts";
+import { zeroHash } from "../storage/hash-chain.ts";
 import type { LogPlace, StoredDocument, Write } from "../storage/storage.ts";
+import type { Place } from "./chain.ts";
 
 /** Where the log begins, signed by the orchestrator: nobody else can move it. */
 export interface Anchor {
@@ -18,6 +20,13 @@ const place = { collection: "settings", key: "audit_anchor" } as const;
 /** Reads the anchor; null where nothing was removed yet. */
 export function readAnchor({ storage }: Context): Promise<StoredDocument<Anchor> | null> {
   return storage.get<Anchor>(place.collection, place.key);
+}
+
+/** Where the log begins by an anchor: behind which place. */
+export function placeOf(anchor: StoredDocument<Anchor> | null): Place {
+  if (anchor === null) return { sequence: 0, hash: zeroHash };
+  const { sequence, hash } = anchor.value;
+  return { sequence, hash };
 }
 
 /** Makes the anchor of an event. */

@@ -1,11 +1,14 @@
-import { systemCaller } from "../callers/caller.ts";
 import type { Context } from "../context.ts";
 import { dayMs } from "../internal/durations.ts";
+import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import { keepRounds } from "../upkeep/rounds.ts";
 import { BlockIndexing } from "./block-indexing.ts";
+import { CheckRecord } from "./check-record.ts";
 import { LeastAge } from "./least-age.ts";
 import { AuditPruning } from "./pruning.ts";
 import type { AuditRetention, AuditVerification } from "./schemas.ts";
+import { SelfCheck } from "./self-check.ts";
+import { verifyLog, type KnownHead } from "./verification.ts";
 
 const defaultRetentionDays = 90;
 const pruneEveryMs = 3_600_000;
@@ -19,20 +22,22 @@ export class AuditService {
   readonly pruning: AuditPruning;
   readonly #context: Context;
   readonly #indexing: BlockIndexing;
-  /** Where the log broke when that was told last. */
-  #toldBad: number | null = null;
+  readonly #check: CheckRecord;
+  readonly #selfCheck: SelfCheck;
 
   constructor(context: Context) {
     this.#context = context;
     this.age = new LeastAge(context);
     this.pruning = new AuditPruning(context);
     this.#indexing = new BlockIndexing(context);
+    this.#check = new CheckRecord(context);
+    this.#selfCheck = new SelfCheck(context, this.#check);
   }
 
-  /** Removes, now and every hour, what is older than the retention, and keeps the index. The function returned ends it. */
+  /** Removes, now and every hour, what is older than the retention, keeps the index, and looks whether the log was changed. The function returned ends it. */
   keep(): () => Promise<void> {
     const { clock, logger } = this.#context;
-    const endIndexing = this.#indexing.keep();
+    const ends = [this.#indexing.keep(), this.#selfCheck.keep()];
     const endRetention = keepRounds({
       clock,
       everyMs: pruneEveryMs,
@@ -40,7 +45,7 @@ export class AuditService {
       round: () => this.#pruneOld(),
       failed: (error) => logger.error("Old audit events were not removed.", { error }),
     });
-    return async () => void (await Promise.all([endIndexing(), endRetention()]));
+    return async () => void (await Promise.all([endRetention(), ...ends.map((end) => end())]));
   }
 
   async *#pruneOld(): AsyncGenerator<void> {
@@ -50,18 +55,28 @@ export class AuditService {
     yield void (await this.pruning.prune({ beforeMs: days === null ? -Infinity : now - days * dayMs }));
   }
 
-  /** Tells that the log was found broken, unless that is known. */
-  async tellVerified({ first_bad_sequence }: AuditVerification): Promise<void> {
-    const [known, bad] = [this.#toldBad, first_bad_sequence ?? null];
-    this.#toldBad = bad;
-    if (bad === null || bad === known) return;
-    await this.#context.tell("audit.invalid", () =>
-      this.#context.commitWithReserve(systemCaller, [], {
-        type: "audit.invalid",
-        summary: `The audit log does not fit from event ${bad} on: it was changed, or is damaged`,
-        metadata: { first_bad_sequence: bad },
-      }),
-    );
+  /** Recomputes the whole chain, and tells where it is broken, unless that is known. */
+  async verify(known: KnownHead | null): Promise<AuditVerification> {
+    const { verified } = (await this.#check.read()).value;
+    const verification = await verifyLog(this.#context, known, verified);
+    const bad = verification.first_bad_sequence;
+    if (bad === undefined) await this.#noteValid();
+    else
+      await this.#context.tell("audit.invalid", () =>
+        retryOnConflict(async () => this.#check.tell(await this.#check.read(), { bad })),
+      );
+    return verification;
+  }
+
+  /** What is broken after this is told again. Where all was well before nothing is written. */
+  async #noteValid(): Promise<void> {
+    try {
+      await retryOnConflict(async () =>
+        this.#check.note(await this.#check.read(), { bad: null, new_bad: null }),
+      );
+    } catch (error) {
+      this.#context.logger.warn("That the audit log is valid again was not noted.", { error });
+    }
   }
 
   /** Version 0 where nobody has set it yet. What was set before there was a least age counts for no less than that. */

@@ -1,20 +1,18 @@
 /** Recomputes the chain of the audit log, from the anchor to the head that the storage has. */
 import type { z } from "zod";
-import { auditLog, type Context } from "../context.ts";
-import { toHex, toUtf8 } from "../crypto/encoding.ts";
-import { isOrchestratorError, OrchestratorError } from "../errors.ts";
-import { canonicalJson } from "../internal/canonical-json.ts";
-import type { JsonObject } from "../json.ts";
+import type { Context } from "../context.ts";
+import { OrchestratorError } from "../errors.ts";
 import { zeroHash } from "../storage/hash-chain.ts";
-import type { LogEntry, LogPage, StoredDocument } from "../storage/storage.ts";
-import { isOurs, readAnchor, type Anchor } from "./anchor.ts";
+import type { StoredDocument } from "../storage/storage.ts";
+import { isOurs, placeOf, readAnchor, type Anchor } from "./anchor.ts";
+import { checkPage, type Place } from "./chain.ts";
 import type { AuditVerification, verifyAuditInput } from "./schemas.ts";
 
+/** Events of one page. */
+const limit = 1000;
+
 /** A head that was kept elsewhere. */
-interface KnownHead {
-  sequence: number;
-  hash: string;
-}
+export type KnownHead = Place;
 
 /** @throws {OrchestratorError} `VALIDATION_FAILED` where one of the fields is missing. */
 export function toKnownHead({
@@ -29,11 +27,19 @@ export function toKnownHead({
   });
 }
 
-/** Reads every event, and begins again where old ones were removed meanwhile. */
-export async function verifyLog(context: Context, known: KnownHead | null): Promise<AuditVerification> {
+/**
+ * Reads every event, and begins again where old ones were removed meanwhile.
+ *
+ * @param checked - Up to where the log was found to fit before.
+ */
+export async function verifyLog(
+  context: Context,
+  known: KnownHead | null,
+  checked: Place,
+): Promise<AuditVerification> {
   for (;;) {
     const anchor = await readAnchor(context);
-    const verification = await verifyFrom(context, anchor, known);
+    const verification = await verifyFrom(context, { anchor, checked }, known);
     if (verification.valid) return verification;
     const now = await readAnchor(context);
     if (now?.revision === anchor?.revision) return verification;
@@ -42,65 +48,36 @@ export async function verifyLog(context: Context, known: KnownHead | null): Prom
 
 async function verifyFrom(
   context: Context,
-  anchor: StoredDocument<Anchor> | null,
+  { anchor, checked }: { anchor: StoredDocument<Anchor> | null; checked: Place },
   known: KnownHead | null,
 ): Promise<AuditVerification> {
   if (anchor && !isOurs(context, anchor.value))
     return { valid: false, from_sequence: 1, to_sequence: 0, first_bad_sequence: 1, head_hash: zeroHash };
-  let previous = anchor?.value.hash ?? zeroHash;
-  let expected = (anchor?.value.sequence ?? 0) + 1;
-  const first = expected;
-  const look = compareWith(known, { sequence: first - 1, hash: previous });
-  const range = () => ({ from_sequence: first, to_sequence: expected - 1, head_hash: previous });
-  const bad = (sequence: number) => ({ valid: false, ...range(), first_bad_sequence: sequence });
   // What the anchor vouches for may still be there: the process may have ended between anchor and removal.
-  for (let from: number | null = first; from !== null;) {
-    const page = await readPage(context, from);
-    if ("badSequence" in page) return bad(page.badSequence);
-    for (const entry of page.entries) {
-      const fits = entry.sequence === expected && entry.hash === hashOf(context, previous, entry);
-      if (!fits) return bad(Math.min(expected, entry.sequence));
-      previous = entry.hash!;
-      expected += 1;
-      look.at(entry.sequence, previous);
-    }
-    from = page.next;
-    if (from === null && page.head.sequence >= expected) return bad(expected);
-    // What the storage has as the newest entry was written with the documents: a whole chain of other entries is none.
-    if (from === null && page.head.sequence === expected - 1 && page.head.hash !== previous)
-      return bad(expected - 1);
+  const base = placeOf(anchor);
+  const look = compareWith(known, base);
+  for (let after = base; ;) {
+    const { place, bad, isEnd } = await checkPage(context, after, { limit, known: checked, each: look.at });
+    const range = { from_sequence: base.sequence + 1, to_sequence: place.sequence, head_hash: place.hash };
+    if (bad !== null) return { valid: false, ...range, first_bad_sequence: bad };
+    if (isEnd) return { valid: true, ...range, ...(known && { known_head: look.found }) };
+    after = place;
   }
-  return { valid: true, ...range(), ...(known && { known_head: look.found }) };
 }
 
 type Found = NonNullable<AuditVerification["known_head"]>;
 
 /** Looks for a head that was kept elsewhere among places of the log, from the one before the oldest on. */
-function compareWith(known: KnownHead | null, base: { sequence: number; hash: string }) {
+function compareWith(known: KnownHead | null, base: Place) {
   let found: Found = known !== null && known.sequence < base.sequence ? "pruned" : "missing";
-  const at = (sequence: number, hash: string): void => {
+  const at = ({ sequence, hash }: Place): void => {
     if (sequence === known?.sequence) found = hash === known.hash ? "present" : "different";
   };
-  at(base.sequence, base.hash);
+  at(base);
   return {
     at,
     get found() {
       return found;
     },
   };
-}
-
-/** Events as they are stored, or the first of them that can't be read any more: that is what verifying is there to find. */
-async function readPage({ storage }: Context, from: number): Promise<LogPage | { badSequence: number }> {
-  try {
-    return await storage.readLog(auditLog, { from, limit: 1000 });
-  } catch (error) {
-    if (!isOrchestratorError(error, "STORAGE_CORRUPT")) throw error;
-    return { badSequence: Number(error.details["sequence"] ?? from) };
-  }
-}
-
-function hashOf({ crypto }: Context, previous: string, { sequence, at, value }: LogEntry): string {
-  const body = canonicalJson({ sequence, at, value: value as JsonObject });
-  return toHex(crypto.sha256(toUtf8(previous + body)));
 }

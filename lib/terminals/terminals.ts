@@ -11,6 +11,7 @@ import { parseInput } from "../internal/parse-input.ts";
 import { toJsonObject } from "../json.ts";
 import type { FrameSocket } from "../transport/socket.ts";
 import type { TerminalDocument } from "./documents.ts";
+import { Readings } from "./readings.ts";
 import {
   listTerminalsInput,
   openTerminalInput,
@@ -29,11 +30,13 @@ export class Terminals {
   readonly #context: Context;
   readonly #service: TerminalService;
   readonly #agents: AgentService;
+  readonly #readings: Readings;
 
   constructor(context: Context, service: TerminalService, { agents }: { agents: AgentService }) {
     this.#context = context;
     this.#service = service;
     this.#agents = agents;
+    this.#readings = new Readings(context);
   }
 
   /** Lists terminals, newest first. */
@@ -154,10 +157,10 @@ export class Terminals {
   }
 
   /**
-   * Reads what a terminal showed, also while it is active: up to where it is then.
+   * Reads what a terminal showed, also while it is active: up to where it is then. Who reads it is in the audit log before this resolves.
    *
    * @throws {OrchestratorError} `NOT_FOUND`, also where nothing was recorded; `FORBIDDEN` for somebody else's, unless the caller is Admin;
-   * `STORAGE_CORRUPT` where it is not what was recorded.
+   * `STORAGE_CORRUPT` where it is not what was recorded; `STORAGE_FULL` where the audit log can't tell of it.
    */
   async transcript(
     caller: Caller,
@@ -165,11 +168,11 @@ export class Terminals {
   ): Promise<AsyncIterable<Uint8Array>> {
     await this.#context.authorize(caller, "terminals.transcript");
     const { session_id, ...form } = parseInput(transcriptInput, input);
-    return readTranscript(
-      this.#context,
-      await this.#readOwn(caller, "terminals.transcript", session_id),
-      form,
-    );
+    const terminal = await this.#readOwn(caller, "terminals.transcript", session_id);
+    const pieces = await readTranscript(this.#context, terminal, form);
+    const what = form.search === undefined ? (form.format ?? "asciicast") : "search";
+    await this.#readings.tell(caller, terminal, what);
+    return pieces;
   }
 
   /**

@@ -28,6 +28,8 @@ export function keepRounds({ clock, everyMs, pauseMs, round, failed }: Rounds): 
   const doRound = async (): Promise<void> => {
     const slices = round();
     while (!isStopped && (await slices.next()).done !== true) if (!isStopped) await pause(pauseMs);
+    // One that is left in the middle lets go of what it holds.
+    await slices.return?.();
   };
   const run = async (): Promise<void> => {
     await pause(0);

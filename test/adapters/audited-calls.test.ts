@@ -1,4 +1,4 @@
-/** Walks the router: whatever an operator changes leaves an event in the audit log, with the request that changed it. */
+/** Walks the router: whatever an operator changes, or reads of a recording, leaves an event in the audit log, with the request of it. */
 import type { AnyProcedure } from "@trpc/server";
 import { expect, test } from "vitest";
 import { systemCaller, toTimestamp } from "fleetwright";
@@ -21,21 +21,30 @@ const unaudited: Readonly<Record<string, string>> = {
   "notifications.readAll": "what is read is the reader's own business",
 };
 
+/** What only reads, and leaves an event all the same. */
+const auditedReads = ["terminals.transcript"];
+
 /** Mutations that tell of what they did to something: the examples have nothing for them. */
 const tellingOfSomething = ["agents.rejectPending", "audit.prune"];
 
-test("every mutation leaves an event with the id of its request", { timeout: 60_000 }, async () => {
-  const silent = new Set<string>();
-  const called = new Set<string>();
-  await playExampleCalls((procedure, audited) => {
-    called.add(procedure);
-    if (!audited.some(({ request_id }) => request_id !== undefined)) silent.add(procedure);
-  });
-  expect(mutations.filter((name) => !called.has(name))).toEqual([]);
-  expect(mutations.filter((name) => silent.has(name)).toSorted()).toEqual(
-    [...Object.keys(unaudited), ...tellingOfSomething].toSorted(),
-  );
-});
+test(
+  "every mutation, and who reads a recording, leaves an event with the id of its request",
+  { timeout: 60_000 },
+  async () => {
+    const silent = new Set<string>();
+    const called = new Set<string>();
+    await playExampleCalls((procedure, audited) => {
+      called.add(procedure);
+      if (!audited.some(({ request_id }) => request_id !== undefined)) silent.add(procedure);
+    });
+    expect(mutations.filter((name) => !called.has(name))).toEqual([]);
+    expect(mutations.filter((name) => silent.has(name)).toSorted()).toEqual(
+      [...Object.keys(unaudited), ...tellingOfSomething].toSorted(),
+    );
+    const reads = [...called].filter((name) => !mutations.includes(name));
+    expect(reads.filter((name) => !silent.has(name))).toEqual(auditedReads);
+  },
+);
 
 test("what is done to many, or to the log itself, is told once there is something to do", async () => {
   await using fleet = await createTestOrchestrator();

@@ -87,8 +87,8 @@ export const terminalProcedures = t.router({
         tag,
         summary: "Download the transcript",
         description:
-          "An asciicast, version 2, for any player of these; with `format=text` plain text without a control sequence, with `search` only its lines in which that stands. Also while the session is active. Somebody else's may be read by an Admin.",
-        problems: ["STORAGE_CORRUPT"],
+          "An asciicast, version 2, for any player of these; with `format=text` plain text without a control sequence, with `search` only its lines in which that stands. Also while the session is active. Somebody else's may be read by an Admin. Each reading is in the audit log (`terminal.transcriptRead`) before the first byte of it is sent; where that can't be written, nothing is.",
+        problems: ["STORAGE_CORRUPT", "STORAGE_FULL"],
         rest: { produces: asciicast },
       }),
     )

@@ -1,0 +1,132 @@
+/** Who reads a transcript is in the audit log before they see any of it; what can't be told is not shown. */
+import { describe, expect, it } from "vitest";
+import { FileStorage, isOrchestratorError, systemCaller } from "fleetwright";
+import type { Caller, OrchestratorOptions } from "fleetwright";
+import { LimitedDisk } from "../support/limited-disk.ts";
+import { openTerminal, textOf } from "../support/open-terminal.ts";
+import { serve } from "../support/server.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+const type = "terminal.transcriptRead";
+
+/** A terminal that has ended, with its recording. */
+async function ended(options: Partial<OrchestratorOptions> = {}) {
+  const scene = await openTerminal({}, options);
+  const viewer = scene.attach(scene.opened.ticket);
+  await viewer.next("opened");
+  viewer.type("echo $((6*7)); exit\n");
+  await viewer.next("closed");
+  await scene.ended();
+  return scene;
+}
+
+type Scene = Awaited<ReturnType<typeof ended>>;
+
+const toldOf = async ({ test }: Scene) =>
+  (await test.orchestrator.audit.list(systemCaller, { event_type: type })).items;
+
+const read = ({ terminals, opened }: Scene, caller: Caller, form: object = {}) =>
+  terminals.transcript(caller, { session_id: opened.session_id, ...form });
+
+describe("a transcript that is read", () => {
+  it("is in the audit log before its first byte: who, from where, whose, on which machine", async () => {
+    await using scene = await ended();
+    const { operator, opened, agent } = scene;
+    const origin = { request_id: "r-1", source_address: "192.0.2.9" };
+    const pieces = await read(scene, { ...operator.caller, origin });
+    // Nothing of it was taken yet.
+    expect(await toldOf(scene)).toMatchObject([
+      {
+        severity: "info",
+        actor: { type: "operator", name: "ada" },
+        target: { type: "terminal", id: opened.session_id },
+        metadata: {
+          session_id: opened.session_id,
+          node_id: agent.nodeId,
+          operator_id: operator.caller.operator_id,
+          form: "asciicast",
+        },
+        ...origin,
+      },
+    ]);
+    expect(await textOf(pieces)).toContain("42");
+  });
+
+  it("is a warning where it is somebody else's", async () => {
+    await using scene = await ended();
+    const { caller } = await scene.test.signIn("Admin", "root");
+    await read(scene, caller, { format: "text" });
+    expect(await toldOf(scene)).toMatchObject([
+      { severity: "warning", actor: { name: "root" }, metadata: { form: "text" } },
+    ]);
+  });
+
+  it("is told over REST with the address and the id of the request", async () => {
+    await using scene = await ended();
+    await using server = await serve(scene.test.orchestrator);
+    const { token } = await scene.test.signIn("Admin", "root");
+    const path = `/terminal/session/${scene.opened.session_id}/transcript`;
+    expect(await server.rest("GET", path, { token })).toMatchObject({ status: 200 });
+    expect(await toldOf(scene)).toMatchObject([
+      { actor: { name: "root" }, source_address: "127.0.0.1", request_id: expect.any(String) as string },
+    ]);
+  });
+
+  it("is told once in five minutes where the same is read again, and again for all that differs", async () => {
+    await using scene = await ended();
+    const { caller } = scene.operator;
+    const count = async () => (await toldOf(scene)).length;
+    for (const search of ["4", "42", "nothing"]) await read(scene, caller, { format: "text", search });
+    expect(await count()).toBe(1);
+    await read(scene, caller);
+    await read(scene, caller, { format: "asciicast" });
+    expect(await count()).toBe(2);
+    await read(scene, { ...caller, origin: { source_address: "192.0.2.1" } });
+    expect(await count()).toBe(3);
+    await read(scene, (await scene.test.signIn("Admin", "root")).caller);
+    expect(await count()).toBe(4);
+    // A clock that was set changes nothing.
+    scene.test.clock.jump(86_400_000);
+    await read(scene, caller);
+    expect(await count()).toBe(4);
+    await scene.test.clock.advance(300_000);
+    await read(scene, caller);
+    await read(scene, caller);
+    expect(await count()).toBe(5);
+  });
+
+  it("is not told where nothing is shown", async () => {
+    await using scene = await ended();
+    const { caller } = await scene.test.signIn("Operator", "bob");
+    await expect(read(scene, caller)).rejects.toMatchObject({ code: "FORBIDDEN" });
+    await expect(read(scene, scene.operator.caller, { search: "x" })).rejects.toMatchObject({
+      code: "VALIDATION_FAILED",
+    });
+    expect(await toldOf(scene)).toEqual([]);
+  });
+
+  it("is refused on a full disk, each time, and shown when there is space", async () => {
+    const disk = new LimitedDisk();
+    const sizes = { segmentBytes: 65_536, minJournalBytes: 65_536, logSegmentBytes: 65_536 };
+    const storage = new FileStorage({ folder: temporaryFolder(), disk, ...sizes });
+    await using scene = await ended({ storage });
+    const { test, operator } = scene;
+    disk.freeBytes = 0;
+    await fill(() => test.orchestrator.audit.setRetention(systemCaller, { retention_days: 9 }));
+    for (let n = 0; n < 2; n += 1)
+      await expect(read(scene, operator.caller)).rejects.toMatchObject({ code: "STORAGE_FULL" });
+    expect(await toldOf(scene)).toEqual([]);
+    disk.freeBytes = Infinity;
+    expect(await textOf(await read(scene, operator.caller))).toContain("42");
+    expect(await toldOf(scene)).toHaveLength(1);
+  });
+});
+
+/** Does something until there is no space for it. */
+async function fill(write: () => Promise<unknown>): Promise<void> {
+  try {
+    for (;;) await write();
+  } catch (error) {
+    if (!isOrchestratorError(error, "STORAGE_FULL")) throw error;
+  }
+}
