@@ -21,6 +21,30 @@ describe("hex", () => {
 });
 
 describe("base64", () => {
+  test("has one text for each bytes: of all last groups those are read that are written", () => {
+    const letters = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"];
+    const pairs = letters.flatMap((one) => letters.map((other) => one + other));
+    const groups = [
+      ...pairs.map((pair) => `${pair}==`),
+      ...letters.flatMap((letter) => pairs.map((pair) => `${letter}${pair}=`)),
+    ];
+    const read = groups.flatMap((text) => {
+      const bytes = fromBase64(text);
+      return bytes === null ? [] : [[text, toBase64(bytes)]];
+    });
+    expect(read.filter(([text, written]) => text !== written)).toEqual([]);
+    expect(read).toHaveLength(256 + 65_536);
+  });
+
+  test("reads back what it wrote", () => {
+    fc.assert(fc.property(fc.uint8Array(), (bytes) => void expect(fromHex(toHex(bytes))).toEqual(bytes)));
+  });
+  test.each(["0", "0g", "AB", "0x00", " 00", "00\n"])("refuses %j", (text) => {
+    expect(fromHex(text)).toBe(null);
+  });
+});
+
+describe("base64", () => {
   test("has one text for each bytes: of all ends of four characters those are read that are written", () => {
     const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     for (const [tail, most] of [

@@ -41,6 +41,28 @@ export function addNotificationsCommands(program: Command, run: Run): void {
         return call.showList(call.client.notifications.list, filter, columns);
       }),
     );
+  addMutes(notifications, run);
+  notifications
+    .command("read <id...>")
+    .description("mark notifications as read by you")
+    .action(
+      run(async (call, ids: string[]) => {
+        for (const id of ids) await call.client.notifications.read(id);
+        call.show(null, () => toLines([`${ids.length} marked as read.`]));
+      }),
+    );
+  notifications
+    .command("read-all")
+    .description("mark all notifications as read by you")
+    .action(
+      run(async (call) => {
+        await call.client.notifications.readAll();
+        call.show(null, () => toLines(["All are marked as read."]));
+      }),
+    );
+}
+
+function addMutes(notifications: Command, run: Run): void {
   notifications
     .command("mute [event...]")
     .description("mute kinds of notifications for you, e.g. agent.online or drift.*")
@@ -71,24 +93,6 @@ export function addNotificationsCommands(program: Command, run: Run): void {
     .command("muted")
     .description("show what you have muted")
     .action(run(async (call) => showMuted(call, await call.client.notifications.preferences())));
-  notifications
-    .command("read <id...>")
-    .description("mark notifications as read by you")
-    .action(
-      run(async (call, ids: string[]) => {
-        for (const id of ids) await call.client.notifications.read(id);
-        call.show(null, () => toLines([`${ids.length} marked as read.`]));
-      }),
-    );
-  notifications
-    .command("read-all")
-    .description("mark all notifications as read by you")
-    .action(
-      run(async (call) => {
-        await call.client.notifications.readAll();
-        call.show(null, () => toLines(["All are marked as read."]));
-      }),
-    );
 }
 
 function severityOption(flags: string, text: string): Option {
