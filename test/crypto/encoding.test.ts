@@ -36,15 +36,6 @@ describe("base64", () => {
     expect(read).toHaveLength(256 + 65_536);
   });
 
-  test("reads back what it wrote", () => {
-    fc.assert(fc.property(fc.uint8Array(), (bytes) => void expect(fromHex(toHex(bytes))).toEqual(bytes)));
-  });
-  test.each(["0", "0g", "AB", "0x00", " 00", "00\n"])("refuses %j", (text) => {
-    expect(fromHex(text)).toBe(null);
-  });
-});
-
-describe("base64", () => {
   test("reads back what it wrote, which is what Buffer writes", () => {
     fc.assert(
       fc.property(fc.uint8Array(), (bytes) => {
