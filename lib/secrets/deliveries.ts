@@ -3,7 +3,11 @@ import type { AgentService } from "../agents/agent-service.ts";
 import type { Context } from "../context.ts";
 import { fromHex } from "../crypto/encoding.ts";
 import { BoundedCache } from "../internal/bounded-cache.ts";
-import { type FoundPlaceholder, findPlaceholders, toPlaceholder } from "../secret-format/placeholder.ts";
+import {
+  type FoundPlaceholder,
+  findPlaceholders,
+  type SecretReference,
+} from "../secret-format/placeholder.ts";
 import { Redactor } from "../secret-format/redactor.ts";
 import { type SealedSecrets, sealSecrets } from "../secret-format/sealed-secrets.ts";
 import { SelectorCache } from "../selectors/selector-cache.ts";
@@ -23,8 +27,8 @@ export interface Delivery {
 interface Parts {
   agents: AgentService;
   store: SecretStore;
-  /** What placeholders are tagged with. */
-  tagKey: () => Uint8Array;
+  /** Writes a placeholder as this orchestrator does, with its tag. */
+  toPlaceholder: (reference: SecretReference) => string;
 }
 
 /** How many redactors are remembered, and how many characters they look for altogether. */
@@ -52,7 +56,7 @@ export class Deliveries {
     // What a secret goes into is sensitive.
     const specs = resources.flatMap(({ sensitive, skip, spec }) => (sensitive && !skip ? spec : []));
     const written = specs.length > 0 ? findPlaceholders(specs) : [];
-    const found = written.filter((each) => each.text === this.#genuine(each));
+    const found = written.filter((each) => each.text === this.#parts.toPlaceholder(each));
     this.#found.set(resources, found);
     return found;
   }
@@ -116,10 +120,6 @@ export class Deliveries {
     const bytes = values.reduce((sum, { length }) => sum + length, 0);
     this.#redactors.set(id, redactor, bytes * weightOfByte);
     return redactor;
-  }
-
-  #genuine(found: FoundPlaceholder): string {
-    return toPlaceholder(found, { crypto: this.#context.crypto, key: this.#parts.tagKey() });
   }
 }
 

@@ -1,8 +1,9 @@
 import type { AgentService } from "../agents/agent-service.ts";
 import type { Context } from "../context.ts";
+import { BoundedCache } from "../internal/bounded-cache.ts";
 import { toJsonObject } from "../json.ts";
 import type { SecretUse } from "../module-format/template.ts";
-import { toPlaceholder } from "../secret-format/placeholder.ts";
+import { toPlaceholder, type SecretReference } from "../secret-format/placeholder.ts";
 import type { Redactor } from "../secret-format/redactor.ts";
 import type { SealedSecrets } from "../secret-format/sealed-secrets.ts";
 import { SelectorCache } from "../selectors/selector-cache.ts";
@@ -36,6 +37,8 @@ export class SecretService {
   readonly #work: BackgroundWork;
   readonly #selectors = new SelectorCache();
   #tagKey: Uint8Array | null = null;
+  /** Those that were written lately: each apply writes the same, and knows them again by their tags. */
+  readonly #placeholders = new BoundedCache<string>({ entries: 10_000 });
 
   constructor(context: Context, { agents }: { agents: AgentService }) {
     this.#context = context;
@@ -43,7 +46,11 @@ export class SecretService {
     this.keys = new KeyRing(context);
     this.store = new SecretStore(context, this.keys);
     this.expiries = new Expiries(context, this.store);
-    this.#deliveries = new Deliveries(context, { agents, store: this.store, tagKey: () => this.#tag });
+    this.#deliveries = new Deliveries(context, {
+      agents,
+      store: this.store,
+      toPlaceholder: (reference) => this.#toPlaceholder(reference),
+    });
   }
 
   /**
@@ -171,18 +178,23 @@ export class SecretService {
     const fault = faultFor(secret, user);
     if (fault || !secret) return { ok: false, message: describeFault(name, fault ?? "unknown"), name };
     const { value_version: version, is_text } = secret;
-    const tag = { crypto: this.#context.crypto, key: this.#tag };
     return {
       ok: true,
       write: (form) =>
         is_text || form === "base64"
-          ? { ok: true, text: toPlaceholder({ name, version, form }, tag) }
+          ? { ok: true, text: this.#toPlaceholder({ name, version, form }) }
           : { ok: false, message: describeFault(name, "binary"), name },
     };
   }
 
-  get #tag(): Uint8Array {
+  #toPlaceholder({ name, version, form }: SecretReference): string {
+    const key = `${name}@${version} ${form}`;
+    const known = this.#placeholders.get(key);
+    if (known !== undefined) return known;
     if (!this.#tagKey) throw new Error("The orchestrator is not started.");
-    return this.#tagKey;
+    const tag = { crypto: this.#context.crypto, key: this.#tagKey };
+    const placeholder = toPlaceholder({ name, version, form }, tag);
+    this.#placeholders.set(key, placeholder);
+    return placeholder;
   }
 }
