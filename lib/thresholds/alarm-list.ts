@@ -34,9 +34,10 @@ export async function listAlarms(
   }
 }
 
-function narrowest({ node_id, threshold_id }: Filter): Pick<ListQuery, "index" | "equals"> {
+function narrowest({ node_id, threshold_id, severity }: Filter): Pick<ListQuery, "index" | "equals"> {
   if (node_id !== undefined) return { index: "by_node", equals: [node_id] };
   if (threshold_id !== undefined) return { index: "by_threshold", equals: [threshold_id] };
+  if (severity !== undefined) return { index: "by_severity", equals: [severity] };
   return { index: "by_time" };
 }
 

@@ -56,7 +56,10 @@ export class AlarmWriter {
 
   /** Deletes alarms of agents that are none of the fleet any more: of these something else was told. */
   async drop(alarms: readonly StoredAlarm[]): Promise<void> {
-    await this.#context.storage.commit(alarms.map(({ key }): Write => ({ kind: "delete", collection, key })));
+    const writes = alarms.map(({ key, revision }): Write => {
+      return { kind: "delete", collection, key, expected: revision };
+    });
+    if (writes.length > 0) await this.#unlessChanged(() => this.#context.storage.commit(writes));
   }
 
   /** What another process has written is known from the feed, and the next sample is compared with it. */
@@ -78,7 +81,7 @@ export class AlarmWriter {
       node_id: agent.id,
       agent_name: agent.name,
       series,
-      value: course.value ?? 0,
+      value: course.value,
       since: toTimestamp(course.beyondSince ?? course.at),
       crossed_at: toTimestamp(course.at),
     };

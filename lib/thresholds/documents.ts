@@ -21,6 +21,13 @@ export interface ThresholdDocument {
   enabled: boolean;
   created_by: string;
   created_at: string;
+  /** When it became what it is: what was measured before counts for nothing. */
+  changed_at: string;
+}
+
+/** The ids of all thresholds, in one document: of two that are made at once one sees the other. */
+export interface ThresholdListDocument {
+  ids: string[];
 }
 
 /** That a series of an agent is beyond a threshold, under what names the three, so that it is there once; gone when it has recovered. */
@@ -40,11 +47,13 @@ export interface AlarmDocument {
 /** What the thresholds feature keeps. */
 export const thresholdCollections = {
   thresholds: { indexes: {} },
+  threshold_lists: { indexes: {} },
   alarms: {
     indexes: {
       by_time: ["crossed_at"],
       by_threshold: ["threshold_id", "crossed_at"],
       by_node: ["node_id", "crossed_at"],
+      by_severity: ["severity", "crossed_at"],
     },
   },
 } as const satisfies Record<string, CollectionDefinition>;

@@ -8,13 +8,14 @@
  */
 import type { AgentService } from "../agents/agent-service.ts";
 import type { Context } from "../context.ts";
+import { nextTurn } from "../internal/next-turn.ts";
 import { RateLimiter } from "../internal/rate-limiter.ts";
 import type { SelectorTarget } from "../selectors/selector.ts";
 import type { SampleRow } from "../storage/storage.ts";
+import { pairsAfter, pairsFrom, type Watched } from "./agent-pairs.ts";
 import type { AlarmChange, AlarmWriter, Pair } from "./alarm-writer.ts";
-import type { ThresholdDocument } from "./documents.ts";
-import { continued, countedOf, isCrossed, isRecovered, neededFor, noCourse, watchedOf } from "./judgement.ts";
-import { pairKey, type ThresholdBook } from "./threshold-book.ts";
+import { isCrossed, isRecovered } from "./judgement.ts";
+import type { ThresholdBook } from "./threshold-book.ts";
 
 /** What comes later than this is history: it counts for durations, and nothing is told of it. */
 const freshMs = 300_000;
@@ -23,7 +24,6 @@ const mostAlarms = 50;
 /** Alarms of one agent that begin or end at once, and in each minute: a value may cross its limit with each sample. */
 const changesPerMinute = 60;
 
-type Threshold = Readonly<ThresholdDocument>;
 type Pairs = ReadonlyMap<string, Pair>;
 
 interface Parts {
@@ -40,6 +40,8 @@ export class SampleWatcher {
   readonly #changes: RateLimiter;
   /** The series that are beyond a limit or have an alarm, by agent and {@link pairKey}; of each agent whose stored samples were looked at. */
   readonly #pairs = new Map<string, Pairs>();
+  /** Agents of which alarms could not be written. */
+  readonly #unwritten = new Set<string>();
   /** What is under way for each agent: its samples are looked at one after the other. */
   readonly #running = new Map<string, Promise<void>>();
 
@@ -53,7 +55,8 @@ export class SampleWatcher {
 
   /** Looks at samples of an agent that were taken in. Never rejects. */
   look(nodeId: string, rows: readonly SampleRow[]): Promise<void> {
-    if (rows.length === 0 || this.#book.size === 0) return Promise.resolve();
+    if (rows.length === 0 || (this.#book.size === 0 && this.#book.alarmsOf(nodeId).size === 0))
+      return Promise.resolve();
     const before = this.#running.get(nodeId) ?? Promise.resolve();
     const done: Promise<void> = before
       .then(() => this.#look(nodeId, rows))
@@ -71,6 +74,7 @@ export class SampleWatcher {
   /** Forgets what is known of an agent. */
   forget(nodeId: string): void {
     this.#pairs.delete(nodeId);
+    this.#unwritten.delete(nodeId);
   }
 
   /** Resolves when nothing is under way. */
@@ -79,15 +83,37 @@ export class SampleWatcher {
   }
 
   async #look(nodeId: string, rows: readonly SampleRow[]): Promise<void> {
-    const thresholds = this.#book.of(this.#targetOf(nodeId));
-    if (!this.#pairs.has(nodeId)) await this.#lookBack(nodeId, thresholds, rows[0]!);
-    for (const row of rows) {
-      this.#continue(nodeId, thresholds, row);
+    for (const row of this.#thatCount(nodeId, rows)) {
+      const watched = this.#watched(nodeId);
+      const before = this.#pairs.get(nodeId);
+      const after = before
+        ? pairsAfter(before, row, watched)
+        : await pairsFrom(this.#context.storage, nodeId, { first: row, watched });
+      this.#pairs.set(nodeId, after);
+      // History comes by the thousand.
+      if (rows.length > 1) await nextTurn();
       if (row.at < this.#context.fleetTime.now() - freshMs) continue;
       const changes = this.#due(nodeId);
-      if (changes.length > 0)
-        await this.#context.tell("metric.thresholdCrossed", () => this.#writer.write(nodeId, changes));
+      if (changes.length > 0) await this.#write(nodeId, changes);
     }
+  }
+
+  /** Of a long history only what a duration may reach back to. */
+  #thatCount(nodeId: string, rows: readonly SampleRow[]): readonly SampleRow[] {
+    const { thresholds, gapMs } = this.#watched(nodeId);
+    const seconds = thresholds.map((threshold) =>
+      Math.max(threshold.for_seconds, threshold.recovery_seconds),
+    );
+    const from = rows.at(-1)!.at - Math.max(0, ...seconds) * 1_000 - gapMs - freshMs;
+    return rows.filter(({ at }) => at >= from);
+  }
+
+  #watched(nodeId: string): Watched {
+    return {
+      thresholds: this.#book.of(this.#targetOf(nodeId)),
+      alarms: this.#book.alarmsOf(nodeId),
+      gapMs: Math.max(60_000, 3_000 * this.#context.options.metricsIntervalSeconds),
+    };
   }
 
   /** Null where it is not approved: nothing watches it. */
@@ -96,49 +122,16 @@ export class SampleWatcher {
     return registry.isApproved(nodeId) ? registry.index.get(nodeId) : null;
   }
 
-  #continue(nodeId: string, thresholds: readonly Threshold[], row: SampleRow): void {
-    const before = this.#pairs.get(nodeId);
-    const alarms = this.#book.alarmsOf(nodeId);
-    const after = new Map<string, Pair>();
-    for (const threshold of thresholds) {
-      for (const series of this.#watched(nodeId, threshold, row)) {
-        const key = pairKey(threshold.id, series);
-        const known = before?.get(key);
-        // Another limit is another question.
-        const course = known?.threshold === threshold ? known.course : noCourse();
-        const value = countedOf(threshold, series, row);
-        const next = continued(course, threshold, { at: row.at, value, gapMs: this.#gapMs });
-        if (next.beyondSince !== null || alarms.has(key)) after.set(key, { threshold, series, course: next });
-      }
+  /** Nothing is lost where it fails: the next sample tries again, and that is logged once. */
+  async #write(nodeId: string, changes: readonly AlarmChange[]): Promise<void> {
+    try {
+      await this.#writer.write(nodeId, changes);
+      this.#unwritten.delete(nodeId);
+    } catch (error) {
+      if (!this.#unwritten.has(nodeId))
+        this.#context.logger.warn("Alarms of an agent are not written yet.", { node_id: nodeId, error });
+      this.#unwritten.add(nodeId);
     }
-    this.#pairs.set(nodeId, after);
-  }
-
-  /** The series of a sample that a threshold watches, and those of which there is an alarm. */
-  #watched(nodeId: string, threshold: Threshold, row: SampleRow): Set<string> {
-    const watched = new Set(watchedOf(threshold, row));
-    for (const { value } of this.#book.alarmsOf(nodeId).values())
-      if (value.threshold_id === threshold.id) watched.add(value.series);
-    return watched;
-  }
-
-  /** Longer than between two samples of a machine that measures, milliseconds. */
-  get #gapMs(): number {
-    return Math.max(60_000, 3_000 * this.#context.options.metricsIntervalSeconds);
-  }
-
-  /** What stood before the first sample that this process hears, as far as the durations reach back that may count. */
-  async #lookBack(nodeId: string, thresholds: readonly Threshold[], first: SampleRow): Promise<void> {
-    this.#continue(nodeId, thresholds, first);
-    const begun = [...(this.#pairs.get(nodeId)?.values() ?? [])];
-    this.#pairs.delete(nodeId);
-    const { series: stored } = this.#context.storage;
-    if (begun.length === 0 || !stored) return;
-    const seconds = begun.map(({ threshold }) => Math.max(threshold.for_seconds, threshold.recovery_seconds));
-    const series = [...new Set(begun.flatMap((pair) => neededFor(pair.threshold, pair.series)))];
-    const from = first.at - Math.max(...seconds) * 1_000 - this.#gapMs;
-    const found = await stored.query(nodeId, { from, to: first.at, series });
-    for (const row of toRows(found)) this.#continue(nodeId, thresholds, row);
   }
 
   /** What begins and what ends with the newest sample. */
@@ -152,8 +145,12 @@ export class SampleWatcher {
       if (!this.#book.stands(alarm.value, target))
         changes.push({ ended: alarm, reason: "withdrawn", value: null });
       else if (pair && isRecovered(pair.course, pair.threshold)) {
-        const { value } = pair.course;
-        changes.push({ ended: alarm, reason: value === null ? "not_measured" : "recovered", value });
+        const { value, missing } = pair.course;
+        changes.push(
+          missing
+            ? { ended: alarm, reason: "not_measured", value: null }
+            : { ended: alarm, reason: "recovered", value },
+        );
       }
     }
     let room = mostAlarms - alarms.size;
@@ -164,15 +161,4 @@ export class SampleWatcher {
     }
     return changes.filter(() => this.#changes.tryTake(nodeId));
   }
-}
-
-function toRows(stored: Readonly<Record<string, { at: number; mean: number }[]>>): SampleRow[] {
-  const rows = new Map<number, SampleRow>();
-  for (const [name, points] of Object.entries(stored))
-    for (const { at, mean } of points) {
-      const row = rows.get(at) ?? { at, values: {} };
-      row.values[name] = mean;
-      rows.set(at, row);
-    }
-  return [...rows.values()].toSorted((one, other) => one.at - other.at);
 }

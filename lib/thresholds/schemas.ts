@@ -76,6 +76,9 @@ export const thresholdSchema = z
     enabled: z.boolean().describe("Whether anything is watched."),
     created_by: z.string(),
     created_at: z.string(),
+    changed_at: timestampSchema.describe(
+      "When it was made or changed last: what was measured before counts for nothing.",
+    ),
     version: versionSchema,
   })
   .meta({ id: "Threshold" });
@@ -131,7 +134,9 @@ export const alarmSchema = z
     value: z
       .number()
       .describe("What was measured when the alarm began, as the threshold counts: in percent where it does."),
-    since: timestampSchema.describe("Since when it is beyond the limit."),
+    since: timestampSchema.describe(
+      "Since when it is beyond the limit; of samples that came late, and after a restart, as far back as its durations reach.",
+    ),
     crossed_at: timestampSchema.describe("When that had lasted for `for_seconds`."),
   })
   .meta({ id: "Alarm" });

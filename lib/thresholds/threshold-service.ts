@@ -3,10 +3,10 @@ import type { Context } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { Selector } from "../selectors/selector.ts";
 import { eachDocument } from "../storage/each-document.ts";
-import type { SampleRow, StoredDocument } from "../storage/storage.ts";
+import type { SampleRow, StoredDocument, Write } from "../storage/storage.ts";
 import { BackgroundWork } from "../upkeep/background-work.ts";
 import { AlarmWriter } from "./alarm-writer.ts";
-import type { AlarmDocument, ThresholdDocument } from "./documents.ts";
+import type { AlarmDocument, ThresholdDocument, ThresholdListDocument } from "./documents.ts";
 import { SampleWatcher } from "./sample-watcher.ts";
 import { ThresholdBook, type StoredAlarm } from "./threshold-book.ts";
 
@@ -34,8 +34,9 @@ export class ThresholdService {
       this.#work.do(() => this.#withdraw(key));
     });
     context.feed.follow<AlarmDocument>("alarms", ({ key, document }) => {
-      if (document) this.#book.setAlarm(document);
-      else this.#book.deleteAlarm(key);
+      if (!document) return this.#book.deleteAlarm(key);
+      this.#book.setAlarm(document);
+      this.#endWhereStale(document);
     });
     agents.registry.onStatus(({ nodeId, after }) => {
       if (after === "approved") return;
@@ -76,16 +77,32 @@ export class ThresholdService {
     return selector === undefined ? null : this.#agents.registry.selectors.parse(selector);
   }
 
-  /** Refuses one threshold too many: each costs a look with each sample of the fleet. */
-  requireRoom(): void {
-    if (this.#book.size < mostThresholds) return;
-    throw new OrchestratorError("VALIDATION_FAILED", {
-      issues: [{ path: [], message: `there are ${mostThresholds} thresholds, which is the most` }],
-    });
+  /**
+   * Puts a threshold on the list of all, or takes it off.
+   *
+   * @throws {OrchestratorError} `VALIDATION_FAILED` for one too many: each costs a look with each sample of the fleet.
+   */
+  async list(change: (ids: readonly string[]) => string[]): Promise<Write> {
+    const [collection, key] = ["threshold_lists", "all"];
+    const stored = await this.#context.storage.get<ThresholdListDocument>(collection, key);
+    const ids = change(stored?.value.ids ?? []);
+    if (ids.length > mostThresholds)
+      throw new OrchestratorError("VALIDATION_FAILED", {
+        issues: [{ path: [], message: `there are ${mostThresholds} thresholds, which is the most` }],
+      });
+    return { kind: "put", collection, key, value: { ids }, expected: stored?.revision ?? 0 };
   }
 
   #take(document: Readonly<ThresholdDocument>): void {
     this.#book.set(document, this.toSelector(document));
+  }
+
+  /** An alarm may be written while its threshold is removed, or its agent rejected: then nobody else looks at it again. */
+  #endWhereStale({ value }: StoredAlarm): void {
+    const { registry } = this.#agents;
+    if (!registry.isApproved(value.node_id)) this.#work.do(() => this.#drop(value.node_id));
+    else if (!this.#book.stands(value, registry.index.get(value.node_id)))
+      this.#work.do(() => this.#withdraw(value.threshold_id));
   }
 
   /** Ends alarms of a threshold that was changed or removed, or of all, where nothing stands behind them any more. */
@@ -107,6 +124,7 @@ export class ThresholdService {
   }
 
   async #drop(nodeId: string): Promise<void> {
+    if (this.#agents.registry.isApproved(nodeId)) return;
     await this.#writer.drop([...this.#book.alarmsOf(nodeId).values()]);
   }
 }

@@ -5,6 +5,7 @@ import { requireVersion, type ChangeOptions } from "../document-version.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { Page } from "../internal/common-schemas.ts";
 import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
+import { KeyedQueue } from "../internal/keyed-queue.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import { toJsonObject } from "../json.ts";
@@ -32,6 +33,8 @@ type Stored = StoredDocument<ThresholdDocument>;
 export class Thresholds {
   readonly #context: Context;
   readonly #service: ThresholdService;
+  /** One change of the list of all at a time, so that none has to be made again for the others of this process. */
+  readonly #listing = new KeyedQueue();
 
   constructor(context: Context, service: ThresholdService) {
     this.#context = context;
@@ -71,6 +74,7 @@ export class Thresholds {
     await this.#context.authorize(caller, "thresholds.create");
     const given = parseInput(createThresholdInput, input);
     const { percent_of, recovery_value, selector } = given;
+    const now = this.#context.timestamp();
     const document: ThresholdDocument = {
       id: this.#context.ids.next(),
       name: given.name,
@@ -85,10 +89,14 @@ export class Thresholds {
       ...(selector !== undefined && { selector: this.#printed(selector) }),
       enabled: given.enabled ?? true,
       created_by: toSubject(caller).name,
-      created_at: this.#context.timestamp(),
+      created_at: now,
+      changed_at: now,
     };
-    this.#service.requireRoom();
-    return this.#write(caller, null, document);
+    const create = async (): Promise<Threshold> => {
+      const listed = await this.#service.list((ids) => [...ids, document.id]);
+      return this.#write(caller, null, { document, also: [listed] });
+    };
+    return this.#listing.do("all", () => retryOnConflict(create));
   }
 
   /**
@@ -113,11 +121,12 @@ export class Thresholds {
         ...(typeof selector === "string" && { selector: this.#printed(selector) }),
         ...(typeof percent_of === "string" && { percent_of }),
         ...(typeof recovery_value === "number" && { recovery_value }),
+        changed_at: this.#context.timestamp(),
       };
       if (selector === null) delete document.selector;
       if (percent_of === null) delete document.percent_of;
       if (recovery_value === null) delete document.recovery_value;
-      return this.#write(caller, stored, document);
+      return this.#write(caller, stored, { document, also: [] });
     });
   }
 
@@ -133,13 +142,15 @@ export class Thresholds {
   ): Promise<void> {
     await this.#context.authorize(caller, "thresholds.remove");
     const { id } = parseInput(thresholdIdInput, input);
-    await retryOnConflict(async () => {
+    const remove = async (): Promise<void> => {
       const stored = await this.#service.read(id);
       requireVersion(stored, options);
       const write: Write = { kind: "delete", collection, key: id, expected: stored.revision };
       const event = changeEvent("metric.thresholdRemoved", stored.value);
-      await this.#context.commit(answering(caller), [write], event);
-    });
+      const unlisted = await this.#service.list((ids) => ids.filter((each) => each !== id));
+      await this.#context.commit(answering(caller), [write, unlisted], event);
+    };
+    await this.#listing.do("all", () => retryOnConflict(remove));
   }
 
   /** Lists the alarms that there are now, newest first. One that is over is gone; events and notifications tell of it. */
@@ -148,14 +159,18 @@ export class Thresholds {
     return listAlarms(this.#context.storage, parseInput(listAlarmsInput, input));
   }
 
-  async #write(caller: Caller, before: Stored | null, document: ThresholdDocument): Promise<Threshold> {
+  async #write(
+    caller: Caller,
+    before: Stored | null,
+    { document, also }: { document: ThresholdDocument; also: Write[] },
+  ): Promise<Threshold> {
     requireRecovery(document);
     const expected = before?.revision ?? 0;
     const answer = toThreshold({ value: document, revision: expected + 1 });
     const value = toJsonObject(document);
     const write: Write = { kind: "put", collection, key: document.id, value, expected };
     const event = changeEvent(before ? "metric.thresholdUpdated" : "metric.thresholdCreated", document);
-    await this.#context.commit(answering(caller, answer), [write], event);
+    await this.#context.commit(answering(caller, answer), [write, ...also], event);
     return answer;
   }
 

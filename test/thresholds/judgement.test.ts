@@ -2,16 +2,17 @@ import { describe, expect, it } from "vitest";
 import {
   continued,
   countedOf,
+  heldSince,
   isCrossed,
   isRecovered,
-  noCourse,
+  toSeriesByMetric,
   watchedOf,
   watches,
+  type Course,
+  type Limits,
 } from "../../lib/thresholds/judgement.ts";
 
-type Given = Parameters<typeof continued>[1];
-
-const limits: Given = {
+const limits: Limits = {
   metric: "load.5",
   condition: "above",
   value: 8,
@@ -23,15 +24,16 @@ const limits: Given = {
 /** What is said at each of some samples, fifteen seconds apart unless a time is given. */
 function said(
   values: readonly (number | null | [value: number | null, at: number])[],
-  given: Given = limits,
+  given: Limits = limits,
 ): string[] {
-  let course = noCourse();
+  let course: Course | null = null;
   let isAlarm = false;
   let next = 0;
   return values.map((each) => {
     const [value, at] = Array.isArray(each) ? each : [each, next];
     next = at + 15;
     course = continued(course, given, { at: at * 1_000, value, gapMs: 60_000 });
+    if (course === null) return "";
     if (!isAlarm && isCrossed(course, given)) return ((isAlarm = true), "crossed");
     if (isAlarm && isRecovered(course, given)) return ((isAlarm = false), "recovered");
     return "";
@@ -109,8 +111,17 @@ describe("a series and a threshold", () => {
     expect(said([9, 9, 9, ...Array<null>(20).fill(null), 5])).not.toContain("recovered");
   });
 
+  it("is not changed by what single samples do not have, and begins anew after a gap", () => {
+    expect(said([9, null, 9])).toEqual(["", "", "crossed"]);
+    expect(said([9, null, null, null, 9])).toEqual(["", "", "", "", "crossed"]);
+    expect(said([9, null, null, null, null, 9, 9, 9])).toEqual(["", "", "", "", "", "", "", "crossed"]);
+    expect(said([9, null, null])).toEqual(["", "", ""]);
+    expect(said([9, 9, 9, 5, null, 5])).toEqual(["", "", "crossed", "", "", "recovered"]);
+    expect(said([null, null, 9, 9, 9])).toEqual(["", "", "", "", "crossed"]);
+  });
+
   it("is crossed by one sample where no time has to pass, and is turned around by `below`", () => {
-    const below: Given = { ...limits, condition: "below", value: 2, recovery_value: 3 };
+    const below: Limits = { ...limits, condition: "below", value: 2, recovery_value: 3 };
     expect(said([1, 2, 3, 3], { ...below, for_seconds: 0, recovery_seconds: 0 })).toEqual([
       "crossed",
       "",
@@ -134,16 +145,20 @@ describe("the series that a threshold watches", () => {
     },
   };
 
+  const byMetric = toSeriesByMetric(row);
+
   it("is the one that it names, each of a metric, or the whole where the metric is measured as one", () => {
-    expect(watchedOf({ metric: "mount.used_bytes{path=/}" }, row)).toEqual(["mount.used_bytes{path=/}"]);
-    expect(watchedOf({ metric: "mount.used_bytes" }, row)).toEqual([
+    expect(watchedOf({ metric: "mount.used_bytes{path=/}" }, row, byMetric)).toEqual([
+      "mount.used_bytes{path=/}",
+    ]);
+    expect(watchedOf({ metric: "mount.used_bytes" }, row, byMetric)).toEqual([
       "mount.used_bytes{path=/}",
       "mount.used_bytes{path=/var}",
     ]);
-    expect(watchedOf({ metric: "cpu.percent" }, row)).toEqual(["cpu.percent"]);
-    expect(watchedOf({ metric: "mount.used" }, row)).toEqual([]);
-    expect(watchedOf({ metric: "mount.used_bytes{path=/x}" }, row)).toEqual([]);
-    expect(watchedOf({ metric: "constructor" }, row)).toEqual([]);
+    expect(watchedOf({ metric: "cpu.percent" }, row, byMetric)).toEqual(["cpu.percent"]);
+    expect(watchedOf({ metric: "mount.used" }, row, byMetric)).toEqual([]);
+    expect(watchedOf({ metric: "mount.used_bytes{path=/x}" }, row, byMetric)).toEqual([]);
+    expect(watchedOf({ metric: "constructor" }, row, byMetric)).toEqual([]);
     expect(watches({ metric: "mount.used_bytes" }, "mount.used_bytes{path=/}")).toBe(true);
     expect(watches({ metric: "mount.used_bytes" }, "mount.used_bytes_more")).toBe(false);
     expect(watches({ metric: "a{b=c}" }, "a{b=d}")).toBe(false);
@@ -156,5 +171,21 @@ describe("the series that a threshold watches", () => {
     expect(countedOf({ percent_of: "memory.total_bytes" }, "mount.used_bytes{path=/}", row)).toBeNull();
     expect(countedOf({ percent_of: "mount.total_bytes{path=/}" }, "cpu.percent", row)).toBe(1);
     expect(countedOf({}, "nothing", row)).toBeNull();
+  });
+});
+
+describe("what stood before", () => {
+  const points = (...values: number[]) => values.map((value, index) => ({ at: index * 15_000, value }));
+  const since = (values: number[], before: number) =>
+    heldSince(points(...values), { holds: (value) => value > 8, before, gapMs: 60_000 });
+
+  it("held since the first of an unbroken row that ends now", () => {
+    expect(since([9, 9, 9], 45_000)).toBe(0);
+    expect(since([9, 8, 9, 9], 60_000)).toBe(30_000);
+    expect(since([9, 9, 8], 45_000)).toBeNull();
+    expect(since([], 45_000)).toBeNull();
+    // Sixty seconds are no gap, and one more is.
+    expect(since([9], 60_000)).toBe(0);
+    expect(since([9], 60_001)).toBeNull();
   });
 });

@@ -12,10 +12,10 @@ type Severity = Threshold["severity"];
 interface Given {
   name?: string;
   metric?: string;
-  percentOf?: string;
+  percentOf?: string | false;
   above?: number;
   below?: number;
-  recoverAt?: number;
+  recoverAt?: number | false;
   for?: number;
   recoverAfter?: number;
   severity?: Severity;
@@ -102,6 +102,8 @@ function addUpdate(thresholds: Command, run: Run): void {
       .option("--name <text>", "what it is called")
       .option("--metric <series>", "a series, or a metric: each of its series")
       .option("--whole-fleet", "for all agents")
+      .option("--no-percent-of", "count what is measured as it is")
+      .option("--no-recover-at", "it need come back to the limit alone")
       .addOption(new Option("--enable", "watch again").conflicts("disable"))
       .option("--disable", "watch nothing, and end its alarms"),
   ).action(
@@ -113,6 +115,8 @@ function addUpdate(thresholds: Command, run: Run): void {
           ...(given.name !== undefined && { name: given.name }),
           ...(given.metric !== undefined && { metric: given.metric }),
           ...(given.wholeFleet && { selector: null }),
+          ...(given.percentOf === false && { percent_of: null }),
+          ...(given.recoverAt === false && { recovery_value: null }),
           ...(given.enable && { enabled: true }),
           ...(given.disable && { enabled: false }),
         }),
@@ -176,8 +180,8 @@ function toInput(given: Given): Partial<Pick<Threshold, "condition" | "value" | 
   return {
     ...(above !== undefined && { condition: "above" as const, value: above }),
     ...(below !== undefined && { condition: "below" as const, value: below }),
-    ...(percentOf !== undefined && { percent_of: percentOf }),
-    ...(recoverAt !== undefined && { recovery_value: recoverAt }),
+    ...(typeof percentOf === "string" && { percent_of: percentOf }),
+    ...(typeof recoverAt === "number" && { recovery_value: recoverAt }),
     ...(forSeconds !== undefined && { for_seconds: forSeconds }),
     ...(recoverAfter !== undefined && { recovery_seconds: recoverAfter }),
     ...(severity !== undefined && { severity }),

@@ -36,7 +36,7 @@ export function toBundles(events: readonly OrchestratorEvent[], facts: AgentFact
     for (const part of partsOf(event, facts)) {
       const { event_type, severity } = event;
       const { many, by } = notifiedEvents[event_type] ?? {};
-      const kind = many === undefined ? event.id : (by?.(event) ?? "");
+      const kind = many === undefined ? event.id : (by?.(event).id ?? "");
       const key = JSON.stringify([event_type, severity, part.muted, kind]);
       const made = bundles.get(key) ?? {
         bundle: { event_type, severity, muted: part.muted, events: [], agents: [], count: 0 },
@@ -113,7 +113,7 @@ export function tell(bundle: Bundle): Told {
   if (many === undefined || isWhole) return { title: event!.summary, body: namesOf(agents), subject };
   if (count === 1 && agents[0] && one) return { title: one(agents[0].name), body: "", subject };
   const summaries = events.slice(0, mostNamed).map(({ summary }) => summary);
-  const title = by ? `${by(event!)}: ${many(count)}` : many(count);
+  const title = by ? `${by(event!).name}: ${many(count)}` : many(count);
   return { title, body: agents.length > 0 ? namesOf(agents) : summaries.join("\n"), subject };
 }
 

@@ -6,8 +6,8 @@ interface Notified {
   many?: (count: number) => string;
   /** What one agent of an event is called that tells of many; absent where events tell of one. */
   one?: (agent: string) => string;
-  /** Of what alone events are told together, and what goes before {@link many}; absent = of the type. */
-  by?: (event: OrchestratorEvent) => string;
+  /** Of what alone events are told together, and its name, which goes before {@link many}; absent = of the type. */
+  by?: (event: OrchestratorEvent) => { id: string; name: string };
   /** Which of them; absent = all. */
   when?: (event: OrchestratorEvent) => boolean;
 }
@@ -54,8 +54,10 @@ export const notifiedEvents: Readonly<Partial<Record<EventType, Notified>>> = {
   "audit.retentionChanged": {},
 };
 
-function thresholdOf({ metadata }: OrchestratorEvent): string {
-  return "threshold" in metadata ? metadata.threshold : "";
+function thresholdOf({ metadata }: OrchestratorEvent): { id: string; name: string } {
+  return "threshold" in metadata
+    ? { id: metadata.threshold_id, name: metadata.threshold }
+    : { id: "", name: "" };
 }
 
 /** Whether operators are notified of an event. */

@@ -186,6 +186,8 @@ describe("fleetwright thresholds", () => {
       /above 95 %[^]*at 85[^]*role=db/,
     );
     expect(await print("thresholds", "show", id)).toMatch(/Agents +role=db/);
+    const plain = await print("thresholds", "update", id, "--no-percent-of", "--no-recover-at");
+    expect(plain).toMatch(/Limit +mount\.used_bytes above 95\n[^]*Recovery +at 95,/);
     expect(await print("alarms")).not.toMatch(/\d/);
     expect(await print("thresholds", "remove", id)).toBe("The threshold is removed.\n");
     expect(await print("thresholds", "list")).not.toContain(id);
