@@ -1,6 +1,7 @@
 /** How far the self check of the audit log has come, and what was told of it: one document, which every process reads before it goes on. */
 import { systemCaller } from "../callers/caller.ts";
 import type { Context, EventInput } from "../context.ts";
+import { isOrchestratorError } from "../errors.ts";
 import { toJsonObject } from "../json.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import { placeOf, readAnchor } from "./anchor.ts";
@@ -28,15 +29,21 @@ const place = { collection: "settings", key: "audit_check" } as const;
 
 export class CheckRecord {
   readonly #context: Context;
+  /** What there was no space for, with the revision that it is built on. */
+  #unwritten: Stored | null = null;
 
   constructor(context: Context) {
     this.#context = context;
   }
 
-  /** Where nothing was checked yet, the new events are all from the anchor on, and that is a pass. */
+  /**
+   * Where nothing was checked yet, the new events are all from the anchor on, and that is a pass. What this process could not write holds
+   * until somebody writes another.
+   */
   async read(): Promise<Stored> {
     const { storage, fleetTime } = this.#context;
     const stored = await storage.get<AuditCheck>(place.collection, place.key);
+    if (this.#unwritten?.revision === (stored?.revision ?? 0)) return this.#unwritten;
     if (stored) return stored;
     const verified = placeOf(await readAnchor(this.#context));
     const value = { verified, pass: null, passed_at: fleetTime.now(), bad: null, new_bad: null };
@@ -44,15 +51,21 @@ export class CheckRecord {
   }
 
   /**
-   * Notes what has changed; writes nothing where that is nothing.
+   * Notes what has changed; writes nothing where that is nothing. Where there is no space this process alone knows it: a note saves work,
+   * and must not keep what is behind it from being looked at.
    *
-   * @throws {OrchestratorError} `REVISION_CONFLICT` where somebody else has noted something since it was read; `STORAGE_FULL`.
+   * @throws {OrchestratorError} `REVISION_CONFLICT` where somebody else has noted something since it was read.
    */
   async note(before: Stored, change: Partial<AuditCheck>): Promise<Stored> {
     const after = { ...before.value, ...change };
     if (JSON.stringify(after) === JSON.stringify(before.value)) return before;
-    const { revisions } = await this.#context.commit(systemCaller, [toPut(before, after)]);
-    return { ...before, value: after, revision: revisions[0]! };
+    try {
+      const { revisions } = await this.#context.commit(systemCaller, [toPut(before, after)]);
+      return { ...before, value: after, revision: revisions[0]! };
+    } catch (error) {
+      if (!isOrchestratorError(error, "STORAGE_FULL")) throw error;
+      return (this.#unwritten = { ...before, value: after });
+    }
   }
 
   /**

@@ -3,7 +3,7 @@ import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { FileStorage, isOrchestratorError, systemCaller } from "fleetwright";
-import type { FileStorageOptions } from "fleetwright";
+import type { AuditEvent, FileStorageOptions, Page } from "fleetwright";
 import { createTestOrchestrator, FakeClock, type TestOrchestrator } from "fleetwright/testing";
 import type { AuditCheck } from "../../lib/audit/check-record.ts";
 import type { Write } from "../../lib/storage/storage.ts";
@@ -42,6 +42,7 @@ async function checkOf({ storage }: TestOrchestrator): Promise<AuditCheck | unde
 async function checked(
   test: TestOrchestrator,
   holds: (check: AuditCheck | undefined) => boolean,
+  timeoutMs = 15_000,
 ): Promise<AuditCheck> {
   return vi.waitFor(
     async () => {
@@ -53,7 +54,7 @@ async function checked(
       await test.clock.advance(100);
       throw new Error(`Not yet: ${JSON.stringify(check)}`);
     },
-    { timeout: 15_000, interval: 1 },
+    { timeout: timeoutMs, interval: 1 },
   );
 }
 
@@ -71,11 +72,18 @@ async function passed(test: TestOrchestrator): Promise<AuditCheck> {
 }
 
 async function told({ orchestrator }: TestOrchestrator): Promise<unknown[]> {
-  const { items } = await orchestrator.audit.list(systemCaller, {
-    event_type: "audit.invalid",
-    order: "asc",
-  });
-  return items.map(({ metadata }) => metadata["first_bad_sequence"]);
+  const bad: unknown[] = [];
+  let cursor: string | null = null;
+  do {
+    const page: Page<AuditEvent> = await orchestrator.audit.list(systemCaller, {
+      event_type: "audit.invalid",
+      order: "asc",
+      ...(cursor !== null && { cursor }),
+    });
+    bad.push(...page.items.map(({ metadata }) => metadata["first_bad_sequence"]));
+    cursor = page.next_cursor;
+  } while (cursor !== null);
+  return bad;
 }
 
 describe("the self check of the audit log", () => {
@@ -294,6 +302,65 @@ describe("the self check of the audit log", () => {
     await using test = await live(folder, clock, { disk });
     expect(await checked(test, (check) => check!.verified.sequence >= 900)).toMatchObject({ new_bad: null });
     expect(await told(test)).toEqual([600]);
+  });
+
+  it.each([
+    { looks: "with the weekly pass", caught: true },
+    { looks: "with the look at what is new", caught: false },
+  ])(
+    "tells on a full disk what it finds far behind its last note, $looks",
+    { timeout: 90_000 },
+    async ({ caught }) => {
+      const [folder, clock, disk] = [newFolder(), new FakeClock(), new LimitedDisk()];
+      {
+        await using test = await live(folder, clock, { disk });
+        await add(test, 26_000);
+        await caughtUp(test);
+        // As where nothing was looked at yet.
+        const forget = { kind: "delete", collection: "settings", key: "audit_check" } as const;
+        if (!caught) await test.storage.commit([forget]);
+      }
+      editEvent(folder, 24_000);
+      await using test = await live(folder, clock, { disk });
+      if (caught) await caughtUp(test);
+      disk.freeBytes = 0;
+      await fill(test);
+      if (caught) clock.leap(weekMs);
+      const found = (check: AuditCheck | undefined) => (caught ? check?.bad : check?.new_bad) === 24_000;
+      await checked(test, found, 30_000);
+      expect(await told(test)).toEqual([24_000]);
+      // Told once, and not again with each hour that nothing can be noted.
+      await clock.advance(3 * hourMs);
+      expect(await told(test)).toEqual([24_000]);
+    },
+  );
+
+  it("reads nothing twice on a full disk, and notes where it is when there is space", async () => {
+    const [folder, clock, disk] = [newFolder(), new FakeClock(), new LimitedDisk()];
+    await using test = await live(folder, clock, { disk });
+    await add(test, 400);
+    await caughtUp(test);
+    await add(test, 500);
+    disk.freeBytes = 0;
+    await fill(test);
+    const readLog = vi.spyOn(test.storage, "readLog");
+    const places = (): unknown[] =>
+      readLog.mock.calls.flatMap(([log, query]) =>
+        log === "audit" && query?.limit === 200 && query.from! <= 900 ? [query.from] : [],
+      );
+    clock.leap(hourMs);
+    await vi.waitFor(async () => {
+      await clock.advance(100);
+      expect(places().length).toBeGreaterThanOrEqual(3);
+    }, 10_000);
+    await clock.advance(3 * hourMs);
+    expect(places()).toEqual([...new Set(places())]);
+    expect(await checkOf(test)).toMatchObject({ verified: { sequence: 400 } });
+    disk.freeBytes = Infinity;
+    await add(test, 10);
+    await caughtUp(test);
+    expect(places()).toEqual([...new Set(places())]);
+    expect(await told(test)).toEqual([]);
   });
 
   it("is left to the process that has the duty", async () => {
