@@ -14,6 +14,7 @@ import { ChannelConfigs } from "./channels/channel-config.ts";
 import { Outbox } from "./channels/outbox.ts";
 import { toMessage, toWrite } from "./channels/to-delivery.ts";
 import { narrowed } from "./inbox/bundles.ts";
+import { GoneReaders } from "./inbox/gone-readers.ts";
 import { InboxIndex } from "./inbox/inbox-index.ts";
 import { Notifier, type Made } from "./inbox/notifier.ts";
 import { keepNotifications } from "./notification-retention.ts";
@@ -43,6 +44,7 @@ export class NotificationService {
   readonly #outbox: Outbox;
   readonly #forwarding: AuditForwarding;
   readonly #work: BackgroundWork;
+  readonly #goneReaders: GoneReaders;
 
   constructor(context: Context, { agents, maintenance, secrets }: Features) {
     const { options, clock } = context;
@@ -51,6 +53,7 @@ export class NotificationService {
     this.#work = new BackgroundWork(context);
     this.selectors = agents.registry.selectors;
     this.index = new InboxIndex(context);
+    this.#goneReaders = new GoneReaders(context, this.#work);
     this.book = new ChannelBook(context, agents.registry);
     const types = { ...channelTypes, ...options.channelTypes };
     this.configs = new ChannelConfigs({ secrets, types });
@@ -69,6 +72,7 @@ export class NotificationService {
   /** Takes up what waits, and tells from now on. The function returned ends it. */
   async start(): Promise<() => Promise<void>> {
     await this.index.load(this.#context);
+    await this.#goneReaders.start();
     await this.book.load(this.#context);
     this.#notifier.start();
     await this.#outbox.start();

@@ -107,7 +107,7 @@ export class Notifications {
 
   /**
    * Mutes kinds of notifications for the caller, and for nobody else: they are listed as muted, and count as unread no more. What is muted no
-   * longer counts again, unless it was read. Channels tell it all the same.
+   * longer counts again, unless it was read. Channels tell it all the same. Where nothing changes, nothing is written or told.
    */
   async updatePreferences(
     caller: Caller,
@@ -123,6 +123,7 @@ export class Notifications {
         muted_events: [...new Set(given.muted_events ?? before.muted_events)],
         min_severity: given.min_severity ?? before.min_severity,
       };
+      if (isSame(preferences, before)) return before;
       const through = stored?.value.through ?? [];
       const write = toWrite(stored, { operator_id: subject.id, through, preferences });
       const event: EventInput = {
@@ -141,6 +142,13 @@ export class Notifications {
     const muted = notification.muted || index.isMuted(reader, notification);
     return { ...notification, read_at: index.readAt(reader, notification.id), muted };
   }
+}
+
+/** Whether the same is muted, in whatever order it is named. */
+function isSame(one: NotificationPreferences, other: NotificationPreferences): boolean {
+  if (one.min_severity !== other.min_severity) return false;
+  const [ones, others] = [one.muted_events, other.muted_events];
+  return ones.length === others.length && ones.every((event) => others.includes(event));
 }
 
 /** With what else there is of the reader. */

@@ -1,7 +1,8 @@
 /** What an operator mutes for themselves. */
-import { afterEach, beforeEach, expect, it } from "vitest";
-import { systemCaller, type Caller, type NotificationPage } from "fleetwright";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { nodeCrypto, systemCaller, toHex, type Caller, type NotificationPage } from "fleetwright";
 import { FakeClock, type TestOrchestrator } from "fleetwright/testing";
+import type { JsonObject } from "../../../lib/json.ts";
 import { MemoryData, MemoryStorage } from "../../../lib/storage/memory-storage.ts";
 import { addOperator, createNotifying, deliveriesOf, pass, webhook } from "../../support/channel-scene.ts";
 
@@ -24,6 +25,29 @@ async function unread(caller: Caller): Promise<string[]> {
   expect(page.unread).toBe(page.items.length);
   expect(page.items.filter(({ muted }) => muted)).toEqual([]);
   return page.items.map(({ event_type }) => event_type);
+}
+
+const readers = "notification_readers";
+
+/** Adds an operator with a key, a new one or this. */
+async function addAnn(
+  { orchestrator }: TestOrchestrator,
+  public_key = toHex(nodeCrypto.createSigner(nodeCrypto.createSigningKeyPair().secretKey).publicKey),
+): Promise<{ operator_id: string; public_key: string }> {
+  const added = { username: "ann", role: "Viewer", public_key } as const;
+  const { operator_id } = await orchestrator.operators.add(systemCaller, added);
+  return { operator_id, public_key };
+}
+
+function callerOf(operator_id: string): Caller {
+  return { kind: "operator", operator_id, username: "ann", role: "Viewer", session_id: "s" };
+}
+
+async function muteAll({ orchestrator }: TestOrchestrator, operator_id: string): Promise<void> {
+  await orchestrator.notifications.updatePreferences(callerOf(operator_id), {
+    muted_events: ["operator.*"],
+    min_severity: "critical",
+  });
 }
 
 /** Adds an operator and takes them away: an info and a warning. */
@@ -73,6 +97,80 @@ it("counts again when it is muted no longer, unless it was read", async () => {
   expect(await notifications.preferences(mine)).toEqual({ muted_events: [], min_severity: "warning" });
   await notifications.updatePreferences(mine, { min_severity: "info" });
   expect(await unread(mine)).toEqual(["operator.removed", "operator.added"]);
+});
+
+it("writes and tells nothing where nothing changes, and answers a call that is repeated all the same", async () => {
+  const { notifications, audit, idempotency } = test.orchestrator;
+  const commit = vi.spyOn(test.storage, "commit");
+  const writes = (): number =>
+    commit.mock.calls.flat(2).filter((write) => "collection" in write && write.collection === readers).length;
+  const nothing = { muted_events: [], min_severity: "info" } as const;
+  expect(await notifications.updatePreferences(mine, nothing)).toEqual(nothing);
+  expect(writes()).toBe(0);
+  const set = { muted_events: ["agent.*", "drift.*"], min_severity: "warning" } as const;
+  await notifications.updatePreferences(mine, set);
+  expect(writes()).toBe(1);
+  const again = { muted_events: ["drift.*", "agent.*", "drift.*"] };
+  expect(await notifications.updatePreferences(mine, again)).toEqual(set);
+  expect(await notifications.updatePreferences(mine, {})).toEqual(set);
+  const keyed = { key: "k", permission: "notifications.updatePreferences", input: again } as const;
+  const repeat = (): Promise<unknown> =>
+    idempotency.once(mine, keyed, (caller) => notifications.updatePreferences(caller, again));
+  expect(await repeat()).toEqual(set);
+  expect(writes()).toBe(1);
+  // The claim was answered, though nothing else was written.
+  await notifications.updatePreferences(mine, nothing);
+  expect(await repeat()).toEqual(set);
+  expect(await notifications.preferences(mine)).toEqual(nothing);
+  const found = await audit.list(systemCaller, { event_type: "operator.notificationsMuted" });
+  expect(found.items).toHaveLength(2);
+});
+
+it("ends with its operator: whoever is added again with the same key has muted nothing", async () => {
+  const { operators } = test.orchestrator;
+  const { operator_id, public_key } = await addAnn(test);
+  await muteAll(test, operator_id);
+  await operators.remove(systemCaller, { operator_id });
+  await pass(test, 1_000);
+  expect(await test.storage.get(readers, operator_id)).toBeNull();
+  expect(await addAnn(test, public_key)).toMatchObject({ operator_id });
+  expect(await test.orchestrator.notifications.preferences(callerOf(operator_id))).toEqual({
+    muted_events: [],
+    min_severity: "info",
+  });
+  expect(await unread(callerOf(operator_id))).not.toEqual([]);
+});
+
+it("ends with an operator whom nobody saw removed, while others and the process itself keep theirs", async () => {
+  const data = new MemoryData();
+  const clock = new FakeClock();
+  const start = (): Promise<TestOrchestrator> =>
+    createNotifying({ clock, storage: new MemoryStorage({ clock, data }) });
+  const first = await start();
+  const { operator_id, public_key } = await addAnn(first);
+  const staying = await addOperator(first, "bob");
+  await muteAll(first, operator_id);
+  await muteAll(first, staying);
+  const muted = await first.orchestrator.notifications.updatePreferences(systemCaller, {
+    muted_events: ["agent.*"],
+  });
+  const kept = (await first.storage.get(readers, operator_id))!.value;
+  await first.orchestrator.operators.remove(systemCaller, { operator_id });
+  await pass({ clock }, 1_000);
+  // As it is where the process was killed right after the removal.
+  await first.storage.commit([
+    { kind: "put", collection: readers, key: operator_id, value: kept as JsonObject },
+  ]);
+  await first[Symbol.asyncDispose]();
+  await using second = await start();
+  const { notifications } = second.orchestrator;
+  expect(await addAnn(second, public_key)).toMatchObject({ operator_id });
+  expect(await notifications.preferences(callerOf(operator_id))).toEqual({
+    muted_events: [],
+    min_severity: "info",
+  });
+  expect(await notifications.preferences(callerOf(staying))).toMatchObject({ min_severity: "critical" });
+  expect(await notifications.preferences(systemCaller)).toEqual(muted);
 });
 
 it("keeps nothing from channels, and is in the audit log", async () => {
