@@ -13,6 +13,12 @@ interface ListOptions extends Omit<Input<"listAuditInput">, "event_type" | "curs
   type?: string;
 }
 
+interface RetentionOptions {
+  days?: number;
+  forever?: true;
+  yes?: boolean;
+}
+
 /** `fleetwright audit ...` */
 export function addAuditCommands(program: Command, run: Run): void {
   const audit = program.command("audit").description("what was done, by whom and when");
@@ -31,19 +37,20 @@ export function addAuditCommands(program: Command, run: Run): void {
     );
   audit
     .command("retention")
-    .description("show for how long events are kept, or set it")
+    .description("show for how long events are kept, or set it; asks where some would go")
     .addOption(
       new Option("--days <days>", "remove what is older").argParser(integer(1, 3650)).conflicts("forever"),
     )
     .option("--forever", "keep every event")
+    .option("--yes", "do not ask")
     .action(
-      run(async (call, { days, forever }: { days?: number; forever?: true }) => {
-        const retention_days = forever ? null : days;
+      run(async (call, { days, forever, yes }: RetentionOptions) => {
         const { audit: verbs } = call.client;
-        const set =
-          retention_days === undefined
+        const set = forever
+          ? await verbs.setRetention({ retention_days: null })
+          : days === undefined
             ? await verbs.getRetention()
-            : await verbs.setRetention({ retention_days });
+            : await (await import("../work/audit-log.ts")).keepFor(call, { days, yes });
         const told =
           set.retention_days === null
             ? "Every event is kept."

@@ -3,12 +3,14 @@ import { createReadStream } from "node:fs";
 import { open } from "node:fs/promises";
 import { resolve } from "node:path";
 import { AuditExport, checkAuditExport, OrchestratorError } from "fleetwright";
-import type { AuditEvent, AuditExportCheck, Page, PruneResult } from "fleetwright";
+import type { AuditEvent, AuditExportCheck, AuditRetention, Page, PruneResult } from "fleetwright";
 import type { CommandCall } from "../call.ts";
 import { exitCode, type ExitCode } from "../context.ts";
 import { UsageError } from "../failure.ts";
 import { toLine, toLines } from "../text.ts";
 import { codeOf, makeFile } from "./new-file.ts";
+
+const dayMs = 86_400_000;
 
 /** Options of `fleetwright audit prune`. */
 export interface PruneOptions {
@@ -36,6 +38,24 @@ export async function prune(call: CommandCall, { before, export: file, yes }: Pr
       ...(path === null ? [] : [`${path} has them, head ${oldest.through_hash}.`]),
     ]),
   );
+}
+
+/** Sets for how long events are kept, once somebody has agreed to what goes: the server removes it within the hour. */
+export async function keepFor(
+  call: CommandCall,
+  { days, yes }: { days: number; yes?: boolean | undefined },
+): Promise<AuditRetention> {
+  const { audit } = call.client;
+  const before = await audit.getRetention();
+  const isShorter = before.retention_days === null || days < before.retention_days;
+  if (!isShorter || yes === true) return audit.setRetention({ retention_days: days });
+  // The clock of the server counts, which is past its newest event.
+  const { recorded_at } = await audit.head();
+  const nowMs = Math.max(Date.now(), recorded_at === null ? 0 : Date.parse(recorded_at));
+  const oldest = await look(call, new Date(nowMs - days * dayMs).toISOString());
+  if (oldest.events > 0) await confirm(call, oldest);
+  // What was asked about is a change from that one: whoever else sets another meanwhile has this refused.
+  return audit.setRetention({ retention_days: days }, { ifVersion: before.version });
 }
 
 /** Options of `fleetwright audit export`. */

@@ -198,6 +198,59 @@ describe("fleetwright audit prune", () => {
   });
 });
 
+describe("fleetwright audit retention", () => {
+  const retention = async (): Promise<number | null> =>
+    (await line.server.orchestrator.audit.getRetention(systemCaller)).retention_days;
+
+  beforeEach(async () => {
+    // What was made is five days old; every event is kept.
+    clock.leap(5 * 86_400_000);
+    await line.print("login", "--key", line.key);
+  });
+
+  it("says how many events a shorter one removes, and sets it only for a yes", async () => {
+    const shorten = ["audit", "retention", "--days", "3"];
+    for (const answer of ["", "n\n", "yesterday\n"]) {
+      const refused = await atTerminal(answer, ...shorten);
+      expect(refused).toMatchObject({ code: 2, stdout: "" });
+      expect(refused.stderr).toMatch(/^This removes 1,2\d\d events up to 2030-\S+; continue\? \[y\/N\] /);
+    }
+    const nobody = await line.run(...shorten);
+    expect(nobody).toMatchObject({ code: 2, stderr: expect.stringContaining("say --yes") as string });
+    expect(await retention()).toBeNull();
+    expect(await atTerminal("y\n", ...shorten)).toMatchObject({
+      code: 0,
+      stdout: "Events are kept for 3 days.\n",
+    });
+    expect(await line.print("audit", "retention", "--days", "2", "--yes")).toContain("2 days");
+  });
+
+  it("asks nothing where it is longer, or nothing would go", async () => {
+    expect(await line.print("audit", "retention", "--days", "30")).toContain("30 days");
+    expect(await line.print("audit", "retention", "--days", "20")).toContain("20 days");
+    expect(await line.print("audit", "retention", "--days", "20")).toContain("20 days");
+    expect((await line.run("audit", "retention", "--days", "3")).code).toBe(2);
+    expect(await line.print("audit", "retention", "--days", "400")).toContain("400 days");
+    expect(await line.print("audit", "retention", "--forever")).toBe("Every event is kept.\n");
+  });
+
+  it("sets nothing where somebody else set another while it asked", async () => {
+    const { audit } = line.server.orchestrator;
+    const prune = audit.prune.bind(audit);
+    audit.prune = async (caller, asked) => {
+      const answer = await prune(caller, asked);
+      await audit.setRetention(systemCaller, { retention_days: 4 });
+      return answer;
+    };
+    const refused = await atTerminal("y\n", "audit", "retention", "--days", "3");
+    expect(refused).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("PRECONDITION_FAILED") as string,
+    });
+    expect(await retention()).toBe(4);
+  });
+});
+
 describe("fleetwright audit export", () => {
   it("writes lines to standard output, or into a file, and removes nothing", async () => {
     const all = await countEvents();
