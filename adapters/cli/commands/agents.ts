@@ -3,6 +3,8 @@ import type { Agent } from "fleetwright";
 import type { Input } from "../../client/inputs.ts";
 import { askerOf, confirm, firstLines, yesOption } from "../ask.ts";
 import { collect, type CommandCall, type Run } from "../call.ts";
+import type { ExitCode } from "../context.ts";
+import { approveAll, decideAll } from "../decide.ts";
 import { UsageError } from "../failure.ts";
 import { findAgent } from "../find-agent.ts";
 import { limitOption } from "../options.ts";
@@ -75,17 +77,13 @@ function addDecisions(agents: Command, run: Run): void {
         if (names.length === 0) throw new UsageError("Name an agent, or say --all-pending.");
         if (name !== undefined && names.length > 1) throw new UsageError("A --name is for one agent.");
         const decision = { status: "approved" as const, ...(name !== undefined && { name }) };
-        for (const agent of names) await decide(call, agent, decision);
+        return decideAll(call, names, decision);
       }),
     );
   agents
     .command("reject <agent...>")
     .description("keep agents out")
-    .action(
-      run(async (call, names: string[]) => {
-        for (const agent of names) await decide(call, agent, { status: "rejected" });
-      }),
-    );
+    .action(run((call, names: string[]) => decideAll(call, names, { status: "rejected" })));
   agents
     .command("reject-pending")
     .description("keep out agents that wait to be approved")
@@ -105,16 +103,6 @@ function addDecisions(agents: Command, run: Run): void {
     );
 }
 
-async function decide(
-  call: CommandCall,
-  text: string,
-  decision: { status: "approved" | "rejected"; name?: string },
-): Promise<void> {
-  const { node_id } = await findAgent(call.client, text);
-  const agent = await call.client.agents.setStatus(node_id, decision);
-  call.show(agent, () => toLines([`${agent.name ?? node_id} is ${agent.status}.`]));
-}
-
 interface ApproveOptions {
   name?: string;
   allPending?: true;
@@ -125,7 +113,7 @@ interface ApproveOptions {
 async function approvePending(
   call: CommandCall,
   { names, name, yes }: { names: readonly string[]; name: string | undefined; yes: boolean | undefined },
-): Promise<void> {
+): Promise<ExitCode> {
   if (names.length > 0 || name !== undefined)
     throw new UsageError("--all-pending is for all that wait, under the hostnames that they have.");
   const { items: pending } = await collect(call.client.agents.list, {
@@ -138,8 +126,10 @@ async function approvePending(
     const question = `Approve ${pending.length === 1 ? "this agent" : `these ${pending.length} agents`}?`;
     await confirm(ask, { told: firstLines(lines), question, otherwise: "Nobody was approved." });
   }
-  for (const { node_id } of pending) await call.client.agents.setStatus(node_id, { status: "approved" });
-  call.show({ approved: pending.length }, () => toLines([`Approved: ${pending.length}`]));
+  return approveAll(
+    call,
+    pending.map(({ node_id }) => node_id),
+  );
 }
 
 async function rejectPending(

@@ -1,6 +1,7 @@
 import { Option, type Command } from "commander";
 import type { Notification, NotificationPreferences } from "fleetwright";
 import type { CommandCall, Run } from "../call.ts";
+import { UsageError } from "../failure.ts";
 import { limitOption } from "../options.ts";
 import { toFacts, toLines } from "../text.ts";
 import type { Column } from "../text.ts";
@@ -69,9 +70,11 @@ function addMutes(notifications: Command, run: Run): void {
     .addOption(severityOption("--below <severity>", "and what is less severe"))
     .action(
       run(async (call, events: string[], { below }: { below?: Notification["severity"] }) => {
+        if (events.length === 0 && below === undefined)
+          throw new UsageError("Say what to mute: kinds of notifications, or --below.");
         const { muted_events } = await call.client.notifications.preferences();
         const change = {
-          muted_events: [...muted_events, ...events],
+          muted_events: [...new Set([...muted_events, ...events])],
           ...(below !== undefined && { min_severity: below }),
         };
         showMuted(call, await call.client.notifications.updatePreferences(change));

@@ -3,6 +3,7 @@ import type { DriftRecord } from "fleetwright";
 import { yesOption } from "../ask.ts";
 import type { Run } from "../call.ts";
 import { exitCode } from "../context.ts";
+import { UsageError } from "../failure.ts";
 import { findAgent } from "../find-agent.ts";
 import { forget } from "../forget.ts";
 import type { ForgetOptions } from "../forget.ts";
@@ -38,6 +39,7 @@ export function addStateCommands(program: Command, run: Run): void {
     .option(...limitOption)
     .action(
       run(async (call, text: string, { last, list, limit }: DriftOptions) => {
+        if (limit !== undefined && !list) throw new UsageError("A --limit is for --list.");
         const { node_id, name = node_id } = await findAgent(call.client, text);
         const verbs = call.client.drift;
         if (list)

@@ -45,6 +45,64 @@ describe("fleetwright agents approve", () => {
     expect(await line.print(...approve)).toBe("Approved: 0\n");
     expect(await line.run(...approve, ids[0]!)).toMatchObject({ code: 2 });
   });
+
+  it("goes on where one fails, and tells that at the end", async () => {
+    const line = await startSignedIn();
+    const [first, second, third] = (await waiting(line, 3)) as [string, string, string];
+    await line.print("agents", "approve", first, "--name", "web-1");
+    const both = await line.run("agents", "approve", "gone", "web-1", second);
+    expect(both).toMatchObject({ code: 1, stdout: expect.stringMatching(/^\S+ is approved\.\n$/) });
+    expect(both.stderr).toMatch(
+      /^fleetwright: gone: NOT_FOUND: .*\nfleetwright: web-1: INVALID_TRANSITION: .*\n$/,
+    );
+    expect(await line.run("agents", "reject", "gone", third)).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining("is rejected."),
+    });
+    expect((await statusesOf(line)).toSorted()).toEqual(["approved", "approved", "rejected"]);
+    const one = JSON.parse(await line.print("agents", "reject", second, "--json")) as object;
+    expect(one).toMatchObject({ node_id: second, status: "rejected" });
+    const several = await line.run("agents", "approve", "gone", second, third, "--json");
+    expect(several.code).toBe(1);
+    expect(JSON.parse(several.stdout)).toMatchObject({
+      items: [
+        { node_id: second, status: "approved" },
+        { node_id: third, status: "approved" },
+      ],
+    });
+    await line.print("logout");
+    const out = await line.run("agents", "reject", first, second);
+    expect(out).toMatchObject({ code: 4, stdout: "" });
+    expect(out.stderr).not.toContain(second);
+  });
+
+  it("with --all-pending does not mind one that is gone or approved meanwhile", async () => {
+    const line = await startSignedIn();
+    const [gone, approved, waits] = (await waiting(line, 3)) as [string, string, string];
+    const { agents } = line.server.orchestrator;
+    const meanwhile = async (): Promise<void> => {
+      await agents.setStatus(systemCaller, { node_id: gone, status: "rejected" });
+      await agents.remove(systemCaller, { node_id: gone });
+      await agents.setStatus(systemCaller, { node_id: approved, status: "approved" });
+    };
+    const approve = ["agents", "approve", "--all-pending"];
+    const done = await runIn(line.folder, approve, line.server.url, { typed: "y\n", meanwhile });
+    expect(done).toMatchObject({ code: 0, stdout: "Approved: 1\n" });
+    expect(done.stderr).not.toContain("fleetwright:");
+    expect(await agents.get(systemCaller, { node_id: waits })).toMatchObject({ status: "approved" });
+  });
+});
+
+it("what is muted twice is sent once, and nothing named is not a mute", async () => {
+  const line = await startSignedIn();
+  expect(await line.run("notifications", "mute")).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("--below"),
+  });
+  const many = Array.from({ length: 60 }, () => "agent.*");
+  for (let time = 0; time < 2; time += 1)
+    expect(await line.print("notifications", "mute", ...many, "drift.*")).toContain("agent.*, drift.*\n");
+  expect(await line.print("notifications", "mute", "--below", "warning")).toContain("all below warning");
 });
 
 it("an operator is shown, and gets another role", async () => {
@@ -92,6 +150,13 @@ it("what the last drift check found is told without another one, and the checks 
   });
   expect(await line.print("drift", "web-1", "--list")).toMatch(/ drifted +1 to change/);
   expect(await line.run("drift", "web-1", "--list", "--last")).toMatchObject({ code: 2 });
+  expect(await line.print("drift", "web-1", "--list", "--limit", "1")).toContain("drifted");
+  for (const other of [[], ["--last"]])
+    expect(await line.run("drift", "web-1", ...other, "--limit", "3")).toMatchObject({
+      code: 2,
+      stdout: "",
+      stderr: expect.stringContaining("--list"),
+    });
 });
 
 it("the newest sample of a machine is told alone", async () => {
