@@ -1,6 +1,13 @@
 /** What an operator mutes for themselves. */
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { nodeCrypto, systemCaller, toHex, type Caller, type NotificationPage } from "fleetwright";
+import {
+  nodeCrypto,
+  systemCaller,
+  toHex,
+  type Caller,
+  type NotificationPage,
+  type NotificationPreferences,
+} from "fleetwright";
 import { FakeClock, type TestOrchestrator } from "fleetwright/testing";
 import type { JsonObject } from "../../../lib/json.ts";
 import { MemoryData, MemoryStorage } from "../../../lib/storage/memory-storage.ts";
@@ -103,11 +110,13 @@ it("writes and tells nothing where nothing changes, and answers a call that is r
   const { notifications, audit, idempotency } = test.orchestrator;
   const commit = vi.spyOn(test.storage, "commit");
   const writes = (): number =>
-    commit.mock.calls.flat(2).filter((write) => "collection" in write && write.collection === readers).length;
-  const nothing = { muted_events: [], min_severity: "info" } as const;
+    commit.mock.calls
+      .flatMap(([all]) => all)
+      .filter((write) => write.kind === "put" && write.collection === readers).length;
+  const nothing: NotificationPreferences = { muted_events: [], min_severity: "info" };
   expect(await notifications.updatePreferences(mine, nothing)).toEqual(nothing);
   expect(writes()).toBe(0);
-  const set = { muted_events: ["agent.*", "drift.*"], min_severity: "warning" } as const;
+  const set: NotificationPreferences = { muted_events: ["agent.*", "drift.*"], min_severity: "warning" };
   await notifications.updatePreferences(mine, set);
   expect(writes()).toBe(1);
   const again = { muted_events: ["drift.*", "agent.*", "drift.*"] };
