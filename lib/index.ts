@@ -19,6 +19,7 @@ export type {
   Severity,
 } from "./events.ts";
 export type {
+  AlarmFacts,
   AssignmentFacts,
   AttributeChange,
   AttributeFacts,
@@ -35,6 +36,7 @@ export type {
   SecretFacts,
   TerminalEndFacts,
   TerminalFacts,
+  ThresholdFacts,
   WindowFacts,
   WindowTimeFacts,
 } from "./event-facts.ts";
