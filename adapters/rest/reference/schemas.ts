@@ -36,6 +36,7 @@ export const schemaReference: Readonly<Record<string, string>> = {
   Threshold: "A limit of what agents measure.",
   MaintenanceWindow: "A time in which agents are left alone, or are silent.",
   Notification: "Something that operators were told.",
+  NotificationPreferences: "What an operator has muted for themselves.",
   DriftDetail: "A drift check, with the result of each resource.",
   LatestMetrics: "The newest sample of an agent.",
   MetricHistory: "What an agent measured over some time, as points of equal steps.",
