@@ -102,7 +102,10 @@ export const controls: readonly (readonly [
   [
     "Audit",
     [
-      ["test/adapters/audited-calls.test.ts", "every mutation leaves an event with the id of its request"],
+      [
+        "test/adapters/audited-calls.test.ts",
+        "every mutation, and who reads a recording, leaves an event with the id of its request",
+      ],
       [
         "test/adapters/access-matrix.test.ts",
         "a refusal for want of a right is in the audit log, with who, what and from where",
@@ -118,6 +121,11 @@ export const controls: readonly (readonly [
       [
         "test/audit/head.test.ts",
         "shows that the log is another, or that its end is missing, although each of them is whole",
+      ],
+      ["test/audit/self-check.test.ts", "finds an old event that was changed after it was verified"],
+      [
+        "test/terminals/transcript-read.test.ts",
+        "is in the audit log before its first byte: who, from where, whose, on which machine",
       ],
     ],
   ],
