@@ -63,7 +63,7 @@ function keepMissing(
   const has = ({ threshold, series }: Pair): boolean => countedOf(threshold, series, row) !== null;
   for (const [key, pair] of before) {
     if (after.has(key) || alarms.has(key) || has(pair) || !thresholds.includes(pair.threshold)) continue;
-    if (row.at - pair.course.at > gapMs) continue;
+    if (row.at - pair.course.at > gapMs || after.size >= mostPairs) continue;
     after.set(key, { ...pair, course: continued(pair.course, pair.threshold, missing)! });
   }
   for (const [key, { value: alarm }] of alarms) {

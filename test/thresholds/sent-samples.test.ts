@@ -41,6 +41,17 @@ function toThreshold(at: number): Parameters<typeof pairsAfter>[2]["thresholds"]
   };
 }
 
+/** Processes that follow each other on one storage and one clock. */
+function restartable(): { clock: FakeClock; begin: () => Promise<TestOrchestrator> } {
+  const data = new MemoryData();
+  const clock = new FakeClock();
+  const begin = async (): Promise<TestOrchestrator> => ({
+    ...(await createTestOrchestrator({ clock, storage: new MemoryStorage({ clock, data }) })),
+    clock,
+  });
+  return { clock, begin };
+}
+
 /** Sends samples of `load.1`, 15 s apart, the newest of them `ageSeconds` ago. */
 async function send(
   product: TestOrchestrator,
@@ -68,12 +79,7 @@ const alarmsOf = async ({ orchestrator }: TestOrchestrator) =>
   (await orchestrator.thresholds.alarms(systemCaller)).items;
 
 test("a duration goes on over a restart, from the samples that are stored", async () => {
-  const data = new MemoryData();
-  const clock = new FakeClock();
-  const begin = async (): Promise<TestOrchestrator> => ({
-    ...(await createTestOrchestrator({ clock, storage: new MemoryStorage({ clock, data }) })),
-    clock,
-  });
+  const { clock, begin } = restartable();
   const first = await begin();
   await first.orchestrator.thresholds.create(systemCaller, { ...busy, for_seconds: 120 });
   await approved(first, 1);
@@ -191,12 +197,7 @@ test.each(["its threshold is removed", "its agent is rejected"])(
 );
 
 test("a threshold counts nothing of what was measured before it was made or changed, over a restart, too", async () => {
-  const data = new MemoryData();
-  const clock = new FakeClock();
-  const begin = async (): Promise<TestOrchestrator> => ({
-    ...(await createTestOrchestrator({ clock, storage: new MemoryStorage({ clock, data }) })),
-    clock,
-  });
+  const { clock, begin } = restartable();
   const first = await begin();
   const agent = await approved(first, 1);
   await clock.advance(15_000);
@@ -231,6 +232,9 @@ test("a sample of a hostile agent that is beyond every limit is compared in a fe
   const watched = { thresholds, alarms: new Map(), gapMs: 60_000 };
   let pairs = pairsAfter(new Map(), { at: 0, values }, watched);
   expect(pairs.size).toBe(200);
+  // Other series with each sample: those of before are missing, and are not followed beside them.
+  const others = Object.fromEntries(Object.keys(values).map((name) => [name.replace("=/", "=/other"), 5]));
+  expect(pairsAfter(pairs, { at: 15_000, values: others }, watched).size).toBe(200);
   const begun = process.cpuUsage();
   for (let each = 1; each <= 20; each += 1) pairs = pairsAfter(pairs, { at: each * 15_000, values }, watched);
   const { user, system } = process.cpuUsage(begun);
