@@ -30,6 +30,7 @@ export const features = {
   runs: ["rollouts", "operations", "assignments", "agents"],
   restores: ["rollouts", "operations", "assignments"],
   notifications: ["secrets", "agents", "maintenance"],
+  summary: ["rollouts", "operations", "thresholds", "agents"],
 };
 
 /** Parts of a feature that others may use beside its service: pure functions over its documents. */

@@ -93,6 +93,7 @@ export type { Restores } from "./restores/restores.ts";
 export type { Rollouts } from "./rollouts/rollouts.ts";
 export type { Runs } from "./runs/runs.ts";
 export type { StatusReport } from "./status/status.ts";
+export type { FleetSummary } from "./summary/summary.ts";
 export type { Thresholds } from "./thresholds/thresholds.ts";
 
 // What the verbs take and return: the schemas that adapters serve
@@ -117,7 +118,8 @@ export type {
 export type { MaintenanceWindow, WindowMode, WindowSchedule } from "./maintenance/schemas.ts";
 export type { Alarm, Threshold, ThresholdCondition } from "./thresholds/schemas.ts";
 export type { LatestMetrics, MetricHistory, MetricPoint, MetricUnit } from "./metrics/schemas.ts";
-export type { DriftDetail, DriftRecord, DriftStatus } from "./drift/schemas.ts";
+export type { AgentDrift, DriftDetail, DriftRecord, DriftStatus } from "./drift/schemas.ts";
+export type { Attention, AttentionKind, Summary } from "./summary/schemas.ts";
 export type { EventStreamItem } from "./event-feed/schemas.ts";
 export type { Tracked } from "./internal/stream-window.ts";
 export type { Page } from "./internal/common-schemas.ts";

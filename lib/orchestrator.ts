@@ -36,6 +36,7 @@ import { startFeatures, type End } from "./start-features.ts";
 import type { ResourceTypes } from "./state/resource-type.ts";
 import { StatusReport } from "./status/status.ts";
 import { storageSchema } from "./storage-schema.ts";
+import { FleetSummary } from "./summary/summary.ts";
 import { tellLosses } from "./tell-losses.ts";
 import { Terminals } from "./terminals/terminals.ts";
 import { Thresholds } from "./thresholds/thresholds.ts";
@@ -111,6 +112,8 @@ export class Orchestrator {
   readonly idempotency: Idempotency;
   /** Counts and durations of the orchestrator itself, for who watches the service. */
   readonly figures: Figures;
+  /** The fleet in one look. */
+  readonly summary: FleetSummary;
   /** Whether the orchestrator works. */
   readonly status: StatusReport;
   readonly #context: Context;
@@ -146,6 +149,7 @@ export class Orchestrator {
     this.channels = new Channels(context, services.notifications);
     this.maintenanceWindows = new MaintenanceWindows(context, services.maintenance);
     this.metrics = new Metrics(context, services.metrics, services);
+    this.summary = new FleetSummary(context, services);
     this.thresholds = new Thresholds(context, services.thresholds);
     this.audit = new Audit(context, services.audit);
     this.discovery = new Discovery(context, services.agents);

@@ -16,6 +16,7 @@ export * from "./restores/schemas.ts";
 export * from "./rollouts/schemas.ts";
 export * from "./runs/schemas.ts";
 export * from "./status/schemas.ts";
+export * from "./summary/schemas.ts";
 export * from "./secrets/schemas.ts";
 export * from "./terminals/schemas.ts";
 export * from "./thresholds/schemas.ts";

@@ -12,6 +12,13 @@ export interface RoutedVerbs {
      */
     get: (options?: CallOptions) => Promise<Output<"statusSchema">>;
   };
+  summary: {
+    /**
+     * Get the fleet in one look. How many agents there are and how they fare, what is under way, and what needs somebody, worst
+     * first.
+     */
+    get: (options?: CallOptions) => Promise<Output<"summarySchema">>;
+  };
   auth: {
     /** Tell who the caller is. The operator behind the token, and when the session ends in any case. */
     session: (options?: CallOptions) => Promise<Output<"sessionInfoSchema">>;
@@ -200,6 +207,11 @@ export interface RoutedVerbs {
      * changes nothing. Answers with 200 when it has ended within `wait_seconds`, else with 202.
      */
     check: (nodeId: string, input?: Input<"checkDriftInput", "node_id">, options?: CallOptions) => Promise<Output<"driftDetailSchema">>;
+    /**
+     * List what the newest drift check of each agent found. By node_id. An agent that was not checked since everything was applied
+     * on it is not in the list; nor is one that is not approved.
+     */
+    newest: (input?: Input<"newestDriftInput">, options?: CallOptions) => Promise<Output<"agentDriftPageSchema">>;
     /** List drift records of the agent. Checks of one agent, newest first. */
     list: (nodeId: string, input?: Input<"listDriftInput", "node_id">, options?: CallOptions) => Promise<Output<"driftPageSchema">>;
     /** Get the newest drift record. The newest check of one agent. `NOT_FOUND` where there was none. */

@@ -18,6 +18,9 @@ export const routes: {
   status: {
     get: { method: "GET", path: "/status" },
   },
+  summary: {
+    get: { method: "GET", path: "/summary" },
+  },
   auth: {
     session: { method: "GET", path: "/auth/session" },
   },
@@ -90,6 +93,7 @@ export const routes: {
   },
   drift: {
     check: { method: "POST", path: "/agents/{node_id}/drift", input: "body" },
+    newest: { method: "GET", path: "/drift", input: "query" },
     list: { method: "GET", path: "/agents/{node_id}/drift", input: "query" },
     latest: { method: "GET", path: "/agents/{node_id}/drift/latest" },
     get: { method: "GET", path: "/drift/{drift_id}" },

@@ -36,6 +36,19 @@ const everything = t.router({
       .output(schemas.statusSchema)
       .query(async ({ ctx }) => ctx.orchestrator.status.get(await ctx.caller())),
   }),
+  summary: t.router({
+    get: procedure
+      .meta(
+        route("summary.get", "GET /summary", {
+          tag: "Status",
+          summary: "Get the fleet in one look",
+          description:
+            "How many agents there are and how they fare, what is under way, and what needs somebody, worst first.",
+        }),
+      )
+      .output(schemas.summarySchema)
+      .query(async ({ ctx }) => ctx.orchestrator.summary.get(await ctx.caller())),
+  }),
   auth: authProcedures,
   operators: operatorProcedures,
   agents: agentProcedures,

@@ -1,28 +1,22 @@
 /** Pages through agents under every filter at once, by node_id. */
-import type { z } from "zod";
 import type { Context } from "../context.ts";
 import type { Page } from "../internal/common-schemas.ts";
 import { decodeCursor, encodeCursor } from "../internal/cursor.ts";
 import type { JsonObject } from "../json.ts";
-import { parseReference } from "../module-format/module-reference.ts";
 import type { SelectorPage } from "../selectors/selector-index.ts";
 import type { StoredDocument } from "../storage/storage.ts";
-import type { AppliedModules } from "./applied-modules.ts";
-import type { AppliedSecrets } from "./applied-secrets.ts";
+import { lookupsFor, type AgentQuery, type Lookup, type LookupParts } from "./agent-lookups.ts";
 import type { AgentDocument } from "./documents.ts";
 import type { Presence } from "./presence.ts";
 import type { AgentRegistry } from "./registry.ts";
-import type { listAgentsInput } from "./schemas.ts";
 
-type Query = z.output<typeof listAgentsInput>;
+type Query = AgentQuery;
 type Stored = StoredDocument<AgentDocument>;
 
 /** Where agents are looked for. */
-interface Parts {
+interface Parts extends LookupParts {
   registry: AgentRegistry;
   presence: Presence;
-  modules: AppliedModules;
-  secrets: AppliedSecrets;
 }
 
 /** How many pages are remembered: those that somebody looks at again and again. */
@@ -44,9 +38,8 @@ export class AgentList {
   async page(query: Query): Promise<Page<Stored>> {
     const { registry } = this.#parts;
     const { edition } = registry;
-    // Agents come and go, and get other modules, without any change of what is stored of them.
-    const { connected, module, secret_before } = query;
-    if (edition === null || [connected, module, secret_before].some((each) => each !== undefined))
+    // Agents come and go, get other modules and drift without any change of what is stored under their names.
+    if (edition === null || query.connected !== undefined || lookupsFor(this.#parts, query).length > 0)
       return findPage(this.#context, this.#parts, query);
     const name = JSON.stringify(query);
     const known = edition === this.#edition ? this.#remembered.get(name) : undefined;
@@ -83,41 +76,32 @@ async function findPage(context: Context, parts: Parts, query: Query): Promise<P
 /** What finds agents fastest under some filters; the other filters are left to look at each. */
 function candidates(
   context: Context,
-  { registry, modules, secrets }: Parts,
+  parts: Parts,
   { filter, stretch }: { filter: Filter; stretch: Stretch },
 ): AsyncGenerator<readonly Stored[]> {
-  const wanted = [
-    { applied: modules, reference: filter.module },
-    { applied: secrets, reference: filter.secret_before },
-  ].flatMap(({ applied, reference }) =>
-    reference === undefined ? [] : { applied, reference: parseReference(reference) },
-  );
+  const { registry } = parts;
+  const wanted = lookupsFor(parts, filter);
   const [first] = wanted;
   const isSelected = filter.selector !== undefined || first === undefined;
   const found = isSelected
     ? filter.selector === undefined
       ? storedPages(context, filter.status, stretch)
       : selectedPages(registry, filter.selector, stretch)
-    : appliedPages(registry, first.applied.pages(first.reference, { ...stretch, limit: stretch.limit + 1 }));
-  return wanted
-    .slice(isSelected ? 0 : 1)
-    .reduce(
-      (pages, { applied, reference }) => havingApplied(pages, (ids) => applied.having(ids, reference)),
-      found,
-    );
+    : foundPages(registry, first.pages({ ...stretch, limit: stretch.limit + 1 }));
+  return wanted.slice(isSelected ? 0 : 1).reduce(filterPages, found);
 }
 
-async function* havingApplied(
+async function* filterPages(
   pages: AsyncGenerator<readonly Stored[]>,
-  find: (nodeIds: readonly string[]) => Promise<ReadonlySet<string>>,
+  { having }: Lookup,
 ): AsyncGenerator<readonly Stored[]> {
   for await (const page of pages) {
-    const having = await find(page.map(({ key }) => key));
-    yield page.filter(({ key }) => having.has(key));
+    const found = await having(page.map(({ key }) => key));
+    yield page.filter(({ key }) => found.has(key));
   }
 }
 
-async function* appliedPages(
+async function* foundPages(
   registry: AgentRegistry,
   pages: AsyncGenerator<readonly string[]>,
 ): AsyncGenerator<readonly Stored[]> {
@@ -143,12 +127,13 @@ function withoutAbsent(filter: Filter): JsonObject {
 
 /** Makes what tells whether an agent passes; the selector is not looked at here. */
 function createFilter(presence: Presence, filter: Filter): (agent: Readonly<AgentDocument>) => boolean {
-  const { status, connected } = filter;
+  const { status, connected, agent_version } = filter;
   const search = filter.search?.toLowerCase();
   const isNamed = (text: string | undefined, part: string): boolean =>
     text?.toLowerCase().includes(part) === true;
   return (agent) => {
     if (status !== undefined && agent.status !== status) return false;
+    if (agent_version !== undefined && agent.agent_version !== agent_version) return false;
     if (connected !== undefined && presence.isConnected(agent.node_id) !== connected) return false;
     return search === undefined || isNamed(agent.name, search) || isNamed(agent.hostname, search);
   };

@@ -3,6 +3,7 @@ import { OrchestratorError } from "../errors.ts";
 import type { Selector, SelectorTarget } from "../selectors/selector.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
 import type { Admission, AgentIntroduction } from "../transport/transport.ts";
+import { AgentList } from "./agent-list.ts";
 import { AgentViews } from "./agent-views.ts";
 import type { AgentWatcher } from "./agent-watcher.ts";
 import { AppliedModules } from "./applied-modules.ts";
@@ -11,6 +12,7 @@ import { Approvals } from "./approvals.ts";
 import { ConnectionEvents } from "./connection-events.ts";
 import type { AgentDocument } from "./documents.ts";
 import { Enrolment } from "./enrolment.ts";
+import { Findings } from "./findings.ts";
 import { OfflineEvents } from "./offline-events.ts";
 import { PendingRetention } from "./pending-retention.ts";
 import { PendingSlots, type TakenSlots } from "./pending-slots.ts";
@@ -29,7 +31,11 @@ export class AgentService {
   readonly appliedModules: AppliedModules;
   /** Which secrets agents have. */
   readonly appliedSecrets: AppliedSecrets;
+  /** What came of the newest apply and drift check of agents. */
+  readonly findings: Findings;
   readonly views: AgentViews;
+  /** Pages of agents under every filter at once. */
+  readonly list: AgentList;
   readonly approvals: Approvals;
   readonly #context: Context;
   readonly #slots: PendingSlots;
@@ -46,7 +52,15 @@ export class AgentService {
     this.appliedSecrets = new AppliedSecrets(context);
     const { registry, presence } = this;
     this.#standing = new Standing(context, { registry, presence, watchers: this.#watchers });
-    this.views = new AgentViews(presence);
+    this.findings = new Findings(context, registry);
+    this.views = new AgentViews(presence, this.findings);
+    this.list = new AgentList(context, {
+      registry,
+      presence,
+      modules: this.appliedModules,
+      secrets: this.appliedSecrets,
+      findings: this.findings,
+    });
     this.approvals = new Approvals(context, registry, { views: this.views, presence });
     this.#slots = new PendingSlots(context, {
       registry,
@@ -68,14 +82,26 @@ export class AgentService {
     return this.#offline.start(() => this.matching("*"));
   }
 
+  /** How many approved agents have been told offline and not back. */
+  countAway(): Promise<number> {
+    return this.#context.storage.count("offline_agents");
+  }
+
+  /** The first of them. */
+  async awayAgents(most: number): Promise<string[]> {
+    const { items } = await this.#context.storage.list("offline_agents", { limit: most });
+    return items.map(({ key }) => key);
+  }
+
   /** The slots of agents that wait to be approved, where all are taken; else null. */
   get crowded(): TakenSlots | null {
     return this.#slots.crowded;
   }
 
   /** Reads what is needed to answer selectors. */
-  load(): Promise<void> {
-    return this.registry.load();
+  async load(): Promise<void> {
+    await this.registry.load();
+    await this.findings.load();
   }
 
   /** An admitted agent has a connection. */
@@ -104,7 +130,7 @@ export class AgentService {
 
   /** What else to delete in the step that forgets an agent. */
   forgotten(nodeId: string): Write[] {
-    return this.#watchers.flatMap((watcher) => watcher.forget(nodeId));
+    return [...this.findings.forget(nodeId), ...this.#watchers.flatMap((watcher) => watcher.forget(nodeId))];
   }
 
   /**

@@ -2,12 +2,20 @@
 import { makeLasting } from "../lasting.ts";
 import type { StoredDocument } from "../storage/storage.ts";
 import type { Attributes } from "../wire/messages.ts";
-import type { AgentDocument, AttributesDocument } from "./documents.ts";
+import type { AgentDocument, AttributesDocument, FindingsDocument } from "./documents.ts";
+import type { Findings } from "./findings.ts";
 import type { Presence } from "./presence.ts";
 import type { Agent } from "./schemas.ts";
 
 type Document = Readonly<AgentDocument>;
 type Stored = Pick<StoredDocument<AgentDocument>, "value" | "revision">;
+
+/** An agent as it stands in a list, and what it was made of beside its document. */
+interface Listed {
+  since: string | null;
+  findings: Readonly<FindingsDocument> | null;
+  agent: Agent;
+}
 
 interface Detail {
   listed: Agent;
@@ -19,13 +27,15 @@ const none: Attributes = Object.freeze({});
 
 export class AgentViews {
   readonly #presence: Pick<Presence, "isConnected" | "since">;
+  readonly #findings: Pick<Findings, "of">;
   // A document is a new object with each change, and what nobody keeps any more leaves these maps by itself.
-  readonly #connected = new WeakMap<Document, Agent>();
-  readonly #apart = new WeakMap<Document, Agent>();
+  readonly #connected = new WeakMap<Document, Listed>();
+  readonly #apart = new WeakMap<Document, Listed>();
   readonly #details = new WeakMap<Document, Detail>();
 
-  constructor(presence: Pick<Presence, "isConnected" | "since">) {
+  constructor(presence: Pick<Presence, "isConnected" | "since">, findings: Pick<Findings, "of">) {
     this.#presence = presence;
+    this.#findings = findings;
   }
 
   /** An agent as it stands in a list. */
@@ -34,14 +44,17 @@ export class AgentViews {
     const connected = this.#presence.isConnected(node_id);
     const since = this.#presence.since(node_id);
     const views = connected ? this.#connected : this.#apart;
+    const findings = this.#findings.of(node_id);
     const known = views.get(document);
-    if (known && (known.connected_since ?? null) === since) return known;
-    const view = makeLasting({
+    if (known && known.since === since && known.findings === findings) return known.agent;
+    const { node_id: _, apply_failed: __, ...found } = findings ?? { node_id };
+    const agent = makeLasting({
       ...toAgent(document, revision, connected),
       ...(since !== null && { connected_since: since }),
+      ...found,
     });
-    views.set(document, view);
-    return view;
+    views.set(document, { since, findings, agent });
+    return agent;
   }
 
   /** An agent as it is read alone. */

@@ -6,7 +6,6 @@ import { OrchestratorError } from "../errors.ts";
 import type { Page } from "../internal/common-schemas.ts";
 import { parseInput } from "../internal/parse-input.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
-import { AgentList } from "./agent-list.ts";
 import type { AgentService } from "./agent-service.ts";
 import { agentSubject } from "./registry.ts";
 import {
@@ -27,24 +26,17 @@ export class Agents {
   readonly tags: TagVerbs;
   readonly #context: Context;
   readonly #service: AgentService;
-  readonly #list: AgentList;
 
   constructor(context: Context, service: AgentService) {
     this.#context = context;
     this.#service = service;
-    this.#list = new AgentList(context, {
-      registry: service.registry,
-      presence: service.presence,
-      modules: service.appliedModules,
-      secrets: service.appliedSecrets,
-    });
     this.tags = new TagVerbs(context, service.registry);
   }
 
   /** Lists agents by node_id. */
   async list(caller: Caller, input: z.input<typeof listAgentsInput> = {}): Promise<Page<Agent>> {
     await this.#context.authorize(caller, "agents.list");
-    const page = await this.#list.page(parseInput(listAgentsInput, input));
+    const page = await this.#service.list.page(parseInput(listAgentsInput, input));
     return {
       items: page.items.map((agent) => this.#service.views.listed(agent)),
       next_cursor: page.next_cursor,

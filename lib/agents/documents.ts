@@ -1,5 +1,6 @@
 import type { CollectionDefinition } from "../storage/storage.ts";
 import type { Attributes } from "../wire/messages.ts";
+import type { AppliedStatus, FoundStatus } from "./schemas.ts";
 
 /** Whether an agent may do anything. */
 export type ApprovalStatus = "pending" | "approved" | "rejected";
@@ -48,6 +49,19 @@ export interface AppliedSecretDocument {
   version: number;
 }
 
+/** What is known of the newest apply and the newest drift check of an agent, under its node_id. */
+export interface FindingsDocument {
+  node_id: string;
+  /** The newest apply that has ended, however it did. */
+  last_apply?: { operation_id: string; status: AppliedStatus; finished_at: string };
+  /** Set where that left the machine otherwise than was asked for. */
+  apply_failed?: true;
+  /** The newest drift check with a finding; gone when everything was applied since. */
+  drift?: { drift_id: string; status: FoundStatus; checked_at: string };
+  /** The revision that is in place of each module, by name. */
+  modules?: { [module: string]: number };
+}
+
 /** That an agent was told offline, under its node_id; until it is told back. */
 export interface OfflineDocument {
   node_id: string;
@@ -63,6 +77,13 @@ export const agentCollections = {
   agent_attributes: { indexes: {} },
   applied_modules: { indexes: { by_module: ["module"], by_revision: ["module", "revision"] } },
   applied_secrets: { indexes: { by_secret: ["secret"] } },
+  agent_findings: {
+    indexes: {
+      by_last_apply: ["last_apply.status"],
+      by_failure: ["apply_failed"],
+      by_drift: ["drift.status"],
+    },
+  },
   offline_agents: { indexes: {} },
   /** Keys of removed agents: when one comes back, its enrolment says so, and nothing is inherited. */
   removed_agents: { indexes: {} },

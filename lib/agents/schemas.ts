@@ -1,5 +1,6 @@
 import { z } from "zod";
 import {
+  idSchema,
   keyIdSchema,
   pageInput,
   pageOf,
@@ -11,6 +12,23 @@ import { moduleReferenceSchema } from "../module-format/module-reference.ts";
 
 /** Whether an agent may do anything. */
 export const approvalStatusSchema = z.enum(["pending", "approved", "rejected"]);
+
+/** How an apply ended. */
+export const appliedStatusSchema = z.enum([
+  "succeeded",
+  "failed",
+  "partial",
+  "cancelled",
+  "timed_out",
+  "interrupted",
+  "unknown",
+]);
+
+/** How an apply ended, or any of the ways that left a machine otherwise than was asked for. */
+export const appliedFilterSchema = z.enum([...appliedStatusSchema.options, "unsuccessful"]);
+
+/** What a drift check found. */
+export const foundStatusSchema = z.enum(["in_sync", "drifted", "failed"]);
 
 /** Key of a tag. */
 export const tagKeySchema = z
@@ -52,6 +70,20 @@ export const agentSchema = z
     approved_at: z.string().optional(),
     approved_by: z.string().optional(),
     tags: z.record(z.string(), z.string()),
+    last_apply: z
+      .object({ operation_id: idSchema, status: appliedStatusSchema, finished_at: z.string() })
+      .optional()
+      .describe("The newest apply that has ended; absent where there was none."),
+    drift: z
+      .object({ drift_id: idSchema, status: foundStatusSchema, checked_at: z.string() })
+      .optional()
+      .describe(
+        "What the newest drift check found; absent where there was none since everything was applied last.",
+      ),
+    modules: z
+      .record(z.string(), z.number().int())
+      .optional()
+      .describe("The revision that is in place of each module; absent where none is known."),
     attributes: z
       .record(z.string(), attributeValueSchema)
       .optional()
@@ -89,6 +121,18 @@ export const listAgentsInput = z.strictObject({
     .describe(
       "Only agents that have a secret in an older version than this one, as `db-password@3`, as far as their last apply tells.",
     ),
+  last_apply: appliedFilterSchema
+    .optional()
+    .describe(
+      "Only agents whose newest apply ended so; `unsuccessful` is failed, partial, timed_out or interrupted.",
+    ),
+  drift: foundStatusSchema.optional().describe("Only agents whose newest drift check found this."),
+  agent_version: z
+    .string()
+    .min(1)
+    .max(64)
+    .optional()
+    .describe("Only agents of this version of the program, such as `1.4.0`."),
   search: z
     .string()
     .min(1)
@@ -143,6 +187,12 @@ export const tagListSchema = z.object({
 
 /** A machine of the fleet, known by its agent. */
 export type Agent = z.infer<typeof agentSchema>;
+/** How an apply ended. */
+export type AppliedStatus = z.infer<typeof appliedStatusSchema>;
+/** How an apply ended, or that it did not succeed. */
+export type AppliedFilter = z.infer<typeof appliedFilterSchema>;
+/** What a drift check found. */
+export type FoundStatus = z.infer<typeof foundStatusSchema>;
 /** All tags of one agent after a change of them. */
 export type AgentTags = z.infer<typeof agentTagsSchema>;
 /** Filters of `agents.rejectPending`. */

@@ -7,6 +7,7 @@ import type { Role } from "./roles.ts";
  * to build one that is not here. `applyNow` is what `apply` is called there: tRPC has that word for itself.
  */
 export const permissionTable = {
+  "summary.get": "Viewer",
   "status.get": "anyone",
   "auth.challenge": "anyone",
   "auth.verify": "anyone",
@@ -65,6 +66,7 @@ export const permissionTable = {
   "thresholds.remove": "Operator",
   "thresholds.alarms": "Viewer",
   "drift.check": "Operator",
+  "drift.newest": "Viewer",
   "drift.list": "Viewer",
   "drift.latest": "Viewer",
   "drift.get": "Viewer",

@@ -1,4 +1,5 @@
 /** What a drift check that has ended means: its record, and whether the machine left its baseline or came back to it. */
+import type { Findings } from "../agents/findings.ts";
 import type { Context, EventInput } from "../context.ts";
 import { toJsonObject } from "../json.ts";
 import type { AgentStateDocument, OperationDocument } from "../operations/documents.ts";
@@ -10,16 +11,23 @@ import type { DriftStatus } from "./schemas.ts";
 
 type Operation = Readonly<OperationDocument>;
 
+/** What a check is concluded with. */
+interface Known {
+  /** What is known of the machine since its newest applies. */
+  known: Readonly<AgentStateDocument> | null;
+  /** Whether it is known late how it ended, and another has ended since: then it is a record and no news. */
+  isOld: boolean;
+  /** Where lists of agents look. */
+  findings: Findings;
+}
+
 /**
  * Works out what to write in the step that ends the operation of a check.
- *
- * @param of.known - What is known of the machine since its newest applies.
- * @param of.isOld - Whether it is known late how it ended, and another has ended since: then it is a record and no news.
  */
 export async function concludeCheck(
   context: Context,
   operation: Operation,
-  { known, isOld }: { known: Readonly<AgentStateDocument> | null; isOld: boolean },
+  { known, isOld, findings }: Known,
 ): Promise<OperationChange> {
   const { operation_id, node_id } = operation;
   const stored = await context.storage.get<DriftDocument>("drift_records", operation_id);
@@ -43,6 +51,11 @@ export async function concludeCheck(
     const expected = state?.revision ?? 0;
     writes.push({ kind: "put", collection: "drift_states", key: node_id, value, expected });
   }
+  const { drift_id, status, checked_at } = record;
+  if (status !== "running" && status !== "cancelled")
+    writes.push(
+      ...(await findings.change(node_id, (found) => ({ ...found, drift: { drift_id, status, checked_at } }))),
+    );
   return { writes, events: before.drifted === after.drifted ? [] : [changeEvent(operation, after.drifted)] };
 }
 

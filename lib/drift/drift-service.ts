@@ -1,17 +1,20 @@
+import type { AgentQuery } from "../agents/agent-lookups.ts";
 import type { AgentService } from "../agents/agent-service.ts";
 import type { AssignmentService } from "../assignments/assignment-service.ts";
 import { systemCaller, type Caller } from "../callers/caller.ts";
 import type { Context, EventInput } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
+import type { Page } from "../internal/common-schemas.ts";
 import type { MaintenanceService } from "../maintenance/maintenance-service.ts";
 import type { OperationDocument } from "../operations/documents.ts";
 import type { OperationService } from "../operations/operation-service.ts";
-import { countOutcomes } from "../state/result.ts";
+import { countOutcomes, toCounts } from "../state/result.ts";
 import { BackgroundWork } from "../upkeep/background-work.ts";
 import { concludeCheck, toRecordPut } from "./conclusion.ts";
 import type { DriftDocument } from "./documents.ts";
 import { DriftEnforcement } from "./enforcement.ts";
 import { ScheduledChecks } from "./scheduled-checks.ts";
+import type { AgentDrift } from "./schemas.ts";
 
 /** Has machines checked, by hand and regularly, and what was found put right where that is wanted. Whoever asks has authorized. */
 export class DriftService {
@@ -45,7 +48,8 @@ export class DriftService {
       const { node_id, operation_id } = operation;
       const known = await features.operations.stateOf(node_id);
       const isOld = isCorrection && (await this.newestOf(node_id)) !== operation_id;
-      return concludeCheck(context, operation, { known, isOld });
+      const { findings } = features.agents;
+      return concludeCheck(context, operation, { known, isOld, findings });
     });
     features.operations.store.watch((operation) => this.#note(operation));
     features.operations.retention.onExpiry("check", {
@@ -59,6 +63,21 @@ export class DriftService {
     });
   }
 
+  /** What the newest check of each of some agents found. */
+  async newest(query: AgentQuery): Promise<Page<AgentDrift>> {
+    const { items: agents, next_cursor } = await this.#agents.list.page(query);
+    const found = agents.flatMap(({ key, value }) => {
+      const drift = this.#agents.findings.of(key)?.drift;
+      return drift ? { drift, name: value.name ?? value.hostname } : [];
+    });
+    const ids = found.map(({ drift }) => drift.drift_id);
+    const records = await this.#context.storage.getMany<DriftDocument>("drift_records", ids);
+    const items = records.flatMap((record, at) =>
+      record ? { ...record.value, counts: toCounts(record.value.counts), agent_name: found[at]!.name } : [],
+    );
+    return { items, next_cursor };
+  }
+
   /** The newest check of an agent that has ended. */
   async newestOf(nodeId: string): Promise<string | null> {
     const page = await this.#context.storage.list<DriftDocument>("drift_records", {
@@ -70,9 +89,11 @@ export class DriftService {
     return page.items.find((item) => item.value.status !== "running")?.key ?? null;
   }
 
-  /** The newest check of an agent stays, however old it is. */
+  /** The newest check of an agent stays, however old it is, and the newest that found something. */
   async #isNewest({ operation_id, node_id }: Readonly<OperationDocument>): Promise<boolean> {
-    return (await this.#agents.isKnown(node_id)) && (await this.newestOf(node_id)) === operation_id;
+    if (!(await this.#agents.isKnown(node_id))) return false;
+    if (this.#agents.findings.of(node_id)?.drift?.drift_id === operation_id) return true;
+    return (await this.newestOf(node_id)) === operation_id;
   }
 
   /** Lets no check begin any more, and waits for what is being written. */

@@ -14,6 +14,8 @@ import {
   checkDriftInput,
   driftIdInput,
   listDriftInput,
+  newestDriftInput,
+  type AgentDrift,
   type DriftDetail,
   type DriftRecord,
 } from "./schemas.ts";
@@ -59,6 +61,18 @@ export class Drift {
       items: page.items.map(({ value }) => ({ ...value, counts: toCounts(value.counts) })),
       next_cursor: page.next === null ? null : encodeCursor("drift", { node_id }, page.next),
     };
+  }
+
+  /**
+   * Lists what the newest check of each approved agent found, by node_id. An agent that was not checked since everything was applied on
+   * it is not in the list.
+   *
+   * @throws {OrchestratorError} `SELECTOR_INVALID`; `CURSOR_INVALID`.
+   */
+  async newest(caller: Caller, input: z.input<typeof newestDriftInput> = {}): Promise<Page<AgentDrift>> {
+    await this.#context.authorize(caller, "drift.newest");
+    const { status, ...query } = parseInput(newestDriftInput, input);
+    return this.#service.newest({ ...query, status: "approved", drift: status ?? "any" });
   }
 
   /**

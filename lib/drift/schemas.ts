@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { foundStatusSchema } from "../agents/schemas.ts";
 import { idSchema, keyIdSchema, pageInput, pageOf, waitInput } from "../internal/common-schemas.ts";
 import { countsSchema, resourceResultSchema } from "../state/result.ts";
 
@@ -24,6 +25,18 @@ export const driftDetailSchema = driftRecordSchema
   .extend({ resources: z.array(resourceResultSchema) })
   .meta({ id: "DriftDetail" });
 
+/** What the newest drift check of an agent found. */
+export const agentDriftSchema = driftRecordSchema
+  .extend({ agent_name: z.string() })
+  .meta({ id: "AgentDrift" });
+/** Output of `drift.newest`. */
+export const agentDriftPageSchema = pageOf(agentDriftSchema);
+/** Input of `drift.newest`; every filter must hold. */
+export const newestDriftInput = z.strictObject({
+  status: foundStatusSchema.optional().describe("Only what was found so."),
+  selector: z.string().optional().describe("Only agents that it matches."),
+  ...pageInput,
+});
 /** Output of `drift.list`. */
 export const driftPageSchema = pageOf(driftRecordSchema);
 /** Input of `drift.check`. */
@@ -33,6 +46,8 @@ export const listDriftInput = z.strictObject({ node_id: keyIdSchema, ...pageInpu
 /** Names one drift check. */
 export const driftIdInput = z.strictObject({ drift_id: idSchema });
 
+/** What the newest drift check of an agent found. */
+export type AgentDrift = z.infer<typeof agentDriftSchema>;
 /** How a drift check stands or ended. */
 export type DriftStatus = z.infer<typeof driftStatusSchema>;
 /** A drift check as lists show it. */

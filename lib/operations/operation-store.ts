@@ -90,6 +90,16 @@ export class OperationStore {
     return counts;
   }
 
+  /** Agents with an operation of a status of which more is to come, up to some. */
+  unsettledAgents(status: OperationStatus, most: number): string[] {
+    const nodeIds = new Set<string>();
+    for (const operation of this.#unsettled.values()) {
+      if (nodeIds.size === most) break;
+      if (operation.status === status) nodeIds.add(operation.node_id);
+    }
+    return [...nodeIds];
+  }
+
   /** Writes new operations in one step. */
   async create(
     caller: Caller,

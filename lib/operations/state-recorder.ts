@@ -9,6 +9,7 @@ import { putAgentState, readAgentState } from "./agent-states.ts";
 import { type ApplyEnd, isWhole, modulesAfter, modulesOf, revisionsOf } from "./applied-modules.ts";
 import type { Baselines } from "./baselines.ts";
 import type { AgentStateDocument, OperationDocument } from "./documents.ts";
+import { findingsAfter, withModules } from "./findings-after.ts";
 import type { Ended } from "./outcomes.ts";
 import type { Snapshots } from "./snapshots.ts";
 
@@ -35,12 +36,25 @@ export class StateRecorder {
   }
 
   /** What to write in the step that ends an apply. */
-  async afterApply({ operation, results, isCorrection }: Ended): Promise<{ writes: Write[] }> {
-    const { node_id } = operation;
+  async afterApply(ended: Ended): Promise<{ writes: Write[] }> {
+    const { operation, results } = ended;
+    if (!(await this.#agents.isKnown(operation.node_id))) return { writes: [] };
     const end = endOf(operation, results);
-    if (end === null || !(await this.#agents.isKnown(node_id))) return { writes: [] };
+    const changed = end && (await this.#stateAfter(ended, end));
+    const findings = await this.#agents.findings.change(operation.node_id, (before) =>
+      findingsAfter(before, operation, { state: changed?.state ?? null, end }),
+    );
+    return { writes: [...(changed?.writes ?? []), ...findings] };
+  }
+
+  /** What is known of a machine after an apply that may have changed it; null where something newer is known. */
+  async #stateAfter(
+    { operation, results, isCorrection }: Ended,
+    end: ApplyEnd,
+  ): Promise<{ state: AgentStateDocument; writes: Write[] } | null> {
+    const { node_id } = operation;
     const before = await readAgentState(this.#context.storage, node_id);
-    if (isCorrection && isOld(operation, before?.value)) return { writes: [] };
+    if (isCorrection && isOld(operation, before?.value)) return null;
     const isRepetition =
       end !== "applied" && (await this.#baselines.isRepetition(before?.value.baseline?.snapshot, operation));
     const { modules, named } = modulesAfter(before?.value ?? null, operation, { results, end, isRepetition });
@@ -53,7 +67,7 @@ export class StateRecorder {
       modules,
       ...(Object.keys(named).length > 0 && { named }),
     };
-    return { writes: await this.#writes(before, state) };
+    return { state, writes: await this.#writes(before, state) };
   }
 
   /** What to write in the step that ends a forgetting. */
@@ -87,7 +101,8 @@ export class StateRecorder {
       modules: Object.fromEntries(modulesStill),
       ...(Object.keys(namedStill).length > 0 && { named: namedStill }),
     };
-    return { writes: await this.#writes(before, state) };
+    const findings = await this.#agents.findings.change(node_id, (known) => withModules(known, state));
+    return { writes: [...(await this.#writes(before, state)), ...findings] };
   }
 
   async #baselineAfter(operation: Operation, before: Baseline | undefined): Promise<Baseline> {

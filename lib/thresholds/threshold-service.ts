@@ -1,6 +1,7 @@
 import type { AgentService } from "../agents/agent-service.ts";
 import type { Context } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
+import type { Severity } from "../events.ts";
 import type { Selector } from "../selectors/selector.ts";
 import { eachDocument } from "../storage/each-document.ts";
 import type { SampleRow, StoredDocument, Write } from "../storage/storage.ts";
@@ -43,6 +44,24 @@ export class ThresholdService {
       this.#watcher.forget(nodeId);
       if (this.#book.alarmsOf(nodeId).size > 0) this.#work.do(() => this.#drop(nodeId));
     });
+  }
+
+  /** How many alarms there are now, by severity. */
+  alarmCounts(): Record<Severity, number> {
+    const counts = { critical: 0, warning: 0, info: 0 };
+    for (const { value } of this.#book.alarms()) counts[value.severity] += 1;
+    return counts;
+  }
+
+  /** The agents with the newest alarms of a severity. */
+  async alarmedAgents(severity: Severity, most: number): Promise<string[]> {
+    const { items } = await this.#context.storage.list<AlarmDocument>("alarms", {
+      index: "by_severity",
+      equals: [severity],
+      order: "desc",
+      limit: most,
+    });
+    return [...new Set(items.map(({ value }) => value.node_id))];
   }
 
   /** Reads the thresholds and the alarms that there are, and ends those that nothing stands behind any more. */

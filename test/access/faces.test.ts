@@ -60,6 +60,7 @@ describe("an orchestrator", () => {
       "restores",
       "idempotency",
       "figures",
+      "summary",
       "status",
     ]);
     const own = Object.getOwnPropertyNames(Object.getPrototypeOf(orchestrator) as object);

@@ -145,6 +145,8 @@ async function playState(session: ExampleSession, node_id: string): Promise<void
   await session.call("assignments.applyNow", { name: "web" }, { wait_seconds: 30 });
   await playRuns(session);
   const { drift_id } = await session.call("drift.check", { node_id }, { wait_seconds: 30 });
+  await session.call("drift.newest", { status: "in_sync" });
+  await session.call("summary.get");
   await session.call("drift.list", { node_id });
   await session.call("drift.latest", { node_id });
   await session.call("drift.get", { drift_id });

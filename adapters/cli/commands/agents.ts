@@ -1,3 +1,4 @@
+import { Option } from "commander";
 import type { Command } from "commander";
 import type { Agent } from "fleetwright";
 import type { Input } from "../../client/inputs.ts";
@@ -12,7 +13,14 @@ import { toFacts, toLine, toLines, toTable } from "../text.ts";
 import type { Column } from "../text.ts";
 
 /** As they were typed: whether there is such a status is for the server to say. */
-type ListOptions = Pick<Input<"listAgentsInput">, "status" | "selector" | "module" | "search" | "limit"> & {
+type ListOptions = Pick<
+  Input<"listAgentsInput">,
+  "status" | "selector" | "module" | "drift" | "search" | "limit"
+> & {
+  connected?: true;
+  disconnected?: true;
+  lastApply?: Input<"listAgentsInput">["last_apply"];
+  agentVersion?: string;
   secretBefore?: string;
 };
 
@@ -29,16 +37,15 @@ export function addAgentsCommands(program: Command, run: Run): void {
       "--secret-before <name>",
       "only those that have a secret in an older version than this: db-password@3",
     )
+    .option("--last-apply <status>", "only those whose newest apply ended so, as failed")
+    .option("--drift <status>", "only those that were found in_sync, drifted or failed")
+    .addOption(new Option("--connected", "only those that are connected").conflicts("disconnected"))
+    .option("--disconnected", "only those that are not")
+    .option("--agent-version <version>", "only those with this version of the agent")
     .option("--search <text>", "only those with this in their name")
     .option(...limitOption)
     .action(
-      run((call, { secretBefore: secret_before, ...options }: ListOptions) =>
-        call.showList(
-          call.client.agents.list,
-          { ...options, ...(secret_before && { secret_before }) },
-          columns,
-        ),
-      ),
+      run((call, options: ListOptions) => call.showList(call.client.agents.list, toFilter(options), columns)),
     );
   agents
     .command("show <agent>")
@@ -62,6 +69,23 @@ export function addAgentsCommands(program: Command, run: Run): void {
       }),
     );
   addDecisions(agents, run);
+}
+
+function toFilter({
+  connected,
+  disconnected,
+  lastApply: last_apply,
+  agentVersion: agent_version,
+  secretBefore: secret_before,
+  ...filter
+}: ListOptions): Input<"listAgentsInput"> {
+  return {
+    ...filter,
+    ...((connected ?? disconnected) && { connected: connected === true }),
+    ...(last_apply !== undefined && { last_apply }),
+    ...(agent_version !== undefined && { agent_version }),
+    ...(secret_before !== undefined && { secret_before }),
+  };
 }
 
 function addDecisions(agents: Command, run: Run): void {
@@ -155,6 +179,10 @@ const columns: readonly Column<Agent>[] = [
   ["HOSTNAME", ({ hostname }) => hostname],
   ["STATUS", ({ status }) => status],
   ["CONNECTED", ({ connected }) => (connected ? "yes" : "no")],
+  ["LAST APPLY", ({ last_apply }) => last_apply?.status],
+  ["DRIFT", ({ drift }) => drift?.status],
+  ["VERSION", ({ agent_version }) => agent_version],
+  ["MODULES", ({ modules }) => describeModules(modules)],
   ["TAGS", ({ tags }) => describeTags(tags)],
 ];
 
@@ -162,6 +190,11 @@ const attributeColumns: readonly Column<[string, string | number | boolean]>[] =
   ["ATTRIBUTE", ([name]) => name],
   ["VALUE", ([, value]) => String(value)],
 ];
+
+function describeModules(modules: Agent["modules"] = {}): string | undefined {
+  const references = Object.entries(modules).map(([name, revision]) => `${name}@${revision}`);
+  return references.length === 0 ? undefined : references.join(" ");
+}
 
 function describeTags(tags: Agent["tags"]): string {
   return Object.entries(tags)
@@ -184,5 +217,8 @@ function describeAgent(agent: Agent): string {
     ["last seen", agent.last_seen_at],
     ["approved by", agent.approved_by],
     ["tags", describeTags(agent.tags)],
+    ["last apply", agent.last_apply && `${agent.last_apply.status}, ${agent.last_apply.finished_at}`],
+    ["drift", agent.drift && `${agent.drift.status}, ${agent.drift.checked_at}`],
+    ["modules", describeModules(agent.modules)],
   ]);
 }

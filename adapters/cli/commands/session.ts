@@ -1,7 +1,8 @@
 import { appendFileSync, existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { Command } from "commander";
-import type { Status } from "fleetwright";
+import type { Status, Summary } from "fleetwright";
+import { isOrchestratorError } from "fleetwright/errors";
 import { createClient } from "../../client/client.ts";
 import { createKeyFile, readSigner } from "../../client/node-signer.ts";
 import { adminKeysFile } from "../admin-keys.ts";
@@ -9,6 +10,7 @@ import type { CommandCall, Run } from "../call.ts";
 import { UsageError } from "../failure.ts";
 import { pinKey, readKey } from "../orchestrator-keys.ts";
 import { keyPath, makePrivateFolder, readProfile, serverUrl, writeProfile } from "../profile.ts";
+import { describeSummary } from "../show-summary.ts";
 import { quote, toFacts, toLines, toTable } from "../text.ts";
 import type { Column } from "../text.ts";
 
@@ -31,7 +33,10 @@ export function addSessionCommands(program: Command, run: Run): void {
     .action(run(login));
   program.command("logout").description("end the session").action(run(logout));
   program.command("whoami").description("tell who is signed in").action(run(whoami));
-  program.command("status").description("tell whether the server works").action(run(showStatus));
+  program
+    .command("status")
+    .description("tell whether the server works, how the fleet fares and what needs somebody")
+    .action(run(showStatus));
 }
 
 interface InitOptions {
@@ -114,8 +119,22 @@ async function whoami(call: CommandCall): Promise<void> {
 }
 
 async function showStatus(call: CommandCall): Promise<void> {
-  const status = await call.client.status.get();
-  call.show(status, () => describeStatus(call.client.url, status));
+  const { client } = call;
+  const status = await client.status.get();
+  const summary = status.checks ? await findSummary(client) : null;
+  call.show({ ...status, ...(summary && { summary }) }, () =>
+    [describeStatus(client.url, status), ...(summary ? ["\n", describeSummary(summary)] : [])].join(""),
+  );
+}
+
+/** Null where the server is of before there was one. */
+async function findSummary(client: CommandCall["client"]): Promise<Summary | null> {
+  try {
+    return await client.summary.get();
+  } catch (error) {
+    if (isOrchestratorError(error, "NOT_FOUND")) return null;
+    throw error;
+  }
 }
 
 function describeStatus(url: string, { status, version, public_key, checks = [] }: Status): string {

@@ -1,7 +1,8 @@
 import { Option, type Command } from "commander";
 import type { DriftRecord } from "fleetwright";
+import type { Input } from "../../client/inputs.ts";
 import { yesOption } from "../ask.ts";
-import type { Run } from "../call.ts";
+import type { CommandCall, Run } from "../call.ts";
 import { exitCode } from "../context.ts";
 import { UsageError } from "../failure.ts";
 import { findAgent } from "../find-agent.ts";
@@ -19,6 +20,8 @@ interface DriftOptions {
   last?: true;
   list?: true;
   limit?: number;
+  status?: Input<"newestDriftInput">["status"];
+  selector?: string;
 }
 
 const driftColumns: readonly Column<DriftRecord>[] = [
@@ -32,13 +35,21 @@ const driftColumns: readonly Column<DriftRecord>[] = [
 export function addStateCommands(program: Command, run: Run): void {
   for (const kind of ["plan", "apply"] as const) addRunCommand(program, run, kind);
   program
-    .command("drift <agent>")
-    .description("compare a machine with its last successful apply")
+    .command("drift [agent]")
+    .description(
+      "compare a machine with its last successful apply; without one, list what the newest check of each found",
+    )
+    .option("--status <status>", "of all agents: only those found in_sync, drifted or failed")
+    .option("--selector <selector>", "of all agents: only those that it matches")
     .option("--last", "what the last check found, without another one")
     .addOption(new Option("--list", "the checks there were, newest first").conflicts("last"))
     .option(...limitOption)
     .action(
-      run(async (call, text: string, { last, list, limit }: DriftOptions) => {
+      run(async (call, text: string | undefined, options: DriftOptions) => {
+        if (text === undefined) return showNewestDrift(call, options);
+        const { last, list, limit, status, selector } = options;
+        if (status !== undefined || selector !== undefined)
+          throw new UsageError("--status and --selector are for the list of all agents: name none.");
         if (limit !== undefined && !list) throw new UsageError("A --limit is for --list.");
         const { node_id, name = node_id } = await findAgent(call.client, text);
         const verbs = call.client.drift;
@@ -57,6 +68,14 @@ export function addStateCommands(program: Command, run: Run): void {
       }),
     );
   addBelievedCommands(program.command("state").description("what is believed of a machine"), run);
+}
+
+function showNewestDrift(call: CommandCall, { last, list, ...query }: DriftOptions): Promise<void> {
+  if (last || list) throw new UsageError("Name the agent whose checks are asked for.");
+  return call.showList(call.client.drift.newest, query, [
+    ["AGENT", ({ agent_name }) => agent_name],
+    ...driftColumns,
+  ]);
 }
 
 function addRunCommand(program: Command, run: Run, kind: "plan" | "apply"): void {

@@ -186,6 +186,19 @@ export const driftProcedures = t.router({
     .input(schemas.checkDriftInput)
     .output(schemas.driftDetailSchema)
     .mutation(async ({ ctx, input }) => ctx.orchestrator.drift.check(await ctx.caller(), input)),
+  newest: procedure
+    .meta(
+      route("drift.newest", "GET /drift", {
+        tag,
+        summary: "List what the newest drift check of each agent found",
+        description:
+          "By node_id. An agent that was not checked since everything was applied on it is not in the list; nor is one that is not approved.",
+        problems: ["SELECTOR_INVALID", "CURSOR_INVALID"],
+      }),
+    )
+    .input(schemas.newestDriftInput)
+    .output(schemas.agentDriftPageSchema)
+    .query(async ({ ctx, input }) => ctx.orchestrator.drift.newest(await ctx.caller(), input)),
   list: procedure
     .meta(
       route("drift.list", "GET /agents/{node_id}/drift", {

@@ -1,0 +1,61 @@
+/** The fleet in one look, for people. */
+import type { Attention, AttentionKind, Summary } from "fleetwright";
+import { toFacts, toLines, toTable } from "./text.ts";
+import type { Column } from "./text.ts";
+
+/** Counts of the fleet, then what needs somebody, worst first. */
+export function describeSummary({ agents, last_apply, drift, ...summary }: Summary): string {
+  const { rollouts, operations, attention } = summary;
+  return (
+    toFacts([
+      [
+        "agents",
+        `${agents.approved} approved, ${agents.connected} connected, ${agents.away} away, ${agents.pending} waiting`,
+      ],
+      ["last apply", describeCounts(last_apply)],
+      ["drift", describeCounts(drift)],
+      ["operations", `${operations.running} running, ${operations.queued} queued`],
+      ["rollouts", `${rollouts.running} running, ${rollouts.paused} paused`],
+    ]) +
+    toLines([""]) +
+    (attention.length === 0
+      ? toLines(["Nothing needs you."])
+      : toLines(["Needs you:"]) + toTable(attention, columns))
+  );
+}
+
+/** What each is called, and the command that shows more. */
+const kinds: Readonly<Record<AttentionKind, { what: string; see: string }>> = {
+  alarms: { what: "alarms", see: "alarms" },
+  failed_applies: { what: "agents whose last apply failed", see: "agents list --last-apply unsuccessful" },
+  unknown_operations: { what: "operations nobody knows the end of", see: "operations list --status unknown" },
+  away_agents: { what: "agents away", see: "agents list --status approved --disconnected" },
+  drifted_agents: { what: "agents that drifted", see: "drift --status drifted" },
+  failed_drift_checks: { what: "agents whose drift check failed", see: "drift --status failed" },
+  paused_rollouts: { what: "rollouts paused", see: "rollouts list --status paused" },
+  pending_agents: { what: "agents waiting for approval", see: "agents list --status pending" },
+};
+
+const columns: readonly Column<Attention>[] = [
+  ["SEVERITY", ({ severity }) => severity],
+  ["COUNT", ({ count }) => count],
+  ["WHAT", ({ kind }) => nameOf(kind).what],
+  ["AGENTS", describeAgents],
+  ["SEE", ({ kind }) => nameOf(kind).see],
+];
+
+/** A newer server may tell of what this program has no words for. */
+function nameOf(kind: AttentionKind): { what: string; see: string | undefined } {
+  return Object.hasOwn(kinds, kind) ? kinds[kind] : { what: kind, see: undefined };
+}
+
+function describeAgents({ agents, count }: Attention): string | undefined {
+  if (agents.length === 0) return undefined;
+  const names = agents.map(({ name }) => name).join(", ");
+  return agents.length < count && agents.length === 5 ? `${names}, ...` : names;
+}
+
+function describeCounts(counts: Partial<Record<string, number>>): string {
+  const present = Object.entries(counts).map(([status, count]) => `${count} ${status.replaceAll("_", " ")}`);
+  return present.length === 0 ? "none yet" : present.join(", ");
+}

@@ -1,0 +1,57 @@
+/** Filters of the list of agents that are about what other collections say of agents, each with its own way to find them. */
+import type { z } from "zod";
+import { parseReference } from "../module-format/module-reference.ts";
+import type { AppliedModules } from "./applied-modules.ts";
+import type { AppliedSecrets } from "./applied-secrets.ts";
+import type { Finding, Findings } from "./findings.ts";
+import type { FoundStatus, listAgentsInput } from "./schemas.ts";
+
+/** What is asked of the list: what callers may ask, and agents with any finding of a drift check. */
+export type AgentQuery = Omit<z.output<typeof listAgentsInput>, "drift"> & {
+  drift?: FoundStatus | "any" | undefined;
+};
+
+/** Finds the agents that pass one filter. */
+export interface Lookup {
+  /** After a node_id, page by page. */
+  pages(stretch: { after: string; limit: number }): AsyncGenerator<readonly string[]>;
+  /** Those of some agents that pass. */
+  having(nodeIds: readonly string[]): Promise<ReadonlySet<string>>;
+}
+
+/** What they look in. */
+export interface LookupParts {
+  modules: AppliedModules;
+  secrets: AppliedSecrets;
+  findings: Findings;
+}
+
+/** One for each such filter that is asked for. */
+export function lookupsFor(
+  { modules, secrets, findings }: LookupParts,
+  { module, secret_before, last_apply, drift }: AgentQuery,
+): Lookup[] {
+  return [
+    ...(module === undefined ? [] : [toLookup(modules, parseReference(module))]),
+    ...(secret_before === undefined ? [] : [toLookup(secrets, parseReference(secret_before))]),
+    ...(last_apply === undefined
+      ? []
+      : [toLookup<Finding>(findings, { kind: "last_apply", status: last_apply })]),
+    ...(drift === undefined
+      ? []
+      : [toLookup<Finding>(findings, { kind: "drift", status: drift === "any" ? null : drift })]),
+  ];
+}
+
+function toLookup<Wanted>(
+  found: {
+    pages(wanted: Wanted, stretch: { after: string; limit: number }): AsyncGenerator<readonly string[]>;
+    having(nodeIds: readonly string[], wanted: Wanted): Promise<ReadonlySet<string>>;
+  },
+  wanted: Wanted,
+): Lookup {
+  return {
+    pages: (stretch) => found.pages(wanted, stretch),
+    having: (nodeIds) => found.having(nodeIds, wanted),
+  };
+}

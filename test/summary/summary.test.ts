@@ -1,0 +1,99 @@
+/** The fleet in one look: every count up, down and up again, and what needs somebody, worst first. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { systemCaller, type Summary } from "fleetwright";
+import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
+import { newFolders, startAgent, startApprovedAgent, type TestAgent } from "../support/fleet.ts";
+
+const summaryOf = ({ orchestrator }: TestOrchestrator): Promise<Summary> =>
+  orchestrator.summary.get(systemCaller);
+const needs = async (fleet: TestOrchestrator): Promise<[string, string, number][]> =>
+  (await summaryOf(fleet)).attention.map(({ severity, kind, count }) => [severity, kind, count]);
+const file = (path: string): string =>
+  `name: web\nresources:\n  - { id: f, type: file, path: ${path}, content: ours }\n`;
+
+test("an empty fleet needs nobody", async () => {
+  await using fleet = await createTestOrchestrator();
+  expect(await summaryOf(fleet)).toEqual({
+    agents: { pending: 0, approved: 0, rejected: 0, connected: 0, away: 0 },
+    last_apply: {},
+    drift: {},
+    operations: { queued: 0, running: 0, unknown: 0 },
+    rollouts: { running: 0, paused: 0, stopping: 0 },
+    alarms: { critical: 0, warning: 0, info: 0 },
+    attention: [],
+  });
+});
+
+test("what needs somebody is told worst first, with names, and is gone when it is put right", async () => {
+  await using fleet = await createTestOrchestrator({ driftIntervalSeconds: 0 });
+  const { orchestrator } = fleet;
+  await using waiting = await startAgent(fleet, newFolders());
+  await using web = await startApprovedAgent(fleet, newFolders());
+  await using db = await startApprovedAgent(fleet, newFolders());
+  const apply = ({ nodeId: node_id }: TestAgent, status: string) =>
+    expect(orchestrator.operations.apply(systemCaller, { node_id, modules: ["web"] })).resolves.toMatchObject(
+      {
+        status,
+      },
+    );
+  await orchestrator.modules.upload(systemCaller, { content: file("/web") });
+  await apply(web, "succeeded");
+  writeFileSync(join(web.root, "web"), "theirs");
+  await orchestrator.drift.check(systemCaller, { node_id: web.nodeId });
+  mkdirSync(join(db.root, "web"));
+  await apply(db, "failed");
+  expect(await needs(fleet)).toEqual([
+    ["critical", "failed_applies", 1],
+    ["warning", "drifted_agents", 1],
+    ["info", "pending_agents", 1],
+  ]);
+  const { name } = await orchestrator.agents.get(systemCaller, { node_id: web.nodeId });
+  const { attention, agents } = await summaryOf(fleet);
+  expect(attention[1]!.agents).toEqual([{ node_id: web.nodeId, name }]);
+  expect(attention[2]!.agents).toMatchObject([{ node_id: waiting.nodeId }]);
+  expect(agents).toEqual({ pending: 1, approved: 2, rejected: 0, connected: 3, away: 0 });
+
+  await apply(web, "succeeded");
+  await orchestrator.drift.check(systemCaller, { node_id: web.nodeId });
+  await orchestrator.agents.setStatus(systemCaller, { node_id: waiting.nodeId, status: "rejected" });
+  expect(await needs(fleet)).toEqual([["critical", "failed_applies", 1]]);
+  await orchestrator.modules.upload(systemCaller, { content: file("/other") });
+  await apply(db, "succeeded");
+  expect(await needs(fleet)).toEqual([]);
+});
+
+test("agents that went away are told until they are back", async () => {
+  await using fleet = await createTestOrchestrator();
+  const folders = { ...newFolders(), clock: fleet.clock };
+  const agent = await startApprovedAgent(fleet, folders);
+  await agent.agent.stop();
+  for (let minute = 0; minute < 3; minute++) await fleet.clock.advance(60_000);
+  expect(await needs(fleet)).toEqual([["warning", "away_agents", 1]]);
+  expect((await summaryOf(fleet)).attention[0]!.agents).toMatchObject([{ node_id: agent.nodeId }]);
+  await using _ = await startAgent(fleet, folders);
+  for (let minute = 0; minute < 3; minute++) await fleet.clock.advance(60_000);
+  expect(await needs(fleet)).toEqual([]);
+});
+
+test("work that waits is counted until it has ended", async () => {
+  await using fleet = await createTestOrchestrator();
+  const folders = newFolders();
+  const agent = await startApprovedAgent(fleet, folders);
+  const { nodeId: node_id } = agent;
+  await agent.agent.stop();
+  await fleet.orchestrator.modules.upload(systemCaller, { content: file("/web") });
+  const { operation_id } = await fleet.orchestrator.operations.apply(systemCaller, {
+    node_id,
+    modules: ["web"],
+    when_offline: "queue",
+    wait_seconds: 0,
+  });
+  expect((await summaryOf(fleet)).operations).toEqual({ queued: 1, running: 0, unknown: 0 });
+  await fleet.orchestrator.operations.cancel(systemCaller, { operation_id });
+  const { operations, last_apply, attention } = await summaryOf(fleet);
+  expect(operations.queued).toBe(0);
+  expect(last_apply).toEqual({ cancelled: 1 });
+  expect(attention.map(({ kind }) => kind)).not.toContain("failed_applies");
+});
