@@ -101,7 +101,7 @@ export class StateRecorder {
       modules: Object.fromEntries(modulesStill),
       ...(Object.keys(namedStill).length > 0 && { named: namedStill }),
     };
-    const findings = await this.#agents.findings.change(node_id, (known) => withModules(known, state));
+    const findings = await this.#agents.findings.change(node_id, (found) => withModules(found, state));
     return { writes: [...(await this.#writes(before, state)), ...findings] };
   }
 
