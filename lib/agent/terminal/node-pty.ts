@@ -13,6 +13,7 @@ import { createRequire } from "node:module";
 import { ReadStream } from "node:tty";
 import { OrchestratorError } from "../../errors.ts";
 import { terminalVariable } from "../../host/marked-scope.ts";
+import { processAt } from "../../host/process-table.ts";
 import { PtyInput } from "./pty-input.ts";
 import type { OpenPty, Pty, PtyHandlers, PtyProgram } from "./pty.ts";
 import { endTerminal } from "./terminal-processes.ts";
@@ -81,12 +82,13 @@ class SystemPty implements Pty {
     this.#native = native;
     this.#handlers = handlers;
     const { file, args, environment, folder, cols, rows, mark } = program;
-    this.#killAll = () => endTerminal(mark, this.pid);
     const variables = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
     variables.push(`${terminalVariable}=${mark}`);
     const ended = (exitCode: number, signal: number): void => this.#end(signal > 0 ? 128 + signal : exitCode);
     const made = native.fork(file, args, variables, folder, cols, rows, -1, -1, true, helper, ended);
     this.pid = made.pid;
+    const first = processAt(made.pid) ?? { pid: made.pid, begun: -1 };
+    this.#killAll = () => endTerminal(mark, first);
     this.#fd = made.fd;
     try {
       this.#held = openSync(made.pty, constants.O_RDWR | constants.O_NOCTTY);

@@ -14,9 +14,19 @@ import {
 /** Looks for members again so often: one that starts another while it is ended has its last seen. */
 const mostRounds = 20;
 
-/** Ends every process of a terminal: its first, with its session and descendants, and whatever bears its mark. */
-export function endTerminal(mark: string, firstPid: number): void {
-  endAll((entry) => entry.session === firstPid || environmentOf(entry.pid, terminalVariable) === mark);
+/**
+ * Ends every process of a terminal: its first, with its session and descendants, and whatever bears its mark.
+ *
+ * @param first - As it was when it began: until it has become the program it has neither a session of its own nor the mark. By then
+ *   another may have its number.
+ */
+export function endTerminal(mark: string, first: Pick<ProcessEntry, "pid" | "begun">): void {
+  endAll(
+    ({ pid, session, begun }) =>
+      session === first.pid ||
+      (pid === first.pid && begun === first.begun) ||
+      environmentOf(pid, terminalVariable) === mark,
+  );
 }
 
 /** Ends what terminals of an agent's earlier life left running. Returns how many processes. */

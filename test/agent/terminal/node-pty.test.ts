@@ -95,6 +95,14 @@ describe("a pseudoterminal", () => {
     expect(await one.exitCode).toBe(137);
   });
 
+  it("ends a program that has only just begun, in each of 60 runs", async () => {
+    for (let count = 0; count < 60; count += 1) {
+      const one = run("exec sleep 1000", "node/young");
+      one.pty.kill();
+      expect(await one.exitCode).toBe(137);
+    }
+  });
+
   it("says the signal that ended a program as a shell does", async () => {
     expect(await run("kill -TERM $$").exitCode).toBe(143);
   });
