@@ -3,6 +3,20 @@ import { defineConfig } from "vitest/config";
 
 const source = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
+// Files that change the machine itself, such as its packages and users, that start processes and servers and wait for them, or that count
+// the time of the processor: one after the other, when all others are done.
+const alone = [
+  "test/**/*.real.test.ts",
+  "test/{discovery,e2e,faults,fuzz,host,native,package,transport}/**/*.test.ts",
+  "test/adapters/{cli,client,h3}/**/*.test.ts",
+  "test/agent/**/*.test.ts",
+  "test/architecture/contributing.test.ts",
+  "test/state/real-machine.test.ts",
+  "test/storage/**/*.test.ts",
+  "test/support/**/*.test.ts",
+  "test/terminals/**/*.test.ts",
+];
+
 // Tests import the package by its public name and run the sources, so that a stale build can't pass for a fresh one.
 export default defineConfig({
   resolve: {
@@ -23,9 +37,28 @@ export default defineConfig({
     ],
   },
   test: {
-    include: ["test/**/*.test.ts"],
     setupFiles: ["test/support/setup.ts"],
-    testTimeout: 20_000,
-    hookTimeout: 30_000,
+    // Ends what hangs, and nothing that is only slow: machines are shared.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "together",
+          include: ["test/**/*.test.ts"],
+          exclude: alone,
+          // What they import is loaded once in each process, not for each file: loading takes longer than most tests.
+          isolate: false,
+          // By itself vitest leaves one processor to others, and runs one file at a time on two.
+          maxWorkers: "100%",
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        extends: true,
+        test: { name: "alone", include: alone, maxWorkers: 1, sequence: { groupOrder: 2 } },
+      },
+    ],
   },
 });

@@ -179,7 +179,9 @@ export class OperationService {
   async requestCancel(caller: Caller, operationId: string): Promise<Readonly<OperationDocument>> {
     const { operation } = await this.store.update(caller, operationId, (before) => {
       if (!isOpen(before))
-        throw new OrchestratorError("INVALID_TRANSITION", { message: "The operation has ended." });
+        throw new OrchestratorError("INVALID_TRANSITION", {
+          message: `The operation ${operationId} has ended: ${before.status}.`,
+        });
       const subject = operationSubject(before)!;
       return {
         operation: { ...before, cancel_requested: true },

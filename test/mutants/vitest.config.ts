@@ -2,9 +2,7 @@
 import { defineConfig } from "vitest/config";
 import base from "../../vitest.config.ts";
 
+const { projects: _, ...test } = base.test ?? {};
 const include = (process.env["FLEETWRIGHT_MUTANT_TESTS"] ?? "").split(",").filter((path) => path !== "");
 
-export default defineConfig({
-  ...base,
-  test: { ...base.test, include, exclude: ["test/**/*.real.test.ts"] },
-});
+export default defineConfig({ ...base, test: { ...test, include, exclude: ["test/**/*.real.test.ts"] } });

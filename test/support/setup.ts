@@ -11,12 +11,10 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach } from "vitest";
 import { liveResources, leakedSince, type ResourceCounts } from "./leaks.ts";
+import { unhandled } from "./unhandled.ts";
 
 // One seed, so that a run repeats; the soak takes a new one each time, and a failure prints the one it had.
 if (process.env["FLEETWRIGHT_SOAK"] === undefined) fc.configureGlobal({ seed: 20_300_101 });
-
-const unhandled: unknown[] = [];
-process.on("unhandledRejection", (reason) => unhandled.push(reason));
 
 let beforeFile: ResourceCounts;
 
