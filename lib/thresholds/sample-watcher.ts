@@ -125,7 +125,7 @@ export class SampleWatcher {
   /** Nothing is lost where it fails: the next sample tries again, and that is logged once. */
   async #write(nodeId: string, changes: readonly AlarmChange[]): Promise<void> {
     try {
-      await this.#writer.write(nodeId, changes);
+      await this.#writer.write(new Map([[nodeId, changes]]));
       this.#unwritten.delete(nodeId);
     } catch (error) {
       if (!this.#unwritten.has(nodeId))
