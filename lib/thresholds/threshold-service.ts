@@ -103,6 +103,11 @@ export class ThresholdService {
     return this.#watcher.look(nodeId, rows);
   }
 
+  /** The connection of an agent has ended: with the next one it may have been elsewhere meanwhile. */
+  left(nodeId: string): void {
+    this.#watcher.left(nodeId);
+  }
+
   /** Reads a threshold; `NOT_FOUND` where there is none. */
   async read(id: string): Promise<StoredDocument<ThresholdDocument>> {
     const stored = await this.#context.storage.get<ThresholdDocument>("thresholds", id);
