@@ -29,8 +29,10 @@ export class ThresholdBook {
   readonly #thresholds = new Map<string, KnownThreshold>();
   /** By agent, then by threshold and series. */
   readonly #alarms = new Map<string, Map<string, StoredAlarm>>();
-  /** The agent and the pair of an alarm, by its id. */
-  readonly #places = new Map<string, { nodeId: string; pair: string }>();
+  /** By threshold, then by id. */
+  readonly #ofThreshold = new Map<string, Map<string, StoredAlarm>>();
+  /** Where an alarm is in these, by its id. */
+  readonly #places = new Map<string, { nodeId: string; pair: string; thresholdId: string }>();
 
   /** By {@link flappingKey}. */
   readonly #flapping = new Map<string, StoredFlapping>();
@@ -75,7 +77,9 @@ export class ThresholdBook {
     const pair = pairKey(threshold_id, series);
     const alarms = this.#alarms.get(node_id) ?? new Map<string, StoredAlarm>();
     this.#alarms.set(node_id, alarms.set(pair, alarm));
-    this.#places.set(id, { nodeId: node_id, pair });
+    const all = this.#ofThreshold.get(threshold_id) ?? new Map<string, StoredAlarm>();
+    this.#ofThreshold.set(threshold_id, all.set(id, alarm));
+    this.#places.set(id, { nodeId: node_id, pair, thresholdId: threshold_id });
   }
 
   /** Forgets an alarm. */
@@ -86,11 +90,24 @@ export class ThresholdBook {
     const alarms = this.#alarms.get(place.nodeId);
     alarms?.delete(place.pair);
     if (alarms?.size === 0) this.#alarms.delete(place.nodeId);
+    const all = this.#ofThreshold.get(place.thresholdId);
+    all?.delete(id);
+    if (all?.size === 0) this.#ofThreshold.delete(place.thresholdId);
   }
 
   /** The alarms of an agent, by {@link pairKey}. */
   alarmsOf(nodeId: string): ReadonlyMap<string, StoredAlarm> {
     return this.#alarms.get(nodeId) ?? none;
+  }
+
+  /** The alarms of a threshold, by their ids. */
+  alarmsOfThreshold(id: string): ReadonlyMap<string, StoredAlarm> {
+    return this.#ofThreshold.get(id) ?? none;
+  }
+
+  /** The thresholds, also removed ones, of which there are alarms. */
+  get alarmed(): Iterable<string> {
+    return this.#ofThreshold.keys();
   }
 
   /** Takes in what flaps. */

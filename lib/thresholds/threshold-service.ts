@@ -38,13 +38,13 @@ export class ThresholdService {
     const book = this.#book;
     const damping = (this.#damping = new AlarmDamping(context, book));
     const writer = (this.#writer = new AlarmWriter(context, { agents, damping }));
-    this.#upkeep = new AlarmUpkeep(context, { book, damping, writer });
+    this.#upkeep = new AlarmUpkeep(context, { agents, book, damping, writer });
     this.#watcher = new SampleWatcher(context, { agents, book, writer });
     this.#work = new BackgroundWork(context);
     context.feed.follow<ThresholdDocument>("thresholds", ({ key, document }) => {
       if (document) this.#take(document.value);
       else this.#book.delete(key);
-      this.#work.do(() => this.#withdraw(key));
+      this.#upkeep.changed(key);
     });
     context.feed.follow<AlarmDocument>("alarms", ({ key, document }) => {
       if (!document) return this.#book.deleteAlarm(key);
@@ -89,7 +89,6 @@ export class ThresholdService {
     const nodeIds = new Set(known.map(({ value }) => value.node_id));
     for (const nodeId of nodeIds)
       if (!this.#agents.registry.isApproved(nodeId)) this.#work.do(() => this.#drop(nodeId));
-    this.#work.do(() => this.#withdraw(null));
     await this.#upkeep.start();
     return async () => {
       await this.#work.stop();
@@ -145,24 +144,7 @@ export class ThresholdService {
     const { registry } = this.#agents;
     if (!registry.isApproved(value.node_id)) this.#work.do(() => this.#drop(value.node_id));
     else if (!this.#book.stands(value, registry.index.get(value.node_id)))
-      this.#work.do(() => this.#withdraw(value.threshold_id));
-  }
-
-  /** Ends alarms of a threshold that was changed or removed, or of all, where nothing stands behind them any more. */
-  async #withdraw(thresholdId: string | null): Promise<void> {
-    const { registry } = this.#agents;
-    const ended = new Map<string, StoredAlarm[]>();
-    for (const alarm of this.#book.alarms()) {
-      const { threshold_id, node_id } = alarm.value;
-      if (thresholdId !== null && threshold_id !== thresholdId) continue;
-      if (!registry.isApproved(node_id) || this.#book.stands(alarm.value, registry.index.get(node_id)))
-        continue;
-      ended.set(node_id, [...(ended.get(node_id) ?? []), alarm]);
-    }
-    for (const [nodeId, alarms] of ended)
-      await this.#writer.write(
-        new Map([[nodeId, alarms.map((alarm) => ({ ended: alarm, reason: "withdrawn", value: null }))]]),
-      );
+      this.#upkeep.changed(value.threshold_id);
   }
 
   async #drop(nodeId: string): Promise<void> {
