@@ -71,7 +71,9 @@ function keepMissing(
     if (after.has(key) || !threshold) continue;
     const begun = { at: -Infinity, value: alarm.value, beyondSince: null, backSince: null, missing: null };
     const course = continued(courseOf(before.get(key), threshold) ?? begun, threshold, missing)!;
-    after.set(key, { threshold, series: alarm.series, course });
+    const { series } = alarm;
+    const isReplaced = countedOf(threshold, series, row) !== null;
+    after.set(key, { threshold, series, course, ...(isReplaced && { isReplaced }) });
   }
 }
 

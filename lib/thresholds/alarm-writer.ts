@@ -20,6 +20,8 @@ export interface Pair {
   threshold: Readonly<ThresholdDocument>;
   series: string;
   course: Course;
+  /** That the newest sample has it, and its metric as a whole, too, which is watched in its place. */
+  isReplaced?: true;
 }
 
 /** An alarm that begins, or one that ends. */

@@ -167,9 +167,10 @@ export class SampleWatcher {
         changes.push({ ended: alarm, reason: "withdrawn", value: null });
       else if (pair && isRecovered(pair.course, pair.threshold)) {
         const { value, missing } = pair.course;
+        const gone = pair.isReplaced ? "withdrawn" : "not_measured";
         changes.push(
           missing
-            ? { ended: alarm, reason: "not_measured", value: null }
+            ? { ended: alarm, reason: gone, value: null }
             : { ended: alarm, reason: "recovered", value },
         );
       }
