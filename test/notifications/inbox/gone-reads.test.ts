@@ -15,7 +15,6 @@ const callerOf = (operator_id: string): Caller => ({
   operator_id,
   username: "ann",
   role: "Viewer",
-  ip_address: null,
 });
 
 /** Adds an operator with a key. */
