@@ -2,8 +2,8 @@
 import { expect, it } from "vitest";
 import { nodeCrypto, systemCaller, toHex, type Caller } from "fleetwright";
 import { FakeClock, type TestOrchestrator } from "fleetwright/testing";
-import { MemoryData, MemoryStorage } from "../../../lib/storage/memory-storage.ts";
 import { eachDocument } from "../../../lib/storage/each-document.ts";
+import { MemoryData, MemoryStorage } from "../../../lib/storage/memory-storage.ts";
 import { addOperator, createNotifying, pass } from "../../support/channel-scene.ts";
 
 const newKey = (): string =>
