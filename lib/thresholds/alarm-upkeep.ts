@@ -157,6 +157,8 @@ export class AlarmUpkeep {
 
   async #tell(flapping: StoredFlapping): Promise<void> {
     const { node_id, threshold_id } = flapping.value;
+    // It may be written while its agent is rejected or removed: then nothing is told.
+    if (!this.#parts.agents.registry.isApproved(node_id)) return this.#parts.writer.drop([], [flapping]);
     const alarms = [...this.#parts.book.alarmsOf(node_id).values()].filter(
       ({ value }) => threshold_id === undefined || value.threshold_id === threshold_id,
     );

@@ -186,6 +186,20 @@ test("a day that never gets quiet is told in sum all the same", async () => {
   expect(types.length).toBeLessThan(60);
 });
 
+test("nothing is told of a machine that was rejected while it was written that it flaps", async () => {
+  await using product = await createTestOrchestrator();
+  const node_id = "0".repeat(32);
+  const since = product.clock.now();
+  const value = { node_id, severity: "warning", since, changed_at: since, began: 3, ended: 2 };
+  await product.storage.commit([{ kind: "put", collection: "flapping_alarms", key: node_id, value }]);
+  for (let minute = 0; minute < 33; minute += 1) {
+    await product.clock.advance(60_000);
+    await settleAll();
+  }
+  expect(await product.storage.count("flapping_alarms")).toBe(0);
+  expect(typesOf(product)).toEqual([]);
+});
+
 test("a full disk spends nothing of what may be told", async () => {
   const data = new MemoryData();
   await using product = await createTestOrchestrator({ storage: new MemoryStorage({ data }) });
