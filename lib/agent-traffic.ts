@@ -35,7 +35,7 @@ interface HearingFeatures {
 }
 
 export function createAgentTraffic(context: Context, features: HearingFeatures): AgentTraffic {
-  const { agents, metrics, terminals } = features;
+  const { agents, metrics, terminals, thresholds } = features;
   const refusals = new RateLimiter(context.clock, auditedRefusalsPerMinute);
   const allRefusals = new RateLimiter(context.clock, allAuditedRefusalsPerMinute);
   const reports = new AgentReports(context);
@@ -51,6 +51,7 @@ export function createAgentTraffic(context: Context, features: HearingFeatures):
     disconnected(nodeId, reason) {
       reports.forget(nodeId);
       metrics.intake.forget(nodeId);
+      thresholds.left(nodeId);
       const both = [agents.disconnected(nodeId, reason), terminals.disconnected(nodeId)];
       const written = Promise.all(both).then(() => {});
       leaving.add(written);

@@ -151,6 +151,14 @@ export interface AlarmFacts {
   series: string;
 }
 
+/** Which alarms of an agent begin and end too often to be told one by one. */
+export interface FlappingFacts {
+  /** Null = all of the agent. */
+  threshold_id: string | null;
+  /** Its name. */
+  threshold: string | null;
+}
+
 /** Which agents a maintenance window is for, and what it does there. */
 export interface WindowFacts {
   mode: WindowMode;

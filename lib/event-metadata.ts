@@ -4,6 +4,7 @@ import type { Role } from "./callers/roles.ts";
 import type { ErrorCode } from "./errors.ts";
 import type {
   AlarmFacts,
+  FlappingFacts,
   NoMetadata,
   RefusalFacts,
   AttributeFacts,
@@ -159,6 +160,16 @@ export interface EventMetadata {
     value: number | null;
     crossed_at: string;
     reason: "recovered" | "not_measured" | "withdrawn";
+  };
+  "metric.alarmsFlapped": FlappingFacts;
+  "metric.alarmsSettled": FlappingFacts & {
+    /** Since when they were not told one by one. */
+    since: string;
+    /** Alarms that began meanwhile, and that ended, and were not told. */
+    began: number;
+    ended: number;
+    /** Alarms of them that there are now. */
+    alarms: number;
   };
   "maintenance.created": WindowTimeFacts;
   "maintenance.updated": WindowTimeFacts;

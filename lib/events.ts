@@ -84,6 +84,8 @@ export const eventTable = {
   "metric.thresholdRemoved": { category: "metric", severity: "warning", audited: true },
   "metric.thresholdCrossed": { category: "metric", severity: "warning", audited: false },
   "metric.thresholdRecovered": { category: "metric", severity: "info", audited: false },
+  "metric.alarmsFlapped": { category: "metric", severity: "warning", audited: false },
+  "metric.alarmsSettled": { category: "metric", severity: "info", audited: false },
   "terminal.opened": { category: "terminal", severity: "info", audited: true },
   "terminal.watched": { category: "terminal", severity: "warning", audited: true },
   "terminal.transcriptRead": { category: "terminal", severity: "info", audited: true },

@@ -31,16 +31,23 @@ export async function decideAll(
   return tellFailed(call, failed);
 }
 
-/** Approves agents that waited a moment ago; one that was approved meanwhile, or is gone, does not wait any more, and that is no failure. */
+/**
+ * Approves agents that waited a moment ago; one about which somebody decided meanwhile, or that is gone, does not wait any more: it is left
+ * out, and that is no failure.
+ */
 export async function approveAll(call: CommandCall, nodeIds: readonly string[]): Promise<ExitCode> {
   const { done, failed } = await each(nodeIds, (id) =>
-    call.client.agents.setStatus(id, { status: "approved" }),
+    call.client.agents.setStatus(id, { status: "approved", expected_status: "pending" }),
   );
-  call.show({ approved: done.length }, () => toLines([`Approved: ${done.length}`]));
-  return tellFailed(
-    call,
-    failed.filter(({ error }) => !isDecided(error)),
+  const faults = failed.filter(({ error }) => !isDecided(error));
+  const left_out = failed.length - faults.length;
+  call.show({ approved: done.length, left_out }, () =>
+    toLines([
+      `Approved: ${done.length}`,
+      ...(left_out > 0 ? [`Left out, for they do not wait any more: ${left_out}`] : []),
+    ]),
   );
+  return tellFailed(call, faults);
 }
 
 interface Failed {

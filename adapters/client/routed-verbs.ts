@@ -45,7 +45,8 @@ export interface RoutedVerbs {
     get: (nodeId: string, options?: CallOptions) => Promise<Output<"agentSchema">>;
     /**
      * Approve or reject an agent. Approve an agent before anything can be done with it. Rejecting one that is connected ends its
-     * connection. Both ways are open later; the same status again is refused.
+     * connection. Both ways are open later; the same status again is refused. With `expected_status` nobody is decided about whom
+     * somebody else decided about meanwhile.
      */
     setStatus: (nodeId: string, input: Input<"setStatusInput", "node_id">, options?: CallOptions) => Promise<Output<"agentSchema">>;
     /**
@@ -262,7 +263,7 @@ export interface RoutedVerbs {
     remove: (id: string, options?: CallOptions) => Promise<null>;
     /**
      * List the alarms that there are now. Newest first. One that is over is gone; the events `metric.thresholdCrossed` and
-     * `metric.thresholdRecovered` tell of it.
+     * `metric.thresholdRecovered` tell of it, and `metric.alarmsSettled` in sum where alarms begin and end all the time.
      */
     alarms: (input?: Input<"listAlarmsInput">, options?: CallOptions) => Promise<Output<"alarmPageSchema">>;
   };

@@ -94,8 +94,8 @@ export class Agents {
   /**
    * Approves or rejects an agent. Rejecting ends its connection.
    *
-   * @throws {OrchestratorError} `NOT_FOUND`; `INVALID_TRANSITION` where it has that status; `ALREADY_EXISTS` for a taken name;
-   * `PRECONDITION_FAILED`.
+   * @throws {OrchestratorError} `NOT_FOUND`; `INVALID_TRANSITION` where it has that status, or another than `expected_status`;
+   * `ALREADY_EXISTS` for a taken name; `PRECONDITION_FAILED`.
    */
   async setStatus(
     caller: Caller,
@@ -103,8 +103,9 @@ export class Agents {
     options?: ChangeOptions,
   ): Promise<Agent> {
     await this.#context.authorize(caller, "agents.setStatus");
-    const { node_id, status, name } = parseInput(setStatusInput, input);
-    const after = await this.#service.approvals.decide(caller, node_id, { status, name, options });
+    const { node_id, status, name, expected_status: expected } = parseInput(setStatusInput, input);
+    const decision = { status, name, expected, options };
+    const after = await this.#service.approvals.decide(caller, node_id, decision);
     return this.#service.views.listed(after);
   }
 

@@ -21,6 +21,8 @@ const sideBySide = 50;
 interface Decision {
   status: "approved" | "rejected";
   name: string | undefined;
+  /** The status that the agent must have; undefined = any. */
+  expected: AgentDocument["status"] | undefined;
   options: ChangeOptions | undefined;
 }
 
@@ -80,23 +82,25 @@ export class Approvals {
 
   /** Rejects an agent unless somebody decided about it, or it went, in the meantime. */
   async #rejectWaiting(caller: Caller, nodeId: string): Promise<boolean> {
-    const agent = await this.#registry.find(nodeId);
-    if (agent?.value.status !== "pending") return false;
     try {
-      const options = { ifVersion: [agent.revision] };
-      await this.decide(caller, nodeId, { status: "rejected", name: undefined, options });
+      const decision = { name: undefined, expected: "pending", options: undefined } as const;
+      await this.decide(caller, nodeId, { status: "rejected", ...decision });
       return true;
     } catch (error) {
-      if (isOrchestratorError(error, "PRECONDITION_FAILED") || isOrchestratorError(error, "NOT_FOUND"))
+      if (isOrchestratorError(error, "INVALID_TRANSITION") || isOrchestratorError(error, "NOT_FOUND"))
         return false;
       throw error;
     }
   }
 
   async #changeStatus(caller: Caller, nodeId: string, decision: Attempt): Promise<Decided> {
-    const { status, options } = decision;
+    const { status, expected, options } = decision;
     const before = await this.#registry.read(nodeId);
     requireVersion(before, options);
+    if (expected !== undefined && before.value.status !== expected)
+      throw new OrchestratorError("INVALID_TRANSITION", {
+        message: `The agent is ${before.value.status}, not ${expected}.`,
+      });
     if (before.value.status === status)
       throw new OrchestratorError("INVALID_TRANSITION", { message: `The agent is ${status} already.` });
     const { after, writes } = await this.#toDecided(caller, before.value, decision);

@@ -148,6 +148,12 @@ export const setStatusInput = z.strictObject({
   name: personNameSchema
     .optional()
     .describe("Default the hostname, made valid and unique. Once set it stays."),
+  expected_status: z
+    .enum(["pending", "approved", "rejected"])
+    .optional()
+    .describe(
+      "Decides only where the agent has this status when that is written; else `INVALID_TRANSITION`. Default any.",
+    ),
 });
 /** Input of `agents.rejectPending`; every filter must hold. */
 export const rejectPendingInput = z.strictObject({

@@ -53,7 +53,7 @@ export class NotificationService {
     this.#work = new BackgroundWork(context);
     this.selectors = agents.registry.selectors;
     this.index = new InboxIndex(context);
-    this.#goneReaders = new GoneReaders(context, this.#work);
+    this.#goneReaders = new GoneReaders(context, { work: this.#work, index: this.index });
     this.book = new ChannelBook(context, agents.registry);
     const types = { ...channelTypes, ...options.channelTypes };
     this.configs = new ChannelConfigs({ secrets, types });

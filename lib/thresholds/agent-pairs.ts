@@ -71,7 +71,9 @@ function keepMissing(
     if (after.has(key) || !threshold) continue;
     const begun = { at: -Infinity, value: alarm.value, beyondSince: null, backSince: null, missing: null };
     const course = continued(courseOf(before.get(key), threshold) ?? begun, threshold, missing)!;
-    after.set(key, { threshold, series: alarm.series, course });
+    const { series } = alarm;
+    const isReplaced = countedOf(threshold, series, row) !== null;
+    after.set(key, { threshold, series, course, ...(isReplaced && { isReplaced }) });
   }
 }
 
@@ -81,19 +83,21 @@ function courseOf(pair: Pair | undefined, threshold: Threshold): Course | null {
 }
 
 /**
- * The pairs of an agent of which this process hears for the first time, with what stands in its stored samples: as far back as a duration
- * may reach, and never before the threshold was what it is.
+ * The pairs of an agent of which this process hears for the first time, or again after the agent may have been elsewhere, with what stands in
+ * its stored samples: as far back as a duration may reach, and never before the threshold was what it is. What the sample does not have goes
+ * on as it was known `before`.
  */
 export async function pairsFrom(
   storage: Pick<Storage, "series">,
   nodeId: string,
-  { first, watched }: { first: SampleRow; watched: Watched },
+  { before, first, watched }: { before: Pairs; first: SampleRow; watched: Watched },
 ): Promise<Pairs> {
+  const pairs = new Map(pairsAfter(before, first, watched));
   const begun = pairsAfter(new Map(), first, watched);
   const { series: stored } = storage;
-  if (!stored) return begun;
-  const pairs = new Map<string, Pair>();
-  const all = [...begun];
+  const all = [...begun].filter(([key, { course }]) => course.missing === null || !before.has(key));
+  for (const [key, pair] of all) pairs.set(key, pair);
+  if (!stored) return pairs;
   for (let from = 0; from < all.length; from += readTogether) {
     const some = all.slice(from, from + readTogether);
     const earliest = Math.min(...some.map(([, pair]) => earliestOf(pair, first, watched)));

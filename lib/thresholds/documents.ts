@@ -44,10 +44,36 @@ export interface AlarmDocument {
   crossed_at: string;
 }
 
+/**
+ * That alarms of an agent begin and end too often to be told one by one, under {@link flappingKey}; gone when they were told in sum. One of
+ * a threshold becomes part of that of its agent where there is one.
+ */
+export interface FlappingDocument {
+  node_id: string;
+  /** Of which threshold; absent = of all of the agent. */
+  threshold_id?: string;
+  threshold?: string;
+  /** The most severe alarm of which operators were told. */
+  severity: Severity;
+  /** By fleet time, milliseconds since 1970. */
+  since: number;
+  /** When an alarm began or ended last, by fleet time, milliseconds since 1970. */
+  changed_at: number;
+  /** Alarms that began and ended since and were not told. */
+  began: number;
+  ended: number;
+}
+
+/** Names what flaps: a threshold on an agent, or with null the agent. */
+export function flappingKey(nodeId: string, thresholdId: string | null): string {
+  return thresholdId === null ? nodeId : `${nodeId}:${thresholdId}`;
+}
+
 /** What the thresholds feature keeps. */
 export const thresholdCollections = {
   thresholds: { indexes: {} },
   threshold_lists: { indexes: {} },
+  flapping_alarms: { indexes: {} },
   alarms: {
     indexes: {
       by_time: ["crossed_at"],

@@ -3,8 +3,8 @@
  *
  *   samples ──courses──▶ crossed or recovered ──one commit──▶ alarm and event
  *
- * Only the process that holds an agent's connection hears its samples. Durations are remembered in memory alone; after a start they are read
- * from the samples that are stored. Where an alarm can't be written, the next sample tries again.
+ * Only the process that holds an agent's connection hears its samples. Durations are remembered in memory alone; after a start, and where the
+ * agent may have been with another process meanwhile, they are read from the samples that are stored. Where an alarm can't be written, the next sample tries again.
  */
 import type { AgentService } from "../agents/agent-service.ts";
 import type { Context } from "../context.ts";
@@ -40,6 +40,8 @@ export class SampleWatcher {
   readonly #changes: RateLimiter;
   /** The series that are beyond a limit or have an alarm, by agent and {@link pairKey}; of each agent whose stored samples were looked at. */
   readonly #pairs = new Map<string, Pairs>();
+  /** Those of them whose connection has ended since: another process may have heard them. */
+  readonly #left = new Set<string>();
   /** Agents of which alarms could not be written. */
   readonly #unwritten = new Set<string>();
   /** What is under way for each agent: its samples are looked at one after the other. */
@@ -57,9 +59,33 @@ export class SampleWatcher {
   look(nodeId: string, rows: readonly SampleRow[]): Promise<void> {
     if (rows.length === 0 || (this.#book.size === 0 && this.#book.alarmsOf(nodeId).size === 0))
       return Promise.resolve();
+    return this.#next(nodeId, () => this.#look(nodeId, rows));
+  }
+
+  /** The connection of an agent has ended: what was heard of it so far is not all that there is when it comes again. */
+  left(nodeId: string): void {
+    void this.#next(nodeId, async () => {
+      if (this.#pairs.has(nodeId)) this.#left.add(nodeId);
+    });
+  }
+
+  /** Forgets what is known of an agent. */
+  forget(nodeId: string): void {
+    this.#pairs.delete(nodeId);
+    this.#left.delete(nodeId);
+    this.#unwritten.delete(nodeId);
+  }
+
+  /** Resolves when nothing is under way. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#running.values());
+  }
+
+  /** Does something about an agent after all that is under way. Never rejects. */
+  #next(nodeId: string, work: () => Promise<void>): Promise<void> {
     const before = this.#running.get(nodeId) ?? Promise.resolve();
     const done: Promise<void> = before
-      .then(() => this.#look(nodeId, rows))
+      .then(work)
       .catch((error: unknown) => {
         this.forget(nodeId);
         this.#context.logger.error("Samples were not compared with thresholds.", { node_id: nodeId, error });
@@ -71,24 +97,19 @@ export class SampleWatcher {
     return done;
   }
 
-  /** Forgets what is known of an agent. */
-  forget(nodeId: string): void {
-    this.#pairs.delete(nodeId);
-    this.#unwritten.delete(nodeId);
-  }
-
-  /** Resolves when nothing is under way. */
-  async settled(): Promise<void> {
-    await Promise.all(this.#running.values());
-  }
-
   async #look(nodeId: string, rows: readonly SampleRow[]): Promise<void> {
     for (const row of this.#thatCount(nodeId, rows)) {
       const watched = this.#watched(nodeId);
       const before = this.#pairs.get(nodeId);
-      const after = before
+      const isKnown = before !== undefined && !this.#left.has(nodeId);
+      const after = isKnown
         ? pairsAfter(before, row, watched)
-        : await pairsFrom(this.#context.storage, nodeId, { first: row, watched });
+        : await pairsFrom(this.#context.storage, nodeId, {
+            before: before ?? new Map(),
+            first: row,
+            watched,
+          });
+      this.#left.delete(nodeId);
       this.#pairs.set(nodeId, after);
       // History comes by the thousand.
       if (rows.length > 1) await nextTurn();
@@ -125,7 +146,7 @@ export class SampleWatcher {
   /** Nothing is lost where it fails: the next sample tries again, and that is logged once. */
   async #write(nodeId: string, changes: readonly AlarmChange[]): Promise<void> {
     try {
-      await this.#writer.write(nodeId, changes);
+      await this.#writer.write(new Map([[nodeId, changes]]));
       this.#unwritten.delete(nodeId);
     } catch (error) {
       if (!this.#unwritten.has(nodeId))
@@ -146,9 +167,10 @@ export class SampleWatcher {
         changes.push({ ended: alarm, reason: "withdrawn", value: null });
       else if (pair && isRecovered(pair.course, pair.threshold)) {
         const { value, missing } = pair.course;
+        const gone = pair.isReplaced ? "withdrawn" : "not_measured";
         changes.push(
           missing
-            ? { ended: alarm, reason: "not_measured", value: null }
+            ? { ended: alarm, reason: gone, value: null }
             : { ended: alarm, reason: "recovered", value },
         );
       }

@@ -4,7 +4,7 @@
 import { matchesSelector } from "../selectors/match.ts";
 import type { Selector, SelectorTarget } from "../selectors/selector.ts";
 import type { StoredDocument } from "../storage/storage.ts";
-import type { AlarmDocument, ThresholdDocument } from "./documents.ts";
+import type { AlarmDocument, FlappingDocument, ThresholdDocument } from "./documents.ts";
 import { watches } from "./judgement.ts";
 
 /** A threshold, and how its selector is read. */
@@ -17,6 +17,9 @@ export interface KnownThreshold {
 /** An alarm as stored. */
 export type StoredAlarm = StoredDocument<AlarmDocument>;
 
+/** What flaps, as stored. */
+export type StoredFlapping = StoredDocument<FlappingDocument>;
+
 /** Names a series of an agent that a threshold watches. */
 export function pairKey(thresholdId: string, series: string): string {
   return `${thresholdId} ${series}`;
@@ -26,8 +29,15 @@ export class ThresholdBook {
   readonly #thresholds = new Map<string, KnownThreshold>();
   /** By agent, then by threshold and series. */
   readonly #alarms = new Map<string, Map<string, StoredAlarm>>();
-  /** The agent and the pair of an alarm, by its id. */
-  readonly #places = new Map<string, { nodeId: string; pair: string }>();
+  /** By threshold, then by id. */
+  readonly #ofThreshold = new Map<string, Map<string, StoredAlarm>>();
+  /** Where an alarm is in these, by its id. */
+  readonly #places = new Map<string, { nodeId: string; pair: string; thresholdId: string }>();
+
+  /** By {@link flappingKey}. */
+  readonly #flapping = new Map<string, StoredFlapping>();
+  /** The keys of {@link #flapping} by agent. */
+  readonly #flappingOf = new Map<string, Set<string>>();
 
   /** How many thresholds there are. */
   get size(): number {
@@ -67,7 +77,9 @@ export class ThresholdBook {
     const pair = pairKey(threshold_id, series);
     const alarms = this.#alarms.get(node_id) ?? new Map<string, StoredAlarm>();
     this.#alarms.set(node_id, alarms.set(pair, alarm));
-    this.#places.set(id, { nodeId: node_id, pair });
+    const all = this.#ofThreshold.get(threshold_id) ?? new Map<string, StoredAlarm>();
+    this.#ofThreshold.set(threshold_id, all.set(id, alarm));
+    this.#places.set(id, { nodeId: node_id, pair, thresholdId: threshold_id });
   }
 
   /** Forgets an alarm. */
@@ -78,11 +90,51 @@ export class ThresholdBook {
     const alarms = this.#alarms.get(place.nodeId);
     alarms?.delete(place.pair);
     if (alarms?.size === 0) this.#alarms.delete(place.nodeId);
+    const all = this.#ofThreshold.get(place.thresholdId);
+    all?.delete(id);
+    if (all?.size === 0) this.#ofThreshold.delete(place.thresholdId);
   }
 
   /** The alarms of an agent, by {@link pairKey}. */
   alarmsOf(nodeId: string): ReadonlyMap<string, StoredAlarm> {
     return this.#alarms.get(nodeId) ?? none;
+  }
+
+  /** The alarms of a threshold, by their ids. */
+  alarmsOfThreshold(id: string): ReadonlyMap<string, StoredAlarm> {
+    return this.#ofThreshold.get(id) ?? none;
+  }
+
+  /** The thresholds, also removed ones, of which there are alarms. */
+  get alarmed(): Iterable<string> {
+    return this.#ofThreshold.keys();
+  }
+
+  /** Takes in what flaps. */
+  setFlapping(flapping: StoredFlapping): void {
+    const { key, value } = flapping;
+    this.#flapping.set(key, flapping);
+    this.#flappingOf.set(value.node_id, (this.#flappingOf.get(value.node_id) ?? new Set()).add(key));
+  }
+
+  /** Forgets what flapped. */
+  deleteFlapping(key: string): void {
+    const nodeId = this.#flapping.get(key)?.value.node_id;
+    if (nodeId === undefined) return;
+    this.#flapping.delete(key);
+    const keys = this.#flappingOf.get(nodeId);
+    keys?.delete(key);
+    if (keys?.size === 0) this.#flappingOf.delete(nodeId);
+  }
+
+  /** All that flaps. */
+  get flapping(): ReadonlyMap<string, StoredFlapping> {
+    return this.#flapping;
+  }
+
+  /** What flaps of one agent. */
+  flappingOf(nodeId: string): StoredFlapping[] {
+    return [...(this.#flappingOf.get(nodeId) ?? [])].map((key) => this.#flapping.get(key)!);
   }
 
   /** Every alarm. */

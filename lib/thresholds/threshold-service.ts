@@ -6,8 +6,15 @@ import type { Selector } from "../selectors/selector.ts";
 import { eachDocument } from "../storage/each-document.ts";
 import type { SampleRow, StoredDocument, Write } from "../storage/storage.ts";
 import { BackgroundWork } from "../upkeep/background-work.ts";
+import { AlarmDamping } from "./alarm-damping.ts";
+import { AlarmUpkeep } from "./alarm-upkeep.ts";
 import { AlarmWriter } from "./alarm-writer.ts";
-import type { AlarmDocument, ThresholdDocument, ThresholdListDocument } from "./documents.ts";
+import type {
+  AlarmDocument,
+  FlappingDocument,
+  ThresholdDocument,
+  ThresholdListDocument,
+} from "./documents.ts";
 import { SampleWatcher } from "./sample-watcher.ts";
 import { ThresholdBook, type StoredAlarm } from "./threshold-book.ts";
 
@@ -19,20 +26,25 @@ export class ThresholdService {
   readonly #context: Context;
   readonly #agents: AgentService;
   readonly #book = new ThresholdBook();
+  readonly #damping: AlarmDamping;
   readonly #writer: AlarmWriter;
+  readonly #upkeep: AlarmUpkeep;
   readonly #watcher: SampleWatcher;
   readonly #work: BackgroundWork;
 
   constructor(context: Context, { agents }: { agents: AgentService }) {
     this.#context = context;
     this.#agents = agents;
-    this.#writer = new AlarmWriter(context, agents);
-    this.#watcher = new SampleWatcher(context, { agents, book: this.#book, writer: this.#writer });
+    const book = this.#book;
+    const damping = (this.#damping = new AlarmDamping(context, book));
+    const writer = (this.#writer = new AlarmWriter(context, { agents, damping }));
+    this.#upkeep = new AlarmUpkeep(context, { agents, book, damping, writer });
+    this.#watcher = new SampleWatcher(context, { agents, book, writer });
     this.#work = new BackgroundWork(context);
     context.feed.follow<ThresholdDocument>("thresholds", ({ key, document }) => {
       if (document) this.#take(document.value);
       else this.#book.delete(key);
-      this.#work.do(() => this.#withdraw(key));
+      this.#upkeep.changed(key);
     });
     context.feed.follow<AlarmDocument>("alarms", ({ key, document }) => {
       if (!document) return this.#book.deleteAlarm(key);
@@ -42,7 +54,9 @@ export class ThresholdService {
     agents.registry.onStatus(({ nodeId, after }) => {
       if (after === "approved") return;
       this.#watcher.forget(nodeId);
-      if (this.#book.alarmsOf(nodeId).size > 0) this.#work.do(() => this.#drop(nodeId));
+      this.#damping.forget(nodeId);
+      if (this.#book.alarmsOf(nodeId).size > 0 || this.#book.flappingOf(nodeId).length > 0)
+        this.#work.do(() => this.#drop(nodeId));
     });
   }
 
@@ -69,12 +83,16 @@ export class ThresholdService {
     const { storage } = this.#context;
     for await (const { value } of eachDocument<ThresholdDocument>(storage, "thresholds")) this.#take(value);
     for await (const alarm of eachDocument<AlarmDocument>(storage, "alarms")) this.#book.setAlarm(alarm);
-    const nodeIds = new Set([...this.#book.alarms()].map(({ value }) => value.node_id));
+    for await (const flapping of eachDocument<FlappingDocument>(storage, "flapping_alarms"))
+      this.#book.setFlapping(flapping);
+    const known = [...this.#book.alarms(), ...this.#book.flapping.values()];
+    const nodeIds = new Set(known.map(({ value }) => value.node_id));
     for (const nodeId of nodeIds)
       if (!this.#agents.registry.isApproved(nodeId)) this.#work.do(() => this.#drop(nodeId));
-    this.#work.do(() => this.#withdraw(null));
+    await this.#upkeep.start();
     return async () => {
       await this.#work.stop();
+      await this.#upkeep.stop();
       await this.#watcher.settled();
     };
   }
@@ -82,6 +100,11 @@ export class ThresholdService {
   /** Looks at samples of an agent that were taken in. Never rejects. */
   look(nodeId: string, rows: readonly SampleRow[]): Promise<void> {
     return this.#watcher.look(nodeId, rows);
+  }
+
+  /** The connection of an agent has ended: with the next one it may have been elsewhere meanwhile. */
+  left(nodeId: string): void {
+    this.#watcher.left(nodeId);
   }
 
   /** Reads a threshold; `NOT_FOUND` where there is none. */
@@ -121,29 +144,11 @@ export class ThresholdService {
     const { registry } = this.#agents;
     if (!registry.isApproved(value.node_id)) this.#work.do(() => this.#drop(value.node_id));
     else if (!this.#book.stands(value, registry.index.get(value.node_id)))
-      this.#work.do(() => this.#withdraw(value.threshold_id));
-  }
-
-  /** Ends alarms of a threshold that was changed or removed, or of all, where nothing stands behind them any more. */
-  async #withdraw(thresholdId: string | null): Promise<void> {
-    const { registry } = this.#agents;
-    const ended = new Map<string, StoredAlarm[]>();
-    for (const alarm of this.#book.alarms()) {
-      const { threshold_id, node_id } = alarm.value;
-      if (thresholdId !== null && threshold_id !== thresholdId) continue;
-      if (!registry.isApproved(node_id) || this.#book.stands(alarm.value, registry.index.get(node_id)))
-        continue;
-      ended.set(node_id, [...(ended.get(node_id) ?? []), alarm]);
-    }
-    for (const [nodeId, alarms] of ended)
-      await this.#writer.write(
-        nodeId,
-        alarms.map((alarm) => ({ ended: alarm, reason: "withdrawn", value: null })),
-      );
+      this.#upkeep.changed(value.threshold_id);
   }
 
   async #drop(nodeId: string): Promise<void> {
     if (this.#agents.registry.isApproved(nodeId)) return;
-    await this.#writer.drop([...this.#book.alarmsOf(nodeId).values()]);
+    await this.#writer.drop([...this.#book.alarmsOf(nodeId).values()], this.#book.flappingOf(nodeId));
   }
 }

@@ -1,9 +1,10 @@
 /** Thresholds and alarms as callers and events name them. */
+import { toTimestamp } from "../clock.ts";
 import type { EventInput } from "../context.ts";
-import type { AlarmFacts, ThresholdFacts } from "../event-facts.ts";
+import type { AlarmFacts, FlappingFacts, ThresholdFacts } from "../event-facts.ts";
 import type { EventSubject } from "../events.ts";
 import type { StoredDocument } from "../storage/storage.ts";
-import type { AlarmDocument, ThresholdDocument } from "./documents.ts";
+import type { AlarmDocument, FlappingDocument, ThresholdDocument } from "./documents.ts";
 import type { Threshold } from "./schemas.ts";
 
 /** Why an alarm is over. */
@@ -69,6 +70,41 @@ export function recoveredEvent(
     summary: `${alarm.threshold}: ${alarm.series} of ${agentName} ${how[reason]}`,
     metadata: { ...alarmFacts(alarm), value, crossed_at: alarm.crossed_at, reason },
   };
+}
+
+/** Tells that alarms are not told one by one any more. */
+export function flappedEvent(flapping: Readonly<FlappingDocument>, agentName: string): EventInput {
+  return {
+    type: "metric.alarmsFlapped",
+    severity: flapping.severity,
+    target: { type: "agent", id: flapping.node_id, name: agentName },
+    summary: `${alarmsOf(flapping, agentName)} begin and end too often to be told one by one`,
+    metadata: flappingFacts(flapping),
+  };
+}
+
+/** Tells in sum what was not told one by one. `alarms` is how many there are now. */
+export function settledEvent(
+  flapping: Readonly<FlappingDocument>,
+  { agentName, alarms }: { agentName: string; alarms: number },
+): EventInput {
+  const { began, ended, since } = flapping;
+  const now = alarms === 1 ? "1 is there now" : `${alarms} are there now`;
+  return {
+    type: "metric.alarmsSettled",
+    severity: alarms > 0 ? flapping.severity : "info",
+    target: { type: "agent", id: flapping.node_id, name: agentName },
+    summary: `${alarmsOf(flapping, agentName)} are told one by one again: ${began} more began and ${ended} ended meanwhile, ${now}`,
+    metadata: { ...flappingFacts(flapping), since: toTimestamp(since), began, ended, alarms },
+  };
+}
+
+function alarmsOf({ threshold }: Readonly<FlappingDocument>, agentName: string): string {
+  return threshold === undefined ? `Alarms of ${agentName}` : `${threshold}: alarms of ${agentName}`;
+}
+
+function flappingFacts({ threshold_id, threshold }: Readonly<FlappingDocument>): FlappingFacts {
+  return { threshold_id: threshold_id ?? null, threshold: threshold ?? null };
 }
 
 function alarmFacts({ threshold_id, threshold, series }: Readonly<AlarmDocument>): AlarmFacts {

@@ -34,7 +34,7 @@ export const agentProcedures = t.router({
         tag,
         summary: "Approve or reject an agent",
         description:
-          "Approve an agent before anything can be done with it. Rejecting one that is connected ends its connection. Both ways are open later; the same status again is refused.",
+          "Approve an agent before anything can be done with it. Rejecting one that is connected ends its connection. Both ways are open later; the same status again is refused. With `expected_status` nobody is decided about whom somebody else decided about meanwhile.",
         problems: ["INVALID_TRANSITION", "ALREADY_EXISTS"],
         rest: { conditional: true, version: versionOf },
       }),

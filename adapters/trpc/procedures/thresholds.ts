@@ -83,7 +83,7 @@ export const thresholdProcedures = t.router({
         tag,
         summary: "List the alarms that there are now",
         description:
-          "Newest first. One that is over is gone; the events `metric.thresholdCrossed` and `metric.thresholdRecovered` tell of it.",
+          "Newest first. One that is over is gone; the events `metric.thresholdCrossed` and `metric.thresholdRecovered` tell of it, and `metric.alarmsSettled` in sum where alarms begin and end all the time.",
         problems: ["CURSOR_INVALID"],
       }),
     )

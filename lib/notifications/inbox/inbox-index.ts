@@ -112,6 +112,16 @@ export class InboxIndex {
     return this.#readers.get(operatorId)?.isMuted(kind) ?? false;
   }
 
+  /** What an operator has read one by one, and when, by notification. */
+  readsOf(operatorId: string): ReadonlyMap<string, string> {
+    return this.#readers.get(operatorId)?.reads ?? new Map<string, string>();
+  }
+
+  /** Everybody who has read or muted something. */
+  get readers(): Iterable<string> {
+    return this.#readers.keys();
+  }
+
   /** How many an operator has not read, muted ones aside. */
   unread(operatorId: string): number {
     const reader = this.#readers.get(operatorId);

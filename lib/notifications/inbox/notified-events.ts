@@ -41,6 +41,10 @@ export const notifiedEvents: Readonly<Partial<Record<EventType, Notified>>> = {
   "drift.resolved": { many: (count) => `${count} agents are in sync again` },
   "metric.thresholdCrossed": { many: (count) => `${count} alarms`, by: thresholdOf },
   "metric.thresholdRecovered": { many: (count) => `${count} alarms are over`, by: thresholdOf },
+  "metric.alarmsFlapped": {
+    many: (count) => `${count} times alarms begin and end too often to be told one by one`,
+  },
+  "metric.alarmsSettled": { many: (count) => `${count} times alarms are told one by one again` },
   "terminal.interrupted": { many: (count) => `${count} terminals were interrupted` },
   "secret.expiring": { many: (count) => `${count} secrets expire soon` },
   "secret.expired": { many: (count) => `${count} secrets have expired` },
@@ -55,7 +59,7 @@ export const notifiedEvents: Readonly<Partial<Record<EventType, Notified>>> = {
 };
 
 function thresholdOf({ metadata }: OrchestratorEvent): { id: string; name: string } {
-  return "threshold" in metadata
+  return "series" in metadata
     ? { id: metadata.threshold_id, name: metadata.threshold }
     : { id: "", name: "" };
 }

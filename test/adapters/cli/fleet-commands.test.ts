@@ -76,20 +76,27 @@ describe("fleetwright agents approve", () => {
     expect(out.stderr).not.toContain(second);
   });
 
-  it("with --all-pending does not mind one that is gone or approved meanwhile", async () => {
+  it("with --all-pending leaves out who is gone, approved or rejected meanwhile, and says how many", async () => {
     const line = await startSignedIn();
-    const [gone, approved, waits] = (await waiting(line, 3)) as [string, string, string];
+    const [gone, approved, rejected, waits] = (await waiting(line, 4)) as [string, string, string, string];
     const { agents } = line.server.orchestrator;
     const meanwhile = async (): Promise<void> => {
       await agents.setStatus(systemCaller, { node_id: gone, status: "rejected" });
       await agents.remove(systemCaller, { node_id: gone });
       await agents.setStatus(systemCaller, { node_id: approved, status: "approved" });
+      await agents.setStatus(systemCaller, { node_id: rejected, status: "rejected" });
     };
     const approve = ["agents", "approve", "--all-pending"];
     const done = await runIn(line.folder, approve, line.server.url, { typed: "y\n", meanwhile });
-    expect(done).toMatchObject({ code: 0, stdout: "Approved: 1\n" });
+    expect(done).toMatchObject({
+      code: 0,
+      stdout: "Approved: 1\nLeft out, for they do not wait any more: 3\n",
+    });
     expect(done.stderr).not.toContain("fleetwright:");
     expect(await agents.get(systemCaller, { node_id: waits })).toMatchObject({ status: "approved" });
+    expect(await agents.get(systemCaller, { node_id: rejected })).toMatchObject({ status: "rejected" });
+    await waiting(line, 1);
+    expect(JSON.parse(await line.print(...approve, "--json"))).toEqual({ approved: 1, left_out: 0 });
   });
 });
 

@@ -1,0 +1,66 @@
+/**
+ * How many beginnings and ends of alarms are told one by one: of each agent so many, and of each threshold there fewer, so that one threshold
+ * that is too near to what is measured does not keep others of the machine from being told. Each process counts for itself.
+ */
+import type { Clock } from "../clock.ts";
+import { hourMs } from "../internal/durations.ts";
+
+/** So many at once, and so many an hour from then on. */
+interface Share {
+  most: number;
+  perHour: number;
+}
+
+const ofAgent: Share = { most: 60, perHour: 20 };
+const ofThreshold: Share = { most: 20, perHour: 10 };
+
+/** Agents that are remembered; beyond that the one that had no alarm for longest is told one by one again. */
+const mostAgents = 10_000;
+
+interface Spent {
+  count: number;
+  atMs: number;
+}
+
+export class TellingBudget {
+  readonly #clock: Clock;
+  /** By agent, then by threshold, "" being the agent; what was spent of it and has not come back yet. */
+  readonly #spent = new Map<string, Map<string, Spent>>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** How many may be told now, of an agent or of one threshold there. */
+  left(nodeId: string, thresholdId: string | null): number {
+    const { most } = shareOf(thresholdId);
+    return Math.floor(most - this.#spentOf(nodeId, thresholdId));
+  }
+
+  /** One of a threshold was told. */
+  spend(nodeId: string, thresholdId: string): void {
+    const all = this.#spent.get(nodeId) ?? new Map<string, Spent>();
+    const atMs = this.#clock.monotonic();
+    for (const id of [null, thresholdId]) all.set(id ?? "", { count: this.#spentOf(nodeId, id) + 1, atMs });
+    // Deleting first moves the agent to the end: the map's order is then the order of last use.
+    this.#spent.delete(nodeId);
+    this.#spent.set(nodeId, all);
+    if (this.#spent.size > mostAgents) this.#spent.delete(this.#spent.keys().next().value!);
+  }
+
+  /** Forgets an agent. */
+  forget(nodeId: string): void {
+    this.#spent.delete(nodeId);
+  }
+
+  #spentOf(nodeId: string, thresholdId: string | null): number {
+    const spent = this.#spent.get(nodeId)?.get(thresholdId ?? "");
+    if (!spent) return 0;
+    const back = ((this.#clock.monotonic() - spent.atMs) * shareOf(thresholdId).perHour) / hourMs;
+    return Math.max(0, spent.count - back);
+  }
+}
+
+function shareOf(thresholdId: string | null): Share {
+  return thresholdId === null ? ofAgent : ofThreshold;
+}

@@ -1,0 +1,95 @@
+/** What an operator has read goes with the operator, and of nobody else. */
+import { expect, it } from "vitest";
+import { nodeCrypto, systemCaller, toHex, type Caller } from "fleetwright";
+import { FakeClock, type TestOrchestrator } from "fleetwright/testing";
+import { eachDocument } from "../../../lib/storage/each-document.ts";
+import { MemoryData, MemoryStorage } from "../../../lib/storage/memory-storage.ts";
+import { addOperator, createNotifying, pass } from "../../support/channel-scene.ts";
+
+const newKey = (): string =>
+  toHex(nodeCrypto.createSigner(nodeCrypto.createSigningKeyPair().secretKey).publicKey);
+
+const callerOf = (operator_id: string): Caller => ({
+  kind: "operator",
+  session_id: "s",
+  operator_id,
+  username: "ann",
+  role: "Viewer",
+});
+
+/** Adds an operator with a key. */
+async function addAnn({ orchestrator }: TestOrchestrator, public_key: string): Promise<string> {
+  const added = { username: "ann", role: "Viewer", public_key } as const;
+  return (await orchestrator.operators.add(systemCaller, added)).operator_id;
+}
+
+/** How many marks of what an operator read are stored. */
+async function marksOf({ storage }: TestOrchestrator, operatorId: string): Promise<number> {
+  let count = 0;
+  for await (const { key } of eachDocument(storage, "notification_reads"))
+    if (key.startsWith(`${operatorId}:`)) count += 1;
+  return count;
+}
+
+/** Has somebody read every notification one by one. */
+async function readEach({ orchestrator }: TestOrchestrator, caller: Caller): Promise<number> {
+  const { items } = await orchestrator.notifications.list(caller, { limit: 200 });
+  for (const { id } of items) await orchestrator.notifications.read(caller, { id });
+  return items.length;
+}
+
+function begin(): { start: () => Promise<TestOrchestrator> } {
+  const data = new MemoryData();
+  const clock = new FakeClock();
+  const start = async (): Promise<TestOrchestrator> => ({
+    ...(await createNotifying({ clock, storage: new MemoryStorage({ clock, data }) })),
+    clock,
+  });
+  return { start };
+}
+
+it("with a removal, in pages, so that who comes again with the same key has read nothing", async () => {
+  const { start } = begin();
+  await using test = await start();
+  const key = newKey();
+  const ann = await addAnn(test, key);
+  for (let each = 0; each < 120; each += 1) await addOperator(test, `op-${each}`);
+  await pass(test, 40_000);
+  const count = await readEach(test, callerOf(ann));
+  expect(count).toBeGreaterThan(110);
+  await readEach(test, systemCaller);
+  expect(await marksOf(test, ann)).toBe(count);
+  await test.orchestrator.operators.remove(systemCaller, { operator_id: ann });
+  await pass(test, 5_000);
+  expect(await marksOf(test, ann)).toBe(0);
+  expect(await marksOf(test, "system")).toBe(count);
+  expect(await addAnn(test, key)).toBe(ann);
+  const { items, unread } = await test.orchestrator.notifications.list(callerOf(ann), { limit: 200 });
+  expect(unread).toBe(items.length);
+  expect(items.every(({ read_at }) => read_at === null)).toBe(true);
+  expect(test.loggedErrors).toEqual([]);
+}, 60_000);
+
+it("where the process was killed right after the removal, with the next start", async () => {
+  const { start } = begin();
+  const first = await start();
+  const ann = await addAnn(first, newKey());
+  const bob = await addOperator(first, "bob");
+  await pass(first, 4_000);
+  const count = await readEach(first, callerOf(ann));
+  await readEach(first, callerOf(bob));
+  expect(count).toBeGreaterThan(0);
+  const kept = (await first.storage.list("notification_reads", { limit: 500 })).items;
+  await first.orchestrator.operators.remove(systemCaller, { operator_id: ann });
+  await pass(first, 4_000);
+  await first.storage.commit(
+    kept
+      .filter(({ key }) => key.startsWith(ann))
+      .map(({ key, value }) => ({ kind: "put", collection: "notification_reads", key, value: { ...value } })),
+  );
+  await first.orchestrator.stop();
+  await using second = await start();
+  await pass(second, 1_000);
+  expect(await marksOf(second, ann)).toBe(0);
+  expect(await marksOf(second, bob)).toBe(count);
+});

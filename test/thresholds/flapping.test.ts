@@ -1,0 +1,217 @@
+/** Alarms that begin and end all the time: what one agent has told is bounded, and nothing else is held up. */
+import { expect, onTestFinished, test, vi } from "vitest";
+import { systemCaller } from "fleetwright";
+import { createTestOrchestrator, FakeClock, type TestOrchestrator } from "fleetwright/testing";
+import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
+import type { TestAgent } from "../../lib/testing/test-agent.ts";
+import { settleAll } from "../support/deferred.ts";
+import { approved, connect, leave } from "../support/leaving-agents.ts";
+import { alarmEvents, alarmsNow, sendSample } from "../support/sent-samples.ts";
+
+const busy = {
+  name: "Busy",
+  metric: "load.1",
+  condition: "above",
+  value: 4,
+  for_seconds: 0,
+  recovery_seconds: 0,
+} as const;
+
+const typesOf = (test: TestOrchestrator, nodeId?: string): string[] =>
+  alarmEvents(test, nodeId).map(({ event_type }) => event_type.slice("metric.".length));
+
+/** Crosses a limit with one sample and comes back with the next, for so many samples. */
+async function flap(
+  test: TestOrchestrator,
+  agent: TestAgent,
+  { samples, names = ["load.1"] }: { samples: number; names?: readonly string[] },
+): Promise<void> {
+  for (let each = 0; each < samples; each += 1) {
+    await test.clock.advance(15_000);
+    const value = each % 2 === 0 ? 5 : 1;
+    await sendSample(test, agent, Object.fromEntries(names.map((name) => [name, value])));
+  }
+}
+
+test("a value that crosses its limit all the time is told twenty times and ten times an hour, then in sum", async () => {
+  await using product = await createTestOrchestrator();
+  await product.orchestrator.thresholds.create(systemCaller, busy);
+  const agent = await approved(product, 1);
+  await flap(product, agent, { samples: 61 });
+  const types = typesOf(product);
+  const oneByOne = types.filter((type) => type.startsWith("threshold")).length;
+  expect(oneByOne).toBeGreaterThanOrEqual(20);
+  expect(oneByOne).toBeLessThanOrEqual(22);
+  expect(types.filter((type) => type === "alarmsFlapped")).toHaveLength(1);
+  const flapped = alarmEvents(product).find(({ event_type }) => event_type === "metric.alarmsFlapped");
+  expect(flapped).toMatchObject({
+    severity: "warning",
+    summary: "Busy: alarms of machine-1 begin and end too often to be told one by one",
+    target: { type: "agent", id: agent.nodeId, name: "machine-1" },
+  });
+  // What there is is listed all the same: the last sample is beyond the limit.
+  expect(await alarmsNow(product)).toHaveLength(1);
+  for (let minute = 0; minute < 32; minute += 1) {
+    await product.clock.advance(60_000);
+    await settleAll();
+  }
+  const settled = alarmEvents(product).at(-1)!;
+  const began = 31 - types.filter((type) => type === "thresholdCrossed").length;
+  const ended = 30 - types.filter((type) => type === "thresholdRecovered").length;
+  expect(settled).toMatchObject({
+    event_type: "metric.alarmsSettled",
+    severity: "warning",
+    metadata: { threshold: "Busy", began, ended, alarms: 1 },
+  });
+  expect(settled.summary).toBe(
+    `Busy: alarms of machine-1 are told one by one again: ${began} more began and ${ended} ended meanwhile, 1 is there now`,
+  );
+  // It is: what ends the alarm is told again.
+  await sendSample(product, await connect(product, 1), { "load.1": 1 });
+  expect(typesOf(product).at(-1)).toBe("thresholdRecovered");
+  expect(product.loggedErrors).toEqual([]);
+});
+
+test("a hostile agent has less than forty lines an hour after the first, and keeps no other from being told", async () => {
+  await using product = await createTestOrchestrator();
+  const { thresholds } = product.orchestrator;
+  for (let each = 0; each < 10; each += 1)
+    await thresholds.create(systemCaller, { ...busy, name: `Busy ${each}` });
+  const [hostile, honest] = [await approved(product, 1), await approved(product, 2)];
+  await leave(product, hostile, honest);
+  const hours: number[] = [];
+  const rest = async (): Promise<void> => {
+    for (let minute = 0; minute < 31; minute += 1) {
+      await product.clock.advance(60_000);
+      await settleAll();
+    }
+  };
+  for (let hour = 0; hour < 12; hour += 1) {
+    const before = alarmEvents(product, hostile.nodeId).length;
+    // It rests as long as it must to be told one by one again.
+    for (let half = 0; half < 2; half += 1) {
+      await flap(product, await connect(product, 1), { samples: 20 });
+      await rest();
+    }
+    hours.push(alarmEvents(product, hostile.nodeId).length - before);
+  }
+  expect(Math.max(...hours)).toBeLessThan(100);
+  for (const told of hours.slice(1)) expect(told).toBeLessThan(40);
+  await flap(product, await connect(product, 1), { samples: 9 });
+  await sendSample(product, await connect(product, 2), { "load.1": 5 });
+  expect(typesOf(product, honest.nodeId)).toEqual(Array(10).fill("thresholdCrossed"));
+  expect(await alarmsNow(product)).toHaveLength(20);
+}, 60_000);
+
+test("thresholds of one machine are bounded by themselves, up to sixty of the machine", async () => {
+  await using product = await createTestOrchestrator();
+  const { thresholds } = product.orchestrator;
+  await thresholds.create(systemCaller, busy);
+  await thresholds.create(systemCaller, { ...busy, name: "Tasks", metric: "process.count" });
+  const agent = await approved(product, 1);
+  await flap(product, agent, { samples: 40 });
+  expect(typesOf(product)).toContain("alarmsFlapped");
+  await product.clock.advance(15_000);
+  await sendSample(product, agent, { "load.1": 5, "process.count": 5 });
+  expect(alarmEvents(product).at(-1)).toMatchObject({
+    event_type: "metric.thresholdCrossed",
+    metadata: { threshold: "Tasks" },
+  });
+});
+
+test("an alarm more severe than what was told of a machine that flaps is told by itself", async () => {
+  await using product = await createTestOrchestrator();
+  const { thresholds } = product.orchestrator;
+  for (let each = 0; each < 10; each += 1) await thresholds.create(systemCaller, busy);
+  const disk = { name: "Disk", metric: "mount.used_bytes", severity: "critical" } as const;
+  await thresholds.create(systemCaller, { ...busy, ...disk });
+  const agent = await approved(product, 1);
+  await flap(product, agent, { samples: 8 });
+  expect(typesOf(product).at(-1)).toBe("alarmsFlapped");
+  for (let each = 0; each < 2; each += 1) {
+    await product.clock.advance(15_000);
+    await sendSample(product, agent, { "load.1": 1, "mount.used_bytes": 5 - 4 * each });
+  }
+  await product.clock.advance(15_000);
+  await sendSample(product, agent, { "load.1": 1, "mount.used_bytes": 5 });
+  const critical = alarmEvents(product).filter(({ severity }) => severity === "critical");
+  expect(critical.map(({ event_type }) => event_type)).toEqual(["metric.thresholdCrossed"]);
+  expect(await alarmsNow(product)).toMatchObject([{ threshold: "Disk" }]);
+});
+
+test("what flaps is told in sum after a restart, once, and of who is rejected nothing is", async () => {
+  const data = new MemoryData();
+  const clock = new FakeClock();
+  const begin = async (): Promise<TestOrchestrator> => ({
+    ...(await createTestOrchestrator({ clock, storage: new MemoryStorage({ clock, data }) })),
+    clock,
+  });
+  const first = await begin();
+  await first.orchestrator.thresholds.create(systemCaller, busy);
+  const agents = [await approved(first, 1), await approved(first, 2)];
+  for (const agent of agents) await flap(first, agent, { samples: 30 });
+  await first.orchestrator.agents.setStatus(systemCaller, {
+    node_id: agents[1]!.nodeId,
+    status: "rejected",
+  });
+  await first.orchestrator.stop();
+  const again = await begin();
+  onTestFinished(() => again.orchestrator.stop());
+  // It still flaps: it is not told that it does once more.
+  await flap(again, await connect(again, 1), { samples: 4 });
+  expect(typesOf(again)).toEqual([]);
+  for (let minute = 0; minute < 40; minute += 1) {
+    await clock.advance(60_000);
+    await settleAll();
+  }
+  await vi.waitFor(() => expect(typesOf(again)).toEqual(["alarmsSettled"]));
+  expect(alarmEvents(again)[0]).toMatchObject({
+    severity: "info",
+    target: { id: agents[0]!.nodeId },
+    metadata: { began: 7, ended: 7, alarms: 0 },
+  });
+});
+
+test("a day that never gets quiet is told in sum all the same", async () => {
+  await using product = await createTestOrchestrator();
+  await product.orchestrator.thresholds.create(systemCaller, busy);
+  const agent = await approved(product, 1);
+  await flap(product, agent, { samples: 30 });
+  for (let quarter = 0; quarter < 97; quarter += 1) {
+    await product.clock.advance(870_000);
+    await flap(product, agent, { samples: 2 });
+  }
+  const types = typesOf(product);
+  expect(types.filter((type) => type === "alarmsSettled")).toHaveLength(1);
+  expect(types.length).toBeLessThan(60);
+});
+
+test("nothing is told of a machine that was rejected while it was written that it flaps", async () => {
+  await using product = await createTestOrchestrator();
+  const node_id = "0".repeat(32);
+  const since = product.clock.now();
+  const value = { node_id, severity: "warning", since, changed_at: since, began: 3, ended: 2 };
+  await product.storage.commit([{ kind: "put", collection: "flapping_alarms", key: node_id, value }]);
+  for (let minute = 0; minute < 33; minute += 1) {
+    await product.clock.advance(60_000);
+    await settleAll();
+  }
+  expect(await product.storage.count("flapping_alarms")).toBe(0);
+  expect(typesOf(product)).toEqual([]);
+});
+
+test("a full disk spends nothing of what may be told", async () => {
+  const data = new MemoryData();
+  await using product = await createTestOrchestrator({ storage: new MemoryStorage({ data }) });
+  await product.orchestrator.thresholds.create(systemCaller, busy);
+  const agent = await approved(product, 1);
+  data.freeBytes = 0;
+  for (let each = 0; each < 30; each += 1) {
+    await product.clock.advance(15_000);
+    await sendSample(product, agent, { "load.1": 5 });
+  }
+  data.freeBytes = Infinity;
+  await product.clock.advance(15_000);
+  await sendSample(product, agent, { "load.1": 5 });
+  expect(typesOf(product)).toEqual(["thresholdCrossed"]);
+});
