@@ -13,7 +13,7 @@ import { newFolders, startApprovedAgent, type TestAgent } from "../support/fleet
 import { seededRandom } from "../support/random.ts";
 
 const names = ["web", "base"] as const;
-const runs = Number(process.env["FLEETWRIGHT_SCOPE_RUNS"] ?? (process.env["FLEETWRIGHT_SOAK"] ? 200 : 25));
+const runs = Number(process.env["FLEETWRIGHT_SCOPE_RUNS"] ?? (process.env["FLEETWRIGHT_SOAK"] ? 200 : 10));
 const steps = 10;
 
 const moduleOf = (name: string, revision: number): string =>
