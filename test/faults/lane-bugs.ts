@@ -114,4 +114,30 @@ export const laneBugs: readonly Bug[] = [
     to: `      return { ...before, ...facts };`,
     tests: ["test/agents/pending-retention.test.ts"],
   },
+  {
+    name: "each change of an agent has all looked at that a window holds",
+    file: "lib/operations/held-work.ts",
+    from: `if (this.#ofAgents.has(key) && parts.maintenance.freezeOf(key) === null) this.look();`,
+    to: `if (key !== "") this.look();`,
+    tests: ["test/maintenance/held-work.test.ts"],
+  },
+  {
+    name: "a line is looked at from its beginning with each that joins it",
+    file: "lib/operations/dispatcher.ts",
+    from: `          if (this.#lanes.isPatient(operationId) && !this.#presence.isConnected(nodeId)) continue;\n`,
+    tests: ["test/operations/long-lines.test.ts"],
+  },
+  {
+    name: "what waits for its agent is not looked at again when something overtakes it",
+    file: "lib/operations/lanes.ts",
+    from: `if (mayOvertake(operation, this.#patient.get(id))) this.#patient.delete(id);`,
+    to: `if (mayOvertake(operation, undefined)) this.#patient.delete(id);`,
+    tests: ["test/operations/overtaken.test.ts"],
+  },
+  {
+    name: "what waited for agents to come back after a start waits for ever",
+    file: "lib/operations/dispatcher.ts",
+    from: `    this.#lanes.lookAgain();\n`,
+    tests: ["test/maintenance/held-work.test.ts"],
+  },
 ];
