@@ -116,6 +116,7 @@ export class Dispatcher {
 
   /** Has all begin that waited for agents to come back, or for an operator's word after a restore. */
   #takeAll(): void {
+    this.#lanes.lookAgain();
     for (const nodeId of this.#lanes.waiting()) this.#work.do(() => this.#takeNext(nodeId));
   }
 
@@ -135,9 +136,8 @@ export class Dispatcher {
 
   /** Puts an operation in line for its agent. */
   #enqueue(operation: Operation): void {
-    const { operation_id, node_id } = operation;
-    this.#lanes.join(node_id, operation_id, { isHeld: this.#context.epochs.isHeld(operation) });
-    this.#work.do(() => this.#takeNext(node_id));
+    this.#lanes.join(operation, { isHeld: this.#context.epochs.isHeld(operation) });
+    this.#work.do(() => this.#takeNext(operation.node_id));
   }
 
   /** An agent may be given work: what is running is sent again, then the next in line. */
@@ -189,6 +189,7 @@ export class Dispatcher {
         for (const operationId of lane.queue) {
           if (lane.running || this.#stopped) return;
           if (this.#lanes.isHeld(operationId)) continue;
+          if (this.#lanes.isPatient(operationId) && !this.#presence.isConnected(nodeId)) continue;
           await this.#take(nodeId, operationId);
         }
       }
@@ -209,7 +210,8 @@ export class Dispatcher {
       if (this.#lanes.head(nodeId, this.#inquiries) === operationId) await this.#begin(operation);
       // The agent came while the line was gone through: its head is first all the same.
       else this.#lanes.of(nodeId).asked = true;
-    } else if (operation.queue_until === undefined && !this.#returning) await this.#end(operationId, offline);
+    } else if (operation.queue_until !== undefined || this.#returning) this.#lanes.waits(operation);
+    else await this.#end(operationId, offline);
   }
 
   /** Marks an operation as running on disk, then sends it. */
@@ -288,10 +290,8 @@ export class Dispatcher {
 
   /** Gives the lane of an operation that has ended to the next. */
   #settle({ node_id, operation_id }: Operation): void {
-    this.#lanes.leave(node_id, operation_id);
+    this.#lanes.end(node_id, operation_id);
     this.#told.end(operation_id);
-    const lane = this.#lanes.of(node_id);
-    if (lane.running?.operationId === operation_id) lane.running = null;
     this.#work.do(() => this.#takeNext(node_id));
   }
 }

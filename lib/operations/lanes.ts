@@ -1,3 +1,4 @@
+import type { OperationDocument } from "./documents.ts";
 import { RefusingAgents, type RefusingAgent } from "./refusing-agents.ts";
 
 /** How long agents have to come back after a start: they try again after a minute at most. */
@@ -33,6 +34,11 @@ export class Lanes {
   readonly #held = new Set<string>();
   /** Those that wait for the end of a maintenance window, and hold up nobody either. */
   readonly #frozen = new Set<string>();
+  /**
+   * Those that were looked at and wait for their agent, which is away; of each the modules that it takes away. However long the line is,
+   * nobody looks at them again before something happens that may overtake them.
+   */
+  readonly #patient = new Map<string, readonly string[] | "repeats">();
 
   /** Agents that refuse whatever they are sent. */
   refusing(): RefusingAgent[] {
@@ -53,10 +59,28 @@ export class Lanes {
     return lane;
   }
 
-  /** Puts an operation at the end of the line of its agent. */
-  join(nodeId: string, operationId: string, given: { isHeld: boolean }): void {
-    this.of(nodeId).queue.push(operationId);
-    if (given.isHeld) this.#held.add(operationId);
+  /** Puts an operation at the end of the line of its agent. What it may overtake is looked at again. */
+  join(operation: Readonly<OperationDocument>, given: { isHeld: boolean }): void {
+    const { node_id, operation_id } = operation;
+    const { queue } = this.of(node_id);
+    for (const id of queue) if (mayOvertake(operation, this.#patient.get(id))) this.#patient.delete(id);
+    queue.push(operation_id);
+    if (given.isHeld) this.#held.add(operation_id);
+  }
+
+  /** An operation in line was looked at: it waits for its agent. */
+  waits({ operation_id, grounds, repeats }: Readonly<OperationDocument>): void {
+    this.#patient.set(operation_id, repeats === undefined ? Object.keys(grounds?.removed ?? {}) : "repeats");
+  }
+
+  /** Whether an operation in line waits for its agent, and nothing has happened since that was looked at. */
+  isPatient(operationId: string): boolean {
+    return this.#patient.has(operationId);
+  }
+
+  /** All that waits is looked at again, whatever was found before. */
+  lookAgain(): void {
+    this.#patient.clear();
   }
 
   /** Whether an operation in line is held. */
@@ -87,12 +111,34 @@ export class Lanes {
   /** Takes an operation out of the line of its agent. */
   leave(nodeId: string, operationId: string): void {
     this.#held.delete(operationId);
+    this.#patient.delete(operationId);
     const lane = this.of(nodeId);
     lane.queue = lane.queue.filter((id) => id !== operationId);
+  }
+
+  /** An operation has ended. Where it ran, what waits is looked at again: the machine is another one. */
+  end(nodeId: string, operationId: string): void {
+    this.leave(nodeId, operationId);
+    const lane = this.of(nodeId);
+    if (lane.running?.operationId !== operationId) return;
+    lane.running = null;
+    for (const id of lane.queue) this.#patient.delete(id);
   }
 
   /** The agents for which something waits. */
   waiting(): string[] {
     return [...this.#lanes].filter(([, { queue }]) => queue.length > 0).map(([nodeId]) => nodeId);
   }
+}
+
+/** Whether an operation that is new in line may overtake one that takes modules away, or that repeats a baseline. */
+function mayOvertake(
+  { kind, named, modules }: Readonly<OperationDocument>,
+  removed: readonly string[] | "repeats" | undefined,
+): boolean {
+  if (removed === undefined || (kind !== "apply" && kind !== "forget")) return false;
+  if (removed === "repeats") return true;
+  return removed.some(
+    (name) => named?.[name] !== undefined || modules.some((module) => module.name === name),
+  );
 }

@@ -118,6 +118,19 @@ describe("an approved agent that flaps", () => {
     expect(test.clock.pendingTimers).toBeLessThanOrEqual(timers);
   });
 
+  it("was seen last when it left, not when it came, nor when it came again", async () => {
+    await using test = await createTestOrchestrator();
+    const agent = await approved(test, 1);
+    const { nodeId: node_id } = agent;
+    const seenLast = async () => (await test.orchestrator.agents.get(systemCaller, { node_id })).last_seen_at;
+    const now = () => new Date(test.clock.now()).toISOString();
+    for (let times = 0; times < 3; times += 1) {
+      test.clock.leap(minuteMs * 60);
+      await leave(test, times === 0 ? agent : await connect(test, 1));
+      expect(await seenLast()).toBe(now());
+    }
+  });
+
   it("is not told again where it is as it was told last", async () => {
     await using test = await createTestOrchestrator();
     const agent = await approved(test, 1);

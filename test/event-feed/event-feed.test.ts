@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { systemCaller } from "fleetwright";
+import { silentLogger, systemCaller } from "fleetwright";
 import type { Caller, EventPattern, EventStreamItem, Tracked } from "fleetwright";
 import { createTestOrchestrator } from "fleetwright/testing";
 import { startAgent } from "../support/fleet.ts";
@@ -42,6 +42,24 @@ describe("the stream of events", () => {
     const elsewhere = events.stream(systemCaller, { lastEventId: "0199d3a0-5f3c-7c1e-9a55-0d9f5f3e2b11-4" });
     expect(typeOf(await next(elsewhere))).toBe("reset");
     await elsewhere.return();
+  });
+
+  it("is told by a feed that goes on where a listener fails", async () => {
+    const errors: string[] = [];
+    const logger = { ...silentLogger, error: (message: string) => void errors.push(message) };
+    await using test = await createTestOrchestrator({ logger });
+    const heard: string[] = [];
+    const fails = test.orchestrator.listen(() => {
+      throw new Error("of an embedder");
+    });
+    test.orchestrator.listen(({ event_type }) => void heard.push(event_type));
+    const stream = test.orchestrator.events.stream(systemCaller);
+    await next(stream);
+    await test.orchestrator.modules.upload(systemCaller, newModule("web"));
+    expect([heard, typeOf(await next(stream))]).toEqual([["module.uploaded"], "module.uploaded"]);
+    expect(errors).toEqual(["A listener failed."]);
+    fails();
+    await stream.return();
   });
 
   it("can be of some types, of a kind, and of one agent", async () => {

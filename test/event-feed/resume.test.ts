@@ -188,6 +188,50 @@ describe("an item to go on after", () => {
   });
 });
 
+describe("an orchestrator that is about to end", () => {
+  it("ends its streams, each with the id to go on after, while everything else goes on", async () => {
+    const [data, clock] = [new MemoryData(), new FakeClock()];
+    const before = await createTestOrchestrator({ storage: new MemoryStorage({ data, clock }), clock });
+    const start = await lastIdOf(before);
+    await change(before, 3);
+    const read: string[] = [];
+    let last = "";
+    const reading = (async () => {
+      for await (const { id, item } of before.orchestrator.events.stream(systemCaller, {
+        lastEventId: start,
+      })) {
+        last = id;
+        if (item.type === "event") read.push(item.event.id);
+      }
+    })();
+    await vi.waitFor(() => expect(read).toHaveLength(3));
+    before.orchestrator.letGo();
+    await reading;
+    await change(before, 2);
+    const all = before.events.map(({ id }) => id).slice(-5);
+    await before.orchestrator.stop();
+    await using after = await createTestOrchestrator({ storage: new MemoryStorage({ data, clock }), clock });
+    const [position, ...rest] = await readOn(after, last);
+    expect([position?.told, ...read, ...rest.map(({ told }) => told)]).toEqual(["position", ...all]);
+  });
+
+  it("has the next one go on with ids behind those that it gave, whatever the clock says by then", async () => {
+    const data = new MemoryData();
+    const late = new FakeClock();
+    const before = await createTestOrchestrator({ storage: new MemoryStorage({ data }), clock: late });
+    await late.advance(2_000);
+    await change(before, 3);
+    await before.orchestrator.stop();
+    const early = new FakeClock();
+    await using after = await createTestOrchestrator({ storage: new MemoryStorage({ data }), clock: early });
+    await change(after, 1);
+    const { entries } = await after.storage.readLog("events");
+    const ids = entries.map(({ value }) => String(value["id"]));
+    expect(ids.length).toBeGreaterThan(3);
+    expect(ids).toEqual(ids.toSorted());
+  });
+});
+
 describe("old events", () => {
   it("go after eventRetentionHours: who was away for longer is told so", async () => {
     const [data, clock] = [new MemoryData(), new FakeClock()];

@@ -67,8 +67,8 @@ export const deliveryBugs: readonly Bug[] = [
   {
     name: "the newest that waits is sent first",
     file: "lib/operations/lanes.ts",
-    from: `    this.of(nodeId).queue.push(operationId);`,
-    to: `    this.of(nodeId).queue.unshift(operationId);`,
+    from: `    queue.push(operation_id);`,
+    to: `    queue.unshift(operation_id);`,
     tests: simulation,
   },
   {

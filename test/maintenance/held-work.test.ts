@@ -1,9 +1,10 @@
 /** What a freeze does to what would begin on agents, from the call to the command that they are sent. */
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { systemCaller, type MaintenanceWindow, type Operation, type RolloutDetail } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
+import { servicesOf } from "../../lib/orchestrator.ts";
 import { MemoryStorage } from "../../lib/storage/memory-storage.ts";
-import { settle } from "../support/deferred.ts";
+import { settle, settleAll } from "../support/deferred.ts";
 import { createScene, type Scene } from "../support/rollout-scene.ts";
 import { connectScriptedAgent } from "../support/scripted-agent.ts";
 
@@ -260,6 +261,50 @@ describe("an apply of many agents in a freeze", () => {
   });
 });
 
+describe("a change of one agent that is frozen", () => {
+  it("looks at that agent alone, however many are held, and reads nothing that is held", async () => {
+    const costOf = async (count: number): Promise<{ looks: number; reads: number }> => {
+      await using scene = await createScene(count, roles, { driftIntervalSeconds: 0 });
+      await freeze(scene, { selector: "role=web" });
+      await applyAll(scene);
+      await settleAll();
+      const { agents } = scene.test.orchestrator;
+      const looks = vi.spyOn(servicesOf(scene.test.orchestrator).maintenance, "freezeOf");
+      const reads = vi.spyOn(scene.test.storage, "get");
+      const held = scene.agents.filter((_, at) => at % 2 === 0);
+      for (const { nodeId: node_id } of held) {
+        await agents.tags.replace(systemCaller, { node_id, tags: { role: "web", seen: "again" } });
+        await settle();
+      }
+      const ofOperations = reads.mock.calls.filter(([collection]) => collection === "operations");
+      return { looks: looks.mock.calls.length / held.length, reads: ofOperations.length };
+    };
+    const [few, many] = [await costOf(4), await costOf(40)];
+    expect(many).toEqual(few);
+    expect(few).toEqual({ looks: 1, reads: 0 });
+  });
+});
+
+describe("what a freeze held and lets go", () => {
+  it("is read a few times each, however much there is", async () => {
+    const readsOf = async (count: number): Promise<number> => {
+      await using scene = await createScene(count, roles, { driftIntervalSeconds: 0 });
+      const window = await freeze(scene, { selector: "role=web" });
+      await applyAll(scene);
+      const held = scene.agents.filter((_, at) => at % 2 === 0);
+      for (const member of scene.agents) if (!held.includes(member)) await scene.finish(member);
+      const reads = vi.spyOn(scene.test.storage, "get");
+      await end(scene, window);
+      await pass(scene, minuteMs, 1_000);
+      expect(scene.asked()).toHaveLength(count);
+      return reads.mock.calls.filter(([collection]) => collection === "operations").length / held.length;
+    };
+    const [few, many] = [await readsOf(4), await readsOf(40)];
+    expect(many).toBeLessThanOrEqual(few * 1.3);
+    expect(few).toBeGreaterThan(0);
+  });
+});
+
 describe("a restart in a freeze", () => {
   it("changes nothing: what was held stays so and begins when the window ends", async () => {
     const scene = await createScene(2, roles, { driftIntervalSeconds: 0 });
@@ -297,5 +342,26 @@ describe("a restart in a freeze", () => {
     await using agent = await connectScriptedAgent(test, scene.agents[0]!.keys, clock);
     await pass(scene, minuteMs, minuteMs);
     expect(agent.commands.map(({ type }) => type)).toContain("apply");
+  });
+
+  it("ends what it held of an agent that does not come back in a minute and a half", async () => {
+    const scene = await createScene(2, roles, { driftIntervalSeconds: 0 });
+    await freeze(scene, { selector: "role=web" });
+    const { rollout_id } = await applyAll(scene);
+    await scene.finish(scene.agents[1]);
+    for (const { agent } of scene.agents) await agent.link.stop();
+    await scene.test.orchestrator.stop();
+    const { clock, data } = scene;
+    await clock.advance(20 * minuteMs);
+    const storage = new MemoryStorage({ clock, data });
+    await using test = await createTestOrchestrator({ clock, storage, driftIntervalSeconds: 0 });
+    const statusOf = async (): Promise<string | undefined> => {
+      const { items } = await test.orchestrator.operations.list(systemCaller, { rollout_id });
+      return items.find(({ node_id }) => node_id === scene.agents[0]!.nodeId)?.status;
+    };
+    await pass(scene, 89_000, 1_000);
+    expect(await statusOf()).toBe("queued");
+    await pass(scene, 3_000, 1_000);
+    expect(await statusOf()).toBe("failed");
   });
 });

@@ -58,6 +58,20 @@ describe("a rollout that waits for an agent", () => {
     expect(await endOf({ kind: "apply" })).toMatchObject({ status: "succeeded", counts: { unchanged: 1 } });
   });
 
+  test("ends as soon as a call names what it would take away, and not for any other, while its agent is away", async () => {
+    const rollout_id = await begin();
+    const waiting = async (): Promise<string> => {
+      const { operations } = scene.fleet.orchestrator;
+      await settleAll();
+      return (await operations.list(systemCaller, { rollout_id })).items[0]!.status;
+    };
+    expect(await waiting()).toBe("queued");
+    await scene.apply({ modules: ["base"], ...waits });
+    expect(await waiting()).toBe("queued");
+    await scene.apply({ modules: ["web"], ...waits });
+    expect(await waiting()).toBe("cancelled");
+  });
+
   test("takes nothing away that another assignment brings since, nor does an apply of everything", async () => {
     const rollout_id = await begin();
     await scene.unassign("x");

@@ -4,8 +4,12 @@ import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 /** A path that is open. */
 export interface SilentPath extends AsyncDisposable {
   port: number;
-  /** From now on nothing goes through, of connections that stand; they stay open. */
+  /** From now on nothing goes through, of connections that stand; they stay open. New ones go through. */
   swallow(): void;
+  /** The same, of new connections too: they are taken, and nobody is at the other end. */
+  cut(): void;
+  /** New connections go through again; those that were swallowed stay so. */
+  mend(): void;
 }
 
 /** Opens a path to a port of loopback. */
@@ -15,19 +19,29 @@ export async function openSilentPath(toPort: number): Promise<SilentPath> {
     sockets.add(socket);
     return socket.on("error", () => {}).once("close", () => sockets.delete(socket));
   };
+  let isCut = false;
   const server = createServer((near) => {
+    if (isCut) return void keep(near).resume();
     const far = keep(connect(toPort, "127.0.0.1"));
     keep(near).pipe(far).pipe(near);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const swallow = (): void => {
+    for (const socket of sockets)
+      socket
+        .unpipe()
+        .removeAllListeners("end")
+        .on("data", () => {});
+  };
   return {
     port: (server.address() as AddressInfo).port,
-    swallow() {
-      for (const socket of sockets)
-        socket
-          .unpipe()
-          .removeAllListeners("end")
-          .on("data", () => {});
+    swallow,
+    cut() {
+      isCut = true;
+      swallow();
+    },
+    mend() {
+      isCut = false;
     },
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy();

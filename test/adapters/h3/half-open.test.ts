@@ -1,4 +1,10 @@
-/** An agent whose path dies without a word, over real sockets: how soon it is back. */
+/**
+ * An agent whose path dies without a word while both sides live, over real sockets: how soon it is back. Three times are told apart:
+ *
+ *   from its next dial     about 2 s: the server asks the connection that it has for a sign of life, and gives its place away
+ *   from the cut           45 s more, where nothing but the heartbeat tells the agent that its path is dead
+ *   from the mending       of a network that let no new connection through either: what is left of a dial that hangs, and of a wait
+ */
 import { expect, test } from "vitest";
 import { startServer } from "../../../adapters/h3/server.ts";
 import { createAgentLink, type AgentLink } from "../../../lib/agent/agent-link.ts";
@@ -93,6 +99,28 @@ test.runIf(isSoak)(
     console.info(`Noticed after ${noticedS.toFixed(1)} s, back after ${backS.toFixed(1)} s.`);
     expect(backS).toBeLessThan(noticedS + 5);
     expect(heard.of("down")).toHaveLength(1);
+    await link.stop();
+  },
+);
+
+test.runIf(isSoak)(
+  "an agent whose network was cut for a minute and a half is back within twenty seconds of its mending",
+  { timeout: 180_000 },
+  async () => {
+    const { server, path } = await scene();
+    await using _ = server;
+    await using silent = path;
+    const { link, heard } = createLink(() => silent.port);
+    link.start();
+    await heard.next("up");
+    silent.cut();
+    await new Promise((resolve) => setTimeout(resolve, 90_000));
+    expect(heard.of("down").length).toBeGreaterThan(1);
+    silent.mend();
+    const startMs = performance.now();
+    await heard.next("up");
+    console.info(`Back ${secondsSince(startMs).toFixed(1)} s after the mending.`);
+    expect(secondsSince(startMs)).toBeLessThan(20);
     await link.stop();
   },
 );

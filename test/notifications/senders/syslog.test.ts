@@ -4,6 +4,7 @@ import { syslogChannelType } from "../../../lib/notifications/senders/syslog.ts"
 import { FakeClock } from "../../../lib/testing/fake-clock.ts";
 import { createCertificate } from "../../support/certificate.ts";
 import { startSocketServer } from "../../support/receiver.ts";
+import { framesOf, parseSyslog } from "../../support/syslog.ts";
 import { localOutbound, messageOf, send } from "./scene.ts";
 
 /** A receiver that reads the bytes of each connection until its end. */
@@ -20,39 +21,6 @@ async function startCollector(tls?: TlsOptions) {
   return { port, connections, streams, config: { host: "127.0.0.1", port, tls: tls !== undefined } };
 }
 
-/** The messages of a stream with their lengths before them, as RFC 6587 writes it. */
-function framesOf(stream: Buffer): string[] {
-  const frames: string[] = [];
-  for (let at = 0; at < stream.length;) {
-    const space = stream.indexOf(" ", at);
-    const length = Number(stream.subarray(at, space).toString());
-    expect(length).toBeGreaterThan(0);
-    expect(stream.length).toBeGreaterThanOrEqual(space + 1 + length);
-    frames.push(stream.subarray(space + 1, space + 1 + length).toString());
-    at = space + 1 + length;
-  }
-  return frames;
-}
-
-/** Reads RFC 5424. */
-function parse(frame: string) {
-  const head = /^<(\d{1,3})>1 (\S+) (\S+) (\S+) (\S+) (\S+) /.exec(frame);
-  expect(head).not.toBeNull();
-  const [whole, priority, timestamp, hostname, app, process, messageId] = head!;
-  const data = /^\[(\S+)((?: [^\s="\]]+="(?:[^"\\\]]|\\["\\\]])*")*)\] /.exec(frame.slice(whole.length));
-  expect(data).not.toBeNull();
-  const [element, id, params = ""] = data!;
-  const values = [...params.matchAll(/ ([^\s="\]]+)="((?:[^"\\\]]|\\["\\\]])*)"/g)].map(
-    ([, name, value = ""]) => [name, value.replace(/\\(["\\\]])/g, "$1")],
-  );
-  return {
-    head: [Number(priority), timestamp, hostname, app, process, messageId],
-    id,
-    params: Object.fromEntries(values) as Record<string, string>,
-    text: frame.slice(whole.length + element.length),
-  };
-}
-
 describe("syslog", () => {
   it("gets a message of RFC 5424 with its length before it", async () => {
     const { config, streams } = await startCollector();
@@ -61,7 +29,7 @@ describe("syslog", () => {
     await vi.waitFor(() => expect(streams).toHaveLength(1));
     const frames = framesOf(streams[0]!);
     expect(frames).toHaveLength(1);
-    expect(parse(frames[0]!)).toEqual({
+    expect(parseSyslog(frames[0]!)).toEqual({
       head: [3 * 8 + 2, "2030-01-01T00:00:00.000Z", "-", "fleetwright", "-", "agent.offline"],
       id: "fleetwright@32473",
       params: {
@@ -85,7 +53,7 @@ describe("syslog", () => {
     });
     await vi.waitFor(() => expect(streams.filter((stream) => stream.length > 0)).toHaveLength(1));
     const [stream] = streams.filter((each) => each.length > 0);
-    expect(parse(framesOf(stream!)[0]!).params["id"]).toBe(messageOf().id);
+    expect(parseSyslog(framesOf(stream!)[0]!).params["id"]).toBe(messageOf().id);
   });
 
   it.each([
@@ -105,7 +73,7 @@ describe("syslog", () => {
       { message: messageOf({ severity }) },
     );
     await vi.waitFor(() => expect(streams).toHaveLength(1));
-    expect(parse(framesOf(streams[0]!)[0]!).head.slice(0, 3)).toEqual([
+    expect(parseSyslog(framesOf(streams[0]!)[0]!).head.slice(0, 3)).toEqual([
       priority,
       "2030-01-01T00:00:00.000Z",
       "fleet.example",
@@ -127,7 +95,7 @@ describe("syslog", () => {
     expect(streams[0]!.includes("\n")).toBe(false);
     const [frame, ...more] = framesOf(streams[0]!);
     expect(more).toEqual([]);
-    const { head, params, text } = parse(frame!);
+    const { head, params, text } = parseSyslog(frame!);
     const line = name.replace("\n", " ");
     expect(params).toMatchObject({ subject_id: line, subject_name: line, data: JSON.stringify({ name }) });
     expect(text).toBe(`${line}: ${line}`);
@@ -138,7 +106,7 @@ describe("syslog", () => {
     const { config, streams } = await startCollector();
     await send(syslogChannelType, config, { message: messageOf({ title: "Zoë 🚒", body: "" }) });
     await vi.waitFor(() => expect(streams).toHaveLength(1));
-    expect(parse(framesOf(streams[0]!)[0]!).text).toBe("\ufeffZoë 🚒");
+    expect(parseSyslog(framesOf(streams[0]!)[0]!).text).toBe("\ufeffZoë 🚒");
   });
 
   it.each(["🚒", '"', "\u0001", "a"])("stays within 8192 bytes, whatever comes (%j)", async (character) => {
@@ -155,7 +123,7 @@ describe("syslog", () => {
     expect(await send(syslogChannelType, config, { message })).toMatchObject({ delivered: true });
     await vi.waitFor(() => expect(streams).toHaveLength(1));
     expect(streams[0]!.length).toBeLessThan(8192);
-    const { params, text: said } = parse(framesOf(streams[0]!)[0]!);
+    const { params, text: said } = parseSyslog(framesOf(streams[0]!)[0]!);
     expect(params).not.toHaveProperty("data");
     expect(said).toMatch(/…$/);
     expect(`${Object.values(params).join("")}${said}`).not.toMatch(/\p{Surrogate}/u);

@@ -1,0 +1,145 @@
+/** Work that one process does for all: never two at a time, and never nobody for long. */
+import { expect, it } from "vitest";
+import { MemoryStorage, MemoryTransport, type Storage } from "fleetwright";
+import { FakeClock } from "fleetwright/testing";
+import { Context } from "../../lib/context.ts";
+import { resolveOptions } from "../../lib/options.ts";
+import type { Lease } from "../../lib/storage/storage.ts";
+import { SoleDuty } from "../../lib/upkeep/sole-duty.ts";
+import { settle } from "../support/deferred.ts";
+import { seededRandom } from "../support/random.ts";
+
+/** For how long a process that says nothing keeps the duty, and how often the others look. */
+const ttlMs = 15_000;
+const beatMs = 5_000;
+
+/** The storage as a process reaches it: its answers about leases come late, or never. */
+interface Line {
+  lateMs: () => number;
+}
+
+/** A storage that processes share, each by its own line. */
+async function openStorage(clock: FakeClock) {
+  const storage = new MemoryStorage({ clock });
+  await storage.open({ version: 1, collections: {}, logs: {} });
+  const late = async <T>(answer: Promise<T>, { lateMs }: Line): Promise<T> => {
+    const known = await answer;
+    const ms = lateMs();
+    if (ms > 0) await new Promise<void>((resolve) => void clock.setTimer(ms, resolve));
+    return known;
+  };
+  const over = (line: Line): Storage =>
+    new Proxy<Storage>(storage, {
+      get(target, name) {
+        if (name !== "lease") return Reflect.get(target, name, target) as unknown;
+        return async (key: string, ms: number): Promise<Lease | null> => {
+          const lease = await late(target.lease(key, ms), line);
+          return lease && { renew: () => late(lease.renew(), line), release: () => lease.release() };
+        };
+      },
+    });
+  return { storage, over };
+}
+
+/** A process that may do the work. */
+function createProcess(storage: Storage, clock: FakeClock, given: { isNeeded?: () => boolean } = {}) {
+  const began: number[] = [];
+  const context = new Context(resolveOptions({ storage, clock, transport: new MemoryTransport() }));
+  const duty = new SoleDuty(context, "rounds", {
+    began: () => began.push(clock.monotonic()),
+    isNeeded: given.isNeeded ?? (() => true),
+  });
+  return { duty, began };
+}
+
+const inTime: Line = { lateMs: () => 0 };
+
+async function pass(clock: FakeClock, ms: number, each = (): void => {}): Promise<void> {
+  for (let passed = 0; passed < ms; passed += 500) {
+    await clock.advance(500);
+    await settle();
+    each();
+  }
+}
+
+it.each([1, 2, 3, 4, 5, 6, 7, 8])(
+  "is never that of two processes, however late each hears of its lease, seed %i",
+  async (seed) => {
+    const random = seededRandom(seed);
+    const clock = new FakeClock();
+    const { storage, over } = await openStorage(clock);
+    const upTo = [0, 200, 9_000, 14_900, 40_000];
+    const line: Line = { lateMs: () => random() * upTo[Math.floor(random() * upTo.length)]! };
+    const processes = [1, 2, 3].map(() => createProcess(over(line), clock));
+    for (const { duty } of processes) void duty.start();
+    await pass(clock, 600_000, () => {
+      expect(processes.filter(({ duty }) => duty.isMine).length).toBeLessThanOrEqual(1);
+    });
+    expect(processes.flatMap(({ began }) => began).length).toBeGreaterThan(1);
+    line.lateMs = () => 0;
+    await clock.advance(60_000);
+    await Promise.all(processes.map(({ duty }) => duty.stop()));
+    await storage.close();
+  },
+);
+
+it("stays with the process that has it", async () => {
+  const clock = new FakeClock();
+  const { storage, over } = await openStorage(clock);
+  const [first, second] = [createProcess(over(inTime), clock), createProcess(over(inTime), clock)];
+  await first.duty.start();
+  await second.duty.start();
+  await pass(clock, 10 * ttlMs, () => {
+    expect([first.duty.isMine, second.duty.isMine]).toEqual([true, false]);
+  });
+  expect([first.began, second.began]).toEqual([[0], []]);
+  await Promise.all([first.duty.stop(), second.duty.stop()]);
+  await storage.close();
+});
+
+it("is taken over from a process that is gone, in no more than twenty seconds, and not before its time is over", async () => {
+  const clock = new FakeClock();
+  const { storage, over } = await openStorage(clock);
+  let isGone = false;
+  const dying: Line = { lateMs: () => (isGone ? Infinity : 0) };
+  const [first, second] = [createProcess(over(dying), clock), createProcess(over(inTime), clock)];
+  await first.duty.start();
+  await pass(clock, 1_000);
+  await second.duty.start();
+  isGone = true;
+  await pass(clock, ttlMs + beatMs);
+  // It asked for the last time after five seconds, which counted: nobody knows that nobody hears the answer.
+  expect(second.began[0]).toBeGreaterThanOrEqual(beatMs + ttlMs);
+  expect(second.began[0]).toBeLessThanOrEqual(beatMs + ttlMs + beatMs);
+  expect([first.duty.isMine, second.duty.isMine]).toEqual([false, true]);
+  await second.duty.stop();
+  await storage.close();
+});
+
+it("is free at once for the others when a process ends, and when it has nothing to do", async () => {
+  const clock = new FakeClock();
+  const { storage, over } = await openStorage(clock);
+  let isNeeded = true;
+  const first = createProcess(over(inTime), clock, { isNeeded: () => isNeeded });
+  const second = createProcess(over(inTime), clock);
+  await first.duty.start();
+  await first.duty.stop();
+  expect(first.duty.isMine).toBe(false);
+  await second.duty.start();
+  expect(second.duty.isMine).toBe(true);
+  await second.duty.stop();
+
+  const third = createProcess(over(inTime), clock, { isNeeded: () => isNeeded });
+  await third.duty.start();
+  isNeeded = false;
+  await pass(clock, beatMs);
+  expect(third.duty.isMine).toBe(false);
+  const free = await storage.lease("rounds", 1);
+  expect(free).not.toBeNull();
+  await free?.release();
+  isNeeded = true;
+  await third.duty.look();
+  expect(third.duty.isMine).toBe(true);
+  await third.duty.stop();
+  await storage.close();
+});
