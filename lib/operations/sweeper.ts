@@ -90,18 +90,8 @@ export class Sweeper {
     const outcomeOf = status === "running" ? () => unheard : this.#parts.expired;
     const passing: unknown[] = [];
     for await (const page of eachPage<OperationDocument>(this.#context.storage, "operations", query)) {
-      // Those of one agent one after another: they change the same documents, and at one moment each would be tried as often as there are.
-      const last = new Map<string, Promise<unknown>>();
       const ends = await Promise.allSettled(
-        page.map(({ key, value }) => {
-          const before = last.get(value.node_id) ?? Promise.resolve();
-          const end = before.then(() => this.#parts.end(key, outcomeOf(value)));
-          last.set(
-            value.node_id,
-            end.catch(() => {}),
-          );
-          return end;
-        }),
+        page.map(({ key, value }) => this.#parts.end(key, outcomeOf(value))),
       );
       const errors = ends.flatMap((end) => (end.status === "rejected" ? [end.reason as unknown] : []));
       const retryable = errors.filter(isRetryable);
