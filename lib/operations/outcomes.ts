@@ -3,6 +3,7 @@ import { systemCaller } from "../callers/caller.ts";
 import { toTimestamp } from "../clock.ts";
 import type { Context, EventInput } from "../context.ts";
 import { toHex, toUtf8 } from "../crypto/encoding.ts";
+import { KeyedQueue } from "../internal/keyed-queue.ts";
 import { countOutcomes, type ResourceResult, toCounts } from "../state/result.ts";
 import type { OperationOutput, PeerError } from "../wire/messages.ts";
 import type { OperationDocument } from "./documents.ts";
@@ -52,6 +53,8 @@ export class OutcomeRecorder {
   readonly #feeds: ProgressFeeds;
   readonly #completions = new Map<OperationDocument["kind"], Completion>();
   readonly #waiters = new Map<string, Set<() => void>>();
+  /** Operations of one agent end one after another: each changes what is known of it, and of many at once each would be tried again for the others. */
+  readonly #turns = new KeyedQueue();
 
   constructor(context: Context, { store, feeds }: { store: OperationStore; feeds: ProgressFeeds }) {
     this.#context = context;
@@ -72,7 +75,7 @@ export class OutcomeRecorder {
     if (!stillCounts(known, outcome)) return { operation: known, changed: false };
     const results = outcome.results ?? [];
     const report = await saveReport(this.#context, operationId, { results, output: outcome.output ?? [] });
-    return this.#store.update(systemCaller, operationId, async (before): Promise<Changed | null> => {
+    const end = async (before: Readonly<OperationDocument>): Promise<Changed | null> => {
       if (!stillCounts(before, outcome)) return null;
       const ended = { ...this.#ended(before, outcome), ...(report && { results: report }) };
       const isCorrection = before.status === "unknown";
@@ -83,7 +86,8 @@ export class OutcomeRecorder {
         writes: added.writes ?? [],
         events: [...(isListed(ended) ? [finishedEvent(ended)] : []), ...(added.events ?? [])],
       };
-    });
+    };
+    return this.#turns.do(known.node_id, () => this.#store.update(systemCaller, operationId, end));
   }
 
   #follow(operation: Readonly<OperationDocument>): void {

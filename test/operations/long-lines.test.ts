@@ -78,6 +78,30 @@ const parts: [string, (scene: Scene, count: number) => Promise<() => number>][] 
     },
   ],
   [
+    "ends because its agent is rejected",
+    async (scene, count) => {
+      await queue(scene, count);
+      const reads = countReads(scene);
+      const { nodeId: node_id } = scene.agents[0]!;
+      await scene.test.orchestrator.agents.setStatus(systemCaller, { node_id, status: "rejected" });
+      await settleAll();
+      const { items } = await scene.test.orchestrator.operations.list(systemCaller, { limit: 500 });
+      expect(new Set(items.map(({ status }) => status))).toEqual(new Set(["cancelled"]));
+      return reads;
+    },
+  ],
+  [
+    "is cancelled, as all others are at once",
+    async (scene, count) => {
+      const asked = await queue(scene, count);
+      const reads = countReads(scene);
+      const { operations } = scene.test.orchestrator;
+      const ends = asked.map(({ operation_id }) => operations.cancel(systemCaller, { operation_id }));
+      expect(new Set((await Promise.all(ends)).map(({ status }) => status))).toEqual(new Set(["cancelled"]));
+      return reads;
+    },
+  ],
+  [
     "is held by a window",
     async (scene, count) => {
       await queue(scene, count);
