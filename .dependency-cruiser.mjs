@@ -21,6 +21,7 @@ export const features = {
   terminals: ["agents"],
   thresholds: ["agents"],
   discovery: ["agents"],
+  "enrolment-tokens": ["agents"],
   secrets: ["agents"],
   assignments: ["modules", "agents"],
   "desired-state": ["assignments", "modules", "secrets", "agents"],

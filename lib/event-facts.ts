@@ -42,6 +42,14 @@ export interface DecisionFacts {
   after: "pending" | "approved" | "rejected";
 }
 
+/** How often an enrolment token was used. */
+export interface TokenUseFacts {
+  /** How many machines it has approved, with this one. */
+  used: number;
+  /** How many it approves. */
+  uses: number;
+}
+
 /** An assignment after the change, or as it was removed. */
 export interface AssignmentFacts {
   selector: string;

@@ -21,6 +21,7 @@ import type {
   TerminalFacts,
   TerminalEndFacts,
   ThresholdFacts,
+  TokenUseFacts,
   WindowFacts,
   WindowTimeFacts,
 } from "./event-facts.ts";
@@ -43,8 +44,24 @@ export interface EventMetadata {
   "agent.enrolled": {
     public_key: string;
     /** Whether the record of the same key was removed once. */ removed_before: boolean;
+    /** Id of the enrolment token that it is approved by in the same moment; absent where it waits. */
+    enrolment_token?: string;
   };
-  "agent.approved": DecisionFacts;
+  "agent.approved": DecisionFacts & {
+    /** Id of the enrolment token that it is approved by; absent where an operator did it. */
+    enrolment_token?: string;
+  };
+  "enrolmentToken.created": { uses: number; expires_at: string; tags: Record<string, string> };
+  "enrolmentToken.used": TokenUseFacts & { /** The agent that is approved. */ node_id: string };
+  "enrolmentToken.revoked": TokenUseFacts;
+  "enrolmentToken.refused": RefusalFacts & {
+    /** The token is none, has ended, or does not count for this agent: an operator has decided about its key, or it would have too many tags. */
+    reason:
+      "unknown" | "expired" | "revoked" | "used_up" | "agent_rejected" | "agent_removed" | "too_many_tags";
+    /** The agent that came with it. */
+    node_id: string;
+    remote_address: string | null;
+  };
   "agent.rejected": DecisionFacts;
   "agent.removed": NoMetadata;
   "agent.forgotten": {

@@ -47,6 +47,10 @@ export const eventTable = {
   "agent.rejected": { category: "agent", severity: "warning", audited: true },
   "agent.removed": { category: "agent", severity: "warning", audited: true },
   "agent.forgotten": { category: "agent", severity: "info", audited: true },
+  "enrolmentToken.created": { category: "agent", severity: "info", audited: true },
+  "enrolmentToken.used": { category: "agent", severity: "info", audited: true },
+  "enrolmentToken.revoked": { category: "agent", severity: "warning", audited: true },
+  "enrolmentToken.refused": { category: "agent", severity: "warning", audited: true },
   "agent.slotsTaken": { category: "agent", severity: "warning", audited: true },
   "agent.tagsChanged": { category: "agent", severity: "info", audited: true },
   "agent.attributesChanged": { category: "agent", severity: "info", audited: false },
@@ -129,6 +133,7 @@ export interface EventSubject {
   type:
     | "operator"
     | "agent"
+    | "enrolmentToken"
     | "module"
     | "assignment"
     | "rollout"

@@ -37,6 +37,7 @@ export type {
   TerminalEndFacts,
   TerminalFacts,
   ThresholdFacts,
+  TokenUseFacts,
   WindowFacts,
   WindowTimeFacts,
 } from "./event-facts.ts";
@@ -81,6 +82,7 @@ export type { Terminals } from "./terminals/terminals.ts";
 export type { ServedAt } from "./served-at.ts";
 export type { Discovery } from "./discovery/discovery.ts";
 export type { Drift } from "./drift/drift.ts";
+export type { EnrolmentTokens } from "./enrolment-tokens/enrolment-tokens.ts";
 export type { EventFeed } from "./event-feed/event-feed.ts";
 export type { EndedOperation, FigureCounts, Figures } from "./figures.ts";
 export type { Idempotency } from "./idempotency/idempotency.ts";
@@ -107,6 +109,7 @@ export type {
   RejectPendingInput,
   TagList,
 } from "./agents/schemas.ts";
+export type { CreatedEnrolmentToken, EnrolmentToken } from "./enrolment-tokens/schemas.ts";
 export type { Assignment, AssignmentDetail } from "./assignments/schemas.ts";
 export type {
   AuditEvent,

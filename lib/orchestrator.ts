@@ -11,6 +11,7 @@ import { createClusterHandlers } from "./cluster-handlers.ts";
 import { Context } from "./context.ts";
 import { Discovery } from "./discovery/discovery.ts";
 import { Drift } from "./drift/drift.ts";
+import { EnrolmentTokens } from "./enrolment-tokens/enrolment-tokens.ts";
 import { isOrchestratorError } from "./errors.ts";
 import { EventFeed } from "./event-feed/event-feed.ts";
 import { type EventPattern, type Listening, type MatchedType, toListener } from "./event-pattern.ts";
@@ -72,6 +73,8 @@ export class Orchestrator {
   readonly operators: Operators;
   /** The machines of the fleet, and their tags. */
   readonly agents: Agents;
+  /** What stands in for an operator's approval of many machines. */
+  readonly enrolmentTokens: EnrolmentTokens;
   /** Declared state, uploaded as YAML. */
   readonly modules: Modules;
   /** Which modules go to which agents. */
@@ -136,6 +139,7 @@ export class Orchestrator {
     const { operators: registry, sessions } = services.access;
     this.operators = new Operators(context, { registry, sessions });
     this.agents = new Agents(context, services.agents);
+    this.enrolmentTokens = new EnrolmentTokens(context);
     this.modules = new Modules(context, services.modules);
     this.assignments = new Assignments(context, services.assignments, services);
     this.events = new EventFeed(context, services.events, services);

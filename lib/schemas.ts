@@ -6,6 +6,7 @@ export * from "./audit/schemas.ts";
 export * from "./backups/schemas.ts";
 export * from "./discovery/schemas.ts";
 export * from "./drift/schemas.ts";
+export * from "./enrolment-tokens/schemas.ts";
 export * from "./event-feed/schemas.ts";
 export * from "./maintenance/schemas.ts";
 export * from "./metrics/schemas.ts";

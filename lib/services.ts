@@ -6,6 +6,7 @@ import { AssignmentService } from "./assignments/assignment-service.ts";
 import { AuditService } from "./audit/audit-service.ts";
 import type { Context } from "./context.ts";
 import { DriftService } from "./drift/drift-service.ts";
+import { EnrolmentTokenService } from "./enrolment-tokens/enrolment-token-service.ts";
 import { EventFeedService } from "./event-feed/event-feed-service.ts";
 import { IdempotencyService } from "./idempotency/idempotency-service.ts";
 import { MaintenanceService } from "./maintenance/maintenance-service.ts";
@@ -25,6 +26,7 @@ export interface Services {
   assignments: AssignmentService;
   audit: AuditService;
   drift: DriftService;
+  enrolmentTokens: EnrolmentTokenService;
   events: EventFeedService;
   idempotency: IdempotencyService;
   maintenance: MaintenanceService;
@@ -44,6 +46,7 @@ export function createServices(context: Context): Services {
   const access = new AccessService(context);
   const streams = new Streams(context, access);
   const agents = new AgentService(context);
+  const enrolmentTokens = new EnrolmentTokenService(context, { agents });
   const modules = new ModuleService(context);
   const assignments = new AssignmentService(context, { agents, modules });
   const secrets = new SecretService(context, { agents });
@@ -65,6 +68,7 @@ export function createServices(context: Context): Services {
     assignments,
     audit,
     drift,
+    enrolmentTokens,
     events,
     idempotency,
     maintenance,

@@ -4,6 +4,7 @@ import { assignmentCollections } from "./assignments/documents.ts";
 import { auditCollections, auditLogs } from "./audit/documents.ts";
 import { contentCollections } from "./contents/contents.ts";
 import { driftCollections } from "./drift/documents.ts";
+import { enrolmentTokenCollections } from "./enrolment-tokens/documents.ts";
 import { epochCollections } from "./epochs.ts";
 import { eventLogs } from "./feed/event-record.ts";
 import { fleetTimeCollections } from "./fleet-time.ts";
@@ -29,6 +30,7 @@ export const storageSchema: StorageSchema = {
     ...auditCollections,
     ...contentCollections,
     ...driftCollections,
+    ...enrolmentTokenCollections,
     ...epochCollections,
     ...fleetTimeCollections,
     ...idempotencyCollections,

@@ -32,6 +32,15 @@ export function moment(text: string): string {
   return new Date(at).toISOString();
 }
 
+/** Reads a duration such as `30m`, `6h` or `2d`, in seconds. */
+export function duration(text: string): number {
+  const [, count, unit = ""] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
+  const seconds = (Number(count) * (unitMs[unit] ?? 0)) / 1_000;
+  if (count === undefined || seconds < 1)
+    throw new InvalidArgumentError("Not a duration such as 30m, 6h or 2d.");
+  return seconds;
+}
+
 /** Gathers an option that may be given more than once, or with commas. */
 export function gather(text: string, before: readonly string[] = []): string[] {
   return [...before, ...text.split(",").map((part) => part.trim())];

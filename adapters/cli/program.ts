@@ -15,6 +15,7 @@ import { addAuditCommands } from "./commands/audit.ts";
 import { addBackupCommands } from "./commands/backup.ts";
 import { addChannelsCommands } from "./commands/channels.ts";
 import { addDiscoverCommand } from "./commands/discover.ts";
+import { addEnrolCommands } from "./commands/enrol.ts";
 import { addLocalCommands } from "./commands/local.ts";
 import { addMetricsCommand } from "./commands/metrics.ts";
 import { addModulesCommands } from "./commands/modules.ts";
@@ -82,6 +83,7 @@ const commands = [
   addSessionCommands,
   addAgentsCommands,
   addDiscoverCommand,
+  addEnrolCommands,
   addTagsCommands,
   addModulesCommands,
   addSecretsCommands,

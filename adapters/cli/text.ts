@@ -52,5 +52,5 @@ export function toLine(text: string): string {
 
 /** A word as a shell takes it. */
 export function quote(word: string): string {
-  return /^[\w./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+  return /^[\w./:-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -71,6 +71,19 @@ export interface RoutedVerbs {
      */
     attributes: (nodeId: string, options?: CallOptions) => Promise<Output<"agentAttributesSchema">>;
   };
+  enrolmentTokens: {
+    /** List all enrolment tokens. Newest first; none says what the token is. They are remembered for 30 days after they expire. */
+    list: (input?: Input<"listEnrolmentTokensInput">, options?: CallOptions) => Promise<Output<"enrolmentTokenPageSchema">>;
+    /** Get one enrolment token. How often it was used, and whether it still counts; never the token itself. */
+    get: (id: string, options?: CallOptions) => Promise<Output<"enrolmentTokenSchema">>;
+    /**
+     * Create an enrolment token. An agent that comes with it is approved and tagged by that, `uses` agents at most. The token is in
+     * this answer and nowhere else; a repetition with the same `Idempotency-Key` is refused (`IDEMPOTENCY_ANSWER_UNKNOWN`).
+     */
+    create: (input?: Input<"createEnrolmentTokenInput">, options?: CallOptions) => Promise<Output<"createdEnrolmentTokenSchema">>;
+    /** Revoke an enrolment token. From now on it approves nobody. The agents that it has approved stay so. */
+    revoke: (id: string, options?: CallOptions) => Promise<null>;
+  };
   tags: {
     /** List all distinct tag keys and values. Every key and value in use, with the number of agents that have it. */
     list: (options?: CallOptions) => Promise<Output<"tagListSchema">>;

@@ -40,6 +40,12 @@ export const routes: {
     refreshAttributes: { method: "POST", path: "/agents/{node_id}/attributes/refresh", input: "body" },
     attributes: { method: "GET", path: "/agents/{node_id}/attributes" },
   },
+  enrolmentTokens: {
+    list: { method: "GET", path: "/enrolment-tokens", input: "query" },
+    get: { method: "GET", path: "/enrolment-tokens/{id}" },
+    create: { method: "POST", path: "/enrolment-tokens", input: "body" },
+    revoke: { method: "DELETE", path: "/enrolment-tokens/{id}" },
+  },
   tags: {
     list: { method: "GET", path: "/tags" },
     replace: { method: "PUT", path: "/agents/{node_id}/tags", input: "body" },

@@ -8,6 +8,7 @@ import { backupProcedures } from "./procedures/backups.ts";
 import { procedure, requirePermissions, route, t } from "./procedures/builder.ts";
 import { channelProcedures } from "./procedures/channels.ts";
 import { discoveryProcedures } from "./procedures/discovery.ts";
+import { enrolmentTokenProcedures } from "./procedures/enrolment-tokens.ts";
 import { eventProcedures } from "./procedures/events.ts";
 import { maintenanceWindowProcedures } from "./procedures/maintenance-windows.ts";
 import { metricProcedures } from "./procedures/metrics.ts";
@@ -52,6 +53,7 @@ const everything = t.router({
   auth: authProcedures,
   operators: operatorProcedures,
   agents: agentProcedures,
+  enrolmentTokens: enrolmentTokenProcedures,
   tags: tagProcedures,
   modules: moduleProcedures,
   assignments: assignmentProcedures,

@@ -51,6 +51,11 @@ export interface AgentOptions {
   /** The orchestrator's public key, 64 hex digits. Default the first one that answers is pinned, for good. */
   orchestratorKey?: string;
   /**
+   * What stands in for an operator's approval, from `fleetwright enrol token`, 1-256 characters without blanks; a secret. It is sent to the
+   * orchestrator with `orchestratorKey` alone, which it needs, until the agent is approved. Default none: an operator approves the agent.
+   */
+  enrolmentToken?: string;
+  /**
    * How much is kept of results that the orchestrator has acknowledged, for one that is restored from a backup and asks for them.
    * Default 100 results, 16 MiB, 24 hours.
    */
@@ -102,6 +107,10 @@ export const agentOptions: OptionTable<Required<AgentOptions>> = {
   root: { rule: folder, defaultText: "the whole machine" },
   // Whether it is a key says `start`: `KEY_REFUSED`.
   orchestratorKey: { rule: plainText(), defaultText: "the first one that answers is pinned, for good" },
+  enrolmentToken: {
+    rule: plainText({ pattern: /^\S{1,256}$/, range: "1-256 characters without blanks" }),
+    defaultText: "none: an operator approves the agent",
+  },
   keptResults: { rule: optionsOf(keptResultsOptions), defaultText: "100 results, 16 MiB, 24 hours" },
   terminals: {
     rule: falseOr(
@@ -137,12 +146,18 @@ export const agentOptions: OptionTable<Required<AgentOptions>> = {
 export function checkAgentOptions(options: AgentOptions): void {
   checkOptions<Partial<Required<AgentOptions>>>(options, agentOptions, {
     of: "Agent",
-    together: ({ url, discover, dial }): Issue[] => {
+    together: ({ url, discover, dial, enrolmentToken, orchestratorKey }): Issue[] => {
       // Of another form it has a fault of its own.
       const isDiscovered = discover === true || Object.hasOwn(Object(discover) as object, "port");
       const ways = [url !== undefined, isDiscovered, dial !== undefined];
       const isOne = ways.filter(Boolean).length === 1;
-      return isOne ? [] : [fault("or discover or dial is needed, and one of them alone", ["url"])];
+      const isForAnybody = enrolmentToken !== undefined && orchestratorKey === undefined;
+      return [
+        ...(isOne ? [] : [fault("or discover or dial is needed, and one of them alone", ["url"])]),
+        ...(isForAnybody
+          ? [fault("needs orchestratorKey, too: nobody else may get the token", ["enrolmentToken"])]
+          : []),
+      ];
     },
   });
 }

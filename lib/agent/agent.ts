@@ -22,6 +22,7 @@ import { silentLogger } from "../logger.ts";
 import { resourceTypes } from "../state/resources/index.ts";
 import type { AgentStatus } from "../wire/handshake-messages.ts";
 import type { AgentMessage } from "../wire/messages.ts";
+import { loadKeys } from "./agent-keys.ts";
 import { type AgentLink, createAgentLink } from "./agent-link.ts";
 import { type AgentOptions, checkAgentOptions, dialOf } from "./agent-options.ts";
 import { agentVersion } from "./agent-version.ts";
@@ -30,8 +31,7 @@ import { AttributeReports } from "./attribute-reports.ts";
 import { CommandHandler } from "./command-handler.ts";
 import { discoveredBy, type DiscoveredOrchestrator } from "./discovery/discovered-orchestrator.ts";
 import { makeFolder } from "./durable-file.ts";
-import { FollowedEpoch } from "./followed-epoch.ts";
-import { PinnedOrchestrator, loadIdentity } from "./identity.ts";
+import type { EnrolmentToken } from "./enrolment-token.ts";
 import type { AgentLinkHandlers } from "./link-connection.ts";
 import { type AgentMetrics, metricsBy } from "./metrics/agent-metrics.ts";
 import { OperationJournal } from "./operation-journal.ts";
@@ -53,6 +53,7 @@ interface RunningAgent {
   /** Null where nothing is measured. */
   metrics: AgentMetrics | null;
   commands: CommandHandler;
+  token: EnrolmentToken;
   terminals: AgentTerminals;
   discovered: DiscoveredOrchestrator | null;
 }
@@ -182,8 +183,7 @@ export class AgentProgram {
     const clock = this.#clock;
     const logger = this.#logger;
     const keys = { stateDir, crypto, logger };
-    const identity = loadIdentity(keys);
-    const pin = new PinnedOrchestrator(keys, this.#options.orchestratorKey);
+    const { identity, pin, epochs, token } = loadKeys(keys, this.#options);
     const applied = new AppliedSet(stateDir);
     const orchestratorNow = (): number => this.#orchestratorStartMs + clock.monotonic();
     const journal = new OperationJournal({ stateDir, clock, logger, orchestratorNow, keptResults });
@@ -223,7 +223,8 @@ export class AgentProgram {
       clock,
       crypto,
       pin: discovered?.pin ?? pin,
-      epochs: new FollowedEpoch(keys),
+      epochs,
+      enrolmentToken: () => token.get(),
       logger,
       random,
       identity: { signer, boxPublicKey: identity.box.publicKey },
@@ -231,18 +232,18 @@ export class AgentProgram {
       handlers: this.#handlers(),
     });
     this.#nodeId = identity.node_id;
-    return { lock, link, runner, delivery, attributes, metrics, commands, discovered, terminals };
+    return { lock, link, runner, delivery, attributes, metrics, commands, token, discovered, terminals };
   }
 
   #handlers(): AgentLinkHandlers {
     return {
-      accepted: (status, orchestratorTime) => {
+      accepted: (status, orchestratorTime, { hasSentToken }) => {
         this.#orchestratorStartMs = Date.parse(orchestratorTime) - this.#clock.monotonic();
         this.#running?.discovered?.accepted();
         this.#running?.metrics?.accepted();
-        this.#changeStatus(status);
+        this.#changeStatus(status, hasSentToken);
       },
-      statusChanged: (status) => this.#changeStatus(status),
+      statusChanged: (status) => this.#changeStatus(status, true),
       command: async (command) => this.#running?.commands.handle(command),
       stream: async (streamId, data) => this.#running?.terminals.type(streamId, data),
       down: (ending) => {
@@ -256,10 +257,11 @@ export class AgentProgram {
     };
   }
 
-  #changeStatus(status: AgentStatus): void {
+  #changeStatus(status: AgentStatus, hasSentToken: boolean): void {
     this.#logger.info("The orchestrator answered.", { status });
     const running = this.#running;
     if (!running) return;
+    running.token.answered(status, hasSentToken);
     running.delivery.pause();
     running.attributes.pause();
     running.metrics?.pause();

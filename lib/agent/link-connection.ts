@@ -48,8 +48,11 @@ export interface EpochMemory {
 
 /** What an agent does when its orchestrator says something. */
 export interface AgentLinkHandlers {
-  /** The orchestrator took the agent in. `orchestratorTime` (RFC 3339) tells how far the machine's clock is off. */
-  accepted(status: AgentStatus, orchestratorTime: string): void;
+  /**
+   * The orchestrator took the agent in. `orchestratorTime` (RFC 3339) tells how far the machine's clock is off, `hasSentToken` whether the
+   * enrolment token was sent.
+   */
+  accepted(status: AgentStatus, orchestratorTime: string, answer: { hasSentToken: boolean }): void;
   /** The agent was approved or rejected while it was connected. */
   statusChanged(status: AgentStatus): void;
   /**
@@ -72,6 +75,8 @@ export interface LinkConnectionOptions {
   pin: OrchestratorPin;
   /** Absent: every epoch is obeyed. */
   epochs?: EpochMemory;
+  /** The enrolment token to bring with the next connection; null where there is none. Absent: there is never one. */
+  enrolmentToken?: () => string | null;
   description: AgentDescription;
   sendLimitBytes: number;
   handlers: AgentLinkHandlers;
@@ -95,6 +100,7 @@ export class LinkConnection {
     this.#options = options;
     this.ended = new Promise((resolve) => (this.#resolveEnded = resolve));
     const { clock, crypto, identity, pin, epochs, description } = options;
+    const enrolmentToken = options.enrolmentToken?.() ?? null;
     const handshake = createAgentHandshake({
       crypto,
       ...identity,
@@ -102,6 +108,7 @@ export class LinkConnection {
       pinnedKey: pin.get(),
       tlsExporter: socket.tlsExporter,
       ...(epochs && { followedEpoch: (key) => epochs.get(key) }),
+      ...(enrolmentToken !== null && { enrolmentToken }),
     });
     const deadline = clock.setTimer(handshakeTimeoutMs, () => {
       if (this.#phase === "handshaking") {
@@ -195,7 +202,8 @@ export class LinkConnection {
     if (this.#phase === "ended") return;
     this.#phase = "up";
     this.#upSinceMs = clock.monotonic();
-    handlers.accepted(accepted.status, accepted.orchestratorTime);
+    const { hasSentToken } = accepted;
+    handlers.accepted(accepted.status, accepted.orchestratorTime, { hasSentToken });
     channel.open();
   }
 

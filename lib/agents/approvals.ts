@@ -1,17 +1,20 @@
 /** What operators decide about agents: who is in the fleet, and who is kept out of it. */
-import { answering, repeatable, toSubject, type Caller } from "../callers/caller.ts";
-import type { Context } from "../context.ts";
+import { answering, repeatable, systemCaller, toSubject, type Caller } from "../callers/caller.ts";
+import type { Context, EventInput } from "../context.ts";
 import { requireVersion, type ChangeOptions } from "../document-version.ts";
 import { isOrchestratorError, OrchestratorError } from "../errors.ts";
 import { isWithin, parseNetwork } from "../internal/network.ts";
 import { retryOnConflict } from "../internal/retry-on-conflict.ts";
 import type { StoredDocument, Write } from "../storage/storage.ts";
+import type { AgentIntroduction } from "../transport/transport.ts";
 import { asNameTaken, findFreeName, takeName, toAgentName } from "./agent-names.ts";
 import type { AgentViews } from "./agent-views.ts";
 import type { AgentDocument } from "./documents.ts";
+import { enrolledEvent, nothingTold, toFacts, toNewcomer } from "./newcomer.ts";
 import type { Presence } from "./presence.ts";
 import { agentSubject, type AgentRegistry } from "./registry.ts";
 import type { RejectedAgents, RejectPendingInput } from "./schemas.ts";
+import type { Voucher } from "./voucher.ts";
 
 /** Most agents that one call rejects, and how many of them at a time. */
 const mostAtOnce = 1_000;
@@ -28,6 +31,15 @@ interface Decision {
 
 /** A decision that is being tried. */
 interface Attempt extends Decision {
+  /** How often it was tried before. */
+  retries: number;
+}
+
+/** An agent that somebody vouches for. */
+interface Vouched {
+  introduction: AgentIntroduction;
+  /** What was read of it; null where it is new. */
+  before: StoredDocument<AgentDocument> | null;
   /** How often it was tried before. */
   retries: number;
 }
@@ -56,6 +68,32 @@ export class Approvals {
   /** Approves or rejects an agent; resolves when it counts, also for a connection that is there. */
   decide(caller: Caller, nodeId: string, decision: Decision): Promise<Decided> {
     return retryOnConflict((retries) => this.#changeStatus(caller, nodeId, { ...decision, retries }));
+  }
+
+  /**
+   * Approves an agent that waits, or is new, by what it brings: one step for both, and one attempt, which is refused with
+   * `REVISION_CONFLICT` where something that was read has changed.
+   */
+  async vouch({ introduction, before, retries }: Vouched, voucher: Voucher): Promise<void> {
+    const { token, by, tags } = voucher;
+    const waiting = before
+      ? { ...before.value, ...toFacts(introduction) }
+      : toNewcomer(introduction, this.#context.timestamp());
+    const { after, writes } = await this.#toApproved(waiting, { by, name: undefined, retries });
+    const approved: EventInput = {
+      type: "agent.approved",
+      target: agentSubject(after),
+      summary: `Agent ${after.name ?? after.hostname} was approved by an enrolment token`,
+      metadata: { before: "pending", after: "approved", enrolment_token: token },
+    };
+    const enrolled = before ? [] : [enrolledEvent(waiting, { removedBefore: false, token })];
+    await this.#registry.write(systemCaller, {
+      before,
+      after: { ...after, tags },
+      writes: [...(before ? [] : [nothingTold(after.node_id)]), ...writes, ...voucher.writes],
+      events: [...enrolled, approved],
+      event: voucher.event,
+    });
   }
 
   /** Rejects the first agents that wait and pass every filter. */
@@ -130,10 +168,18 @@ export class Approvals {
       });
     }
     if (decision.status === "rejected") return { after: { ...before, status: "rejected" }, writes: [] };
-    const approval = { approved_at: this.#context.timestamp(), approved_by: toSubject(caller).name };
+    const { name, retries } = decision;
+    return this.#toApproved(before, { by: toSubject(caller).name, name, retries });
+  }
+
+  async #toApproved(
+    before: Readonly<AgentDocument>,
+    { by, name: wanted, retries }: { by: string; name: string | undefined; retries: number },
+  ): Promise<{ after: AgentDocument; writes: Write[] }> {
+    const approval = { approved_at: this.#context.timestamp(), approved_by: by };
     const after: AgentDocument = { ...before, status: "approved", ...approval };
     if (before.name !== undefined) return { after, writes: [] };
-    const name = decision.name ?? (await this.#nameFor(before, decision.retries));
+    const name = wanted ?? (await this.#nameFor(before, retries));
     return { after: { ...after, name }, writes: [takeName(name, before.node_id)] };
   }
 

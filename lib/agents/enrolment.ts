@@ -3,7 +3,7 @@
  *
  *   unknown key ──connect──▶ pending ──approve──▶ approved ◀──▶ rejected ──remove──▶ unknown (a tombstone stays)
  *
- * A connection never changes a status; only an operator does.
+ * A connection never changes a status, unless it brings an enrolment token: an operator made that beforehand.
  */
 import { systemCaller } from "../callers/caller.ts";
 import { toTimestamp } from "../clock.ts";
@@ -15,8 +15,10 @@ import type { AgentMessage, MessageOf } from "../wire/messages.ts";
 import { AttributeIntake } from "./attribute-intake.ts";
 import type { ConnectionEvents } from "./connection-events.ts";
 import type { AgentDocument } from "./documents.ts";
+import { enrolledEvent, nothingTold, toFacts, toNewcomer } from "./newcomer.ts";
 import type { PendingSlots } from "./pending-slots.ts";
-import { agentSubject, type AgentRegistry } from "./registry.ts";
+import type { AgentRegistry } from "./registry.ts";
+import type { AdmitByVoucher } from "./voucher.ts";
 
 /** What the enrolment goes by. */
 interface EnrolmentParts {
@@ -30,6 +32,7 @@ export class Enrolment {
   readonly #slots: PendingSlots;
   readonly #connections: ConnectionEvents;
   readonly #attributes: AttributeIntake;
+  #admitByVoucher: AdmitByVoucher = () => Promise.resolve(false);
 
   constructor(context: Context, registry: AgentRegistry, parts: EnrolmentParts) {
     this.#context = context;
@@ -39,9 +42,14 @@ export class Enrolment {
     this.#attributes = new AttributeIntake(context, registry);
   }
 
+  /** Has what agents bring that are not approved looked at, before they wait. */
+  vouchBy(admit: AdmitByVoucher): void {
+    this.#admitByVoucher = admit;
+  }
+
   /** Decides about an agent that proved its key, making a record for a new one. */
   async admit(introduction: AgentIntroduction): Promise<Admission> {
-    const known = await this.#refresh(introduction);
+    const known = (await this.#vouched(introduction)) ?? (await this.#refresh(introduction));
     return known
       ? { status: known.status }
       : this.#slots.within(introduction, (isFree) => this.#enrol(introduction, isFree));
@@ -70,29 +78,22 @@ export class Enrolment {
     if (!(await told)) throw new OrchestratorError("AGENT_TIMEOUT");
   }
 
+  /** Has what an agent brings looked at. Resolves with the agent where it is approved by that, or was before; else null. */
+  async #vouched(introduction: AgentIntroduction): Promise<Pick<AgentDocument, "status"> | null> {
+    if (introduction.enrolment_token === undefined) return null;
+    const known = await this.#registry.find(introduction.node_id);
+    if (known?.value.status === "approved") return null;
+    return (await this.#admitByVoucher(introduction)) ? { status: "approved" } : null;
+  }
+
   async #enrol(introduction: AgentIntroduction, isFree: boolean): Promise<Admission> {
-    const now = this.#context.timestamp();
-    const agent: AgentDocument = {
-      ...toFacts(introduction),
-      node_id: introduction.node_id,
-      public_key: introduction.public_key,
-      status: "pending",
-      first_seen_at: now,
-      last_seen_at: now,
-      tags: {},
-    };
-    const tombstone = await this.#context.storage.get("removed_agents", introduction.node_id);
+    const agent = toNewcomer(introduction, this.#context.timestamp());
+    const removedBefore = await this.#registry.wasRemoved(agent.node_id);
     await this.#registry.write(systemCaller, {
       before: null,
       after: agent,
-      // Nothing is inherited, not even what was written while one of this key was removed.
-      writes: [{ kind: "delete", collection: "agent_attributes", key: agent.node_id }],
-      event: {
-        type: "agent.enrolled",
-        target: agentSubject(agent),
-        summary: `Agent ${agent.hostname} asks to be approved`,
-        metadata: { public_key: agent.public_key, removed_before: tombstone !== null },
-      },
+      writes: [nothingTold(agent.node_id)],
+      event: enrolledEvent(agent, { removedBefore }),
     });
     if (isFree) this.#connections.expect(agent.node_id);
     return { status: "pending" };
@@ -141,15 +142,3 @@ export class Enrolment {
 
 /** For so long an agent that came counts as here without its record saying so again. */
 const freshMs = 3_600_000;
-
-type Facts = Pick<
-  AgentDocument,
-  "hostname" | "platform" | "agent_version" | "box_public_key" | "remote_address"
->;
-
-function toFacts(introduction: AgentIntroduction): Facts {
-  const { hostname, platform, agent_version, box_public_key, remote_address } = introduction;
-  if (hostname === "")
-    throw new OrchestratorError("PROTOCOL_ERROR", { message: "An agent must name its host." });
-  return { hostname, platform, agent_version, box_public_key, remote_address };
-}

@@ -79,6 +79,11 @@ export class AgentRegistry {
     return found.filter((agent) => agent !== null);
   }
 
+  /** Whether an agent of this key was rejected and removed once. */
+  async wasRemoved(nodeId: string): Promise<boolean> {
+    return (await this.#context.storage.get("removed_agents", nodeId)) !== null;
+  }
+
   /** Reads an agent; `NOT_FOUND` where there is none. */
   async read(nodeId: string): Promise<StoredDocument<AgentDocument>> {
     const agent = await this.find(nodeId);
@@ -128,7 +133,7 @@ export class AgentRegistry {
 
   /** Writes an agent as it is from now on; `before` is what was read, null for a new one. */
   async write(caller: Caller, change: AgentChange): Promise<void> {
-    const { before, after, writes = [], event } = change;
+    const { before, after, writes = [], events = [], event } = change;
     const put: Write = {
       kind: "put",
       collection: "agents",
@@ -136,8 +141,8 @@ export class AgentRegistry {
       value: toJsonObject(after),
       expected: before?.revision ?? 0,
     };
-    const events = event ? [event] : [];
-    await this.#context.commit(caller, [put, ...writes], ...events);
+    const told = event ? [...events, event] : events;
+    await this.#context.commit(caller, [put, ...writes], ...told);
   }
 
   /** Writes what an agent tells of its machine, with the event of what has changed where something has. */
@@ -245,6 +250,8 @@ export interface AgentChange {
   /** What else is written in the same step. */
   writes?: Write[];
   event?: EventInput;
+  /** What is told before it. */
+  events?: EventInput[];
 }
 
 /** What goes with the removal of an agent. */

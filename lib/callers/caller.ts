@@ -25,6 +25,8 @@ export interface OperatorCaller {
 export interface CallClaim {
   /** Says what the call is answered with, before it commits; nothing for one that returns nothing. */
   tell(answer?: unknown): void;
+  /** Says that the answer is a secret, before the call commits: it is kept nowhere. */
+  conceal(): void;
   /** What the next commit is to write beside its own; null where one has it already. */
   ride(): Write | null;
   /** That commit is on disk. */
@@ -57,6 +59,12 @@ export const systemCaller: SystemCaller = { kind: "system" };
  */
 export function answering<C extends Caller>(caller: C, answer?: unknown): C {
   if (caller.kind === "operator") caller.claim?.tell(answer);
+  return caller;
+}
+
+/** The same caller, whose call is answered with a secret: once, as it is kept nowhere. With its idempotency key it is not made again. */
+export function answeringOnce<C extends Caller>(caller: C): C {
+  if (caller.kind === "operator") caller.claim?.conceal();
   return caller;
 }
 

@@ -16,6 +16,7 @@ export class Claim implements CallClaim {
   #call: CallDocument;
   #revision: number;
   #isTold = false;
+  #isSecret = false;
   #state: "new" | "riding" | "landed" = "new";
 
   /**
@@ -44,8 +45,9 @@ export class Claim implements CallClaim {
     return this.#state === "landed";
   }
 
-  /** Whether this answer is on disk, too. */
+  /** Whether nothing is left to be kept: this answer is on disk, too, or must never be. */
   isAnsweredWith(answer: unknown): boolean {
+    if (this.#isSecret) return this.isLanded;
     return this.isLanded && this.#isTold && JSON.stringify(answer) === this.#call.answer;
   }
 
@@ -59,6 +61,10 @@ export class Claim implements CallClaim {
       status: this.#isTold ? "succeeded" : "begun",
       ...(this.#isTold && text !== undefined && { answer: text }),
     };
+  }
+
+  conceal(): void {
+    this.#isSecret = true;
   }
 
   ride(): Write | null {

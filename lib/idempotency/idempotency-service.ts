@@ -254,7 +254,7 @@ function requireSame(fingerprint: string, given: string): void {
 
 function replay({ status, answer }: Readonly<CallDocument>): unknown {
   if (status === "begun")
-    throw unknownAnswer("it took effect, at least in part, and the process ended before its answer was kept");
+    throw unknownAnswer("it took effect, at least in part, and its answer was not kept");
   if (status === "unknown")
     throw unknownAnswer("it failed unexpectedly, or its answer was too large to keep");
   const value: unknown = answer === undefined ? undefined : JSON.parse(answer);

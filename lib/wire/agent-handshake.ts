@@ -19,7 +19,7 @@ import {
   type Refused,
   type Welcome,
 } from "./handshake-messages.ts";
-import { epochVersion, versionsOf } from "./limits.ts";
+import { epochVersion, tokenVersion, versionsOf } from "./limits.ts";
 import { parseMessage } from "./parse-json.ts";
 import { createSealing, type Sealing } from "./sealing.ts";
 import { createAgentSession, type AgentSession } from "./session.ts";
@@ -50,6 +50,11 @@ export interface AgentHandshakeOptions {
    * knows no epochs.
    */
   followedEpoch?: (orchestratorKey: Uint8Array) => Epoch | null;
+  /**
+   * What stands in for an operator's approval, 1-256 characters; a secret. It is sent sealed, to an orchestrator that proved the pinned
+   * key, and never where none is pinned. Absent: the agent has none.
+   */
+  enrolmentToken?: string;
   /** Exported keying material of the TLS connection, or null where there is none. */
   tlsExporter: Uint8Array | null;
 }
@@ -66,6 +71,8 @@ export type AgentHandshakeStep =
       orchestratorKey: Uint8Array;
       /** Null of an orchestrator that tells none. Whether it is too old is the caller's to decide. */
       epoch: Epoch | null;
+      /** Whether the enrolment token was sent: an orchestrator of an earlier version takes none. */
+      hasSentToken: boolean;
       session: AgentSession;
     };
 
@@ -127,7 +134,7 @@ function createHello(options: AgentHandshakeOptions): { hello: Hello; ephemeralS
   const ephemeral = crypto.createExchangeKeyPair();
   const hello: Hello = {
     type: "hello",
-    versions: [...versionsOf(followedEpoch !== undefined)],
+    versions: [...versionsOf({ epochs: followedEpoch !== undefined, tokens: tokenOf(options) !== null })],
     node_public_key: toHex(signer.publicKey),
     box_public_key: toHex(boxPublicKey),
     ephemeral_key: toHex(ephemeral.publicKey),
@@ -173,7 +180,14 @@ function answerWelcome(
   const sealing = createSealing(crypto, { side: "agent", sharedSecret, opening });
   const epoch = welcome.version < epochVersion ? null : (followedEpoch?.(orchestratorKey) ?? null);
   const { hostname, platform } = description;
-  const unproved = { type: "prove", hostname, platform, ...(epoch && { epoch }) } as const;
+  const enrolment_token = welcome.version < tokenVersion ? null : tokenOf(options);
+  const unproved = {
+    type: "prove",
+    hostname,
+    platform,
+    ...(epoch && { epoch }),
+    ...(enrolment_token !== null && { enrolment_token }),
+  } as const;
   const proving = provingHash(crypto, { opening, welcome, prove: unproved });
   const prove = { ...unproved, signature: toHex(signer.sign(labelled(labels.agent, proving))) };
   return {
@@ -184,11 +198,17 @@ function answerWelcome(
   };
 }
 
+/** The token, for the one orchestrator whose key is pinned: whoever else answers first must not get it. */
+function tokenOf({ pinnedKey, enrolmentToken }: AgentHandshakeOptions): string | null {
+  return pinnedKey === null ? null : (enrolmentToken ?? null);
+}
+
 function readAccepted(
-  { crypto, signer }: AgentHandshakeOptions,
+  options: AgentHandshakeOptions,
   { sealing, orchestratorKey, version }: { sealing: Sealing; orchestratorKey: Uint8Array; version: number },
   frame: Uint8Array | string,
 ): AgentHandshakeStep {
+  const { crypto, signer } = options;
   const { kind, payload } = sealing.open(checkHandshakeFrame(frame, "binary"));
   if (kind !== frameKind.handshake) throw outOfOrder();
   const accepted = parseMessage(acceptedOrRefusedSchema, payload);
@@ -201,6 +221,7 @@ function readAccepted(
     orchestratorTime: accepted.orchestrator_time,
     orchestratorKey,
     epoch: accepted.epoch ?? null,
+    hasSentToken: version >= tokenVersion && tokenOf(options) !== null,
     session: createAgentSession(sealing, { crypto, orchestratorKey, nodeId }),
   };
 }

@@ -1,7 +1,7 @@
 /** What both sides of the handshake demand of a frame before they look into it. */
 import { fromHex } from "../crypto/encoding.ts";
 import { OrchestratorError } from "../errors.ts";
-import { epochVersion, maxHandshakeFrameBytes } from "./limits.ts";
+import { epochVersion, maxHandshakeFrameBytes, tokenVersion } from "./limits.ts";
 
 /** What a text frame is on the wire; binary stays as it is. */
 interface FrameForms {
@@ -33,6 +33,12 @@ export function checkHandshakeFrame<Form extends keyof FrameForms>(
 export function checkEpochVersion(message: { epoch?: unknown }, version: number): void {
   if (message.epoch === undefined || version >= epochVersion) return;
   throw new OrchestratorError("PROTOCOL_ERROR", { message: `Version ${version} has no epoch.` });
+}
+
+/** Versions that know no enrolment token know no such field either. */
+export function checkTokenVersion(message: { enrolment_token?: unknown }, version: number): void {
+  if (message.enrolment_token === undefined || version >= tokenVersion) return;
+  throw new OrchestratorError("PROTOCOL_ERROR", { message: `Version ${version} has no enrolment token.` });
 }
 
 /** The error of a frame, or a call, that the present state does not know. */

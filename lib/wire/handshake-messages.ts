@@ -1,6 +1,7 @@
 /** The messages by which both sides prove who they are. `hello` and `welcome` travel as text, the others sealed. */
 import { z } from "zod";
 import { epochSchema } from "./epoch.ts";
+import { maxTokenLength } from "./limits.ts";
 
 const bytes32 = z.string().regex(/^[0-9a-f]{64}$/);
 const signature = z.string().regex(/^[0-9a-f]{128}$/);
@@ -40,6 +41,8 @@ export const proveSchema = z.strictObject({
   platform: z.string().min(1).max(32),
   /** The newest epoch of this orchestrator that the agent has seen. From version 2 on; absent where it has seen none. */
   epoch: epochSchema.optional(),
+  /** A secret: what may stand in for an operator's approval. From version 3 on; absent where the agent has none. */
+  enrolment_token: z.string().min(1).max(maxTokenLength).optional(),
   signature,
 });
 

@@ -1,17 +1,22 @@
 /** The figures of the protocol, once. Changing one changes what both sides accept. */
 
 /** Versions this package speaks, best first. */
-export const supportedVersions: readonly number[] = [2, 1];
+export const supportedVersions: readonly number[] = [3, 2, 1];
 /** From this version on both sides tell the epoch: the agent the one that it follows, the orchestrator its own. */
 export const epochVersion = 2;
-/** The versions that a side speaks, best first: who knows no epochs speaks none that has them. */
-export function versionsOf(knowsEpochs: boolean): readonly number[] {
-  return supportedVersions.filter((version) => knowsEpochs || version < epochVersion);
+/** From this version on an agent may bring an enrolment token. One that has none does not offer it. */
+export const tokenVersion = 3;
+/** The versions that a side speaks, best first: who knows no epochs speaks none that has them, nor who has no token one that brings it. */
+export function versionsOf(knows: { epochs: boolean; tokens: boolean }): readonly number[] {
+  const newest = knows.epochs ? (knows.tokens ? tokenVersion : epochVersion) : epochVersion - 1;
+  return supportedVersions.filter((version) => version <= newest);
 }
 
 /** The UDP port that agents hear announcements at, and orchestrators send them to. */
 export const defaultDiscoveryPort = 4747;
 
+/** Most characters of an enrolment token, as an agent may bring it: one that is none is told apart by the orchestrator, not by the protocol. */
+export const maxTokenLength = 256;
 /** Largest frame before both sides are proved, bytes. */
 export const maxHandshakeFrameBytes = 16 * 1024;
 /** Largest frame afterwards, sealed, bytes. */

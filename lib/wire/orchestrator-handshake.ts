@@ -12,7 +12,13 @@ import { isLowOrderExchangeKey } from "../crypto/exchange-key.ts";
 import { OrchestratorError, type ErrorCode } from "../errors.ts";
 import type { Epoch } from "./epoch.ts";
 import { frameKind } from "./framing.ts";
-import { bytesOf, checkEpochVersion, checkHandshakeFrame, outOfOrder } from "./handshake-frame.ts";
+import {
+  bytesOf,
+  checkEpochVersion,
+  checkHandshakeFrame,
+  checkTokenVersion,
+  outOfOrder,
+} from "./handshake-frame.ts";
 import {
   helloSchema,
   proveSchema,
@@ -54,6 +60,8 @@ export interface ProvedAgent {
   platform: string;
   /** The newest epoch of this orchestrator that it has seen; absent where it told none. */
   epoch?: Epoch;
+  /** What it brings in place of an operator's approval, valid in form alone; a secret, for no log. Absent where it brought none. */
+  enrolment_token?: string;
 }
 
 /** What to do after a frame. */
@@ -133,7 +141,7 @@ export function createOrchestratorHandshake(options: OrchestratorHandshakeOption
 
 function readHello(options: OrchestratorHandshakeOptions, frame: Uint8Array | string): Hello {
   const { crypto, epoch, isKnownKey: isKnown = () => false } = options;
-  const versions = versionsOf(epoch !== undefined);
+  const versions = spokenWith(epoch);
   const hello = parseMessage(helloSchema, checkHandshakeFrame(frame, "text"));
   if (!versions.some((version) => hello.versions.includes(version))) {
     throw new OrchestratorError("VERSION_UNSUPPORTED", {
@@ -160,7 +168,7 @@ function answerHello(
   }
   const unsigned = {
     type: "welcome",
-    version: versionsOf(epoch !== undefined).find((version) => hello.versions.includes(version)) ?? 0,
+    version: spokenWith(epoch).find((version) => hello.versions.includes(version)) ?? 0,
     public_key: toHex(signer.publicKey),
     ephemeral_key: toHex(ephemeral.publicKey),
     nonce: toHex(crypto.randomBytes(32)),
@@ -185,6 +193,7 @@ function readProve(
   if (kind !== frameKind.handshake) throw outOfOrder();
   const { signature, ...prove } = parseMessage(proveSchema, payload);
   checkEpochVersion(prove, welcome.version);
+  checkTokenVersion(prove, welcome.version);
   const publicKey = bytesOf(hello.node_public_key);
   const proving = provingHash(crypto, { opening, welcome, prove });
   if (!crypto.verify(publicKey, labelled(labels.agent, proving), bytesOf(signature))) {
@@ -198,5 +207,11 @@ function readProve(
     hostname: prove.hostname,
     platform: prove.platform,
     ...(prove.epoch && { epoch: prove.epoch }),
+    ...(prove.enrolment_token !== undefined && { enrolment_token: prove.enrolment_token }),
   };
+}
+
+/** The versions that an orchestrator speaks that is of this epoch. */
+function spokenWith(epoch: Epoch | undefined): readonly number[] {
+  return versionsOf({ epochs: epoch !== undefined, tokens: true });
 }

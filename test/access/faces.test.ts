@@ -40,6 +40,7 @@ describe("an orchestrator", () => {
       "operators",
       "agents",
       "agents.tags",
+      "enrolmentTokens",
       "modules",
       "assignments",
       "events",

@@ -1,4 +1,4 @@
-/** Requests about maintenance windows, channels, notifications, thresholds and the audit log that must be refused. */
+/** Requests about enrolment tokens, maintenance windows, channels, notifications, thresholds and the audit log that must be refused. */
 import { randomUUID } from "node:crypto";
 import { get, post, put, remove, type Refused } from "./bad-input-cases.ts";
 
@@ -185,4 +185,26 @@ const audit: Refused[] = [
   ["an audit log from a cursor that is none", get("/audit?cursor=x"), 400, "CURSOR_INVALID"],
 ];
 
-export const operatorSide: Refused[] = [...windows, ...channels, ...notifications, ...thresholds, ...audit];
+const token = (fields: object) => post("/enrolment-tokens", fields);
+const noToken = `/enrolment-tokens/${randomUUID()}`;
+
+const tokens: Refused[] = [
+  field("an enrolment token for no machine", token({ uses: 0 }), "/uses"),
+  field("an enrolment token for more machines than there are", token({ uses: 100_001 }), "/uses"),
+  field("an enrolment token for two years", token({ expires_in_seconds: 63_072_000 }), "/expires_in_seconds"),
+  field("an enrolment token with a name of two lines", token({ name: "a\nb" }), "/name"),
+  field("an enrolment token with a tag that can be none", token({ tags: { "a b": "c" } }), "/tags/a b"),
+  field("an enrolment token that the caller chose", token({ token: "fwt_mine" }), "/token"),
+  ["an enrolment token that there is not", get(noToken), 404, "NOT_FOUND"],
+  ["the end of an enrolment token that there is not", remove(noToken), 404, "NOT_FOUND"],
+  field("an enrolment token by itself", get("/enrolment-tokens/fwt_secret"), "/id"),
+];
+
+export const operatorSide: Refused[] = [
+  ...tokens,
+  ...windows,
+  ...channels,
+  ...notifications,
+  ...thresholds,
+  ...audit,
+];

@@ -90,6 +90,28 @@ export const controls: readonly (readonly [
     ],
   ],
   [
+    "Enrolment tokens",
+    [
+      [
+        "test/enrolment-tokens/admission.test.ts",
+        "lets one of a hundred in that come at once, and the others wait",
+      ],
+      ["test/enrolment-tokens/admission.test.ts", "an operator has rejected the agent, or removed it then"],
+      [
+        "test/enrolment-tokens/enrolment-tokens.test.ts",
+        "are nowhere but in the answer: not in the storage, an event, an audit entry or the answer to a repetition",
+      ],
+      [
+        "test/wire/enrolment-token.test.ts",
+        "is not sent to an orchestrator that proves another key than the pinned one",
+      ],
+      [
+        "test/e2e/enrolment.test.ts",
+        "a token for two machines approves and tags two, also over a kill of the server, and no third",
+      ],
+    ],
+  ],
+  [
     "Requests of our own",
     [
       [

@@ -110,6 +110,11 @@ async function playDiscovery(
 
 async function playAgents(session: ExampleSession, node_id: string): Promise<void> {
   await session.call("agents.setStatus", { node_id }, { status: "approved", name: "web-1" });
+  const tokens = { name: "web", uses: 50, expires_in_seconds: 86_400, tags: { role: "web" } };
+  const { id } = await session.call("enrolmentTokens.create", {}, tokens);
+  await session.call("enrolmentTokens.list", { limit: 10 });
+  await session.call("enrolmentTokens.get", { id });
+  await session.call("enrolmentTokens.revoke", { id });
   await session.call("agents.rejectPending", {}, { network: "203.0.113.0/24", connected: false });
   await session.call("tags.replace", { node_id }, { tags: { role: "web", env: "test" } });
   await session.call("tags.set", { node_id, key: "env" }, { value: "prod" });

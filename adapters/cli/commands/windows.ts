@@ -2,7 +2,7 @@ import { InvalidArgumentError, Option, type Command } from "commander";
 import type { MaintenanceWindow } from "fleetwright";
 import type { CommandCall, Run } from "../call.ts";
 import { UsageError } from "../failure.ts";
-import { integer, limitOption } from "../options.ts";
+import { duration, integer, limitOption } from "../options.ts";
 import { toFacts, toLines, type Column } from "../text.ts";
 
 /** How a window is given. */
@@ -142,24 +142,15 @@ function scheduleOf({ cron, duration: duration_minutes, timeZone: time_zone }: G
   return { cron, duration_minutes, ...(time_zone !== undefined && { time_zone }) };
 }
 
-function endOf({ until, for: lastsMs }: Given, from: string | undefined): string | undefined {
-  if (lastsMs === undefined) return until;
-  return new Date((from === undefined ? Date.now() : Date.parse(from)) + lastsMs).toISOString();
+function endOf({ until, for: lastsSeconds }: Given, from: string | undefined): string | undefined {
+  if (lastsSeconds === undefined) return until;
+  return new Date((from === undefined ? Date.now() : Date.parse(from)) + lastsSeconds * 1_000).toISOString();
 }
 
 function time(text: string): string {
   // Without its zone a time would be that of the machine the command runs on.
   if (/^\d{4}-\d\d-\d\dT.*(Z|[+-]\d\d:\d\d)$/.test(text) && !Number.isNaN(Date.parse(text))) return text;
   throw new InvalidArgumentError("Not a time with its zone, such as 2026-01-31T12:00:00Z.");
-}
-
-const unitMs: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
-
-function duration(text: string): number {
-  const [, count, unit = ""] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
-  if (count === undefined || Number(count) === 0)
-    throw new InvalidArgumentError("Not a duration such as 30m, 6h or 2d.");
-  return Number(count) * (unitMs[unit] ?? 0);
 }
 
 function nextOf({ occurrences }: MaintenanceWindow): string {

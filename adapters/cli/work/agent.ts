@@ -6,10 +6,11 @@ import { UsageError } from "../failure.ts";
 import type { LogLevel } from "../log-level.ts";
 import { homeFolder } from "../profile.ts";
 import { toFacts } from "../text.ts";
+import { findToken, type TokenOptions } from "./agent-token.ts";
 import { createLogger } from "./logger.ts";
 
 /** Options of `fleetwright agent`. */
-export interface AgentOptions {
+export interface AgentOptions extends TokenOptions {
   discover?: boolean | string;
   orchestratorKey?: string;
   stateDir?: string;
@@ -26,10 +27,14 @@ export async function runAgent(call: CommandCall, options: AgentOptions): Promis
   const { context } = call;
   const place = toPlace(call.options.url ?? context.environment["FLEETWRIGHT_URL"], options.discover);
   const stateDir = resolve(options.stateDir ?? join(homeFolder(context), "agent"));
+  const logger = createLogger(context, options.logLevel ?? "info");
+  const { token, warning } = await findToken(context, options);
+  if (warning !== undefined) logger.warn(warning);
   const agent = createAgent({
     ...place,
     stateDir,
-    logger: createLogger(context, options.logLevel ?? "info"),
+    logger,
+    ...(token !== undefined && { enrolmentToken: token }),
     commands: options.commands ?? true,
     terminals: terminalsOf(options),
     ...(options.root !== undefined && { root: resolve(options.root) }),

@@ -24,6 +24,8 @@ export const parameterReference: Readonly<Record<string, string>> = {
 
 /** Schemas, by name. */
 export const schemaReference: Readonly<Record<string, string>> = {
+  EnrolmentToken: "What stands in for an operator's approval, without the token itself.",
+  CreatedEnrolmentToken: "A new enrolment token, with the token itself.",
   Agent: "A machine of the fleet, known by its agent's key.",
   Assignment: "Which modules go to which agents.",
   AssignmentDetail: "An assignment, with the agents that its selector matches now.",

@@ -17,7 +17,11 @@ export const notifiedEvents: Readonly<Partial<Record<EventType, Notified>>> = {
   "operator.added": {},
   "operator.removed": {},
   "operator.roleChanged": {},
-  "agent.enrolled": { many: (count) => `${count} agents wait to be approved` },
+  "agent.enrolled": {
+    // What comes with a token that counts does not wait for anybody.
+    when: (event) => event.event_type === "agent.enrolled" && event.metadata.enrolment_token === undefined,
+    many: (count) => `${count} agents wait to be approved`,
+  },
   "agent.slotsTaken": {},
   "agent.refused": {
     // One key on two machines; other refusals are what strangers cause.

@@ -1,0 +1,116 @@
+import type { Command } from "commander";
+import type { CreatedEnrolmentToken, EnrolmentToken } from "fleetwright";
+import type { CommandCall, Run } from "../call.ts";
+import { duration, gatherTag, integer, limitOption, type TagOptions } from "../options.ts";
+import { pinnedKey } from "../orchestrator-keys.ts";
+import { readProfile, serverUrl } from "../profile.ts";
+import { quote, toFacts, toLine, toLines, type Column } from "../text.ts";
+
+/** How a token is asked for. */
+interface TokenOptions {
+  name?: string;
+  uses?: number;
+  expires?: number;
+  tag?: TagOptions;
+}
+
+const columns: readonly Column<EnrolmentToken>[] = [
+  ["ID", ({ id }) => id],
+  ["NAME", ({ name }) => name],
+  ["STATUS", ({ status }) => status.replace("_", " ")],
+  ["USED", ({ used, uses }) => `${used} of ${uses}`],
+  ["EXPIRES", ({ expires_at }) => expires_at],
+  ["TAGS", tagsOf],
+];
+
+/** `fleetwright enrol ...` */
+export function addEnrolCommands(program: Command, run: Run): void {
+  const enrol = program
+    .command("enrol")
+    .alias("enroll")
+    .description("tokens that stand in for an operator's approval of many machines");
+  enrol
+    .command("token")
+    .description("make a token; the agents that come with it are approved and tagged")
+    .option("--name <text>", "what it is called")
+    .option("--uses <number>", "how many machines it approves, default 1", integer(1, 100_000))
+    .option("--expires <duration>", "for how long, such as 30m, 24h or 7d; default 24h", duration)
+    .option("--tag <key=value>", "a tag of these agents; may be given more than once", gatherTag)
+    .action(run(makeToken));
+  enrol
+    .command("list")
+    .description("list tokens, newest first; none says what it is")
+    .option(...limitOption)
+    .action(
+      run((call, options: { limit?: number }) =>
+        call.showList(call.client.enrolmentTokens.list, options, columns),
+      ),
+    );
+  enrol
+    .command("show <id>")
+    .description("show how often a token was used, and whether it still counts")
+    .action(
+      run(async (call, id: string) => {
+        const token = await call.client.enrolmentTokens.get(id);
+        call.show(token, () => toFacts(factsOf(token)));
+      }),
+    );
+  enrol
+    .command("revoke <id>")
+    .description("have a token approve nobody any more; the agents that it approved stay")
+    .action(
+      run(async (call, id: string) => {
+        await call.client.enrolmentTokens.revoke(id);
+        call.show(null, () => toLines(["The token is revoked."]));
+      }),
+    );
+}
+
+async function makeToken(call: CommandCall, { name, uses, expires, tag }: TokenOptions): Promise<void> {
+  // First: a token that nobody could be told how to use would be made in vain.
+  const agent = await agentCommand(call);
+  const made: CreatedEnrolmentToken = await call.client.enrolmentTokens.create({
+    ...(name !== undefined && { name }),
+    ...(uses !== undefined && { uses }),
+    ...(expires !== undefined && { expires_in_seconds: expires }),
+    ...(tag !== undefined && { tags: tag }),
+  });
+  call.show(made, () =>
+    [
+      toFacts([["Token", made.token], ...factsOf(made)]),
+      toLines([
+        "",
+        "The token is shown this once. On each machine:",
+        "",
+        `  FLEETWRIGHT_ENROLMENT_TOKEN=${made.token} ${agent}`,
+      ]),
+    ].join(""),
+  );
+}
+
+/** What starts an agent that sends its token to this server alone. */
+async function agentCommand(call: CommandCall): Promise<string> {
+  const profile = readProfile(call.context);
+  const url = serverUrl(call.context, call.options.url, profile);
+  const key = pinnedKey(profile, url) ?? (await call.client.status.get()).public_key;
+  return `fleetwright agent --url ${quote(toLine(url))} --orchestrator-key ${key}`;
+}
+
+function factsOf(token: EnrolmentToken): (readonly [name: string, value: unknown])[] {
+  return [
+    ["Id", token.id],
+    ["Name", token.name],
+    ["Status", token.status.replace("_", " ")],
+    ["Used", `${token.used} of ${token.uses}`],
+    ["Tags", tagsOf(token)],
+    ["Expires", token.expires_at],
+    ["Created", `${token.created_at} by ${token.created_by}`],
+    ["Last used", token.last_used_at],
+    ["Revoked", token.revoked_at],
+  ];
+}
+
+function tagsOf({ tags }: EnrolmentToken): string | undefined {
+  const pairs = Object.entries(tags).map(([key, value]) => `${key}=${value}`);
+  return pairs.length === 0 ? undefined : pairs.join(", ");
+}

@@ -1,0 +1,90 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { systemCaller, toHex } from "fleetwright";
+import { findToken } from "../../../adapters/cli/work/agent-token.ts";
+import { startSignedIn } from "../../support/command-line.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+
+describe("fleetwright enrol", () => {
+  it("makes, lists, shows and revokes tokens; the token is printed once, with what a machine needs", async () => {
+    const { print, run, server } = await startSignedIn();
+    const tags = ["--tag", "role=web", "--tag", "env=prod"];
+    const made = await print("enrol", "token", "--uses", "50", "--expires", "36h", "--name", "web", ...tags);
+    const [token = ""] = /fwt_[\w-]{43}/.exec(made) ?? [];
+    const [id = ""] = /[0-9a-f-]{36}/.exec(made) ?? [];
+    const key = toHex(server.orchestrator.publicKey);
+    expect(made).toContain(
+      `  FLEETWRIGHT_ENROLMENT_TOKEN=${token} fleetwright agent --url ${server.url.replace(/\/$/, "")}`,
+    );
+    expect(made).toContain(`--orchestrator-key ${key}`);
+    const stored = await server.orchestrator.enrolmentTokens.get(systemCaller, { id });
+    expect(stored).toMatchObject({ uses: 50, tags: { role: "web", env: "prod" }, name: "web" });
+    expect(Date.parse(stored.expires_at) - Date.parse(stored.created_at)).toBe(36 * 3_600_000);
+    const later = [await print("enrol", "list"), await print("enrol", "show", id)];
+    expect(later[0]).toMatch(new RegExp(`${id} +web +active +0 of 50 .*role=web, env=prod`));
+    expect(later[1]).toMatch(/Used +0 of 50/);
+    expect(await print("enrol", "revoke", id)).toBe("The token is revoked.\n");
+    expect(await print("enrol", "list")).toMatch(/revoked/);
+    expect((await run("enrol", "revoke", id)).stderr).toContain("INVALID_TRANSITION");
+    expect(later.join()).not.toContain(token);
+  });
+
+  it("answers programs with what the API answers", async () => {
+    const { print } = await startSignedIn();
+    const made = JSON.parse(await print("enrol", "token", "--json")) as { token: string; uses: number };
+    expect(made).toMatchObject({ uses: 1, token: expect.stringMatching(/^fwt_/) as string });
+  });
+
+  it.each([
+    [["--uses", "0"], "1 to 100000"],
+    [["--expires", "soon"], "30m, 6h or 2d"],
+    [["--expires", "400d"], "expires_in_seconds"],
+    [["--tag", "role"], "key=value"],
+  ])("refuses %s", async (given, told) => {
+    const { run, server } = await startSignedIn();
+    const { code, stderr } = await run("enrol", "token", ...given);
+    expect(code).not.toBe(0);
+    expect(stderr).toContain(told);
+    expect((await server.orchestrator.enrolmentTokens.list(systemCaller)).items).toEqual([]);
+  });
+});
+
+describe("the token of fleetwright agent", () => {
+  const context = (environment: Record<string, string>) =>
+    ({ environment }) as unknown as Parameters<typeof findToken>[0];
+  const orchestratorKey = "0".repeat(64);
+  const token = `fwt_${"a".repeat(43)}`;
+  const variable = { FLEETWRIGHT_ENROLMENT_TOKEN: `${token}\n` };
+
+  it("comes from the option, the file or the variable, in this order", async () => {
+    const tokenFile = join(temporaryFolder(), "token");
+    writeFileSync(tokenFile, `${token}-of-file\n`);
+    const find = (given: object, environment = {}) =>
+      findToken(context(environment), { orchestratorKey, ...given });
+    expect(await find({})).toEqual({});
+    expect(await find({}, variable)).toEqual({ token });
+    expect(await find({}, { FLEETWRIGHT_ENROLMENT_TOKEN: "" })).toEqual({});
+    expect(await find({ tokenFile }, variable)).toEqual({ token: `${token}-of-file` });
+    expect(await find({ token: "given" }, variable)).toEqual({ token: "given" });
+  });
+
+  it("is left out, with a warning that does not repeat it, where a file is gone or holds something else", async () => {
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, "two"), "fwt_one\nfwt_two\n");
+    for (const tokenFile of [join(folder, "none"), join(folder, "two")]) {
+      const found = await findToken(context({}), { orchestratorKey, tokenFile });
+      expect(found.token).toBeUndefined();
+      expect(found.warning).toContain(tokenFile);
+      expect(found.warning).not.toContain("fwt_");
+    }
+  });
+
+  it("needs the key of the server that may have it", async () => {
+    await expect(findToken(context(variable), {})).rejects.toThrow("--orchestrator-key");
+    const { run } = await startSignedIn();
+    const { code, stderr } = await run("agent", "--token", token);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("--orchestrator-key")]);
+    expect(stderr).not.toContain(token);
+  });
+});

@@ -1,0 +1,268 @@
+import { describe, expect, it, vi } from "vitest";
+import { isOrchestratorError, OrchestratorError, systemCaller } from "fleetwright";
+import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
+import { isNotified } from "../../lib/notifications/inbox/notified-events.ts";
+import { servicesOf } from "../../lib/orchestrator.ts";
+
+const introductionOf = (n: number, token?: string) => ({
+  node_id: n.toString(16).padStart(32, "0"),
+  public_key: n.toString(16).padStart(64, "0"),
+  box_public_key: "0".repeat(64),
+  hostname: `machine-${n}`,
+  platform: "linux",
+  agent_version: "1.0.0",
+  remote_address: `192.0.${n >> 8}.${n % 256}`,
+  ...(token !== undefined && { enrolment_token: token }),
+});
+
+/** How an agent that comes is taken in: its status, or the code that it is refused with. */
+async function come(test: TestOrchestrator, n: number, token?: string): Promise<string> {
+  const { enrolment } = servicesOf(test.orchestrator).agents;
+  try {
+    return (await enrolment.admit(introductionOf(n, token))).status;
+  } catch (error) {
+    if (isOrchestratorError(error)) return error.code;
+    throw error;
+  }
+}
+
+const agentOf = (test: TestOrchestrator, n: number) =>
+  test.orchestrator.agents.get(systemCaller, { node_id: introductionOf(n).node_id });
+
+const reasonsOf = (test: TestOrchestrator): unknown[] =>
+  test.events.flatMap((event) =>
+    event.event_type === "enrolmentToken.refused" ? [event.metadata.reason] : [],
+  );
+
+describe("an agent that comes with a token", () => {
+  it("is approved and tagged in one step, and the use is counted and told", async () => {
+    await using test = await createTestOrchestrator();
+    const { enrolmentTokens } = test.orchestrator;
+    const made = await enrolmentTokens.create(systemCaller, { uses: 2, name: "web", tags: { role: "web" } });
+    const commit = vi.spyOn(test.storage, "commit");
+    expect(await come(test, 1, made.token)).toBe("approved");
+    expect(commit).toHaveBeenCalledTimes(1);
+    const agent = await agentOf(test, 1);
+    expect(agent).toMatchObject({
+      status: "approved",
+      name: "machine-1",
+      tags: { role: "web" },
+      approved_by: "enrolment token web",
+    });
+    const { items } = await test.orchestrator.audit.list(systemCaller, { order: "asc" });
+    const own = items.filter(({ event_type }) => /^(agent|enrolmentToken)\./.test(event_type));
+    const { id } = made;
+    expect(own.map(({ event_type, target, metadata }) => [event_type, target?.id, metadata])).toEqual([
+      ["enrolmentToken.created", id, { uses: 2, expires_at: made.expires_at, tags: { role: "web" } }],
+      [
+        "agent.enrolled",
+        agent.node_id,
+        { public_key: agent.public_key, removed_before: false, enrolment_token: id },
+      ],
+      ["agent.approved", agent.node_id, { before: "pending", after: "approved", enrolment_token: id }],
+      ["enrolmentToken.used", id, { node_id: agent.node_id, used: 1, uses: 2 }],
+    ]);
+    expect(await enrolmentTokens.get(systemCaller, { id })).toMatchObject({ used: 1, status: "active" });
+  });
+
+  it("is found by the selectors that its tags match", async () => {
+    await using test = await createTestOrchestrator();
+    const { token } = await test.orchestrator.enrolmentTokens.create(systemCaller, { tags: { role: "db" } });
+    await come(test, 1, token);
+    const { items } = await test.orchestrator.agents.list(systemCaller, { selector: "role=db" });
+    expect(items.map(({ name }) => name)).toEqual(["machine-1"]);
+  });
+
+  it("costs no use when it comes again, with the same token or none", async () => {
+    await using test = await createTestOrchestrator();
+    const { token, id } = await test.orchestrator.enrolmentTokens.create(systemCaller, { uses: 2 });
+    for (const brought of [token, token, undefined]) expect(await come(test, 1, brought)).toBe("approved");
+    expect(await test.orchestrator.enrolmentTokens.get(systemCaller, { id })).toMatchObject({ used: 1 });
+    expect(reasonsOf(test)).toEqual([]);
+  });
+
+  it("is approved where it waits already, with what it says of itself now; tags that an operator gave it count more", async () => {
+    await using test = await createTestOrchestrator();
+    const { agents, enrolmentTokens } = test.orchestrator;
+    const { node_id } = introductionOf(1);
+    expect(await come(test, 1)).toBe("pending");
+    await agents.tags.replace(systemCaller, { node_id, tags: { role: "db", env: "prod" } });
+    const tags = { role: "web", site: "a" };
+    const { token } = await enrolmentTokens.create(systemCaller, { tags });
+    const { enrolment } = servicesOf(test.orchestrator).agents;
+    const now = { ...introductionOf(1, token), box_public_key: "1".repeat(64), hostname: "renamed" };
+    expect(await enrolment.admit(now)).toEqual({ status: "approved" });
+    expect(await agentOf(test, 1)).toMatchObject({
+      name: "renamed",
+      tags: { role: "db", env: "prod", site: "a" },
+    });
+    const stored = await test.storage.get<{ box_public_key: string }>("agents", node_id);
+    expect(stored?.value.box_public_key).toBe("1".repeat(64));
+    expect(test.events.filter(({ event_type }) => event_type === "agent.enrolled")).toHaveLength(1);
+  });
+
+  it("is no reason to notify operators, who are asked nothing", async () => {
+    await using test = await createTestOrchestrator();
+    const { token } = await test.orchestrator.enrolmentTokens.create(systemCaller);
+    await come(test, 1, token);
+    await come(test, 2);
+    const notified = test.events.filter((event) => isNotified(event));
+    expect(notified.map(({ target }) => target?.name)).toEqual(["machine-2"]);
+  });
+
+  it("needs no slot of those that wait", async () => {
+    await using test = await createTestOrchestrator({ pendingAgents: 1 });
+    const { token } = await test.orchestrator.enrolmentTokens.create(systemCaller);
+    expect(await come(test, 1)).toBe("pending");
+    expect(await come(test, 2)).toBe("RATE_LIMITED");
+    expect(await come(test, 2, token)).toBe("approved");
+  });
+});
+
+describe("a token for one machine", () => {
+  it("lets one of a hundred in that come at once, and the others wait", async () => {
+    await using test = await createTestOrchestrator({ pendingAgents: 200 });
+    const { token, id } = await test.orchestrator.enrolmentTokens.create(systemCaller);
+    const all = Array.from({ length: 100 }, (_, n) => come(test, n + 1, token));
+    const statuses = await Promise.all(all);
+    expect(statuses.filter((status) => status === "approved")).toHaveLength(1);
+    expect(statuses.filter((status) => status === "pending")).toHaveLength(99);
+    const { items } = await test.orchestrator.agents.list(systemCaller, { status: "approved" });
+    expect(items).toHaveLength(1);
+    const token_ = await test.orchestrator.enrolmentTokens.get(systemCaller, { id });
+    expect(token_).toMatchObject({ used: 1, status: "used_up" });
+  });
+
+  it("lets one in whichever process on one storage is asked", async () => {
+    await using test = await createTestOrchestrator();
+    const { token, id } = await test.orchestrator.enrolmentTokens.create(systemCaller);
+    const commit = test.storage.commit.bind(test.storage);
+    let isOther = true;
+    vi.spyOn(test.storage, "commit").mockImplementation(async (writes, options) => {
+      if (isOther) {
+        // Another process, which knows nothing of the queue of this one.
+        isOther = false;
+        const stored = await test.storage.get<Record<string, never>>("enrolment_tokens", id);
+        const value = { ...stored!.value, used: 1 };
+        await commit([
+          { kind: "put", collection: "enrolment_tokens", key: id, value, expected: stored!.revision },
+        ]);
+      }
+      return commit(writes, options);
+    });
+    expect(await come(test, 1, token)).toBe("pending");
+    expect(await test.orchestrator.enrolmentTokens.get(systemCaller, { id })).toMatchObject({ used: 1 });
+    expect(reasonsOf(test)).toEqual(["used_up"]);
+  });
+});
+
+describe("a token that does not count leaves its agent waiting, and operators are told why:", () => {
+  it("it has expired, by the time that never goes back", async () => {
+    await using test = await createTestOrchestrator();
+    const { token } = await test.orchestrator.enrolmentTokens.create(systemCaller, {
+      expires_in_seconds: 60,
+      uses: 5,
+    });
+    await test.clock.advance(59_999);
+    expect(await come(test, 1, token)).toBe("approved");
+    await test.clock.advance(1);
+    expect(await come(test, 2, token)).toBe("pending");
+    expect(reasonsOf(test)).toEqual(["expired"]);
+  });
+
+  it("it was revoked, be it in the middle of many", async () => {
+    await using test = await createTestOrchestrator();
+    const { enrolmentTokens } = test.orchestrator;
+    const { token, id } = await enrolmentTokens.create(systemCaller, { uses: 50 });
+    const before = [1, 2, 3].map((n) => come(test, n, token));
+    const revoked = enrolmentTokens.revoke(systemCaller, { id });
+    const statuses = await Promise.all(before);
+    await revoked;
+    const { used, status } = await enrolmentTokens.get(systemCaller, { id });
+    expect(status).toBe("revoked");
+    expect(statuses.filter((each) => each === "approved")).toHaveLength(used);
+    expect(await come(test, 4, token)).toBe("pending");
+    expect(reasonsOf(test)).toContain("revoked");
+  });
+
+  it.each([
+    ["another", () => `fwt_${"A".repeat(43)}`],
+    ["in other letters", (token: string) => token.toUpperCase()],
+    ["with a blank behind it", (token: string) => `${token} `],
+    ["without its end", (token: string) => token.slice(0, -1)],
+    ["of no form", () => "letmein"],
+  ])("it is %s", async (_, toWrong) => {
+    await using test = await createTestOrchestrator();
+    const { token, id } = await test.orchestrator.enrolmentTokens.create(systemCaller);
+    expect(await come(test, 1, toWrong(token))).toBe("pending");
+    expect(reasonsOf(test)).toEqual(["unknown"]);
+    expect(await test.orchestrator.enrolmentTokens.get(systemCaller, { id })).toMatchObject({ used: 0 });
+  });
+
+  it("an operator has rejected the agent, or removed it then", async () => {
+    await using test = await createTestOrchestrator();
+    const { agents, enrolmentTokens } = test.orchestrator;
+    const { token, id } = await enrolmentTokens.create(systemCaller);
+    const { node_id } = introductionOf(1);
+    await come(test, 1);
+    await agents.setStatus(systemCaller, { node_id, status: "rejected" });
+    expect(await come(test, 1, token)).toBe("rejected");
+    await agents.remove(systemCaller, { node_id });
+    expect(await come(test, 1, token)).toBe("pending");
+    expect(reasonsOf(test)).toEqual(["agent_rejected", "agent_removed"]);
+    expect(await enrolmentTokens.get(systemCaller, { id })).toMatchObject({ used: 0 });
+  });
+
+  it("the agent would have more tags than fit", async () => {
+    await using test = await createTestOrchestrator();
+    const tagsOf = (prefix: string, count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, n) => [`${prefix}${n}`, "x"]));
+    const { node_id } = introductionOf(1);
+    await come(test, 1);
+    await test.orchestrator.agents.tags.replace(systemCaller, { node_id, tags: tagsOf("a", 40) });
+    const { token } = await test.orchestrator.enrolmentTokens.create(systemCaller, { tags: tagsOf("b", 25) });
+    expect(await come(test, 1, token)).toBe("pending");
+    expect(reasonsOf(test)).toEqual(["too_many_tags"]);
+  });
+
+  it("told once of one agent, and so often a minute of strangers", async () => {
+    await using test = await createTestOrchestrator({ pendingAgents: 1_000 });
+    for (let n = 0; n < 5; n += 1) await come(test, 1, "wrong");
+    expect(reasonsOf(test)).toEqual(["unknown"]);
+    // All of one address: ten a minute of it.
+    const { enrolment } = servicesOf(test.orchestrator).agents;
+    for (let n = 2; n < 60; n += 1)
+      await enrolment.admit({ ...introductionOf(n, "wrong"), remote_address: "198.51.100.1" });
+    expect(reasonsOf(test)).toHaveLength(11);
+    // Of many addresses: sixty a minute of all.
+    for (let n = 60; n < 200; n += 1) await come(test, n, "wrong");
+    expect(reasonsOf(test)).toHaveLength(60);
+  });
+});
+
+describe("where the step is not written", () => {
+  it("neither the agent is approved nor the use counted, and the next attempt makes both", async () => {
+    await using test = await createTestOrchestrator();
+    const { token, id } = await test.orchestrator.enrolmentTokens.create(systemCaller);
+    const commit = vi.spyOn(test.storage, "commit");
+    commit.mockRejectedValueOnce(new OrchestratorError("STORAGE_FULL"));
+    expect(await come(test, 1, token)).toBe("STORAGE_FULL");
+    expect(await test.storage.get("agents", introductionOf(1).node_id)).toBeNull();
+    expect(await test.orchestrator.enrolmentTokens.get(systemCaller, { id })).toMatchObject({ used: 0 });
+    expect(await come(test, 1, token)).toBe("approved");
+    expect(await test.orchestrator.enrolmentTokens.get(systemCaller, { id })).toMatchObject({ used: 1 });
+  });
+
+  it("but was written all the same, as of a process that is killed right after it, the agent is in and costs no second use", async () => {
+    await using test = await createTestOrchestrator();
+    const { token, id } = await test.orchestrator.enrolmentTokens.create(systemCaller, { uses: 2 });
+    const commit = test.storage.commit.bind(test.storage);
+    vi.spyOn(test.storage, "commit").mockImplementationOnce(async (writes, options) => {
+      await commit(writes, options);
+      throw new OrchestratorError("STORAGE_FAILED");
+    });
+    expect(await come(test, 1, token)).toBe("STORAGE_FAILED");
+    expect(await come(test, 1, token)).toBe("approved");
+    expect(await test.orchestrator.enrolmentTokens.get(systemCaller, { id })).toMatchObject({ used: 1 });
+  });
+});
