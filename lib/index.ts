@@ -26,6 +26,7 @@ export type {
   DecisionFacts,
   DriftFacts,
   EnforcementFacts,
+  FlappingFacts,
   NoMetadata,
   OfflineFacts,
   OperationFacts,
