@@ -33,7 +33,7 @@ export const operationExamples: Readonly<Record<string, OperationExample>> = {
 
 /** What no two runs have in common, by its form. The same value is replaced by the same throughout. */
 const chance =
-  /fw_[\w-]{43}|[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}|[\w.-]{100,}|\b[0-9a-f]{32,128}\b/g;
+  /fwt?_[\w-]{43}|[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}|[\w.-]{100,}|\b[0-9a-f]{32,128}\b/g;
 
 /** What differs from machine to machine. */
 const ofMachine: Readonly<Record<string, unknown>> = {
@@ -63,7 +63,8 @@ function toRepeatable(calls: RecordedCall[]): RecordedCall[] {
 
 function inTheFormOf(text: string, index: number): string {
   const hex = createHash("sha512").update(`example ${index}`).digest("hex");
-  if (text.startsWith("fw_")) return `fw_${Buffer.from(hex, "hex").toString("base64url").slice(0, 43)}`;
+  const [token] = /^fwt?_/.exec(text) ?? [];
+  if (token) return token + Buffer.from(hex, "hex").toString("base64url").slice(0, 43);
   if (/^[0-9a-f]+$/.test(text)) return hex.slice(0, text.length);
   if (text[8] === "-")
     return (
