@@ -27,7 +27,10 @@ export function describeSummary({ agents, last_apply, drift, ...summary }: Summa
 /** What each is called, and the command that shows more. */
 const kinds: Readonly<Record<AttentionKind, { what: string; see: string }>> = {
   alarms: { what: "alarms", see: "alarms" },
-  failed_applies: { what: "agents whose last apply failed", see: "agents list --last-apply unsuccessful" },
+  failed_applies: {
+    what: "agents whose last apply failed",
+    see: "agents list --status approved --last-apply unsuccessful",
+  },
   unknown_operations: { what: "operations nobody knows the end of", see: "operations list --status unknown" },
   away_agents: { what: "agents away", see: "agents list --status approved --disconnected" },
   drifted_agents: { what: "agents that drifted", see: "drift --status drifted" },

@@ -4,11 +4,11 @@ import { parseReference } from "../module-format/module-reference.ts";
 import type { AppliedModules } from "./applied-modules.ts";
 import type { AppliedSecrets } from "./applied-secrets.ts";
 import type { Finding, Findings } from "./findings.ts";
-import type { FoundStatus, listAgentsInput } from "./schemas.ts";
+import type { DriftFilter, listAgentsInput } from "./schemas.ts";
 
-/** What is asked of the list: what callers may ask, and agents with any finding of a drift check. */
+/** What is asked of the list: what callers may ask, and agents with any drift check. */
 export type AgentQuery = Omit<z.output<typeof listAgentsInput>, "drift"> & {
-  drift?: FoundStatus | "any" | undefined;
+  drift?: DriftFilter | "any" | undefined;
 };
 
 /** Finds the agents that pass one filter. */

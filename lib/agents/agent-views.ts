@@ -47,7 +47,7 @@ export class AgentViews {
     const findings = this.#findings.of(node_id);
     const known = views.get(document);
     if (known && known.since === since && known.findings === findings) return known.agent;
-    const { node_id: _, apply_failed: __, ...found } = findings ?? { node_id };
+    const found = findings ? toFound(findings) : {};
     const agent = makeLasting({
       ...toAgent(document, revision, connected),
       ...(since !== null && { connected_since: since }),
@@ -66,6 +66,21 @@ export class AgentViews {
     this.#details.set(stored.value, { listed, attributes, agent });
     return agent;
   }
+}
+
+/** What everyone sees of the findings. */
+function toFound({
+  last_apply,
+  drift,
+  failed_drift_check,
+  modules,
+}: Readonly<FindingsDocument>): Pick<Agent, "last_apply" | "drift" | "failed_drift_check" | "modules"> {
+  return {
+    ...(last_apply && { last_apply }),
+    ...(drift && { drift }),
+    ...(failed_drift_check && { failed_drift_check }),
+    ...(modules && { modules }),
+  };
 }
 
 function toAgent(document: Document, version: number, connected: boolean): Agent {

@@ -90,7 +90,7 @@ export class Approvals {
     await this.#registry.write(systemCaller, {
       before,
       after: { ...after, tags },
-      writes: [...(before ? [] : [nothingTold(after.node_id)]), ...writes, ...voucher.writes],
+      writes: [...(before ? [] : nothingTold(after.node_id)), ...writes, ...voucher.writes],
       events: [...enrolled, approved],
       event: voucher.event,
     });

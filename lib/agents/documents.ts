@@ -52,12 +52,18 @@ export interface AppliedSecretDocument {
 /** What is known of the newest apply and the newest drift check of an agent, under its node_id. */
 export interface FindingsDocument {
   node_id: string;
-  /** The newest apply that has ended, however it did. */
+  /** Of the applies that began, the one that did so last and has ended, however it did. */
   last_apply?: { operation_id: string; status: AppliedStatus; finished_at: string };
+  /** When that began, a fleet time. */
+  applied_at?: number;
   /** Set where that left the machine otherwise than was asked for. */
   apply_failed?: true;
-  /** The newest drift check with a finding; gone when everything was applied since. */
+  /** The newest drift check that could tell; gone when everything was applied since. */
   drift?: { drift_id: string; status: FoundStatus; checked_at: string };
+  /** The newest drift check, where it could not. */
+  failed_drift_check?: { drift_id: string; checked_at: string };
+  /** Set where there is one. */
+  check_failed?: true;
   /** The revision that is in place of each module, by name. */
   modules?: { [module: string]: number };
 }
@@ -82,6 +88,7 @@ export const agentCollections = {
       by_last_apply: ["last_apply.status"],
       by_failure: ["apply_failed"],
       by_drift: ["drift.status"],
+      by_failed_check: ["check_failed"],
     },
   },
   offline_agents: { indexes: {} },

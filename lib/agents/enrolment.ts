@@ -92,7 +92,7 @@ export class Enrolment {
     await this.#registry.write(systemCaller, {
       before: null,
       after: agent,
-      writes: [nothingTold(agent.node_id)],
+      writes: nothingTold(agent.node_id),
       event: enrolledEvent(agent, { removedBefore }),
     });
     if (isFree) this.#connections.expect(agent.node_id);

@@ -8,21 +8,22 @@ import { eachDocument, eachPage } from "../storage/each-document.ts";
 import type { ListQuery, Write } from "../storage/storage.ts";
 import type { FindingsDocument } from "./documents.ts";
 import type { AgentRegistry } from "./registry.ts";
-import type { AppliedFilter, AppliedStatus, FoundStatus } from "./schemas.ts";
+import type { AppliedFilter, AppliedStatus, DriftFilter, FoundStatus } from "./schemas.ts";
 
 type Known = Readonly<FindingsDocument>;
-type Part = Omit<FindingsDocument, "node_id" | "apply_failed">;
+/** What is known of an agent, without what follows from it. */
+export type KnownFindings = Omit<FindingsDocument, "node_id" | "apply_failed" | "check_failed">;
 
 const collection = "agent_findings";
 
 /** What a list of agents may ask for of one kind of finding; null = any. */
 export type Finding =
-  { kind: "last_apply"; status: AppliedFilter } | { kind: "drift"; status: FoundStatus | null };
+  { kind: "last_apply"; status: AppliedFilter } | { kind: "drift"; status: DriftFilter | null };
 
 /** How many approved agents have each finding; those that have none are not counted. */
 export interface FindingCounts {
   last_apply: Partial<Record<AppliedStatus, number>>;
-  drift: Partial<Record<FoundStatus, number>>;
+  drift: Partial<Record<DriftFilter, number>>;
   /** Of how many the newest apply left the machine otherwise than was asked for. */
   unsuccessful: number;
 }
@@ -49,6 +50,8 @@ export class Findings {
   /** Reads what is known of every agent once, at the start, when the registry knows them. */
   async load(): Promise<void> {
     for await (const { key, value } of eachDocument<FindingsDocument>(this.#context.storage, collection)) {
+      // Something ended while its agent was removed.
+      if (!this.#registry.index.get(key)) continue;
       this.#known.set(key, value);
       this.#count(key);
     }
@@ -63,7 +66,7 @@ export class Findings {
   counts(): FindingCounts {
     const counts: FindingCounts = { last_apply: {}, drift: {}, unsuccessful: 0 };
     for (const [name, count] of this.#counts) {
-      const [kind, status] = name.split(":") as ["last_apply" | "drift", AppliedStatus & FoundStatus];
+      const [kind, status] = name.split(":") as ["last_apply" | "drift", AppliedStatus & DriftFilter];
       counts[kind][status] = count;
       if (kind === "last_apply" && isFailure(status)) counts.unsuccessful += count;
     }
@@ -71,17 +74,21 @@ export class Findings {
   }
 
   /** What to write in the step that changes what is known of an agent; nothing where it stays. */
-  async change(nodeId: string, change: (before: Part) => Part | null): Promise<Write[]> {
+  async change(nodeId: string, change: (before: KnownFindings) => KnownFindings | null): Promise<Write[]> {
     const stored = await this.#context.storage.get<FindingsDocument>(collection, nodeId);
-    const after = change(stored?.value ?? {});
+    const {
+      node_id: _1,
+      apply_failed: _2,
+      check_failed: _3,
+      ...before
+    } = stored?.value ?? { node_id: nodeId };
+    const after = change(before);
     if (after === null) return [];
-    const { last_apply, drift, modules } = after;
     const value = toJsonObject({
+      ...after,
       node_id: nodeId,
-      ...(last_apply && { last_apply }),
-      ...(last_apply && isFailure(last_apply.status) && { apply_failed: true }),
-      ...(drift && { drift }),
-      ...(modules && { modules }),
+      ...(after.last_apply && isFailure(after.last_apply.status) && { apply_failed: true }),
+      ...(after.failed_drift_check && { check_failed: true }),
     });
     return [{ kind: "put", collection, key: nodeId, value, expected: stored?.revision ?? 0 }];
   }
@@ -118,10 +125,13 @@ export class Findings {
     } else this.#counted.delete(nodeId);
   }
 
-  #add({ last_apply, drift }: Known, difference: number): void {
-    for (const [kind, finding] of Object.entries({ last_apply, drift })) {
-      if (!finding) continue;
-      const name = `${kind}:${finding.status}`;
+  #add({ last_apply, drift, check_failed }: Known, difference: number): void {
+    const names = [
+      ...(last_apply ? [`last_apply:${last_apply.status}`] : []),
+      ...(drift ? [`drift:${drift.status}`] : []),
+      ...(check_failed ? ["drift:failed"] : []),
+    ];
+    for (const name of names) {
       const count = (this.#counts.get(name) ?? 0) + difference;
       if (count > 0) this.#counts.set(name, count);
       else this.#counts.delete(name);
@@ -132,18 +142,21 @@ export class Findings {
 /** The index that leaves the fewest to look at. */
 function narrowest({ kind, status }: Finding): Pick<ListQuery, "index" | "equals"> {
   if (status === null) return {};
-  if (kind === "drift") return { index: "by_drift", equals: [status] };
   if (status === "unsuccessful") return { index: "by_failure", equals: [true] };
-  return { index: "by_last_apply", equals: [status] };
+  if (kind === "last_apply") return { index: "by_last_apply", equals: [status] };
+  if (status === "failed") return { index: "by_failed_check", equals: [true] };
+  return { index: "by_drift", equals: [status] };
 }
 
 function passes(known: Known, { kind, status }: Finding): boolean {
-  const actual = known[kind]?.status;
   if (status === "unsuccessful") return known.apply_failed === true;
-  return actual !== undefined && (status === null || actual === status);
+  if (kind === "last_apply") return known.last_apply?.status === status;
+  if (status === "failed") return known.check_failed === true;
+  if (status === null) return known.drift !== undefined || known.check_failed === true;
+  return known.drift?.status === status;
 }
 
-/** Whether an apply left a machine otherwise than was asked for; of one that is unknown nobody can say. */
+/** Whether an apply that began left a machine otherwise than was asked for; of one that is unknown nobody can say. */
 function isFailure(status: AppliedStatus): boolean {
-  return status !== "succeeded" && status !== "cancelled" && status !== "unknown";
+  return status !== "succeeded" && status !== "unknown";
 }

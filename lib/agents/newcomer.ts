@@ -27,9 +27,13 @@ export function toNewcomer(introduction: AgentIntroduction, now: string): AgentD
   return { ...toFacts(introduction), node_id, public_key, status: "pending", ...seen, tags: {} };
 }
 
-/** The write that goes with it: nothing is inherited, not even what was written while one of this key was removed. */
-export function nothingTold(nodeId: string): Write {
-  return { kind: "delete", collection: "agent_attributes", key: nodeId };
+/** The writes that go with it: nothing is inherited, not even what was written while one of this key was removed. */
+export function nothingTold(nodeId: string): Write[] {
+  return ["agent_attributes", "agent_findings"].map((collection) => ({
+    kind: "delete",
+    collection,
+    key: nodeId,
+  }));
 }
 
 /** Tells of a new agent; `token` is the id of the enrolment token that approves it in the same step. */

@@ -75,7 +75,11 @@ export class OfflineEvents {
    * @returns What ends it.
    */
   async start(approved: () => readonly string[]): Promise<() => Promise<void>> {
-    for await (const { key } of eachDocument(this.#context.storage, collection)) this.#told.add(key);
+    for await (const { key } of eachDocument(this.#context.storage, collection)) {
+      this.#told.add(key);
+      // The process before may have ended between the decision about an agent and this.
+      if (!this.#registry.isApproved(key)) this.#dismissed(key);
+    }
     this.#work.after(Math.max(0, returnMs - this.#graceMs), async () => {
       for (const nodeId of approved())
         if (!this.#presence.isConnected(nodeId) && !this.#gone.has(nodeId)) this.disconnected(nodeId);
@@ -186,8 +190,9 @@ export class OfflineEvents {
     });
     for (const nodeId of nodeIds) {
       this.#gone.delete(nodeId);
-      // It came while that was written.
-      if (this.#presence.isConnected(nodeId)) this.connected(nodeId);
+      // It came, or somebody decided about it, while that was written.
+      if (!this.#registry.isApproved(nodeId)) this.#dismissed(nodeId);
+      else if (this.#presence.isConnected(nodeId)) this.connected(nodeId);
     }
   }
 

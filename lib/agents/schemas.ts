@@ -28,7 +28,10 @@ export const appliedStatusSchema = z.enum([
 export const appliedFilterSchema = z.enum([...appliedStatusSchema.options, "unsuccessful"]);
 
 /** What a drift check found. */
-export const foundStatusSchema = z.enum(["in_sync", "drifted", "failed"]);
+export const foundStatusSchema = z.enum(["in_sync", "drifted"]);
+
+/** What a drift check found, or that the newest one could not tell. */
+export const driftFilterSchema = z.enum([...foundStatusSchema.options, "failed"]);
 
 /** Key of a tag. */
 export const tagKeySchema = z
@@ -73,13 +76,17 @@ export const agentSchema = z
     last_apply: z
       .object({ operation_id: idSchema, status: appliedStatusSchema, finished_at: z.string() })
       .optional()
-      .describe("The newest apply that has ended; absent where there was none."),
+      .describe("How the newest apply that began has ended; absent where there was none."),
     drift: z
       .object({ drift_id: idSchema, status: foundStatusSchema, checked_at: z.string() })
       .optional()
       .describe(
-        "What the newest drift check found; absent where there was none since everything was applied last.",
+        "What the newest drift check that could tell found; absent where there was none since everything was applied last.",
       ),
+    failed_drift_check: z
+      .object({ drift_id: idSchema, checked_at: z.string() })
+      .optional()
+      .describe("The newest drift check, where it failed: `drift` is of one before."),
     modules: z
       .record(z.string(), z.number().int())
       .optional()
@@ -124,9 +131,13 @@ export const listAgentsInput = z.strictObject({
   last_apply: appliedFilterSchema
     .optional()
     .describe(
-      "Only agents whose newest apply ended so; `unsuccessful` is failed, partial, timed_out or interrupted.",
+      "Only agents whose newest apply ended so; `unsuccessful` is failed, partial, cancelled, timed_out or interrupted.",
     ),
-  drift: foundStatusSchema.optional().describe("Only agents whose newest drift check found this."),
+  drift: driftFilterSchema
+    .optional()
+    .describe(
+      "Only agents of which the newest drift check that could tell found this; `failed` is those whose newest check could not.",
+    ),
   agent_version: z
     .string()
     .min(1)
@@ -199,6 +210,8 @@ export type AppliedStatus = z.infer<typeof appliedStatusSchema>;
 export type AppliedFilter = z.infer<typeof appliedFilterSchema>;
 /** What a drift check found. */
 export type FoundStatus = z.infer<typeof foundStatusSchema>;
+/** What a drift check found, or that the newest one could not tell. */
+export type DriftFilter = z.infer<typeof driftFilterSchema>;
 /** All tags of one agent after a change of them. */
 export type AgentTags = z.infer<typeof agentTagsSchema>;
 /** Filters of `agents.rejectPending`. */

@@ -7,6 +7,7 @@ import type { OperationChange } from "../operations/operation-store.ts";
 import { toCounts } from "../state/result.ts";
 import type { Write } from "../storage/storage.ts";
 import type { DriftDocument, DriftStateDocument } from "./documents.ts";
+import { findingsAfterCheck } from "./findings-after.ts";
 import type { DriftStatus } from "./schemas.ts";
 
 type Operation = Readonly<OperationDocument>;
@@ -40,22 +41,18 @@ export async function concludeCheck(
     checked_at: context.timestamp(),
     duration_ms: operation.duration_ms ?? 0,
   };
-  if (isOld) return { writes: [toRecordPut(record, stored.revision)] };
+  const found = await findings.change(node_id, (before) => findingsAfterCheck(before, record, isOld));
+  if (isOld) return { writes: [toRecordPut(record, stored.revision), ...found] };
   const state = await context.storage.get<DriftStateDocument>("drift_states", node_id);
   const before = state?.value ?? { drifted: false };
   const after = toState(record, before);
   const previous = await previousOf(context, record, before);
-  const writes: Write[] = [toRecordPut(record, stored.revision), ...(previous ? forget(previous) : [])];
+  const writes = [toRecordPut(record, stored.revision), ...found, ...(previous ? forget(previous) : [])];
   if (after !== before) {
     const value = toJsonObject(after);
     const expected = state?.revision ?? 0;
     writes.push({ kind: "put", collection: "drift_states", key: node_id, value, expected });
   }
-  const { drift_id, status, checked_at } = record;
-  if (status !== "running" && status !== "cancelled")
-    writes.push(
-      ...(await findings.change(node_id, (found) => ({ ...found, drift: { drift_id, status, checked_at } }))),
-    );
   return { writes, events: before.drifted === after.drifted ? [] : [changeEvent(operation, after.drifted)] };
 }
 

@@ -66,11 +66,13 @@ export class DriftService {
   /** What the newest check of each of some agents found. */
   async newest(query: AgentQuery): Promise<Page<AgentDrift>> {
     const { items: agents, next_cursor } = await this.#agents.list.page(query);
+    const isAboutFindings = query.drift === "in_sync" || query.drift === "drifted";
     const found = agents.flatMap(({ key, value }) => {
-      const drift = this.#agents.findings.of(key)?.drift;
-      return drift ? { drift, name: value.name ?? value.hostname } : [];
+      const { drift, failed_drift_check } = this.#agents.findings.of(key) ?? {};
+      const check = isAboutFindings ? drift : (failed_drift_check ?? drift);
+      return check ? { id: check.drift_id, name: value.name ?? value.hostname } : [];
     });
-    const ids = found.map(({ drift }) => drift.drift_id);
+    const ids = found.map(({ id }) => id);
     const records = await this.#context.storage.getMany<DriftDocument>("drift_records", ids);
     const items = records.flatMap((record, at) =>
       record ? { ...record.value, counts: toCounts(record.value.counts), agent_name: found[at]!.name } : [],
@@ -92,7 +94,8 @@ export class DriftService {
   /** The newest check of an agent stays, however old it is, and the newest that found something. */
   async #isNewest({ operation_id, node_id }: Readonly<OperationDocument>): Promise<boolean> {
     if (!(await this.#agents.isKnown(node_id))) return false;
-    if (this.#agents.findings.of(node_id)?.drift?.drift_id === operation_id) return true;
+    const { drift, failed_drift_check } = this.#agents.findings.of(node_id) ?? {};
+    if (drift?.drift_id === operation_id || failed_drift_check?.drift_id === operation_id) return true;
     return (await this.newestOf(node_id)) === operation_id;
   }
 

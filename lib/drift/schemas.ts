@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { foundStatusSchema } from "../agents/schemas.ts";
+import { driftFilterSchema } from "../agents/schemas.ts";
 import { idSchema, keyIdSchema, pageInput, pageOf, waitInput } from "../internal/common-schemas.ts";
 import { countsSchema, resourceResultSchema } from "../state/result.ts";
 
@@ -33,7 +33,11 @@ export const agentDriftSchema = driftRecordSchema
 export const agentDriftPageSchema = pageOf(agentDriftSchema);
 /** Input of `drift.newest`; every filter must hold. */
 export const newestDriftInput = z.strictObject({
-  status: foundStatusSchema.optional().describe("Only what was found so."),
+  status: driftFilterSchema
+    .optional()
+    .describe(
+      "Only what the newest check that could tell found; `failed` is the newest check where it could not.",
+    ),
   selector: z.string().optional().describe("Only agents that it matches."),
   ...pageInput,
 });

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { appliedStatusSchema, foundStatusSchema } from "../agents/schemas.ts";
+import { appliedStatusSchema, driftFilterSchema } from "../agents/schemas.ts";
 import { severities } from "../events.ts";
 import { keyIdSchema } from "../internal/common-schemas.ts";
 
@@ -45,10 +45,14 @@ export const summarySchema = z
       .describe("How many agents there are."),
     last_apply: z
       .partialRecord(appliedStatusSchema, count)
-      .describe("How the newest apply of approved agents ended. A status that none has is absent."),
+      .describe(
+        "How the newest apply of approved agents that began has ended. A status that none has is absent.",
+      ),
     drift: z
-      .partialRecord(foundStatusSchema, count)
-      .describe("What the newest drift check of approved agents found. A status that none has is absent."),
+      .partialRecord(driftFilterSchema, count)
+      .describe(
+        "What the newest drift check of approved agents that could tell found; `failed` counts those whose newest check could not, whatever was found before. What none has is absent.",
+      ),
     operations: z
       .object({ queued: count, running: count, unknown: count })
       .describe("Operations of which more is to come."),

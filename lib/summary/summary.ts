@@ -31,7 +31,7 @@ export class FleetSummary {
     this.#features = features;
   }
 
-  /** Counts what there is, and what needs somebody. Costs the same however many agents there are. */
+  /** Counts what there is, and what needs somebody. Reads no agents but those that it names, and goes through what is under way. */
   async get(caller: Caller): Promise<Summary> {
     await this.#context.authorize(caller, "summary.get");
     const { unsuccessful, ...counts } = await this.#count();

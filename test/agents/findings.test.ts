@@ -1,12 +1,16 @@
 /** What lists of agents tell of applies and drift checks, through every turn of an agent, and as filters. */
 import { mkdirSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { systemCaller, type Agent } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
+import { findingsAfterCheck } from "../../lib/drift/findings-after.ts";
 import { servicesOf } from "../../lib/orchestrator.ts";
+import type { ResourceResult } from "../../lib/state/result.ts";
 import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
+import { settleAll } from "../support/deferred.ts";
 import { newFolders, startApprovedAgent, type TestAgent } from "../support/fleet.ts";
+import { connectScriptedAgent, emptyResult } from "../support/scripted-agent.ts";
 
 let data: MemoryData;
 let fleet: TestOrchestrator;
@@ -76,6 +80,107 @@ test("an agent tells its newest apply, what is in place and what has drifted, an
   await apply(second, "deep");
   expect(await find({ last_apply: "unsuccessful" })).toEqual([]);
   expect(counts()).toEqual({ last_apply: { succeeded: 2 }, drift: { in_sync: 1 }, unsuccessful: 0 });
+});
+
+test("what never began hides nothing of what ended before it, or after it", async () => {
+  const { orchestrator, transport } = fleet;
+  const agent = await connectScriptedAgent(fleet);
+  const { nodeId: node_id } = agent;
+  await orchestrator.agents.setStatus(systemCaller, { node_id, status: "approved" });
+  await upload(file("web"));
+  const ask = () =>
+    orchestrator.operations.apply(systemCaller, { node_id, modules: ["web"], wait_seconds: 0 });
+  const last = async () => (await orchestrator.agents.get(systemCaller, { node_id })).last_apply;
+  const first = await ask();
+  await agent.next("apply");
+  const second = await ask();
+  await orchestrator.operations.cancel(systemCaller, { operation_id: second.operation_id });
+  agent.link.send({ ...emptyResult(first.operation_id), status: "failed" });
+  await agent.next("ack");
+  await settleAll();
+  expect(await last()).toMatchObject({ operation_id: first.operation_id, status: "failed" });
+  expect(counts().unsuccessful).toBe(1);
+  await agent.link.stop();
+  await vi.waitFor(() => expect(transport.isConnected(node_id)).toBe(false));
+  const third = await orchestrator.operations.apply(systemCaller, {
+    node_id,
+    modules: ["web"],
+    when_offline: "queue",
+    wait_seconds: 0,
+  });
+  await orchestrator.operations.cancel(systemCaller, { operation_id: third.operation_id });
+  expect(await last()).toMatchObject({ operation_id: first.operation_id, status: "failed" });
+  expect(await find({ last_apply: "unsuccessful" })).toEqual([node_id]);
+});
+
+test("a check that can't tell hides nothing of what was found, and is told beside it until one can", async () => {
+  const agent = await connectScriptedAgent(fleet);
+  const { orchestrator } = fleet;
+  const { nodeId: node_id } = agent;
+  await orchestrator.agents.setStatus(systemCaller, { node_id, status: "approved" });
+  await upload(file("web"));
+  const operation = orchestrator.operations.apply(systemCaller, { node_id, modules: ["web"] });
+  const command = await agent.next("apply");
+  agent.link.send(emptyResult(command.operation_id));
+  await operation;
+  const end = async (more: object): Promise<string> => {
+    const checked = orchestrator.drift.check(systemCaller, { node_id });
+    const { operation_id } = await agent.next("check");
+    agent.link.send({ ...emptyResult(operation_id), ...more });
+    await checked;
+    return operation_id;
+  };
+  const results: ResourceResult[] = [
+    {
+      resource_id: "f",
+      module: "web",
+      type: "file",
+      identity: "/web",
+      outcome: "would_change",
+      action: "update",
+      changes: [],
+      caused_by: [],
+      attempts: 1,
+      duration_ms: 1,
+    },
+  ];
+  const drifted = await end({ results });
+  const failed = await end({ status: "failed" });
+  const read = async () => orchestrator.agents.get(systemCaller, { node_id });
+  expect(await read()).toMatchObject({
+    drift: { drift_id: drifted, status: "drifted" },
+    failed_drift_check: { drift_id: failed },
+  });
+  expect(counts().drift).toEqual({ drifted: 1, failed: 1 });
+  expect(await find({ drift: "drifted" })).toEqual([node_id]);
+  expect(await find({ drift: "failed" })).toEqual([node_id]);
+  const ids = async (status?: "drifted" | "failed") =>
+    (await orchestrator.drift.newest(systemCaller, { ...(status && { status }) })).items.map(
+      ({ drift_id }) => drift_id,
+    );
+  expect([await ids(), await ids("drifted"), await ids("failed")]).toEqual([[failed], [drifted], [failed]]);
+  const insync = await end({});
+  expect(await read()).toMatchObject({ drift: { drift_id: insync, status: "in_sync" } });
+  expect(await read()).not.toHaveProperty("failed_drift_check");
+  expect(counts().drift).toEqual({ in_sync: 1 });
+});
+
+test("a check that turns out to be about another baseline is no finding any more", () => {
+  const record = {
+    drift_id: "b",
+    node_id: "n",
+    baseline_operation_id: "x",
+    trigger: "manual",
+    checked_at: "2030-01-01T00:00:00.000Z",
+    duration_ms: 1,
+    counts: { total: 0, unchanged: 0, changed: 0, would_change: 0, removed: 0, failed: 0, skipped: 0 },
+  } as const;
+  const { checked_at } = record;
+  const drift = { drift_id: "a", status: "drifted", checked_at } as const;
+  const before = { drift, failed_drift_check: { drift_id: "b", checked_at } };
+  expect(findingsAfterCheck(before, { ...record, status: "cancelled" }, false)).toEqual({ drift });
+  expect(findingsAfterCheck(before, { ...record, status: "in_sync" }, true)).toEqual({ drift });
+  expect(findingsAfterCheck({ drift }, { ...record, status: "cancelled" }, false)).toBeNull();
 });
 
 test("what is forgotten is no module of the agent any more", async () => {

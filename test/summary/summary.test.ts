@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { systemCaller, type Summary } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
+import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
+import { settleAll } from "../support/deferred.ts";
 import { newFolders, startAgent, startApprovedAgent, type TestAgent } from "../support/fleet.ts";
 
 const summaryOf = ({ orchestrator }: TestOrchestrator): Promise<Summary> =>
@@ -77,6 +79,31 @@ test("agents that went away are told until they are back", async () => {
   expect(await needs(fleet)).toEqual([]);
 });
 
+test("agents that were rejected while they were told away do not count, nor after a kill in between", async () => {
+  const data = new MemoryData();
+  const away = await createTestOrchestrator({ storage: new MemoryStorage({ data }) });
+  const agent = await startApprovedAgent(away, { ...newFolders(), clock: away.clock });
+  await agent.agent.stop();
+  for (let minute = 0; minute < 3; minute++) await away.clock.advance(60_000);
+  const { nodeId: node_id } = agent;
+  await away.orchestrator.agents.setStatus(systemCaller, { node_id, status: "rejected" });
+  await settleAll();
+  expect((await summaryOf(away)).agents.away).toBe(0);
+  // As if the process had ended before that was written.
+  await away.storage.commit([
+    {
+      kind: "put",
+      collection: "offline_agents",
+      key: node_id,
+      value: { node_id, since: "2030-01-01T00:00:00.000Z" },
+    },
+  ]);
+  await away.orchestrator.stop();
+  await using again = await createTestOrchestrator({ storage: new MemoryStorage({ data }) });
+  await settleAll();
+  expect((await summaryOf(again)).agents).toMatchObject({ away: 0, rejected: 1, approved: 0 });
+});
+
 test("work that waits is counted until it has ended", async () => {
   await using fleet = await createTestOrchestrator();
   const folders = newFolders();
@@ -94,6 +121,6 @@ test("work that waits is counted until it has ended", async () => {
   await fleet.orchestrator.operations.cancel(systemCaller, { operation_id });
   const { operations, last_apply, attention } = await summaryOf(fleet);
   expect(operations.queued).toBe(0);
-  expect(last_apply).toEqual({ cancelled: 1 });
+  expect(last_apply).toEqual({});
   expect(attention.map(({ kind }) => kind)).not.toContain("failed_applies");
 });

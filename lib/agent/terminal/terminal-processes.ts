@@ -6,6 +6,7 @@ import { terminalVariable } from "../../host/marked-scope.ts";
 import {
   environmentOf,
   listProcesses,
+  processAt,
   type ProcessEntry,
   signalProcess,
   withDescendants,
@@ -21,9 +22,11 @@ const mostRounds = 20;
  *   another may have its number.
  */
 export function endTerminal(mark: string, first: Pick<ProcessEntry, "pid" | "begun">): void {
+  const now = processAt(first.pid);
+  const isAnother = now !== null && now.begun !== first.begun;
   endAll(
     ({ pid, session, begun }) =>
-      session === first.pid ||
+      (session === first.pid && !isAnother) ||
       (pid === first.pid && begun === first.begun) ||
       environmentOf(pid, terminalVariable) === mark,
   );
