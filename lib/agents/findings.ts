@@ -8,7 +8,7 @@ import { eachDocument, eachPage } from "../storage/each-document.ts";
 import type { ListQuery, Write } from "../storage/storage.ts";
 import type { FindingsDocument } from "./documents.ts";
 import type { AgentRegistry } from "./registry.ts";
-import type { AppliedFilter, AppliedStatus, DriftFilter, FoundStatus } from "./schemas.ts";
+import type { AppliedFilter, AppliedStatus, DriftFilter } from "./schemas.ts";
 
 type Known = Readonly<FindingsDocument>;
 /** What is known of an agent, without what follows from it. */
