@@ -54,6 +54,11 @@ export class ThresholdBook {
     return this.#thresholds.size;
   }
 
+  /** Whether there is a threshold. */
+  has(id: string): boolean {
+    return this.#thresholds.has(id);
+  }
+
   /** Takes a threshold in, or replaces what is known of it. */
   set(document: Readonly<ThresholdDocument>, selector: Selector | null): void {
     this.#thresholds.set(document.id, { document, selector });
