@@ -46,6 +46,11 @@ export class TellingBudget {
     return Math.max(0, spent.count - back);
   }
 
+  /** How many amounts are remembered, those of agents and those of their thresholds. */
+  get size(): number {
+    return [...this.#spent.values()].reduce((sum, { size }) => sum + size, 0);
+  }
+
   /** One of a threshold was told. */
   spend(nodeId: string, thresholdId: string): void {
     const all = this.#spent.get(nodeId) ?? new Map<string, Spent>();
@@ -54,12 +59,29 @@ export class TellingBudget {
     // Deleting first moves the agent to the end: the map's order is then the order of last use.
     this.#spent.delete(nodeId);
     this.#spent.set(nodeId, all);
+    this.#dropUnspent(nodeId);
+    this.#dropOldest();
     if (this.#spent.size > mostAgents) this.#spent.delete(this.#spent.keys().next().value!);
   }
 
   /** Forgets an agent. */
   forget(nodeId: string): void {
     this.#spent.delete(nodeId);
+  }
+
+  /** Drops those that had nothing told for longest, up to the first of which something has not come back yet. */
+  #dropOldest(): void {
+    for (const nodeId of this.#spent.keys()) {
+      this.#dropUnspent(nodeId);
+      if (this.#spent.has(nodeId)) return;
+    }
+  }
+
+  /** Thresholds are removed, and what comes back says nothing any more: neither is kept. */
+  #dropUnspent(nodeId: string): void {
+    const all = this.#spent.get(nodeId)!;
+    for (const id of all.keys()) if (this.spent(nodeId, id === "" ? null : id) === 0) all.delete(id);
+    if (all.size === 0) this.#spent.delete(nodeId);
   }
 }
 
