@@ -24,18 +24,22 @@ export function describeSummary({ agents, last_apply, drift, ...summary }: Summa
   );
 }
 
-/** What each is called, and the command that shows more. */
-const kinds: Readonly<Record<AttentionKind, { what: string; see: string }>> = {
-  alarms: { what: "alarms", see: "alarms" },
+/** What each is called, the command that shows more, and that its count is not one of agents. */
+const kinds: Readonly<Record<AttentionKind, { what: string; see: string; isOfOther?: true }>> = {
+  alarms: { what: "alarms", see: "alarms", isOfOther: true },
   failed_applies: {
     what: "agents whose last apply failed",
     see: "agents list --status approved --last-apply unsuccessful",
   },
-  unknown_operations: { what: "operations nobody knows the end of", see: "operations list --status unknown" },
+  unknown_operations: {
+    what: "operations nobody knows the end of",
+    see: "operations list --status unknown",
+    isOfOther: true,
+  },
   away_agents: { what: "agents away", see: "agents list --status approved --disconnected" },
   drifted_agents: { what: "agents that drifted", see: "drift --status drifted" },
   failed_drift_checks: { what: "agents whose drift check failed", see: "drift --status failed" },
-  paused_rollouts: { what: "rollouts paused", see: "rollouts list --status paused" },
+  paused_rollouts: { what: "rollouts paused", see: "rollouts list --status paused", isOfOther: true },
   pending_agents: { what: "agents waiting for approval", see: "agents list --status pending" },
 };
 
@@ -48,14 +52,19 @@ const columns: readonly Column<Attention>[] = [
 ];
 
 /** A newer server may tell of what this program has no words for. */
-function nameOf(kind: AttentionKind): { what: string; see: string | undefined } {
-  return Object.hasOwn(kinds, kind) ? kinds[kind] : { what: kind, see: undefined };
+function nameOf(kind: AttentionKind): { what: string; see: string | undefined; isOfOther?: true } {
+  return Object.hasOwn(kinds, kind) ? kinds[kind] : { what: kind, see: undefined, isOfOther: true };
 }
 
-function describeAgents({ agents, count }: Attention): string | undefined {
+/** How many agents a server names at most. */
+const mostNamed = 5;
+
+/** Several alarms may be of one agent: of these there may be more agents only where as many are named as ever are. */
+function describeAgents({ agents, count, kind }: Attention): string | undefined {
   if (agents.length === 0) return undefined;
   const names = agents.map(({ name }) => name).join(", ");
-  return agents.length < count && agents.length === 5 ? `${names}, ...` : names;
+  const mayBeAll = nameOf(kind).isOfOther && agents.length < mostNamed;
+  return agents.length < count && !mayBeAll ? `${names}, ...` : names;
 }
 
 function describeCounts(counts: Partial<Record<string, number>>): string {

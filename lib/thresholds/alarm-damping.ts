@@ -3,7 +3,8 @@
  *
  *   told one by one ──more than the budget──▶ flapping ──30 minutes without a change, or a day──▶ told in sum
  *
- * That something flaps is told once, and while it does an alarm is told that is more severe than what was told of it.
+ * That something flaps is told once, and while it does an alarm is told that is more severe than what was told of it. Where all of an agent
+ * flaps, the first alarm that begins is told of each threshold that has had no part in it, too: so noise hides no other fault.
  */
 import type { Context, EventInput } from "../context.ts";
 import { severities, type Severity } from "../events.ts";
@@ -19,6 +20,8 @@ const collection = "flapping_alarms";
 /** How long nothing must have begun or ended, and after how long it is told in sum all the same, milliseconds. */
 const quietMs = 1_800_000;
 const longestMs = dayMs;
+/** So much is told of a threshold that has no part in what flaps: that an alarm began, and that it ended. */
+const mostWithoutPart = 2;
 
 /** That an alarm began or ended, and the event that would tell of it. */
 export interface TellableChange {
@@ -69,16 +72,11 @@ export class AlarmDamping {
         counted.push(thresholdId);
         continue;
       }
-      const draft = known ?? this.#begin(drafts, change.alarm, scope!);
-      if (!known) {
-        events.push(flappedEvent(draft.value, agent.name));
-        counted.push(thresholdId);
-      } else if (change.kind === "began" && isMore(change.alarm.severity, draft.value.severity)) {
-        draft.value.severity = change.alarm.severity;
-        events.push(change.event);
-        continue;
-      }
-      this.#count(draft.value, change.kind);
+      const { value } = known ?? this.#begin(drafts, change.alarm, scope!);
+      const isTold = this.#takeIn(value, change, counted);
+      if (!known) events.push(flappedEvent(value, agent.name));
+      if (isTold) events.push(change.event);
+      counted.push(...Array<string>(Number(!known) + Number(isTold)).fill(thresholdId));
     }
     return { writes: toWrites(stored, drafts), events, counted };
   }
@@ -104,8 +102,35 @@ export class AlarmDamping {
   /** Whose budget is spent; null where there is some left. */
   #overdrawn(nodeId: string, thresholdId: string, counted: readonly string[]): "agent" | "threshold" | null {
     if (this.#budget.left(nodeId, null) - counted.length <= 0) return "agent";
-    const own = counted.filter((each) => each === thresholdId).length;
-    return this.#budget.left(nodeId, thresholdId) - own <= 0 ? "threshold" : null;
+    return this.#budget.left(nodeId, thresholdId) - countOf(counted, thresholdId) <= 0 ? "threshold" : null;
+  }
+
+  /** Takes a change into what flaps. Tells whether it is told by itself all the same. */
+  #takeIn(value: FlappingDocument, { kind, alarm }: TellableChange, counted: readonly string[]): boolean {
+    const isFirst = value.threshold_id === undefined && !this.#hasPart(value, alarm, counted);
+    const isRise = isMore(alarm.severity, value.severity);
+    const isTold = kind === "began" && (isFirst || isRise);
+    value.changed_at = this.#context.fleetTime.now();
+    if (isTold && isRise) value.severity = alarm.severity;
+    if (isTold && isFirst) this.#addPart(value, alarm.threshold_id);
+    if (!isTold) value[kind] += 1;
+    return isTold;
+  }
+
+  /** Whether a threshold has part in it that all of an agent flaps. What was told lately says so, and is noted, as that is forgotten. */
+  #hasPart(
+    value: FlappingDocument,
+    { node_id, threshold_id: id }: Readonly<AlarmDocument>,
+    counted: readonly string[],
+  ): boolean {
+    if (value.part_ids?.includes(id)) return true;
+    if (this.#budget.spent(node_id, id) + countOf(counted, id) <= mostWithoutPart) return false;
+    this.#addPart(value, id);
+    return true;
+  }
+
+  #addPart(value: FlappingDocument, thresholdId: string): void {
+    value.part_ids = [...(value.part_ids ?? []).filter((id) => this.#book.has(id)), thresholdId];
   }
 
   #begin(drafts: Map<string, Draft>, alarm: Readonly<AlarmDocument>, scope: "agent" | "threshold"): Draft {
@@ -119,17 +144,17 @@ export class AlarmDamping {
         value.ended += part.ended;
         value.since = Math.min(value.since, part.since);
         if (isMore(part.severity, value.severity)) value.severity = part.severity;
+        if (part.threshold_id !== undefined) this.#addPart(value, part.threshold_id);
         drafts.delete(key);
       }
     const draft = { value, revision: 0 };
     drafts.set(flappingKey(node_id, scope === "agent" ? null : threshold_id), draft);
     return draft;
   }
+}
 
-  #count(value: FlappingDocument, kind: TellableChange["kind"]): void {
-    value[kind] += 1;
-    value.changed_at = this.#context.fleetTime.now();
-  }
+function countOf(ids: readonly string[], id: string): number {
+  return ids.filter((each) => each === id).length;
 }
 
 function isMore(severity: Severity, than: Severity): boolean {

@@ -53,6 +53,8 @@ export interface FlappingDocument {
   /** Of which threshold; absent = of all of the agent. */
   threshold_id?: string;
   threshold?: string;
+  /** Where all of the agent flaps, the thresholds that have part in it, or have had an alarm told since; absent = none. */
+  part_ids?: string[];
   /** The most severe alarm of which operators were told. */
   severity: Severity;
   /** By fleet time, milliseconds since 1970. */

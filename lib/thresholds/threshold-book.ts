@@ -1,6 +1,7 @@
 /**
  * The thresholds and the alarms that there are, in memory, as the feed tells: each sample of each agent asks for them, and reads nothing.
  */
+import type { Severity } from "../events.ts";
 import { matchesSelector } from "../selectors/match.ts";
 import type { Selector, SelectorTarget } from "../selectors/selector.ts";
 import type { StoredDocument } from "../storage/storage.ts";
@@ -20,6 +21,14 @@ export type StoredAlarm = StoredDocument<AlarmDocument>;
 /** What flaps, as stored. */
 export type StoredFlapping = StoredDocument<FlappingDocument>;
 
+/** Where an alarm is. */
+interface Place {
+  nodeId: string;
+  pair: string;
+  thresholdId: string;
+  severity: Severity;
+}
+
 /** Names a series of an agent that a threshold watches. */
 export function pairKey(thresholdId: string, series: string): string {
   return `${thresholdId} ${series}`;
@@ -32,7 +41,8 @@ export class ThresholdBook {
   /** By threshold, then by id. */
   readonly #ofThreshold = new Map<string, Map<string, StoredAlarm>>();
   /** Where an alarm is in these, by its id. */
-  readonly #places = new Map<string, { nodeId: string; pair: string; thresholdId: string }>();
+  readonly #places = new Map<string, Place>();
+  readonly #counts: Record<Severity, number> = { critical: 0, warning: 0, info: 0 };
 
   /** By {@link flappingKey}. */
   readonly #flapping = new Map<string, StoredFlapping>();
@@ -42,6 +52,11 @@ export class ThresholdBook {
   /** How many thresholds there are. */
   get size(): number {
     return this.#thresholds.size;
+  }
+
+  /** Whether there is a threshold. */
+  has(id: string): boolean {
+    return this.#thresholds.has(id);
   }
 
   /** Takes a threshold in, or replaces what is known of it. */
@@ -73,13 +88,16 @@ export class ThresholdBook {
 
   /** Takes an alarm in. */
   setAlarm(alarm: StoredAlarm): void {
-    const { id, node_id, threshold_id, series } = alarm.value;
+    const { id, node_id, threshold_id, series, severity } = alarm.value;
+    const before = this.#places.get(id);
+    if (before) this.#counts[before.severity] -= 1;
+    this.#counts[severity] += 1;
     const pair = pairKey(threshold_id, series);
     const alarms = this.#alarms.get(node_id) ?? new Map<string, StoredAlarm>();
     this.#alarms.set(node_id, alarms.set(pair, alarm));
     const all = this.#ofThreshold.get(threshold_id) ?? new Map<string, StoredAlarm>();
     this.#ofThreshold.set(threshold_id, all.set(id, alarm));
-    this.#places.set(id, { nodeId: node_id, pair, thresholdId: threshold_id });
+    this.#places.set(id, { nodeId: node_id, pair, thresholdId: threshold_id, severity });
   }
 
   /** Forgets an alarm. */
@@ -87,12 +105,18 @@ export class ThresholdBook {
     const place = this.#places.get(id);
     if (!place) return;
     this.#places.delete(id);
+    this.#counts[place.severity] -= 1;
     const alarms = this.#alarms.get(place.nodeId);
     alarms?.delete(place.pair);
     if (alarms?.size === 0) this.#alarms.delete(place.nodeId);
     const all = this.#ofThreshold.get(place.thresholdId);
     all?.delete(id);
     if (all?.size === 0) this.#ofThreshold.delete(place.thresholdId);
+  }
+
+  /** How many alarms there are, by severity; costs the same however many that is. */
+  alarmCounts(): Record<Severity, number> {
+    return { ...this.#counts };
   }
 
   /** The alarms of an agent, by {@link pairKey}. */

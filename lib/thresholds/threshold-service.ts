@@ -3,7 +3,7 @@ import type { Context } from "../context.ts";
 import { OrchestratorError } from "../errors.ts";
 import type { Severity } from "../events.ts";
 import type { Selector } from "../selectors/selector.ts";
-import { eachDocument } from "../storage/each-document.ts";
+import { eachDocument, eachPage } from "../storage/each-document.ts";
 import type { SampleRow, StoredDocument, Write } from "../storage/storage.ts";
 import { BackgroundWork } from "../upkeep/background-work.ts";
 import { AlarmDamping } from "./alarm-damping.ts";
@@ -20,6 +20,8 @@ import { ThresholdBook, type StoredAlarm } from "./threshold-book.ts";
 
 /** Most thresholds. */
 const mostThresholds = 100;
+/** Alarms that are looked at to name some agents, each of which may have 50. */
+const lookedAt = { page: 100, most: 500 };
 
 /** Compares what agents measure with the limits that operators set. */
 export class ThresholdService {
@@ -62,20 +64,20 @@ export class ThresholdService {
 
   /** How many alarms there are now, by severity. */
   alarmCounts(): Record<Severity, number> {
-    const counts = { critical: 0, warning: 0, info: 0 };
-    for (const { value } of this.#book.alarms()) counts[value.severity] += 1;
-    return counts;
+    return this.#book.alarmCounts();
   }
 
-  /** The agents with the newest alarms of a severity. */
+  /** Different agents with the newest alarms of a severity, `most` at most. */
   async alarmedAgents(severity: Severity, most: number): Promise<string[]> {
-    const { items } = await this.#context.storage.list<AlarmDocument>("alarms", {
-      index: "by_severity",
-      equals: [severity],
-      order: "desc",
-      limit: most,
-    });
-    return [...new Set(items.map(({ value }) => value.node_id))];
+    const nodeIds = new Set<string>();
+    const query = { index: "by_severity", equals: [severity], order: "desc", limit: lookedAt.page } as const;
+    let left = lookedAt.most;
+    for await (const page of eachPage<AlarmDocument>(this.#context.storage, "alarms", query)) {
+      for (const { value } of page) if (nodeIds.size < most) nodeIds.add(value.node_id);
+      left -= page.length;
+      if (nodeIds.size === most || left <= 0) break;
+    }
+    return [...nodeIds];
   }
 
   /** Reads the thresholds and the alarms that there are, and ends those that nothing stands behind any more. */

@@ -6,7 +6,11 @@ import { systemCaller, type Summary } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
 import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import { settleAll } from "../support/deferred.ts";
+import { approved } from "../support/leaving-agents.ts";
+import { sendSample } from "../support/sent-samples.ts";
 import { newFolders, startAgent, startApprovedAgent, type TestAgent } from "../support/fleet.ts";
+
+type SentAgent = Awaited<ReturnType<typeof approved>>;
 
 const summaryOf = ({ orchestrator }: TestOrchestrator): Promise<Summary> =>
   orchestrator.summary.get(systemCaller);
@@ -123,4 +127,39 @@ test("work that waits is counted until it has ended", async () => {
   expect(operations.queued).toBe(0);
   expect(last_apply).toEqual({});
   expect(attention.map(({ kind }) => kind)).not.toContain("failed_applies");
+});
+
+test("alarms are counted by severity, and machines with many hide no other that has one", async () => {
+  await using fleet = await createTestOrchestrator();
+  const limit = { condition: "above", value: 4, for_seconds: 0, recovery_seconds: 0 } as const;
+  const { thresholds } = fleet.orchestrator;
+  await thresholds.create(systemCaller, { ...limit, name: "Disk", metric: "mount.used_bytes" });
+  await thresholds.create(systemCaller, { ...limit, name: "Busy", metric: "load.1", severity: "critical" });
+  const agents: SentAgent[] = [];
+  for (let number = 1; number <= 7; number++) agents.push(await approved(fleet, number));
+  const [noisy, others] = [agents.slice(0, 3), agents.slice(3)];
+  const disks = (used: number): Record<string, number> =>
+    Object.fromEntries(
+      Array.from({ length: 45 }, (_, mount) => [`mount.used_bytes{mount=/disk${mount}}`, used]),
+    );
+  for (const agent of others) await sendSample(fleet, agent, { "mount.used_bytes{mount=/}": 5 });
+  // The newest alarms, more than are read at once, are all of three machines.
+  await fleet.clock.advance(15_000);
+  for (const agent of noisy) await sendSample(fleet, agent, { ...disks(5), "load.1": 5 });
+  const { alarms, attention } = await summaryOf(fleet);
+  expect(alarms).toEqual({ critical: 3, warning: 139, info: 0 });
+  const named = attention.filter(({ kind }) => kind === "alarms");
+  expect(named.map(({ severity, count, agents }) => [severity, count, agents.length])).toEqual([
+    ["critical", 3, 3],
+    ["warning", 139, 5],
+  ]);
+  const nodeIds = new Set(named[1]!.agents.map(({ node_id }) => node_id));
+  expect(nodeIds.size).toBe(5);
+  for (const { nodeId } of noisy) expect(nodeIds).toContain(nodeId);
+  // So many alarms of a machine end within a minute, not at once.
+  for (let sample = 0; sample < 4; sample++) {
+    await fleet.clock.advance(15_000);
+    for (const agent of noisy) await sendSample(fleet, agent, { ...disks(1), "load.1": 1 });
+  }
+  expect((await summaryOf(fleet)).alarms).toEqual({ critical: 0, warning: 4, info: 0 });
 });

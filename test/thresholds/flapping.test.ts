@@ -139,13 +139,104 @@ test("an alarm more severe than what was told of a machine that flaps is told by
   expect(await alarmsNow(product)).toMatchObject([{ threshold: "Disk" }]);
 });
 
-test("what flaps is told in sum after a restart, once, and of who is rejected nothing is", async () => {
+/** Begins an orchestrator, each time on the same storage and clock. */
+function restarts(): () => Promise<TestOrchestrator> {
   const data = new MemoryData();
   const clock = new FakeClock();
-  const begin = async (): Promise<TestOrchestrator> => ({
+  return async () => ({
     ...(await createTestOrchestrator({ clock, storage: new MemoryStorage({ clock, data }) })),
     clock,
   });
+}
+
+/** Three thresholds that spend all that is told of an agent, one of a disk and one of processes that have no part in it. */
+async function withNoise({ orchestrator: { thresholds } }: TestOrchestrator): Promise<void> {
+  for (let each = 0; each < 3; each += 1)
+    await thresholds.create(systemCaller, { ...busy, name: `Noise ${each}` });
+  await thresholds.create(systemCaller, { ...busy, name: "Disk", metric: "mount.used_bytes" });
+  await thresholds.create(systemCaller, { ...busy, name: "Tasks", metric: "process.count" });
+}
+
+/** The alarms that were told to begin, of all but the noise. */
+const toldOf = (test: TestOrchestrator): string[] =>
+  alarmEvents(test)
+    .flatMap((event) => (event.event_type === "metric.thresholdCrossed" ? [event.metadata.threshold] : []))
+    .filter((threshold) => !threshold.startsWith("Noise"));
+
+test("of a machine that flaps each threshold that has no part in it has its first alarm told", async () => {
+  await using product = await createTestOrchestrator();
+  await withNoise(product);
+  const agent = await approved(product, 1);
+  await flap(product, agent, { samples: 24 });
+  expect(typesOf(product).at(-1)).toBe("alarmsFlapped");
+  const before = alarmEvents(product).length;
+  await flap(product, agent, { samples: 1, names: ["mount.used_bytes"] });
+  expect(toldOf(product)).toEqual(["Disk"]);
+  await flap(product, agent, { samples: 12, names: ["load.1", "mount.used_bytes"] });
+  await flap(product, agent, { samples: 1, names: ["process.count"] });
+  expect(toldOf(product)).toEqual(["Disk", "Tasks"]);
+  // Hours later it is no more: what was told of the noise is long forgotten, and that it is noise is not.
+  for (let each = 0; each < 12; each += 1) {
+    await product.clock.advance(1_200_000);
+    await flap(product, await connect(product, 1), { samples: 4 });
+  }
+  expect(alarmEvents(product)).toHaveLength(before + 2);
+  await product.clock.advance(60_000 * 31);
+  await vi.waitFor(() => expect(typesOf(product).at(-1)).toBe("alarmsSettled"));
+});
+
+test("the alarm with which a machine begins to flap is told where its threshold has no part in it", async () => {
+  await using product = await createTestOrchestrator();
+  await withNoise(product);
+  const agent = await approved(product, 1);
+  await flap(product, agent, { samples: 20 });
+  expect(typesOf(product)).toHaveLength(60);
+  // One has come back meanwhile, which the disk takes; the processes are one too many.
+  await flap(product, agent, { samples: 1, names: ["mount.used_bytes", "process.count"] });
+  expect(typesOf(product).slice(60)).toEqual(["thresholdCrossed", "alarmsFlapped", "thresholdCrossed"]);
+  expect(toldOf(product)).toEqual(["Disk", "Tasks"]);
+});
+
+test("a restart makes no threshold of a machine that flaps be told once more", async () => {
+  const begin = restarts();
+  const first = await begin();
+  await withNoise(first);
+  const agent = await approved(first, 1);
+  await flap(first, agent, { samples: 24 });
+  await flap(first, agent, { samples: 2, names: ["mount.used_bytes"] });
+  expect(toldOf(first)).toEqual(["Disk"]);
+  await first.orchestrator.stop();
+  const again = await begin();
+  onTestFinished(() => again.orchestrator.stop());
+  const names = ["load.1", "mount.used_bytes", "process.count"];
+  await flap(again, await connect(again, 1), { samples: 5, names });
+  expect(toldOf(again)).toEqual(["Tasks"]);
+  expect(typesOf(again)).toEqual(["thresholdCrossed"]);
+});
+
+test("an alarm that is told while a machine flaps keeps it from being told in sum for half an hour", async () => {
+  await using product = await createTestOrchestrator();
+  await withNoise(product);
+  const memory = { name: "Memory", metric: "memory.used_bytes", severity: "critical" } as const;
+  await product.orchestrator.thresholds.create(systemCaller, { ...busy, ...memory });
+  await flap(product, await approved(product, 1), { samples: 24 });
+  const rest = async (minutes: number): Promise<void> => {
+    for (let minute = 0; minute < minutes; minute += 1) {
+      await product.clock.advance(60_000);
+      await settleAll();
+    }
+  };
+  await rest(20);
+  await flap(product, await connect(product, 1), { samples: 1, names: ["memory.used_bytes"] });
+  expect(alarmEvents(product).at(-1)).toMatchObject({ severity: "critical" });
+  await rest(28);
+  expect(typesOf(product)).not.toContain("alarmsSettled");
+  await rest(4);
+  expect(typesOf(product).at(-1)).toBe("alarmsSettled");
+});
+
+test("what flaps is told in sum after a restart, once, and of who is rejected nothing is", async () => {
+  const begin = restarts();
   const first = await begin();
   await first.orchestrator.thresholds.create(systemCaller, busy);
   const agents = [await approved(first, 1), await approved(first, 2)];
@@ -161,7 +252,7 @@ test("what flaps is told in sum after a restart, once, and of who is rejected no
   await flap(again, await connect(again, 1), { samples: 4 });
   expect(typesOf(again)).toEqual([]);
   for (let minute = 0; minute < 40; minute += 1) {
-    await clock.advance(60_000);
+    await again.clock.advance(60_000);
     await settleAll();
   }
   await vi.waitFor(() => expect(typesOf(again)).toEqual(["alarmsSettled"]));
