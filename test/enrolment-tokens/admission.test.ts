@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { isOrchestratorError, OrchestratorError, systemCaller } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
+import { findFreeName, takeName } from "../../lib/agents/agent-names.ts";
 import { isNotified } from "../../lib/notifications/inbox/notified-events.ts";
 import { servicesOf } from "../../lib/orchestrator.ts";
 
@@ -156,6 +157,42 @@ describe("a token for one machine", () => {
   });
 });
 
+describe("machines of one hostname", () => {
+  const hostname = "vm.example.org";
+
+  it("are numbered while they are few, and each costs one read of names however many they are", async () => {
+    await using test = await createTestOrchestrator();
+    const { enrolment } = servicesOf(test.orchestrator).agents;
+    const { token } = await test.orchestrator.enrolmentTokens.create(systemCaller, { uses: 100 });
+    const reads = [vi.spyOn(test.storage, "get"), vi.spyOn(test.storage, "getMany")];
+    const all = Array.from({ length: 100 }, (_, n) => ({ ...introductionOf(n + 1, token), hostname }));
+    for (const each of all) expect(await enrolment.admit(each)).toEqual({ status: "approved" });
+    const ofNames = reads
+      .flatMap(({ mock }) => mock.calls)
+      .filter(([collection]) => collection === "agent_names");
+    expect(ofNames).toHaveLength(100);
+    const names: (string | null)[] = [];
+    for (let n = 1; n <= 100; n += 1) names.push((await agentOf(test, n)).name);
+    expect(names.slice(0, 9)).toEqual(["vm", ...[2, 3, 4, 5, 6, 7, 8, 9].map((number) => `vm-${number}`)]);
+    expect(names.slice(9, 11)).toEqual(["vm-00000000", `vm-${introductionOf(11).node_id}`]);
+    expect(new Set(names).size).toBe(100);
+  });
+
+  it("get a name of their own also where somebody has named others after their id", async () => {
+    await using test = await createTestOrchestrator();
+    const { node_id: nodeId } = introductionOf(1);
+    const query = { wanted: "v".repeat(64), nodeId, isContended: true };
+    const names: string[] = [];
+    for (let n = 0; n < 4; n += 1) {
+      const name = await findFreeName(test.storage, query);
+      names.push(name);
+      await test.storage.commit([takeName(name, nodeId)]);
+    }
+    const suffixes = ["-00000000", `-${nodeId}`, `-${nodeId}-2`, `-${nodeId}-3`];
+    expect(names).toEqual(suffixes.map((suffix) => suffix.padStart(64, "v")));
+  });
+});
+
 describe("a token that does not count leaves its agent waiting, and operators are told why:", () => {
   it("it has expired, by the time that never goes back", async () => {
     await using test = await createTestOrchestrator();
@@ -210,6 +247,26 @@ describe("a token that does not count leaves its agent waiting, and operators ar
     await agents.remove(systemCaller, { node_id });
     expect(await come(test, 1, token)).toBe("pending");
     expect(reasonsOf(test)).toEqual(["agent_rejected", "agent_removed"]);
+    expect(await enrolmentTokens.get(systemCaller, { id })).toMatchObject({ used: 0 });
+  });
+
+  it.each([
+    ["each time with the token", [true, true, true]],
+    ["first without it", [false, true, true]],
+  ])("the agent was removed, however often it comes since: %s", async (_, visits) => {
+    await using test = await createTestOrchestrator();
+    const { agents, enrolmentTokens } = test.orchestrator;
+    const { token, id } = await enrolmentTokens.create(systemCaller);
+    const { node_id } = introductionOf(1);
+    await come(test, 1);
+    await agents.setStatus(systemCaller, { node_id, status: "rejected" });
+    await agents.remove(systemCaller, { node_id });
+    for (const brings of visits) expect(await come(test, 1, brings ? token : undefined)).toBe("pending");
+    expect(reasonsOf(test)).toEqual(["agent_removed"]);
+    expect(await enrolmentTokens.get(systemCaller, { id })).toMatchObject({ used: 0 });
+    // An operator who approves it has the last word, and it costs no use.
+    await agents.setStatus(systemCaller, { node_id, status: "approved" });
+    expect(await come(test, 1, token)).toBe("approved");
     expect(await enrolmentTokens.get(systemCaller, { id })).toMatchObject({ used: 0 });
   });
 
