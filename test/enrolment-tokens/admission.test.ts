@@ -30,10 +30,10 @@ async function come(test: TestOrchestrator, n: number, token?: string): Promise<
 const agentOf = (test: TestOrchestrator, n: number) =>
   test.orchestrator.agents.get(systemCaller, { node_id: introductionOf(n).node_id });
 
-const reasonsOf = (test: TestOrchestrator): unknown[] =>
-  test.events.flatMap((event) =>
-    event.event_type === "enrolmentToken.refused" ? [event.metadata.reason] : [],
-  );
+const refusalsOf = (test: TestOrchestrator) =>
+  test.events.flatMap((event) => (event.event_type === "enrolmentToken.refused" ? [event.metadata] : []));
+
+const reasonsOf = (test: TestOrchestrator): unknown[] => refusalsOf(test).map(({ reason }) => reason);
 
 describe("an agent that comes with a token", () => {
   it("is approved and tagged in one step, and the use is counted and told", async () => {
@@ -294,6 +294,37 @@ describe("a token that does not count leaves its agent waiting, and operators ar
     // Of many addresses: sixty a minute of all.
     for (let n = 60; n < 200; n += 1) await come(test, n, "wrong");
     expect(reasonsOf(test)).toHaveLength(60);
+  });
+
+  it("with how many before it were not, be it that enough was told of others", async () => {
+    await using test = await createTestOrchestrator({ pendingAgents: 1_000 });
+    const { enrolment } = servicesOf(test.orchestrator).agents;
+    const comeFrom = (n: number, remote_address: string) =>
+      enrolment.admit({ ...introductionOf(n, "wrong"), remote_address });
+    const address = "198.51.100.1";
+    for (let n = 1; n <= 60; n += 1) await comeFrom(n, `203.0.113.${n}`);
+    for (let n = 61; n <= 65; n += 1) await comeFrom(n, address);
+    expect(reasonsOf(test)).toHaveLength(60);
+    await test.clock.advance(60_000);
+    await comeFrom(66, address);
+    expect(refusalsOf(test).at(-1)).toMatchObject({ remote_address: address, unrecorded: 5 });
+  });
+
+  it("when there is space again, where the disk was full, with how many before it were not", async () => {
+    await using test = await createTestOrchestrator({ pendingAgents: 1_000 });
+    const { enrolment } = servicesOf(test.orchestrator).agents;
+    const comeOnce = (n: number) =>
+      enrolment.admit({ ...introductionOf(n, "wrong"), remote_address: "198.51.100.1" });
+    for (let n = 1; n <= 13; n += 1) await comeOnce(n);
+    expect(refusalsOf(test)).toHaveLength(10);
+    await test.clock.advance(60_000);
+    const commit = vi.spyOn(test.storage, "commit");
+    commit.mockRejectedValueOnce(new OrchestratorError("STORAGE_FULL"));
+    await comeOnce(14);
+    expect(refusalsOf(test)).toHaveLength(10);
+    await comeOnce(14);
+    const { node_id } = introductionOf(14);
+    expect(refusalsOf(test).slice(10)).toMatchObject([{ node_id, unrecorded: 3 }]);
   });
 });
 
