@@ -164,14 +164,14 @@ describe("machines of one hostname", () => {
     await using test = await createTestOrchestrator();
     const { enrolment } = servicesOf(test.orchestrator).agents;
     const { token } = await test.orchestrator.enrolmentTokens.create(systemCaller, { uses: 100 });
-    const reads = [vi.spyOn(test.storage, "get"), vi.spyOn(test.storage, "getMany")];
+    const get = vi.spyOn(test.storage, "get");
+    const getMany = vi.spyOn(test.storage, "getMany");
     const all = Array.from({ length: 100 }, (_, n) => ({ ...introductionOf(n + 1, token), hostname }));
     for (const each of all) expect(await enrolment.admit(each)).toEqual({ status: "approved" });
-    const ofNames = reads
-      .flatMap(({ mock }) => mock.calls)
-      .filter(([collection]) => collection === "agent_names");
+    const read = [...get.mock.calls, ...getMany.mock.calls].map(([collection]) => collection);
+    const ofNames = read.filter((collection) => collection === "agent_names");
     expect(ofNames).toHaveLength(100);
-    const names: (string | null)[] = [];
+    const names: (string | undefined)[] = [];
     for (let n = 1; n <= 100; n += 1) names.push((await agentOf(test, n)).name);
     expect(names.slice(0, 9)).toEqual(["vm", ...[2, 3, 4, 5, 6, 7, 8, 9].map((number) => `vm-${number}`)]);
     expect(names.slice(9, 11)).toEqual(["vm-00000000", `vm-${introductionOf(11).node_id}`]);
