@@ -32,12 +32,17 @@ export function moment(text: string): string {
   return new Date(at).toISOString();
 }
 
+/** Longest duration: what begins in a year of four digits still ends at a time that can be told. */
+const longestSeconds = 8e12;
+
 /** Reads a duration such as `30m`, `6h` or `2d`, in seconds. */
 export function duration(text: string): number {
   const [, count, unit = ""] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
   const seconds = (Number(count) * (unitMs[unit] ?? 0)) / 1_000;
   if (count === undefined || seconds < 1)
     throw new InvalidArgumentError("Not a duration such as 30m, 6h or 2d.");
+  if (seconds > longestSeconds)
+    throw new InvalidArgumentError("A duration of so many years ends at no time that can be told.");
   return seconds;
 }
 

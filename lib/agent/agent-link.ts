@@ -63,6 +63,8 @@ export interface AgentLink {
   readonly done: Promise<void>;
   /** Begins to dial. Called once. */
   start(): void;
+  /** Ends the connection that there is; the next attempt follows by itself. */
+  hangUp(reason: string): void;
   /** Ends the connection and dials no more; resolves when no handler runs any more, so no handler may wait for it. */
   stop(): Promise<void>;
   /**
@@ -116,6 +118,10 @@ class DialingLink implements AgentLink {
     if (this.#isStarted) throw new OrchestratorError("INTERNAL", { message: "The link is started already." });
     this.#isStarted = true;
     void this.#run().finally(this.#finish);
+  }
+
+  hangUp(reason: string): void {
+    this.#connection?.close(reason);
   }
 
   async stop(): Promise<void> {

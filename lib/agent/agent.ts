@@ -243,7 +243,7 @@ export class AgentProgram {
         this.#running?.metrics?.accepted();
         this.#changeStatus(status, hasSentToken);
       },
-      statusChanged: (status) => this.#changeStatus(status, true),
+      statusChanged: (status, { hasSentToken }) => this.#changeStatus(status, hasSentToken),
       command: async (command) => this.#running?.commands.handle(command),
       stream: async (streamId, data) => this.#running?.terminals.type(streamId, data),
       down: (ending) => {
@@ -261,7 +261,7 @@ export class AgentProgram {
     this.#logger.info("The orchestrator answered.", { status });
     const running = this.#running;
     if (!running) return;
-    running.token.answered(status, hasSentToken);
+    if (running.token.answered(status, hasSentToken)) running.link.hangUp("to bring the enrolment token");
     running.delivery.pause();
     running.attributes.pause();
     running.metrics?.pause();

@@ -15,16 +15,19 @@ const fileSchema = z.strictObject({
 });
 
 /**
- * The enrolment token that an agent was given: it is brought with each connection until the agent is approved, and then forgotten for
- * good, also where a later start is given it again.
+ * The enrolment token that an agent was given: it is brought with each connection until the agent is approved, and then no more, also
+ * where a later start is given it again; unless the agent has to wait all the same, as with an orchestrator that was restored from an
+ * older backup and knows nothing of the approval.
  *
  *   given ──connection: pending──▶ given, told once in the log
- *         └─connection: approved─▶ forgotten; its hash stays in the state folder
+ *     ▲   └─connection: approved─▶ done with; its hash stays in the state folder
+ *     └────────connection: pending─────┘
  */
 export class EnrolmentToken {
   readonly #path: string;
   readonly #crypto: Crypto;
   readonly #logger: Logger;
+  readonly #given: string | null;
   #token: string | null;
   #isTold = false;
 
@@ -32,6 +35,7 @@ export class EnrolmentToken {
     this.#path = join(stateDir, "enrolled.json");
     this.#crypto = crypto;
     this.#logger = logger;
+    this.#given = given ?? null;
     this.#token = given === undefined || this.#isForgotten(given) ? null : given;
   }
 
@@ -40,10 +44,21 @@ export class EnrolmentToken {
     return this.#token;
   }
 
-  /** The orchestrator said how the agent stands; `wasSent`: on a connection that the token was sent over. */
-  answered(status: AgentStatus, wasSent: boolean): void {
-    if (this.#token === null) return;
-    if (status === "approved") return this.#forget(this.#token);
+  /**
+   * The orchestrator said how the agent stands; `wasSent`: on a connection that the token was sent over. True where the next
+   * connection brings what this one did not.
+   */
+  answered(status: AgentStatus, wasSent: boolean): boolean {
+    if (this.#token === null) {
+      if (status === "pending") this.#token = this.#given;
+      return this.#token !== null;
+    }
+    if (status === "approved") this.#forget(this.#token);
+    else this.#tell(status, wasSent);
+    return false;
+  }
+
+  #tell(status: AgentStatus, wasSent: boolean): void {
     if (this.#isTold) return;
     this.#isTold = true;
     const message = wasSent

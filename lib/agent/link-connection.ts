@@ -53,8 +53,8 @@ export interface AgentLinkHandlers {
    * enrolment token was sent.
    */
   accepted(status: AgentStatus, orchestratorTime: string, answer: { hasSentToken: boolean }): void;
-  /** The agent was approved or rejected while it was connected. */
-  statusChanged(status: AgentStatus): void;
+  /** The agent was approved or rejected while it was connected. `hasSentToken` is as it was when it was taken in. */
+  statusChanged(status: AgentStatus, answer: { hasSentToken: boolean }): void;
   /**
    * A command, signed by the pinned orchestrator for this agent; the next waits until this resolves, so long work is
    * begun here, not done. Whether `not_after` is past is the handler's to check. Rejecting ends the connection.
@@ -91,6 +91,7 @@ export class LinkConnection {
   #resolveEnded: (ending: Ending) => void = () => {};
   #phase: "handshaking" | "up" | "ended" = "handshaking";
   #status: AgentStatus | null = null;
+  #hasSentToken = false;
   #upSinceMs: number | null = null;
   #channel: Channel<AgentMessage, OrchestratorMessage> | null = null;
 
@@ -195,6 +196,7 @@ export class LinkConnection {
     });
     this.#channel = channel;
     this.#status = accepted.status;
+    this.#hasSentToken = accepted.hasSentToken;
     await pin.set(accepted.orchestratorKey);
     // Its own server would not have let it in: whoever holds the key and is older must not be obeyed for having forgotten to ask.
     if (accepted.epoch) epochs?.follow(accepted.orchestratorKey, accepted.epoch);
@@ -202,7 +204,7 @@ export class LinkConnection {
     if (this.#phase === "ended") return;
     this.#phase = "up";
     this.#upSinceMs = clock.monotonic();
-    const { hasSentToken } = accepted;
+    const hasSentToken = this.#hasSentToken;
     handlers.accepted(accepted.status, accepted.orchestratorTime, { hasSentToken });
     channel.open();
   }
@@ -210,7 +212,7 @@ export class LinkConnection {
   async #hear(message: OrchestratorMessage): Promise<void> {
     if (message.type !== "status") return this.#options.handlers.command(message);
     this.#status = message.status;
-    this.#options.handlers.statusChanged(message.status);
+    this.#options.handlers.statusChanged(message.status, { hasSentToken: this.#hasSentToken });
   }
 
   #fail(error: unknown): void {

@@ -14,13 +14,40 @@ export function toAgentName(hostname: string): string {
   return name === "" ? "agent" : name;
 }
 
-/** Finds a name that nobody has: the wanted one, else with the first free number behind it. */
-export async function findFreeName(storage: Storage, wanted: string): Promise<string> {
-  for (let number = 1; ; number += 1) {
-    const suffix = number === 1 ? "" : `-${number}`;
-    const name = wanted.slice(0, longest - suffix.length) + suffix;
+/** What a name is found for. */
+interface NameQuery {
+  /** As {@link toAgentName} makes it. */
+  wanted: string;
+  nodeId: string;
+  /** Others keep taking the numbers in the same moment: the agent's id makes the name its own. */
+  isContended: boolean;
+}
+
+/**
+ * Finds a name that nobody has: the wanted one, else with the first free number up to 9 behind it, else with the beginning of the
+ * agent's id, else with all of it: one read, however many are named so. Only somebody who names others after this id can make it more.
+ */
+export async function findFreeName(
+  storage: Storage,
+  { wanted, nodeId, isContended }: NameQuery,
+): Promise<string> {
+  const numbered = ["", "-2", "-3", "-4", "-5", "-6", "-7", "-8", "-9"];
+  const suffixes = [...(isContended ? [] : numbered), `-${nodeId.slice(0, 8)}`, `-${nodeId}`];
+  const names = suffixes.map((suffix) => withSuffix(wanted, suffix));
+  const taken = await storage.getMany(
+    "agent_names",
+    names.map((name) => name.toLowerCase()),
+  );
+  const free = names.find((_, at) => taken[at] === null);
+  if (free !== undefined) return free;
+  for (let number = 2; ; number += 1) {
+    const name = withSuffix(wanted, `-${nodeId}-${number}`);
     if (!(await storage.get("agent_names", name.toLowerCase()))) return name;
   }
+}
+
+function withSuffix(wanted: string, suffix: string): string {
+  return wanted.slice(0, longest - suffix.length) + suffix;
 }
 
 /** The write that takes a name; its commit fails where somebody has it. */

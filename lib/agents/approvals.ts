@@ -183,10 +183,8 @@ export class Approvals {
     return { after: { ...after, name }, writes: [takeName(name, before.node_id)] };
   }
 
-  /** A name that nobody has. Where others keep taking it in the same moment, the agent's id makes it its own. */
-  #nameFor({ hostname, node_id }: Readonly<AgentDocument>, retries: number): Promise<string> {
+  #nameFor({ hostname, node_id: nodeId }: Readonly<AgentDocument>, retries: number): Promise<string> {
     const wanted = toAgentName(hostname);
-    const name = retries < 3 ? wanted : `${wanted.slice(0, 55)}-${node_id.slice(0, 8)}`;
-    return findFreeName(this.#context.storage, name);
+    return findFreeName(this.#context.storage, { wanted, nodeId, isContended: retries >= 3 });
   }
 }

@@ -86,7 +86,8 @@ export class EnrolmentTokenService {
     before: StoredAgent | null,
   ): Promise<RefusalReason | null> {
     if (before?.value.status === "rejected") return "agent_rejected";
-    if (before === null && (await this.#agents.registry.wasRemoved(node_id))) return "agent_removed";
+    // Also of one that waits: since it was removed it came, and nobody has approved it.
+    if (await this.#agents.registry.wasRemoved(node_id)) return "agent_removed";
     if (Object.keys(tagsOf(token, before)).length > mostTags) return "too_many_tags";
     const status = statusOf(token, this.#context.fleetTime.now());
     return status === "active" ? null : status;

@@ -4,11 +4,10 @@
  */
 import { systemCaller } from "../callers/caller.ts";
 import { Denials } from "../callers/denials.ts";
-import type { Context } from "../context.ts";
+import type { Context, EventInput } from "../context.ts";
 import type { EventMetadata } from "../event-metadata.ts";
 import { BoundedCache } from "../internal/bounded-cache.ts";
 import { sourceOfAddress } from "../internal/network.ts";
-import { RateLimiter } from "../internal/rate-limiter.ts";
 import type { AgentIntroduction } from "../transport/transport.ts";
 import type { EnrolmentTokenDocument } from "./documents.ts";
 import { tokenSubject } from "./token-view.ts";
@@ -30,14 +29,12 @@ interface RefusedToken {
 
 export class TokenRefusals {
   readonly #context: Context;
-  readonly #ofSource: Denials;
-  readonly #ofAll: RateLimiter;
+  readonly #denials: Denials;
   readonly #told = new BoundedCache<string>({ entries: mostTold });
 
   constructor(context: Context) {
     this.#context = context;
-    this.#ofSource = new Denials(context.clock, perSource);
-    this.#ofAll = new RateLimiter(context.clock, perMinute);
+    this.#denials = new Denials(context.clock, perSource, perMinute);
   }
 
   /** Tells it, unless it was told of this agent, or enough was told. */
@@ -45,16 +42,23 @@ export class TokenRefusals {
     const { node_id, hostname, remote_address } = agent;
     const what = `${reason} ${token?.id ?? ""}`;
     if (this.#told.get(node_id) === what) return;
-    const unrecorded = this.#ofSource.next(sourceOfAddress(remote_address ?? ""));
-    if (unrecorded === null || !this.#ofAll.tryTake("")) return;
-    this.#told.set(node_id, what);
-    await this.#context.tell("enrolmentToken.refused", () =>
-      this.#context.commit(systemCaller, [], {
-        type: "enrolmentToken.refused",
-        ...(token && { target: tokenSubject(token) }),
-        summary: `Agent ${hostname} came with an enrolment token that does not count: ${reason.replaceAll("_", " ")}`,
-        metadata: { reason, node_id, remote_address, ...(unrecorded > 0 && { unrecorded }) },
-      }),
-    );
+    const source = sourceOfAddress(remote_address ?? "");
+    const unrecorded = this.#denials.next(source);
+    if (unrecorded === null) return;
+    const event: EventInput = {
+      type: "enrolmentToken.refused",
+      ...(token && { target: tokenSubject(token) }),
+      summary: `Agent ${hostname} came with an enrolment token that does not count: ${reason.replaceAll("_", " ")}`,
+      metadata: { reason, node_id, remote_address, ...(unrecorded > 0 && { unrecorded }) },
+    };
+    await this.#context.tell("enrolmentToken.refused", async () => {
+      try {
+        await this.#context.commit(systemCaller, [], event);
+        this.#told.set(node_id, what);
+      } catch (error) {
+        this.#denials.giveBack(source, unrecorded);
+        throw error;
+      }
+    });
   }
 }

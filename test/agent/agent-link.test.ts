@@ -23,7 +23,7 @@ const nodeId = nodeIdOf(agentSigner.publicKey, nodeCrypto);
 
 type LinkEvent =
   | { kind: "accepted"; status: string; time: string }
-  | { kind: "statusChanged"; status: string }
+  | { kind: "statusChanged"; status: string; hasSentToken: boolean }
   | { kind: "command"; message: OrchestratorMessage }
   | { kind: "stream"; streamId: string; data: Uint8Array }
   | { kind: "down"; code: string | null; message: string }
@@ -73,7 +73,7 @@ async function scene(changes: Partial<AgentLinkOptions> = {}) {
     description: { agent_version: "1.0.0", hostname: "web-1", platform: "linux" },
     handlers: {
       accepted: (status, time) => heard.add({ kind: "accepted", status, time }),
-      statusChanged: (status) => heard.add({ kind: "statusChanged", status }),
+      statusChanged: (status, answer) => heard.add({ kind: "statusChanged", status, ...answer }),
       command: async (message) => heard.add({ kind: "command", message }),
       stream: async (streamId, data) => heard.add({ kind: "stream", streamId, data }),
       down: ({ code, message }) => heard.add({ kind: "down", code, message }),
@@ -132,7 +132,8 @@ describe("a link", () => {
     await heard.next("accepted");
     expect(codeOf(() => link.send(log("too early")))).toBe("AGENT_NOT_APPROVED");
     await transport.send(nodeId, { type: "status", ...command, status: "approved" });
-    expect((await heard.next("statusChanged")).status).toBe("approved");
+    // No token was sent over it, so none can have failed to count.
+    expect(await heard.next("statusChanged")).toMatchObject({ status: "approved", hasSentToken: false });
     link.send(log("thanks"));
     expect((await seen.next("message")).message).toEqual(log("thanks"));
     expect(heard.of("command")).toEqual([]);

@@ -43,6 +43,22 @@ describe("EnrolmentToken", () => {
     expect(JSON.stringify(logger.lines)).not.toContain(token);
   });
 
+  it("is brought again where the agent has to wait after it was approved, if it was given with this start", () => {
+    const { open, logger } = scene();
+    const first = open(token);
+    first.answered("approved", true);
+    for (const each of [first, open(token)]) {
+      expect(each.answered("rejected", false)).toBe(false);
+      expect(each.get()).toBeNull();
+      expect(each.answered("pending", false)).toBe(true);
+      expect(each.get()).toBe(token);
+      expect(logger.of("warn")).toEqual([]);
+      expect(each.answered("approved", true)).toBe(false);
+      expect(each.get()).toBeNull();
+    }
+    expect(open().answered("pending", false)).toBe(false);
+  });
+
   it("is told once in the log where it did not count, and where the orchestrator takes none", () => {
     for (const [wasSent, told] of [
       [true, /did not count/],
@@ -95,6 +111,25 @@ describe("an agent with a token", () => {
     expect(again.agent.nodeId).toBe(nodeId);
     const { id } = made;
     expect(await test.orchestrator.enrolmentTokens.get(systemCaller, { id })).toMatchObject({ used: 1 });
+  });
+
+  it("is approved again by a server that was restored from a backup of before it came", async () => {
+    await using test = await createTestOrchestrator();
+    const { token } = await test.orchestrator.enrolmentTokens.create(systemCaller, { uses: 2 });
+    let stateDir = "";
+    let key = "";
+    {
+      await using started = await start(test, { enrolmentToken: token });
+      stateDir = started.stateDir;
+      key = started.agent.nodeId!;
+    }
+    await test.storage.commit([{ kind: "delete", collection: "agents", key }]);
+    await using again = await start(test, { stateDir, enrolmentToken: token });
+    await expect.poll(() => again.agent.status, { timeout: 5_000 }).toBe("approved");
+    expect(again.logger.of("warn")).toEqual([]);
+    expect(await test.orchestrator.agents.get(systemCaller, { node_id: key })).toMatchObject({
+      approved_by: expect.stringContaining("enrolment token") as string,
+    });
   });
 
   it("waits where the token is wrong, says so in its log, and is approved by an operator as any other", async () => {

@@ -22,7 +22,7 @@ it(
     await run("login", "--key", join(dataDir, "admin-key"));
     const printed = await run("enrol", "token", "--uses", "2", "--tag", "role=web", "--name", "rack");
     const [, token = ""] = /^Token +(\S+)$/m.exec(printed) ?? [];
-    const [, command = ""] = /^ {2}FLEETWRIGHT_ENROLMENT_TOKEN=\S+ fleetwright (.*)$/m.exec(printed) ?? [];
+    const [, command = ""] = /^ {2}fleetwright (.*) --token-file \S+$/m.exec(printed) ?? [];
     const tokenFile = join(folder, "token");
     writeFileSync(tokenFile, `${token}\n`, { mode: 0o600 });
 

@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { isOrchestratorError, OrchestratorError, systemCaller } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
+import { findFreeName, takeName } from "../../lib/agents/agent-names.ts";
 import { isNotified } from "../../lib/notifications/inbox/notified-events.ts";
 import { servicesOf } from "../../lib/orchestrator.ts";
 
@@ -29,10 +30,10 @@ async function come(test: TestOrchestrator, n: number, token?: string): Promise<
 const agentOf = (test: TestOrchestrator, n: number) =>
   test.orchestrator.agents.get(systemCaller, { node_id: introductionOf(n).node_id });
 
-const reasonsOf = (test: TestOrchestrator): unknown[] =>
-  test.events.flatMap((event) =>
-    event.event_type === "enrolmentToken.refused" ? [event.metadata.reason] : [],
-  );
+const refusalsOf = (test: TestOrchestrator) =>
+  test.events.flatMap((event) => (event.event_type === "enrolmentToken.refused" ? [event.metadata] : []));
+
+const reasonsOf = (test: TestOrchestrator): unknown[] => refusalsOf(test).map(({ reason }) => reason);
 
 describe("an agent that comes with a token", () => {
   it("is approved and tagged in one step, and the use is counted and told", async () => {
@@ -156,6 +157,42 @@ describe("a token for one machine", () => {
   });
 });
 
+describe("machines of one hostname", () => {
+  const hostname = "vm.example.org";
+
+  it("are numbered while they are few, and each costs one read of names however many they are", async () => {
+    await using test = await createTestOrchestrator();
+    const { enrolment } = servicesOf(test.orchestrator).agents;
+    const { token } = await test.orchestrator.enrolmentTokens.create(systemCaller, { uses: 100 });
+    const get = vi.spyOn(test.storage, "get");
+    const getMany = vi.spyOn(test.storage, "getMany");
+    const all = Array.from({ length: 100 }, (_, n) => ({ ...introductionOf(n + 1, token), hostname }));
+    for (const each of all) expect(await enrolment.admit(each)).toEqual({ status: "approved" });
+    const read = [...get.mock.calls, ...getMany.mock.calls].map(([collection]) => collection);
+    const ofNames = read.filter((collection) => collection === "agent_names");
+    expect(ofNames).toHaveLength(100);
+    const names: (string | undefined)[] = [];
+    for (let n = 1; n <= 100; n += 1) names.push((await agentOf(test, n)).name);
+    expect(names.slice(0, 9)).toEqual(["vm", ...[2, 3, 4, 5, 6, 7, 8, 9].map((number) => `vm-${number}`)]);
+    expect(names.slice(9, 11)).toEqual(["vm-00000000", `vm-${introductionOf(11).node_id}`]);
+    expect(new Set(names).size).toBe(100);
+  });
+
+  it("get a name of their own also where somebody has named others after their id", async () => {
+    await using test = await createTestOrchestrator();
+    const { node_id: nodeId } = introductionOf(1);
+    const query = { wanted: "v".repeat(64), nodeId, isContended: true };
+    const names: string[] = [];
+    for (let n = 0; n < 4; n += 1) {
+      const name = await findFreeName(test.storage, query);
+      names.push(name);
+      await test.storage.commit([takeName(name, nodeId)]);
+    }
+    const suffixes = ["-00000000", `-${nodeId}`, `-${nodeId}-2`, `-${nodeId}-3`];
+    expect(names).toEqual(suffixes.map((suffix) => suffix.padStart(64, "v")));
+  });
+});
+
 describe("a token that does not count leaves its agent waiting, and operators are told why:", () => {
   it("it has expired, by the time that never goes back", async () => {
     await using test = await createTestOrchestrator();
@@ -213,6 +250,26 @@ describe("a token that does not count leaves its agent waiting, and operators ar
     expect(await enrolmentTokens.get(systemCaller, { id })).toMatchObject({ used: 0 });
   });
 
+  it.each([
+    ["each time with the token", [true, true, true]],
+    ["first without it", [false, true, true]],
+  ])("the agent was removed, however often it comes since: %s", async (_, visits) => {
+    await using test = await createTestOrchestrator();
+    const { agents, enrolmentTokens } = test.orchestrator;
+    const { token, id } = await enrolmentTokens.create(systemCaller);
+    const { node_id } = introductionOf(1);
+    await come(test, 1);
+    await agents.setStatus(systemCaller, { node_id, status: "rejected" });
+    await agents.remove(systemCaller, { node_id });
+    for (const brings of visits) expect(await come(test, 1, brings ? token : undefined)).toBe("pending");
+    expect(reasonsOf(test)).toEqual(["agent_removed"]);
+    expect(await enrolmentTokens.get(systemCaller, { id })).toMatchObject({ used: 0 });
+    // An operator who approves it has the last word, and it costs no use.
+    await agents.setStatus(systemCaller, { node_id, status: "approved" });
+    expect(await come(test, 1, token)).toBe("approved");
+    expect(await enrolmentTokens.get(systemCaller, { id })).toMatchObject({ used: 0 });
+  });
+
   it("the agent would have more tags than fit", async () => {
     await using test = await createTestOrchestrator();
     const tagsOf = (prefix: string, count: number) =>
@@ -237,6 +294,37 @@ describe("a token that does not count leaves its agent waiting, and operators ar
     // Of many addresses: sixty a minute of all.
     for (let n = 60; n < 200; n += 1) await come(test, n, "wrong");
     expect(reasonsOf(test)).toHaveLength(60);
+  });
+
+  it("with how many before it were not, be it that enough was told of others", async () => {
+    await using test = await createTestOrchestrator({ pendingAgents: 1_000 });
+    const { enrolment } = servicesOf(test.orchestrator).agents;
+    const comeFrom = (n: number, remote_address: string) =>
+      enrolment.admit({ ...introductionOf(n, "wrong"), remote_address });
+    const address = "198.51.100.1";
+    for (let n = 1; n <= 60; n += 1) await comeFrom(n, `203.0.113.${n}`);
+    for (let n = 61; n <= 65; n += 1) await comeFrom(n, address);
+    expect(reasonsOf(test)).toHaveLength(60);
+    await test.clock.advance(60_000);
+    await comeFrom(66, address);
+    expect(refusalsOf(test).at(-1)).toMatchObject({ remote_address: address, unrecorded: 5 });
+  });
+
+  it("when there is space again, where the disk was full, with how many before it were not", async () => {
+    await using test = await createTestOrchestrator({ pendingAgents: 1_000 });
+    const { enrolment } = servicesOf(test.orchestrator).agents;
+    const comeOnce = (n: number) =>
+      enrolment.admit({ ...introductionOf(n, "wrong"), remote_address: "198.51.100.1" });
+    for (let n = 1; n <= 13; n += 1) await comeOnce(n);
+    expect(refusalsOf(test)).toHaveLength(10);
+    await test.clock.advance(60_000);
+    const commit = vi.spyOn(test.storage, "commit");
+    commit.mockRejectedValueOnce(new OrchestratorError("STORAGE_FULL"));
+    await comeOnce(14);
+    expect(refusalsOf(test)).toHaveLength(10);
+    await comeOnce(14);
+    const { node_id } = introductionOf(14);
+    expect(refusalsOf(test).slice(10)).toMatchObject([{ node_id, unrecorded: 3 }]);
   });
 });
 

@@ -6,6 +6,9 @@ import { pinnedKey } from "../orchestrator-keys.ts";
 import { readProfile, serverUrl } from "../profile.ts";
 import { quote, toFacts, toLine, toLines, type Column } from "../text.ts";
 
+/** Where the printed commands put a token. */
+const tokenFile = "fleetwright-token";
+
 /** How a token is asked for. */
 interface TokenOptions {
   name?: string;
@@ -80,9 +83,11 @@ async function makeToken(call: CommandCall, { name, uses, expires, tag }: TokenO
       toFacts([["Token", made.token], ...factsOf(made)]),
       toLines([
         "",
-        "The token is shown this once. On each machine:",
+        "The token is shown this once. On each machine, where the first line waits for it: paste it, then Enter and Ctrl-D.",
+        "So it is in no history of a shell.",
         "",
-        `  FLEETWRIGHT_ENROLMENT_TOKEN=${made.token} ${agent}`,
+        `  (umask 077 && cat > ${tokenFile})`,
+        `  ${agent} --token-file ${tokenFile}`,
       ]),
     ].join(""),
   );

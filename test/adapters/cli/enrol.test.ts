@@ -14,10 +14,13 @@ describe("fleetwright enrol", () => {
     const [token = ""] = /fwt_[\w-]{43}/.exec(made) ?? [];
     const [id = ""] = /[0-9a-f-]{36}/.exec(made) ?? [];
     const key = toHex(server.orchestrator.publicKey);
-    expect(made).toContain(
-      `  FLEETWRIGHT_ENROLMENT_TOKEN=${token} fleetwright agent --url ${server.url.replace(/\/$/, "")}`,
-    );
-    expect(made).toContain(`--orchestrator-key ${key}`);
+    const agent = `fleetwright agent --url ${server.url.replace(/\/$/, "")} --orchestrator-key ${key}`;
+    // What is typed does not have the token, which a shell would keep in its history.
+    expect(made.match(/^ {2}.*$/gm)).toEqual([
+      "  (umask 077 && cat > fleetwright-token)",
+      `  ${agent} --token-file fleetwright-token`,
+    ]);
+    expect(made.split(token)).toHaveLength(2);
     const stored = await server.orchestrator.enrolmentTokens.get(systemCaller, { id });
     expect(stored).toMatchObject({ uses: 50, tags: { role: "web", env: "prod" }, name: "web" });
     expect(Date.parse(stored.expires_at) - Date.parse(stored.created_at)).toBe(36 * 3_600_000);

@@ -53,6 +53,8 @@ describe("fleetwright windows", () => {
       [[], "--for, --until or --cron"],
       [["--for", "soon"], "30m, 6h or 2d"],
       [["--for", "0m"], "30m, 6h or 2d"],
+      [["--for", "999999999d"], "ends at no time"],
+      [["--from", "9999-12-31T23:59:59Z", "--for", "92592592d"], "ends_at"],
       [["--until", "2030-01-01T00:00:00"], "with its zone"],
       [["--cron", "0 2 * * *"], "--cron and --duration"],
       [["--for", "2h", "--until", "2030-01-01T00:00:00Z"], "cannot be used with"],
