@@ -6,9 +6,9 @@ import { systemCaller, type Summary } from "fleetwright";
 import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testing";
 import { MemoryData, MemoryStorage } from "../../lib/storage/memory-storage.ts";
 import { settleAll } from "../support/deferred.ts";
+import { newFolders, startAgent, startApprovedAgent, type TestAgent } from "../support/fleet.ts";
 import { approved } from "../support/leaving-agents.ts";
 import { sendSample } from "../support/sent-samples.ts";
-import { newFolders, startAgent, startApprovedAgent, type TestAgent } from "../support/fleet.ts";
 
 type SentAgent = Awaited<ReturnType<typeof approved>>;
 
