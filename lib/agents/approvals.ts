@@ -90,7 +90,13 @@ export class Approvals {
     await this.#registry.write(systemCaller, {
       before,
       after: { ...after, tags },
-      writes: [...(before ? [] : nothingTold(after.node_id)), ...writes, ...voucher.writes],
+      writes: [
+        // Refused where an operator has removed one of this key in the meantime.
+        { kind: "delete", collection: "removed_agents", key: after.node_id, expected: 0 },
+        ...(before ? [] : nothingTold(after.node_id)),
+        ...writes,
+        ...voucher.writes,
+      ],
       events: [...enrolled, approved],
       event: voucher.event,
     });

@@ -4,6 +4,7 @@ import { createTestOrchestrator, type TestOrchestrator } from "fleetwright/testi
 import { findFreeName, takeName } from "../../lib/agents/agent-names.ts";
 import { isNotified } from "../../lib/notifications/inbox/notified-events.ts";
 import { servicesOf } from "../../lib/orchestrator.ts";
+import type { Write } from "../../lib/storage/storage.ts";
 
 const introductionOf = (n: number, token?: string) => ({
   node_id: n.toString(16).padStart(32, "0"),
@@ -205,6 +206,22 @@ describe("a token that does not count leaves its agent waiting, and operators ar
     await test.clock.advance(1);
     expect(await come(test, 2, token)).toBe("pending");
     expect(reasonsOf(test)).toEqual(["expired"]);
+  });
+
+  it("an operator removes its key in the moment in which it comes", async () => {
+    await using test = await createTestOrchestrator();
+    const { token, id } = await test.orchestrator.enrolmentTokens.create(systemCaller, { uses: 2 });
+    const commit = test.storage.commit.bind(test.storage);
+    vi.spyOn(test.storage, "commit").mockImplementationOnce(async (writes, options) => {
+      const { key } = writes.find(
+        (write) => write.kind === "put" && write.collection === "agents",
+      ) as Extract<Write, { kind: "put" }>;
+      await commit([{ kind: "put", collection: "removed_agents", key, value: { node_id: key } }]);
+      return commit(writes, options);
+    });
+    expect(await come(test, 1, token)).toBe("pending");
+    expect(reasonsOf(test)).toEqual(["agent_removed"]);
+    expect(await test.orchestrator.enrolmentTokens.get(systemCaller, { id })).toMatchObject({ used: 0 });
   });
 
   it("it was revoked, be it in the middle of many", async () => {
