@@ -96,8 +96,8 @@ export const feedBugs: readonly Bug[] = [
   {
     name: "a restart tells again who is away",
     file: "lib/agents/offline-events.ts",
-    from: `    for await (const { key } of eachDocument(this.#context.storage, collection)) this.#told.add(key);\n`,
-    to: `    void eachDocument;\n`,
+    from: `      this.#told.add(key);\n      // The process before`,
+    to: `      // The process before`,
     tests: ["test/agents/offline-events.test.ts"],
   },
   {
