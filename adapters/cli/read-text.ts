@@ -3,7 +3,7 @@ import type { CommandContext } from "./context.ts";
 import { UsageError } from "./failure.ts";
 
 /** Reads a file that a command names; `-` is standard input. */
-export async function readText(context: CommandContext, file: string): Promise<string> {
+export async function readText(context: Pick<CommandContext, "readInput">, file: string): Promise<string> {
   if (file === "-") return context.readInput();
   try {
     return readFileSync(file, "utf8");

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { appliedStatusSchema } from "../agents/schemas.ts";
 import {
   idSchema,
   keyIdSchema,
@@ -18,17 +19,7 @@ import { countsSchema, resourceResultSchema } from "../state/result.ts";
 export const operationKindSchema = z.enum(["apply", "plan", "forget", "run"]);
 
 /** How an operation stands or ended. */
-export const operationStatusSchema = z.enum([
-  "queued",
-  "running",
-  "succeeded",
-  "failed",
-  "partial",
-  "cancelled",
-  "timed_out",
-  "interrupted",
-  "unknown",
-]);
+export const operationStatusSchema = z.enum(["queued", "running", ...appliedStatusSchema.options]);
 
 /** The maintenance window that holds an operation. */
 export const heldBySchema = z.object({

@@ -12,6 +12,9 @@ export interface TokenOptions {
   tokenFile?: string;
 }
 
+/** What it is looked for with. */
+type TokenContext = Pick<CommandContext, "environment" | "readInput">;
+
 /** What was found, and what to say of what was not. */
 export interface FoundToken {
   token?: string;
@@ -25,7 +28,7 @@ export interface FoundToken {
  * @throws {UsageError} Where the token is given without the key of the server that may have it.
  */
 export async function findToken(
-  context: CommandContext,
+  context: TokenContext,
   options: TokenOptions & { orchestratorKey?: string },
 ): Promise<FoundToken> {
   const found = await look(context, options);
@@ -37,7 +40,7 @@ export async function findToken(
   return found;
 }
 
-async function look(context: CommandContext, { token, tokenFile }: TokenOptions): Promise<FoundToken> {
+async function look(context: TokenContext, { token, tokenFile }: TokenOptions): Promise<FoundToken> {
   if (token !== undefined) return { token };
   if (tokenFile === undefined) {
     const given = context.environment[tokenVariable] ?? "";

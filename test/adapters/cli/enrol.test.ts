@@ -54,8 +54,10 @@ describe("fleetwright enrol", () => {
 });
 
 describe("the token of fleetwright agent", () => {
-  const context = (environment: Record<string, string>) =>
-    ({ environment }) as unknown as Parameters<typeof findToken>[0];
+  const context = (environment: Record<string, string>) => ({
+    environment,
+    readInput: () => Promise.resolve(""),
+  });
   const orchestratorKey = "0".repeat(64);
   const token = `fwt_${"a".repeat(43)}`;
   const variable = { FLEETWRIGHT_ENROLMENT_TOKEN: `${token}\n` };
